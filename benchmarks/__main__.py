@@ -1,4 +1,4 @@
-"""Owns the run: python -m benchmarks prints one table, with --json for programs, --quick in a minute.
+"""Entry point: python -m benchmarks prints one table, with --json for programs, --quick in a minute.
 
 $ python -m benchmarks                       everything; the large tree and the million vectors take long
 $ python -m benchmarks --quick

@@ -1,4 +1,4 @@
-"""Owns the baseline of the bare model: tokenizer and graph in a loop, without any of the product's code."""
+"""The baseline of the bare model: tokenizer and graph in a loop, without any of the product's code."""
 
 from __future__ import annotations
 

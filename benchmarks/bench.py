@@ -1,4 +1,4 @@
-"""Owns what the benchmarks of one run share: its size, its folder, code bases, and a warm project."""
+"""The shared state of a run: its size, its folder, code bases, and a warm project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the measure of a checkout that changes many files at once: until words and structure follow."""
+"""Measures a checkout that changes many files at once: until words and structure follow."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ class Project:
         defined = self._ask(f"where is {added.name} defined")
         return (
             any(
-                one["path"] == added.path and one["start_line"] <= added.line <= one["end_line"]
-                for one in words
+                word["path"] == added.path and word["start_line"] <= added.line <= word["end_line"]
+                for word in words
             ),
             any(one["symbol"] == added.name for one in defined),
         )

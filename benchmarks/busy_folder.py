@@ -1,4 +1,4 @@
-"""Owns the measure of two projects beside a folder whose files change all the time.
+"""Measures two projects beside a folder whose files change all the time.
 
 What their users do is timed before that folder is opened, while it is indexed, and when it is.
 """

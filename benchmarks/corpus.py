@@ -1,4 +1,4 @@
-"""Owns the code bases that are measured on: source distributions by pinned version, fetched once."""
+"""The code bases that are measured on: source distributions by pinned version, fetched once."""
 
 from __future__ import annotations
 

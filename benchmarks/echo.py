@@ -1,4 +1,4 @@
-"""Owns the baseline of a bare socket: a process that answers so many bytes with as many others, and no more.
+"""The baseline of a bare socket: a process that answers so many bytes with as many others, and no more.
 
 Started by its path, since it imports nothing of this package: python echo.py SOCKET REQUEST_BYTES REPLY_BYTES
 """

@@ -1,4 +1,4 @@
-"""Owns the measure of the embedding model: one text and batches, beside the bare model in a loop."""
+"""Measures the embedding model: one text and batches, beside the bare model in a loop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 from foveal.daemon.core.system import System
-from foveal.daemon.embedding.defaults import DEFAULT_MODEL
+from foveal.daemon.embedding.messages import DEFAULT_MODEL
 from foveal.daemon.embedding.model import EmbeddingModel, load_model
 from foveal.daemon.index.embedded_text import embedded_text
 from foveal.daemon.index.store import Reader

@@ -1,4 +1,4 @@
-"""Owns the lines about keeping embeddings: putting, building, opening, memory and disk."""
+"""Measures keeping embeddings: putting, building, opening, memory and disk."""
 
 from __future__ import annotations
 
@@ -9,5 +9,9 @@ from .vectors import figures, sizes
 
 def run(bench: Bench) -> list[Measure]:
     """Measure each number of vectors that this run has."""
-    return [one for count in sizes(bench) for one in figures(bench, count) if "search" not in one.name
-            or "memory of a process" in one.name]  # fmt: skip
+    return [
+        figure
+        for count in sizes(bench)
+        for figure in figures(bench, count)
+        if "search" not in figure.name or "memory of a process" in figure.name
+    ]

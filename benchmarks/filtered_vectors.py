@@ -1,4 +1,4 @@
-"""Owns the lines about vector queries among a part of the vectors, beside numpy's search of that part."""
+"""Measures vector queries among a part of the vectors, beside numpy's search of that part."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ from .vectors import figures, sizes
 
 def run(bench: Bench) -> list[Measure]:
     """Measure each number of vectors that this run has."""
-    return [one for count in sizes(bench) for one in figures(bench, count) if "filter" in one.name]
+    return [figure for count in sizes(bench) for figure in figures(bench, count) if "filter" in figure.name]

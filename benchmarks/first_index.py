@@ -1,4 +1,4 @@
-"""Owns the measure of a project that was never seen: from OpenProject to the first usable answer."""
+"""Measures a project that was never seen: from OpenProject to the first usable answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the fit of growth: the exponent of a power law through measured points."""
+"""The fit of growth: the exponent of a power law through measured points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the measure of a context that reflects every change of an idle tree (fresh = tree)."""
+"""Measures a context that reflects every change of an idle tree (fresh = tree)."""
 
 from __future__ import annotations
 

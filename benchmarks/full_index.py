@@ -1,4 +1,4 @@
-"""Owns the measure of a whole code base with embeddings: contents a second, beside the bare model."""
+"""Measures a whole code base with embeddings: contents a second, beside the bare model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the measure of merging three lists of a hundred by their ranks and by their scores."""
+"""Measures merging three lists of a hundred by their ranks and by their scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the growth curve: costs of 1,000, 10,000 and 100,000 files, and of vectors, with fitted exponents."""
+"""The growth curve: costs of 1,000, 10,000 and 100,000 files, and of vectors, with fitted exponents."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def _of_trees(trees: Sequence[Tree]) -> dict[tuple[str, str], Points]:
 def _of_vectors(by_count: Sequence[tuple[int, list[Measure]]]) -> dict[tuple[str, str], Points]:
     curves_: dict[tuple[str, str], Points] = {}
     for count, measures in by_count:
-        for one in measures:
-            what = one.name.split(": ", 1)[1]
-            if what in _VECTOR_CURVES and one.p50 > 0:
-                name = f"{what}, P50" if len(one.samples) > 1 else what
-                curves_.setdefault((name, one.unit), []).append((count, one.p50))
+        for measure in measures:
+            what = measure.name.split(": ", 1)[1]
+            if what in _VECTOR_CURVES and measure.p50 > 0:
+                name = f"{what}, P50" if len(measure.samples) > 1 else what
+                curves_.setdefault((name, measure.unit), []).append((count, measure.p50))
     return curves_
 
 

@@ -1,4 +1,4 @@
-"""Owns the lines about a hook's whole process, which benchmarks/hooks measures."""
+"""Measures a hook's whole process, which benchmarks/hooks measures."""
 
 from __future__ import annotations
 

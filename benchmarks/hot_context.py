@@ -1,4 +1,4 @@
-"""Owns the measure of the hot answer: GetContext of an unchanged scope, alone, pipelined, beside an index."""
+"""Measures the hot answer: GetContext of an unchanged scope, alone, pipelined, beside an index."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ def _pipelined(warm: WarmProject, params: dict[str, Any], count: int, echo: Meas
             while decoder.next_message() is not None:
                 received += 1
         rate = count / (time.perf_counter() - started)
-    one_by_one = Measure("bare socket echo, one by one", "a second", [1000 / one for one in echo.samples])
+    one_by_one = Measure(
+        "bare socket echo, one by one", "a second", [1000 / sample for sample in echo.samples]
+    )
     return Measure(
         "hot GetContext, pipelined", "a second", [rate], target=8_000, least=True, baseline=one_by_one
     )

@@ -1,4 +1,4 @@
-"""Owns the size of the house: files, lines, floors, circles and names, today beside what is wanted.
+"""The size of the house: files, lines, floors, circles and names, today beside what is wanted.
 
 $ python -m benchmarks.house [--json] [--no-requests]
 """
@@ -85,7 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.json:
         print(json.dumps({one.name: one.today for one in figures}, indent=1))
         return 0
-    width = max(len(one.name) for one in figures)
+    width = max(len(figure.name) for figure in figures)
     print(f"{'':{width}}  {'today':>14}  wanted")
     for one in figures:
         print(f"{one.name:{width}}  {one.today:>14}  {one.wanted}")
@@ -134,7 +134,7 @@ def code_lines(text: str, tree: ast.Module) -> int:
 
 def circles(graph: Mapping[str, frozenset[str]]) -> list[frozenset[str]]:
     """Return the strongly connected components of two nodes or more."""
-    return [one for one in _components(graph) if len(one) > 1]
+    return [component for component in _components(graph) if len(component) > 1]
 
 
 def floors(graph: Mapping[str, frozenset[str]], above: str, below: str = "") -> int:
@@ -256,7 +256,7 @@ def _requests() -> Iterator[Figure]:
                 "question in words": ("Query", [{"query": one} for one in warm], ""),
             }
             for name, (method, params, wanted) in kinds.items():
-                counts = [recorder.count(method, {"cwd": str(root)} | one) for one in params]
+                counts = [recorder.count(method, {"cwd": str(root)} | param) for param in params]
                 functions, files = (int(median(each)) for each in zip(*counts, strict=True))
                 yield Figure(f"functions (files) that run: {name}", f"{functions} ({files})", wanted)
 
@@ -280,7 +280,7 @@ class _Recorder:
         assert self._process.stdout is not None
         self._process.stdin.write(f"{word}\n")
         self._process.stdin.flush()
-        return [tuple(one) for one in json.loads(self._process.stdout.readline())]
+        return [tuple(load) for load in json.loads(self._process.stdout.readline())]
 
 
 @contextmanager

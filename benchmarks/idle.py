@@ -1,4 +1,4 @@
-"""Owns the measure of a daemon that nobody asks anything: processors' time and memory, the model unloaded."""
+"""Measures a daemon that nobody asks anything: processors' time and memory, the model unloaded."""
 
 from __future__ import annotations
 

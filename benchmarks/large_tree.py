@@ -1,4 +1,4 @@
-"""Owns the measure of a large tree: names, hashes and symbols, a warm start, memory."""
+"""Measures a large tree: names, hashes and symbols, a warm start, memory."""
 
 from __future__ import annotations
 

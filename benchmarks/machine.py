@@ -1,4 +1,4 @@
-"""Owns what is said of the machine: its cores, Python, and how busy it was when a run began."""
+"""The description of the machine: its cores, Python, and its load when a run began."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the daemon under measure: a user's folders of its own, its life, how far it is, and its memory."""
+"""The daemon under measure: a user's folders of its own, its life, how far it is, and its memory."""
 
 from __future__ import annotations
 
@@ -139,10 +139,10 @@ def daemon_mb(client: Client) -> float:
 
 def all_mb(client: Client) -> float:
     """Return the memory of all processes of a daemon in megabytes, what they share counted once."""
-    return sum(one.memory_full_info().pss for one in processes(client).values()) / 1e6
+    return sum(process.memory_full_info().pss for process in processes(client).values()) / 1e6
 
 
 def busy_s(client: Client) -> float:
     """Return the seconds of processors' time that the processes of a daemon have taken."""
-    times = [one.cpu_times() for one in processes(client).values()]
+    times = [process.cpu_times() for process in processes(client).values()]
     return float(sum(each.user + each.system for each in times))

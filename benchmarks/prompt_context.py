@@ -1,4 +1,4 @@
-"""Owns the measure of a context for a prompt that was never asked before, embedding and search included."""
+"""Measures a context for a prompt that was never asked before, embedding and search included."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the questions that a code base is asked: names and prompts, seeded, so that each run asks the same."""
+"""The questions that a code base is asked: names and prompts, seeded, so that each run asks the same."""
 
 from __future__ import annotations
 

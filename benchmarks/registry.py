@@ -1,4 +1,4 @@
-"""Owns the list of benchmarks: by name what each measures, and whether a quick run has it."""
+"""The list of benchmarks: by name what each measures, and whether a quick run has it."""
 
 from __future__ import annotations
 

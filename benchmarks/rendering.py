@@ -1,4 +1,4 @@
-"""Owns the measure of rendering: a full context of 100 KB out of its slices, and the building of one."""
+"""Measures rendering: a full context of 100 KB out of its slices, and the building of one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 from foveal.daemon.context.render import render_markdown, spans
-from foveal.daemon.context.slices import Form, Slice, fixed
+from foveal.daemon.context.selection import Form, Slice, fixed
 from foveal.ipc.protocol import encode_response
 
 from .bench import Bench

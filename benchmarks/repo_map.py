@@ -1,4 +1,4 @@
-"""Owns the measure of a map of a project for a prompt, beside the repository map of aider."""
+"""Measures a map of a project for a prompt, beside the repository map of aider."""
 
 from __future__ import annotations
 
@@ -71,5 +71,5 @@ def _aider(bench: Bench, root: Path, asked: list[str]) -> tuple[Measure, Measure
         bench.skip(f"aider: {' / '.join(done.stderr.strip().splitlines()[-2:])}")
         return first, later
     seconds = [json.loads(line)["seconds"] for line in done.stdout.splitlines()]
-    first.samples, later.samples = seconds[:1], [one * 1000 for one in seconds[1:]]
+    first.samples, later.samples = seconds[:1], [second * 1000 for second in seconds[1:]]
     return first, later

@@ -1,4 +1,4 @@
-"""Owns the measure from the end of a write to an answer that shows it, beside watchman on the same tree."""
+"""Measures the time from the end of a write to an answer that shows it, beside watchman on the same tree."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ def run(bench: Bench) -> list[Measure]:
 
 def _with_tails(lines: dict[str, Measure], memory_mb: float) -> list[Measure]:
     measures = []
-    for name, one in lines.items():
-        measures.append(one)
-        if one.target is not None:
-            one.baseline, one.memory_mb = lines["watchman" if "watchman" in lines else "read"], memory_mb
-            tail = Measure(f"{one.name}, tail", samples=one.samples, target=300.0, which="p99")
-            tail.baseline = one.baseline
+    for name, line in lines.items():
+        measures.append(line)
+        if line.target is not None:
+            line.baseline, line.memory_mb = lines["watchman" if "watchman" in lines else "read"], memory_mb
+            tail = Measure(f"{line.name}, tail", samples=line.samples, target=300.0, which="p99")
+            tail.baseline = line.baseline
             measures.append(tail)
         if name == "read":
-            one.note = "what only a look at the file takes"
+            line.note = "what only a look at the file takes"
     return measures
 
 

@@ -1,4 +1,4 @@
-"""Owns the measure of making a scope in a warm project; that of a cold one is taken with the starts."""
+"""Measures making a scope in a warm project; that of a cold one is taken with the starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the measure of questions in words: Query, beside ripgrep and bm25s on the same files."""
+"""Measures questions in words: Query, beside ripgrep and bm25s on the same files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(bench: Bench) -> list[Measure]:
         params = {"cwd": str(warm.root), "query": text}
         ours.time(partial(warm.client.call, "Query", params, WAIT_S))
     ours.memory_mb = warm.memory_mb()
-    present = [one for one in peers if one is not None]
+    present = [peer for peer in peers if peer is not None]
     ours.baseline = present[0] if present else None
     return [*present, ours]
 

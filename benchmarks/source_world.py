@@ -1,16 +1,16 @@
-"""Owns a small project in memory, parsed and seen by the linker as the index shows it."""
+"""A small project in memory, parsed and seen by the linker as the index shows it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from foveal.daemon.linking.evaluator import ModuleFiles
-from foveal.daemon.linking.interface import FileInterface, interface_of
+from foveal.daemon.languages.shared.imports import ImportResolver
+from foveal.daemon.languages.shared.interface import FileInterface, interface_of
+from foveal.daemon.languages.shared.link_rules import ModuleFiles
+from foveal.daemon.languages.shared.parse import parse_source
+from foveal.daemon.languages.shared.records import Import, ParsedFile
+from foveal.daemon.languages.shared.table import language_of
 from foveal.daemon.linking.linker import LinkedFile, link_file
-from foveal.daemon.project.imports import ImportResolver
-from foveal.daemon.project.languages import language_of
-from foveal.daemon.project.parse import parse_source
-from foveal.daemon.project.tree import Import, ParsedFile
 
 
 class SourceWorld:

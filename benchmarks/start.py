@@ -1,4 +1,4 @@
-"""Owns the measure of starts: a daemon's first answer with an index on the disk, a cold project's scope."""
+"""Measures starts: a daemon's first answer with an index on the disk, a cold project's scope."""
 
 from __future__ import annotations
 

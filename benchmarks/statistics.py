@@ -1,4 +1,4 @@
-"""Owns the figures: samples in, percentiles, the ratio to a baseline and a table out."""
+"""The figures: samples in, percentiles, the ratio to a baseline and a table out."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Measure:
 
 def table(measures: Sequence[Measure]) -> str:
     """Return the measures as a Markdown table; columns that no line fills are left out."""
-    rows = [_cells(one) for one in measures]
+    rows = [_cells(measure) for measure in measures]
     columns = [name for name in _COLUMNS if any(row[name] for row in rows)]
     lines = ["| " + " | ".join(columns) + " |", "|---" * len(columns) + "|"]
     lines += ["| " + " | ".join(row[name] for name in columns) + " |" for row in rows]

@@ -1,4 +1,4 @@
-"""Owns the measure of questions about the graph: as the daemon times them, and over the socket."""
+"""Measures questions about the graph: as the daemon times them, and over the socket."""
 
 from __future__ import annotations
 

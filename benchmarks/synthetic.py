@@ -1,4 +1,4 @@
-"""Owns the synthetic tree: as many files as are wanted, of realistic sizes, the same in every run.
+"""The synthetic tree: as many files as are wanted, of realistic sizes, the same in every run.
 
 A smaller tree is the beginning of a larger one of the same seed, so that points of a growth curve differ in
 nothing but their number. Sizes are log-normal with a median of 2.5 KB and a mean of about 4.6 KB, as those of

@@ -1,4 +1,4 @@
-"""Owns the baselines of a tree on the disk: walking it, and reading all of it."""
+"""The baselines of a tree on the disk: walking it, and reading all of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the lines about vector queries: how long, how many of the nearest, beside numpy's exact search."""
+"""Measures vector queries: how long, how many of the nearest, beside numpy's exact search."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .vectors import figures, sizes
 def run(bench: Bench) -> list[Measure]:
     """Measure each number of vectors that this run has."""
     return [
-        one
+        figure
         for count in sizes(bench)
-        for one in figures(bench, count)
-        if "search" in one.name and "filter" not in one.name and "memory" not in one.name
+        for figure in figures(bench, count)
+        if "search" in figure.name and "filter" not in figure.name and "memory" not in figure.name
     ]

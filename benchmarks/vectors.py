@@ -1,4 +1,4 @@
-"""Owns the synthetic measure of the vectors: python -m benchmarks.vectors, a million of them included.
+"""The synthetic measure of the vectors: python -m benchmarks.vectors, a million of them included.
 
 Random vectors without structure are all equally far from each other, and what is nearest means nothing. These
 lie in clusters within topics, as the chunks of a project do, and questions lie near some of them.
@@ -109,7 +109,7 @@ def main() -> int:
         )
     else:
         print(f"{machine}, {date}\n\n{table(measures)}")
-    return 1 if any(one.met is False for one in measures) else 0
+    return 1 if any(measure.met is False for measure in measures) else 0
 
 
 def run(count: int, folder: Path, samples: int) -> list[Measure]:
@@ -134,8 +134,8 @@ def run(count: int, folder: Path, samples: int) -> list[Measure]:
         line.memory_mb = searched.own_memory + searched.mapped_memory
         measures.append(line)
     exact = _exact_searches(matrix[:count], ids, questions[: min(EXACT_ROWS // count, QUESTIONS)], filters)
-    for one in measures:
-        one.baseline = exact.get(one.name.split(": ", 1)[1])
+    for measure in measures:
+        measure.baseline = exact.get(measure.name.split(": ", 1)[1])
     measures += [Measure(name(one.name), samples=one.samples) for one in exact.values()]
     scores = _all_scores(matrix[:count], questions[:QUESTIONS])
     for what, found in searched.found.items():
@@ -180,7 +180,7 @@ def search(folder: Path) -> Searched:
     for what, (k, among) in plans.items():
         results = [clock.time(what, partial(index.search, question, k, among)) for question in questions]
         if k == 10:
-            found[what] = [one.ids.tolist() for one in results[:QUESTIONS]]
+            found[what] = [result.ids.tolist() for result in results[:QUESTIONS]]
     after = psutil.Process().memory_full_info()
     index.add(np.arange(1, TAIL_VECTORS + 1), given["tail"])
     for question in questions:

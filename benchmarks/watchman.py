@@ -1,4 +1,4 @@
-"""Owns the peer watchman: a server of its own folder, asked in JSON over its socket."""
+"""The peer watchman: a server of its own folder, asked in JSON over its socket."""
 
 from __future__ import annotations
 

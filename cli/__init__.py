@@ -1,1 +1,1 @@
-"""The command line: a client of the socket like any other."""
+"""The command line, a client of the daemon's socket."""

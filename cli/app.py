@@ -1,4 +1,4 @@
-"""Owns the command line as a whole: which commands there are, their help, and how a run ends."""
+"""The command line as a whole: the list of commands, their help, and how a run ends."""
 
 from __future__ import annotations
 
@@ -10,33 +10,32 @@ import click
 
 from .. import __version__
 from . import terminal
-from .command import Command, Settings, socket_option, write_examples
+from .command import Command, CommandGroup, Settings, UnknownCommand, socket_option, write_examples
 from .errors import FAILED, INTERRUPTED, OK, OUTPUT_CLOSED, USAGE, CliError, OutputClosed, OutputFailed
-from .group import CommandGroup, UnknownCommand
 
 SECTIONS = {
     "Context": {
         "context": "context",
         "query": "query",
-        "node": "nodes",
-        "contexts": "contexts",
-        "why": "contexts",
+        "node": "context",
+        "contexts": "context",
+        "why": "context",
     },
     "Projects": {
         "open": "projects",
         "close": "projects",
         "projects": "projects",
         "reindex": "projects",
-        "embed": "embed",
-        "watch": "watch",
-        "trust": "trust",
+        "embed": "projects",
+        "watch": "projects",
+        "trust": "projects",
     },
     "Items and sessions": {
         "items": "items",
         "tools": "tools",
         "sessions": "sessions",
         "requests": "requests",
-        "feedback": "feedback",
+        "feedback": "items",
     },
     "Scopes": {"scopes": "scopes", "expand": "scopes", "contract": "scopes", "release": "scopes"},
     "Agents": {"hooks": "hooks", "editors": "editors"},
@@ -47,12 +46,12 @@ SECTIONS = {
         "down": "daemon_commands",
         "restart": "daemon_commands",
         "status": "status",
-        "logs": "logs",
+        "logs": "status",
         "metrics": "metrics",
         "doctor": "daemon_commands",
     },
 }
-"""The commands as the help shows them, each with its module, which is imported when the command is used."""
+"""The commands by section of the help, each with the module that is imported when the command runs."""
 
 EXAMPLES = (
     'foveal context "how do sessions expire?" --focus src/auth.py',
@@ -70,13 +69,13 @@ PROGRAMS = {
         "lsp": "Serve the Language Server Protocol on the standard streams.",
     }
 }
-"""What `__main__` runs before any of this is imported, by the section of the help that tells of it."""
+"""Programs that `__main__` runs without importing this module, by section of the help."""
 
 MODULES = {name: module for commands in SECTIONS.values() for name, module in commands.items()}
 
 
 class App(click.Group):
-    """The group of all commands; imports one when it is called, and turns every end into an exit code."""
+    """The group of all commands. Imports a command when it is called; every outcome becomes an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands in the order of the help."""
@@ -94,11 +93,9 @@ class App(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that is meant. Raises `UsageError` with the nearest name for an unknown one."""
+        """Find the named command. For an unknown name raises `UsageError` with the nearest known one."""
         if args and any(args[0] in names for names in PROGRAMS.values()):
-            raise click.UsageError(
-                f"{args[0]} is the first word: foveal {args[0]}, and options behind it", ctx
-            )
+            raise click.UsageError(f"{args[0]} must come first: foveal {args[0]} [OPTIONS]", ctx)
         if args and args[0] not in MODULES and not args[0].startswith("-"):
             raise UnknownCommand(args[0], ctx, MODULES)
         return super().resolve_command(ctx, args)
@@ -178,7 +175,7 @@ def _usage_hint(error: click.UsageError) -> str:
 def foveal(context: click.Context) -> None:
     """Give coding agents the right context: sharp where they work, wide everywhere else.
 
-    A daemon is started when it is needed. It watches the projects that it was asked about.
+    Commands start the daemon when they need it. It watches the projects that it was asked about.
     """
     context.ensure_object(Settings)
     if context.invoked_subcommand is None:

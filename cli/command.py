@@ -1,10 +1,10 @@
-"""Owns what all commands share: the class with its --socket option, the settings, the common options."""
+"""What all commands share: common options, groups of commands, and paths as a person writes them."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(slots=True)
 class Settings:
-    """What was given before the command: the socket the user named, and the environment, read once."""
+    """The settings of one run: the socket that the user named, and the environment, read once."""
 
     socket: str | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
@@ -32,9 +32,9 @@ class Settings:
 
 
 class Command(click.Command):
-    """A command that takes --socket behind its name too, and whose foreseeable errors are `CliError`.
+    """A command that also accepts --socket after its name, and turns foreseeable errors into `CliError`.
 
-    `examples` are shown below the help, `argument_hint` when there were too many arguments.
+    The help shows `examples`; `argument_hint` is the hint for too many arguments.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Command(click.Command):
         own = super().get_params(ctx)
         help_option = self.get_help_option(ctx)
         return [
-            *(one for one in own if one is not help_option),
+            *(option for option in own if option is not help_option),
             socket_option(),
             *filter(None, [help_option]),
         ]
@@ -60,7 +60,7 @@ class Command(click.Command):
         super().format_epilog(ctx, formatter)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; errors that a person can do something about become `CliError`."""
+        """Run the command; errors that a person can fix become `CliError`."""
         try:
             return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
@@ -91,7 +91,7 @@ def socket_option() -> click.Option:
         metavar="PATH",
         expose_value=False,
         callback=_remember_socket,
-        help="The daemon's socket. A daemon is started by itself only where none is given.",
+        help="The daemon's socket. If you name one, no daemon is started.",
     )
 
 
@@ -117,11 +117,11 @@ def current_folder() -> str:
     try:
         return os.getcwd()
     except FileNotFoundError as error:
-        raise CliError("the current folder doesn't exist any more", "cd into one that does") from error
+        raise CliError("the current folder doesn't exist any more", "cd to a folder that exists") from error
 
 
 def absolute(path: str) -> str:
-    """Return a path seen from the current folder; symlinks and `..` are the daemon's to resolve."""
+    """Make a path absolute from the current folder; the daemon resolves symlinks and `..`."""
     return path if os.path.isabs(path) else os.path.join(current_folder(), path)
 
 
@@ -149,9 +149,105 @@ def read_text(what: str) -> str:
     request.
     """
     if sys.stdin is None:
-        raise CliError(f"the standard input is closed, and the {what} - means to read it")
+        raise CliError(f"the {what} - reads the standard input, which is closed")
     stream = getattr(sys.stdin, "buffer", None)
     data: bytes = b"" if stream is None else stream.read(MAX_FRAME_BYTES + 1)
     if len(data) > MAX_FRAME_BYTES:
         raise CliError(f"the {what} is larger than {MAX_FRAME_BYTES:,} bytes", "send the part that matters")
     return data.decode("utf-8", "replace")
+
+
+class UnknownCommand(click.UsageError):
+    """An unknown command; `hint` is what to run instead."""
+
+    def __init__(self, name: str, context: click.Context, known: Collection[str]) -> None:
+        super().__init__(f"there is no command {name!r}", context)
+        self._name = name
+        self._known = known
+
+    @property
+    def hint(self) -> str:
+        """Name the nearest command, or the help where none is near."""
+        import difflib
+
+        path = self.ctx.command_path if self.ctx else "foveal"
+        near = difflib.get_close_matches(self._name, self._known, 1)
+        return f"did you mean {path} {near[0]}?" if near else f"{path} --help lists the commands"
+
+
+class CommandGroup(click.Group):
+    """A group of commands, as in `foveal items list`. Without a command it prints its help."""
+
+    def __init__(self, *args: Any, examples: Sequence[str] = (), **extra: Any) -> None:
+        super().__init__(*args, **{"no_args_is_help": False, "invoke_without_command": True, **extra})
+        self.examples = examples
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return --socket and --help."""
+        return [*self.params, socket_option(), *filter(None, [self.get_help_option(ctx)])]
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order in which they were added, not by the alphabet."""
+        return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is meant. Raises `UnknownCommand`."""
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            raise UnknownCommand(args[0], ctx, self.commands)
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was named, or print the help."""
+        result = super().invoke(ctx)
+        if ctx.invoked_subcommand is None:
+            terminal.say(ctx.get_help())
+        return result
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        write_examples(formatter, self.examples)
+
+
+GLOB_CHARACTERS = frozenset("*?[{")
+
+
+def locate(given: str, folders: Sequence[str]) -> str:
+    """Return a path, glob or node id (`path#symbol`) as the daemon takes it.
+
+    It becomes absolute when it exists below one of the folders, the first that has it, or when it begins
+    with `./` or `../`. Of a glob the part before its first wildcard must exist. What exists nowhere stays as
+    it is: the daemon takes it relative to the project's root.
+    """
+    if not given or os.path.isabs(given):
+        return given
+    if given.split("/", 1)[0] in {".", ".."}:
+        return os.path.join(folders[0], given)
+    for part in dict.fromkeys((given, given.partition("#")[0])):  # a file's own name may hold the mark
+        for folder in folders:
+            if part and os.path.lexists(os.path.join(folder, part)):
+                return os.path.join(folder, given)
+    fixed = _before_wildcard(given)
+    if fixed is not None:
+        for folder in folders:
+            if os.path.isdir(os.path.join(folder, fixed)):
+                return os.path.join(folder, given)
+    return given
+
+
+def _before_wildcard(given: str) -> str | None:
+    """Return the folders of a glob above its first wildcard; None for what is no glob."""
+    parts = given.split("/")
+    for position, part in enumerate(parts):
+        if not GLOB_CHARACTERS.isdisjoint(part):
+            return "/".join(parts[:position])
+    return None
+
+
+def seen_from(folder: str, root: str, path: str) -> str:
+    """Return a project's path as a person in a folder opens it: relative below the root or above it."""
+    full = os.path.join(root, path)
+    above = f"{root.rstrip('/')}/".startswith(f"{folder.rstrip('/')}/")
+    inside = f"{folder.rstrip('/')}/".startswith(f"{root.rstrip('/')}/")
+    return os.path.relpath(full, folder) if above or inside else full

@@ -1,4 +1,4 @@
-"""Owns how a command reaches the daemon: with or without starting one."""
+"""How a command reaches the daemon, with or without starting it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from .command import Settings
 from .errors import CliError
 
 START_TIMEOUT_S = 20.0
-"""A start takes from 0.3 s to seconds on a machine that is busy or has cold disks."""
+"""Maximum wait for a start in seconds: 0.3 s at rest, seconds on a busy machine or with cold disks."""
 
 CALL_TIMEOUT_S = 60.0
-"""Any answer that isn't there after a minute won't come: the slowest ones have deadlines of seconds."""
+"""Maximum wait for an answer in seconds; the slowest methods have deadlines of seconds."""
 
 
 def connect(settings: Settings) -> Client:
@@ -39,4 +39,6 @@ def try_connect(settings: Settings) -> Client | None:
     except (FileNotFoundError, ConnectionRefusedError):
         return None
     except TimeoutError as error:
-        raise CliError(f"the daemon at {path} accepts no connections", "foveal restart") from error
+        raise CliError(
+            f"the daemon at {path} doesn't accept connections: it may hang", "foveal restart"
+        ) from error

@@ -1,17 +1,19 @@
-"""Owns `foveal context`: the request from the command line, the context to stdout, remarks to stderr."""
+"""The commands `foveal context`, `contexts`, `why` and `node`: what an agent gets, and why."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 
+from ..ipc.client import Client
 from . import terminal
-from .command import Command, current_folder, cwd_option, json_option, read_text, settings_of
+from .command import Command, current_folder, cwd_option, json_option, locate, read_text, settings_of
 from .connect import CALL_TIMEOUT_S, connect
-from .focus import locate
+from .errors import CliError, hint_if_unknown
+from .terminal import local_time
 
 FORMATS = ("markdown", "prompts", "messages", "json")
 FRESHNESS = ("shown", "tree", "no")
@@ -42,10 +44,13 @@ ARGUMENT_HINT = "put the prompt into quotes, and globs too: foveal context \"…
     help="A file, a folder, file#symbol or a quoted glob, seen from here or from the project's root.",
 )
 @click.option(
-    "--constraint", "constraints", multiple=True, metavar="TEXT", help="What the agent must keep to."
+    "--constraint", "constraints", multiple=True, metavar="TEXT", help="A rule that the agent must follow."
 )
 @click.option(
-    "--max-tokens", metavar="N", type=click.IntRange(min=1), help="The model's tokens that all share."
+    "--max-tokens",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="The budget of the whole conversation in tokens.",
 )
 @click.option("--max-bytes", metavar="N", type=click.IntRange(min=1), help="The size of the context.")
 @click.option("--format", "form", type=click.Choice(FORMATS), help="How it is rendered [default: markdown].")
@@ -57,7 +62,10 @@ ARGUMENT_HINT = "put the prompt into quotes, and globs too: foveal context \"…
 @cwd_option
 @click.option("--session", metavar="ID", help="The session that it belongs to.")
 @click.option(
-    "--deadline-ms", metavar="N", type=click.IntRange(min=0), help="When a poorer answer is better than none."
+    "--deadline-ms",
+    metavar="N",
+    type=click.IntRange(min=0),
+    help="Answer within this time, if need be in part.",
 )
 @click.option("--task-type", metavar="TYPE", help="The kind of task, such as bugfix.")
 @click.option("-q", "--quiet", is_flag=True, help="No remarks on the standard error.")
@@ -81,8 +89,8 @@ def context_command(
 ) -> None:
     """Print the context for PROMPT: rules, decisions, the files in focus with what they import, a map.
 
-    A PROMPT of - is read from the standard input. The context goes to the standard output; what is missing
-    in it, its tokens and its time go to the standard error.
+    A PROMPT of - is read from the standard input. The context goes to the standard output; remarks on what
+    is missing, its tokens and its time go to the standard error.
     """
     settings = settings_of(context)
     folder = cwd or current_folder()
@@ -121,11 +129,11 @@ def context_command(
 
 
 def remarks(reply: dict[str, Any]) -> Sequence[str]:
-    """Return what a person should know of a context beside its text: gaps first, then what it cost."""
+    """Return remarks on a context: its gaps first, then what it cost."""
     found = [*reply["gaps"]]
     found += [f"degraded: {reason}" for reason in reply["degraded"]]
     if reply["partial"]:
-        found.append("partial: the deadline or a scan in progress left something out; ask again for the rest")
+        found.append("partial: the deadline passed or a scan is running; ask again for what is missing")
     state = ", from the cache" if reply["cached"] else ""
     cut = ", shortened to fit" if reply["truncated"] else ""
     found.append(f"{terminal.count(reply['tokens'], 'token')} in {reply['elapsed_ms']:.1f} ms{state}{cut}")
@@ -142,3 +150,234 @@ def _print_context(reply: dict[str, Any], form: str) -> None:
         # Files may hold what would steer a terminal; a pipe gets the very bytes.
         shown = terminal.clean_lines(text) if terminal.is_terminal(sys.stdout) else text
         terminal.write(shown if shown.endswith("\n") else f"{shown}\n")
+
+
+LIST_LIMIT = 100
+PROMPT_CHARACTERS = 50
+LAST = "last"
+"""The name of the latest context of this project."""
+
+CONTEXTS_EXAMPLES = (
+    "foveal contexts",
+    "foveal contexts last > context.md",
+    "foveal contexts --session s-1 --json | jq '.contexts[].tokens'",
+)
+WHY_EXAMPLES = (
+    "foveal why last src/auth.py",
+    "foveal why c_0123456789abcdef docs/plan.md --json",
+)
+
+
+@click.command(
+    "contexts",
+    cls=Command,
+    short_help="List the contexts that agents got.",
+    examples=CONTEXTS_EXAMPLES,
+)
+@click.argument("context_id", metavar="[CONTEXT]", required=False)
+@cwd_option
+@click.option("--all", "everywhere", is_flag=True, help="Of all projects, not only of this one.")
+@click.option("--scope", metavar="ID", help="Of this scope.")
+@click.option("--session", metavar="ID", help="Of this session.")
+@click.option(
+    "--limit", type=click.IntRange(1, LIST_LIMIT), default=20, show_default=True, help="At most so many."
+)
+@json_option
+@click.pass_context
+def contexts_command(
+    context: click.Context,
+    context_id: str | None,
+    cwd: str | None,
+    everywhere: bool,
+    scope: str | None,
+    session: str | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """List the contexts that agents got since the daemon started, the latest first.
+
+    With CONTEXT, an id or `last`, print exactly the text of that context.
+    """
+    folder = cwd or current_folder()
+    with connect(settings_of(context)) as client:
+        if context_id is not None:
+            _show(client, context_id, folder, as_json=as_json)
+            return
+        chosen = {"cwd": None if everywhere else folder, "scope_id": scope, "session_id": session}
+        params = {name: value for name, value in chosen.items() if value is not None}
+        reply = client.call("ListContexts", {**params, "limit": limit}, CALL_TIMEOUT_S)
+    if as_json:
+        terminal.say_json(reply)
+    elif reply["contexts"]:
+        terminal.say(contexts_table(reply["contexts"], everywhere=everywhere))
+    else:
+        terminal.say("no agent got a context since the daemon started")
+
+
+@click.command(
+    "why", cls=Command, short_help="Say why a file is in a context, or why not.", examples=WHY_EXAMPLES
+)
+@click.argument("context_id", metavar="CONTEXT")
+@click.argument("path")
+@cwd_option
+@json_option
+@click.pass_context
+def why_command(context: click.Context, context_id: str, path: str, cwd: str | None, as_json: bool) -> None:
+    """Say why PATH is in CONTEXT, an id or `last`, or what kept it out and what would bring it in.
+
+    Exits with 1 where nothing of it is shown.
+    """
+    folder = cwd or current_folder()
+    folders = [folder] if cwd is None else [folder, current_folder()]
+    with connect(settings_of(context)) as client, hint_if_unknown("foveal contexts"):
+        params = {"context_id": _resolved(client, context_id, folder), "path": locate(path, folders)}
+        reply = client.call("ExplainPath", params, CALL_TIMEOUT_S)
+    if as_json:
+        terminal.say_json(reply)
+    else:
+        for line in describe_explanation(reply, path):
+            terminal.say(line)
+        terminal.flush()
+        for reason in reply["degraded"]:
+            terminal.note(f"degraded: {reason}")
+    if not reply["shown"]:
+        context.exit(1)
+
+
+def contexts_table(contexts: Sequence[Mapping[str, Any]], *, everywhere: bool) -> str:
+    """Return contexts as a table, in their order; with their projects where they are of several."""
+    header = ["CONTEXT", "AT", "TIMES", "TOKENS", "OF", "MS", "FOR", "PROMPT"]
+    rows = [
+        [
+            given["context_id"],
+            local_time(given["at"]),
+            f"{given['times']:,}",
+            f"{given['tokens']:,}",
+            f"{max(given['max_tokens'] - given['reserve_tokens'], 0):,}",
+            f"{given['elapsed_ms']:,.1f}",
+            given["agent_name"] or given["session_id"],
+            _shortened(given["prompt"]),
+        ]
+        for given in contexts
+    ]
+    if everywhere:
+        header.append("PROJECT")
+        for row, context in zip(rows, contexts, strict=True):
+            row.append(terminal.short_path(context["project"]))
+    return terminal.table(header, rows, right=(2, 3, 4, 5))
+
+
+def describe_explanation(reply: Mapping[str, Any], path: str) -> Sequence[str]:
+    """Return the lines about a reply to ExplainPath: a verdict, the reasons, what to do."""
+    verdict = "shown" if reply["shown"] else "only named" if reply["named"] else "not in it"
+    return [
+        f"{terminal.styled(terminal.clean(path), bold=True)}: {verdict}",
+        *(f"  {terminal.clean(reason)}" for reason in reply["reasons"]),
+        *(f"  -> {terminal.clean(advice)}" for advice in reply["advice"]),
+    ]
+
+
+def _show(client: Client, context_id: str, folder: str, *, as_json: bool) -> None:
+    """Print a context as it was given. Raises `CliError` where its text is gone."""
+    with hint_if_unknown("foveal contexts"):
+        resolved = _resolved(client, context_id, folder)
+        reply = client.call("GetBuiltContext", {"context_id": resolved}, CALL_TIMEOUT_S)
+    if as_json:
+        terminal.say_json(reply)
+    elif not reply["text_kept"]:
+        raise CliError(reply["problem"], "foveal contexts ID --json still shows what it consisted of")
+    elif terminal.is_terminal(sys.stdout):
+        terminal.say(terminal.clean_lines(reply["context"].rstrip("\n")))
+    else:
+        terminal.write(reply["context"])  # a pipe gets the very text
+
+
+def _resolved(client: Client, context_id: str, folder: str) -> str:
+    """Return an id, of the last context of the project for `last`. Raises `CliError` where there is none."""
+    if context_id != LAST:
+        return context_id
+    found = client.call("ListContexts", {"cwd": folder, "limit": 1}, CALL_TIMEOUT_S)["contexts"]
+    if not found:
+        raise CliError(
+            "no agent got a context of this project since the daemon started", 'foveal context "…"'
+        )
+    return str(found[0]["context_id"])
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= PROMPT_CHARACTERS else f"{text[: PROMPT_CHARACTERS - 1]}…"
+
+
+NEIGHBOURS = {
+    "superclasses": "inherits",
+    "subclasses": "inherited by",
+    "callers": "called by",
+    "callees": "calls",
+}
+"""The labels of a node's lists of neighbours."""
+
+
+@click.command("node", cls=Command, short_help="Show a file or definition and its neighbours.")
+@click.argument("node_id")
+@cwd_option
+@json_option
+@click.pass_context
+def node_command(context: click.Context, node_id: str, cwd: str | None, as_json: bool) -> None:
+    """Show a node: a file (src/auth.py), a definition (src/auth.py#Session.login) or a section.
+
+    Its text is printed, and before it what it imports and who imports it, who calls it and what it calls.
+    """
+    folder = cwd or current_folder()
+    folders = [folder] if cwd is None else [folder, current_folder()]
+    params = {"cwd": folder, "node_id": locate(node_id, folders)}
+    with connect(settings_of(context)) as client:
+        reply = client.call("GetNode", params, CALL_TIMEOUT_S)
+    if as_json:
+        terminal.say_json(reply)
+        return
+    for line in describe_node(reply):
+        terminal.say(line)
+    terminal.flush()
+    for reason in reply["degraded"]:
+        terminal.note(f"degraded: {reason}")
+
+
+def describe_node(node: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines about a node: its head, its neighbours, its text."""
+    place = f"{node['kind']}, lines {node['start_line']}-{node['end_line']}"
+    yield f"{terminal.styled(terminal.clean(node['node_id']), bold=True)} ({terminal.clean(place)})"
+    if node.get("doc"):
+        yield terminal.clean(node["doc"])
+    for imported in node["imports"]:
+        name = f" {imported['name']}" if imported.get("name") else ""
+        path = (
+            f" -> {imported['path']}"
+            if imported.get("path")
+            else " (missing)"
+            if imported.get("missing")
+            else ""
+        )
+        yield terminal.clean(f"imports      {imported['module']}{name}{path}")
+    for importer in node["importers"]:
+        yield terminal.clean(f"imported by  {importer['path']}:{importer['line']}")
+    for symbol in node["symbols"]:
+        yield terminal.clean(
+            f"defines      {symbol['node_id']} ({symbol['kind']}, line {symbol['start_line']})"
+        )
+    for name, label in NEIGHBOURS.items():
+        for neighbour in node.get(name, ()):
+            yield terminal.clean(f"{label:<13}{_neighbour(neighbour)}")
+        if name in node.get("more", ()):
+            yield f"{label:<13}…"
+    yield ""
+    text = node["definition"]
+    yield terminal.clean_lines(text) if terminal.is_terminal(sys.stdout) else text
+    if node["truncated"]:
+        yield "…"
+
+
+def _neighbour(neighbour: dict[str, Any]) -> str:
+    """Return a neighbour with the place of the reference, and a remark if only the name is known."""
+    by_name = "  (by name)" if neighbour["certainty"] == "name" else ""
+    name = neighbour.get("node_id") or neighbour["name"]
+    return f"{name}  at {neighbour['path']}:{neighbour['line']}{by_name}"

@@ -1,4 +1,4 @@
-"""Owns the commands on the daemon's life, and doctor; the only ones that may import the daemon, lazily."""
+"""The commands `foveal up`, `down`, `restart` and `doctor`; only they import the daemon, when called."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..ipc.paths import config_file, config_folder
 from . import terminal
 from .command import Command, Settings, absolute, json_option, settings_of
 from .errors import FAILED, CliError
-from .life import STOP_TIMEOUT_S, find_daemon, start_daemon, stop_daemon
+from .process import STOP_TIMEOUT_S, find_daemon, start_daemon, stop_daemon
 
 if TYPE_CHECKING:
     from ..daemon.app.state_check import Finding
-    from .check import Check
+    from .terminal import Check
 
 
 _timeout_option = click.option(
@@ -27,25 +27,25 @@ _timeout_option = click.option(
     default=STOP_TIMEOUT_S,
     show_default=True,
     metavar="SECONDS",
-    help="When a daemon that was asked to stop gets SIGTERM.",
+    help="How long the daemon may take to stop before it gets SIGTERM.",
 )
 
 
 @click.command("up", cls=Command, short_help="Start the daemon, and index a project.")
 @click.option("--foreground", is_flag=True, help="Run the daemon in this process until Ctrl-C or SIGTERM.")
-@click.option("--wait", is_flag=True, help="Wait until all of PROJECT can be found by meaning, too.")
+@click.option("--wait", is_flag=True, help="Also wait until all of PROJECT can be searched by meaning.")
 @click.argument("project", required=False)
 @click.pass_context
 def up_command(context: click.Context, foreground: bool, wait: bool, project: str | None) -> None:
-    """Start the daemon, and with PROJECT index it and wait until that is done.
+    """Start the daemon. With PROJECT, index it and wait until that is done.
 
-    What is indexed answers at once. Search by meaning takes longer: the daemon goes on with it in the
-    background. In the foreground it logs to the terminal; where the output is no terminal, to the log file.
+    Search by meaning takes longer: the daemon prepares it in the background. With --foreground it logs to
+    the terminal, or to the log file if the output is no terminal.
     """
     settings = settings_of(context)
     if foreground:
         if project is not None:
-            raise click.UsageError("--foreground runs the daemon and opens no PROJECT", context)
+            raise click.UsageError("--foreground only runs the daemon: it takes no PROJECT", context)
         _run_here(settings)
         return
     if wait and project is None:
@@ -58,7 +58,9 @@ def up_command(context: click.Context, foreground: bool, wait: bool, project: st
         place = terminal.clean(daemon.socket)
         terminal.say(f"foveal {daemon.version} runs already (pid {daemon.pid}) on {place}")
         if daemon.version != __version__:
-            terminal.warn(f"this program is foveal {__version__}; change over with: foveal restart")
+            terminal.warn(
+                f"the daemon has another version than this program ({__version__}); run: foveal restart"
+            )
     terminal.flush()
     with daemon.client as client:
         if project is not None:
@@ -93,24 +95,26 @@ def restart_command(context: click.Context, timeout: float) -> None:
 
 
 @click.command("doctor", cls=Command, short_help="Say what is wrong, and what to run.")
-@click.option("--deep", is_flag=True, help="Read every file of the state folder, too.")
-@click.option("--repair", is_flag=True, help="With --deep: set aside what is damaged. No daemon may run.")
+@click.option("--deep", is_flag=True, help="Also read every file of the state folder.")
+@click.option(
+    "--repair", is_flag=True, help="With --deep: move damaged files out of the way. No daemon may run."
+)
 @json_option
 @click.pass_context
 def doctor_command(context: click.Context, deep: bool, repair: bool, as_json: bool) -> None:
     """Say what is wrong with this installation, and what to run.
 
-    Exits with 1 if something is wrong (✗); a warning (!) is nothing that keeps foveal from working.
-    With --repair a damaged file is renamed, never removed: the daemon makes it anew, or begins without it.
+    Exits with 1 if something is wrong (✗). foveal works in spite of a warning (!).
+    --repair renames damaged files and never removes one: the daemon rebuilds them, or starts without them.
     """
     from itertools import chain
 
-    from .check import to_map, to_text
     from .doctor import checks
+    from .terminal import to_map, to_text
 
     settings = settings_of(context)
     if repair and not deep:
-        raise click.UsageError("--repair needs --deep, which finds what is to be repaired", context)
+        raise click.UsageError("--repair needs --deep, which finds the damaged files", context)
     found = []
     usual = checks(settings, _check_state_version, lambda roots: _check_config(settings, roots))
     for check in chain(usual, _check_files(settings, repair=repair) if deep else ()):
@@ -131,8 +135,8 @@ def doctor_command(context: click.Context, deep: bool, repair: bool, as_json: bo
 
 def _index(client: Client, path: str, *, wait: bool) -> None:
     """Open a project and wait until it is indexed, or until its chunks are embedded too."""
-    from .embed import background_remark, wait_for_vectors
     from .progress import open_and_wait
+    from .projects import background_remark, wait_for_vectors
 
     root, ready = open_and_wait(client, path)
     terminal.say(ready)
@@ -157,7 +161,7 @@ def _run_here(settings: Settings) -> None:
 
 
 def _check_files(settings: Settings, *, repair: bool) -> Iterator[Check]:
-    """Read all files of the state folder, and with `repair` set aside what is damaged."""
+    """Read all files of the state folder, and with `repair` move damaged ones out of the way."""
     import os
     from contextlib import ExitStack
 
@@ -166,7 +170,7 @@ def _check_files(settings: Settings, *, repair: bool) -> Iterator[Check]:
     from ..daemon.core.errors import StateError
     from ..daemon.core.system import System
     from ..ipc.paths import lock_file, state_folder
-    from .check import Check
+    from .terminal import Check
 
     state = state_folder(settings.environ)
     if not os.path.isdir(state):
@@ -177,19 +181,21 @@ def _check_files(settings: Settings, *, repair: bool) -> Iterator[Check]:
             try:
                 stack.callback(StateLock.take(lock_file(state)).release)
             except StateError as error:
-                yield Check("files", "wrong", f"nothing can be repaired: {error}", "foveal down")
+                yield Check(
+                    "files", "wrong", f"nothing can be repaired while the daemon runs: {error}", "foveal down"
+                )
                 repair = False
         for finding in check_state_files(state, System()):
             whole += finding.condition == "whole"
             yield from _file_checks(state, finding, repair=repair)
-    yield Check("files", "ok", f"{terminal.count(whole, 'file')} of the state folder read, and whole")
+    yield Check("files", "ok", f"{terminal.count(whole, 'file')} of the state folder read without damage")
 
 
 def _file_checks(state: str, finding: Finding, *, repair: bool) -> Iterator[Check]:
-    """Say what was found of one file, and with `repair` set it aside if that is needed."""
+    """Yield the checks of one file, and with `repair` move it out of the way if it is damaged."""
     from ..daemon.app.state_check import repair as set_aside
     from ..daemon.core.system import System
-    from .check import Check
+    from .terminal import Check
 
     text = f"{finding.path} {finding.text}"
     if finding.condition in {"aside", "unknown"}:
@@ -197,33 +203,37 @@ def _file_checks(state: str, finding: Finding, *, repair: bool) -> Iterator[Chec
     elif finding.condition == "unreadable":
         yield Check("file", "wrong", text)
     elif finding.condition == "damaged" and finding.mends_itself:
-        yield Check("file", "warning", f"{text}; the next daemon mends it and keeps what is damaged")
+        yield Check(
+            "file", "warning", f"{text}; the next start of the daemon repairs it and keeps the damaged part"
+        )
     elif finding.condition == "damaged":
-        after = "it is made anew" if finding.derived else "what it held is missing until somebody mends it"
+        after = "the daemon rebuilds it" if finding.derived else "its content is missing until you restore it"
         if not repair:
             yield Check("file", "wrong", text, "foveal down && foveal doctor --deep --repair")
             return
         try:
             kept = set_aside(state, finding, System())
         except OSError as error:
-            yield Check("file", "wrong", f"{text}; it can't be set aside: {error.strerror}")
+            yield Check("file", "wrong", f"{text}; it can't be renamed: {error.strerror}")
         else:
             yield Check("file", "warning", f"{text}; kept as {kept}, {after}")
 
 
 def _check_state_version(state: str) -> Check:
-    """Whether this program understands the state folder; called only for one that has a version mark."""
+    """Check that this program understands the state folder, which has a version mark."""
     from ..daemon.app.state import check_version
     from ..daemon.core.errors import StateError
     from ..daemon.core.system import System
-    from .check import Check
+    from .terminal import Check
 
     try:
         mark = check_version(state, System())
     except StateError as error:
         return Check("state version", "wrong", str(error))
     if mark is not None and mark.problem:
-        return Check("state version", "warning", f"{mark.problem}; the next start mends it", "foveal restart")
+        return Check(
+            "state version", "warning", f"{mark.problem}; the next start repairs it", "foveal restart"
+        )
     return Check("state version", "ok", "the state folder's version is known")
 
 
@@ -233,7 +243,7 @@ def _check_config(settings: Settings, roots: Sequence[str]) -> Iterator[Check]:
     from ..daemon.config.settings import UserConfig
     from ..daemon.core.errors import ConfigError
     from ..daemon.core.system import System
-    from .check import Check
+    from .terminal import Check
 
     system = System()
     user = UserConfig()
@@ -247,16 +257,18 @@ def _check_config(settings: Settings, roots: Sequence[str]) -> Iterator[Check]:
         )
         yield Check("config", "ok", what)
     except ConfigError as error:
-        yield Check("config", "wrong", str(error), "mend the file; docs/configuration.md lists the keys")
+        yield Check("config", "wrong", str(error), "correct the file; docs/configuration.md lists the keys")
     for root in roots:
         try:
             yield from _config_warnings(load_project_config(root, user, system).warnings)
         except ConfigError as error:
-            yield Check("config", "wrong", str(error), "mend the file; docs/configuration.md lists the keys")
+            yield Check(
+                "config", "wrong", str(error), "correct the file; docs/configuration.md lists the keys"
+            )
 
 
 def _config_warnings(warnings: tuple[str, ...]) -> Iterator[Check]:
-    from .check import Check
+    from .terminal import Check
 
     for warning in warnings:
         yield Check("config", "warning", warning)

@@ -1,4 +1,4 @@
-"""Owns `foveal dashboard`: opening the page in a browser, or saying where it is."""
+"""The command `foveal dashboard`: open the page in a browser, or print its address."""
 
 from __future__ import annotations
 
@@ -19,14 +19,12 @@ from .errors import CliError
 EXAMPLES = (
     "foveal dashboard               # opens the browser, signed in",
     "foveal dashboard --login-url   # the same as an address, for another browser",
-    "foveal dashboard --sign-out    # whoever is signed in is out",
+    "foveal dashboard --sign-out    # signs out everybody",
 )
 
 
-@click.command(
-    "dashboard", cls=Command, short_help="Open the web page that shows all of this.", examples=EXAMPLES
-)
-@click.option("--no-browser", is_flag=True, help="Print the address alone, which a signed-in browser opens.")
+@click.command("dashboard", cls=Command, short_help="Open the dashboard in the browser.", examples=EXAMPLES)
+@click.option("--no-browser", is_flag=True, help="Only print the address, for a browser that is signed in.")
 @click.option("--login-url", is_flag=True, help="Print an address that signs in one browser within a minute.")
 @click.option("--sign-out", is_flag=True, help="Sign out every browser and program.")
 @json_option
@@ -36,9 +34,8 @@ def dashboard_command(
 ) -> None:
     """Open the dashboard in the default browser and sign it in there.
 
-    The page shows what agents are given, and why. It is served on 127.0.0.1 only, and nothing of it leaves
-    this machine. A browser stays signed in for a week after it was last used, also when the daemon is
-    restarted.
+    It shows what agents get, and why. It is served on 127.0.0.1 only, and nothing of it leaves this machine.
+    A browser stays signed in for a week after its last use, also across restarts of the daemon.
     """
     if no_browser + login_url + sign_out > 1:
         raise click.UsageError("--no-browser, --login-url and --sign-out don't go together", context)
@@ -53,9 +50,7 @@ def dashboard_command(
         terminal.say_json({"address": found["address"], "url": found.get("url"), "token": found["token"]})
     elif no_browser:
         terminal.say(found["address"])
-        terminal.note(
-            "a browser that isn't signed in yet opens what this prints: foveal dashboard --login-url"
-        )
+        terminal.note("to sign in a browser, open the address that this prints: foveal dashboard --login-url")
     elif login_url:
         terminal.say(found["url"])
     else:
@@ -72,19 +67,19 @@ def _sign_out(context: click.Context, *, as_json: bool) -> None:
 
 
 def _open(found: Mapping[str, Any], environ: Mapping[str, str]) -> None:
-    """Open a browser if there is one to see, else say how to come here from where the reader sits."""
+    """Open a browser if this machine has a display, else say how to reach the page."""
     if environ.get("SSH_CONNECTION") or environ.get("SSH_TTY"):
         port = urlsplit(found["address"]).port
         terminal.say(found["url"])
         terminal.note(
-            f"you came by SSH: where the browser is, run ssh -N -L {port}:127.0.0.1:{port} with this "
-            "machine's name, and open the address there within a minute"
+            f"you are connected by SSH: where the browser is, run ssh -N -L {port}:127.0.0.1:{port} "
+            "and this machine's name, then open the address there within a minute"
         )
     elif has_display(environ) and _browse(found["url"]):
         terminal.say(f"opened {found['address']} in the browser")
     else:
         terminal.say(found["url"])
-        terminal.note("no browser could be opened here: open the address in one, within a minute")
+        terminal.note("no browser can be opened here: open the address in a browser within a minute")
 
 
 def has_display(environ: Mapping[str, str]) -> bool:
@@ -95,7 +90,7 @@ def has_display(environ: Mapping[str, str]) -> bool:
 
 
 def _browse(url: str) -> bool:
-    """Open an address. What a browser says when it starts is not for this terminal."""
+    """Open an address, without the messages that a browser prints when it starts."""
     kept = os.dup(2)
     quiet = os.open(os.devnull, os.O_WRONLY)
     try:

@@ -1,22 +1,20 @@
-"""Owns `foveal decide`, which notes a decision, and `foveal decisions`, which lists and shows them."""
+"""The commands that note a decision (`foveal decide`) and list and change them (`foveal decisions`)."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 import click
 
 from . import terminal
-from .command import Command, current_folder, cwd_option, json_option, settings_of
+from .command import Command, CommandGroup, current_folder, cwd_option, json_option, locate, settings_of
 from .connect import CALL_TIMEOUT_S, connect
-from .decision_changes import delete_command, edit_command, mark_command, prune_command, restore_command
-from .decision_text import describe, describe_line, describe_whole
 from .errors import CliError, hint_if_unknown
-from .focus import locate
-from .group import CommandGroup
+from .terminal import local_time
 
 OUTCOMES = ("success", "failure", "reverted")
 EXAMPLE = 'foveal decide "tokens expire after an hour" --why "audit finding 7" --file src/auth.py'
@@ -28,7 +26,7 @@ EXAMPLES = (
     "foveal decisions prune --older-than 365 --outcome success",
 )
 SESSION = "command-line"
-"""The session of decisions that a person notes without naming one."""
+"""The default session of decisions that a person notes."""
 
 
 class DecisionsGroup(CommandGroup):
@@ -88,11 +86,11 @@ def decide_command(
     for warning in reply.get("warnings", ()):
         terminal.warn(warning)
     if reply["skipped"]:
-        raise CliError(f"the decision wasn't noted: {reply['skipped'][0]['reason']}")
+        raise CliError(f"the decision was not noted: {reply['skipped'][0]['reason']}")
     if as_json:
         terminal.say_json(reply)
     elif reply["duplicates"]:
-        terminal.say("known already")
+        terminal.say("already noted earlier")
     else:
         terminal.say(f"noted: {reply['experience_ids'][0]}")
 
@@ -108,14 +106,14 @@ def decisions_command() -> None:
 
 
 @decisions_command.command("list", cls=Command, short_help="List the decisions, newest first.")
-@click.option("--query", metavar="WORDS", help="All of these words occur in it.")
-@click.option("--agent", metavar="NAME", help="Of this agent.")
-@click.option("--session", metavar="ID", help="Of this session.")
+@click.option("--query", metavar="WORDS", help="Only decisions with all of these words.")
+@click.option("--agent", metavar="NAME", help="Only of this agent.")
+@click.option("--session", metavar="ID", help="Only of this session.")
 @click.option("--outcome", type=click.Choice((*OUTCOMES, "none")), help="With this outcome.")
 @click.option("--trust", type=click.Choice(("normal", "low")), help="With this trust.")
-@click.option("--since", metavar="TIME", help="Not before this day or time.")
-@click.option("--until", metavar="TIME", help="Before this day or time.")
-@click.option("--deleted", is_flag=True, help="Those that were deleted, and only those.")
+@click.option("--since", metavar="TIME", help="Only from this day or time on.")
+@click.option("--until", metavar="TIME", help="Only before this day or time.")
+@click.option("--deleted", is_flag=True, help="Only deleted ones.")
 @click.option("--limit", type=click.IntRange(0, 1000), default=20, show_default=True, help="At most so many.")
 @cwd_option
 @json_option
@@ -202,12 +200,8 @@ def quarantine_command(context: click.Context, limit: int, cwd: str | None, as_j
         terminal.note(f"{shown} of {total:,}; --limit shows more")
 
 
-for _command in (edit_command, mark_command, delete_command, restore_command, prune_command):
-    decisions_command.add_command(_command)
-
-
 def login_name() -> str:
-    """Return who is logged in; the number of a user without a name."""
+    """Return the login name, or the user id of a user without a name."""
     import getpass
 
     try:
@@ -222,10 +216,291 @@ def _say_all(lines: Iterator[str]) -> None:
 
 
 def _moment(context: click.Context, option: str, text: str | None) -> str | None:
-    """Return a day or a time of the user's clock as the wire has it. Raises `click.UsageError`."""
+    """Return a day or a local time in ISO 8601 with its zone. Raises `click.UsageError`."""
     if text is None:
         return None
     try:
         return datetime.fromisoformat(text).astimezone().isoformat()
     except (ValueError, OverflowError) as error:
         raise click.UsageError(f"{option} takes a day or a time such as 2025-01-31T12:00", context) from error
+
+
+PRUNE_EXAMPLES = (
+    "foveal decisions prune --older-than 365 --outcome success",
+    "foveal decisions prune --irrelevant --dry-run",
+    "foveal decisions prune --keep 0 --yes      # all of them",
+)
+
+
+@decisions_command.command("edit", cls=Command, short_help="Change what a decision says.")
+@click.argument("experience_id", metavar="ID")
+@click.option("--decision", metavar="TEXT", help="What was decided.")
+@click.option("--why", metavar="TEXT", help="The reason; an empty text removes it.")
+@click.option(
+    "--file",
+    "files",
+    multiple=True,
+    metavar="PATH",
+    help="A file that it is about; replaces all earlier files.",
+)
+@click.option("--no-files", is_flag=True, help="Remove all its files.")
+@cwd_option
+@json_option
+@click.pass_context
+def edit_command(
+    context: click.Context,
+    experience_id: str,
+    decision: str | None,
+    why: str | None,
+    files: tuple[str, ...],
+    no_files: bool,
+    cwd: str | None,
+    as_json: bool,
+) -> None:
+    """Change a decision by its ID. Other fields stay; `decisions show` lists the earlier values."""
+    if files and no_files:
+        raise click.UsageError("--file and --no-files exclude each other", context)
+    folder = cwd or current_folder()
+    folders = [folder] if cwd is None else [folder, current_folder()]
+    changes: dict[str, Any] = {"decision": decision, "rationale": why}
+    if files or no_files:
+        changes["files_touched"] = [locate(path, folders) for path in files]
+    _update(context, folder, experience_id, changes, as_json=as_json)
+
+
+@decisions_command.command("mark", cls=Command, short_help="Say what came of a decision.")
+@click.argument("experience_id", metavar="ID")
+@click.option("--outcome", type=click.Choice((*OUTCOMES, "none")), help="What came of it.")
+@click.option("--error", metavar="TEXT", help="What went wrong, with --outcome failure.")
+@click.option(
+    "--trust", type=click.Choice(("normal", "low")), help="Decisions of low trust are left out of contexts."
+)
+@cwd_option
+@json_option
+@click.pass_context
+def mark_command(
+    context: click.Context,
+    experience_id: str,
+    outcome: str | None,
+    error: str | None,
+    trust: str | None,
+    cwd: str | None,
+    as_json: bool,
+) -> None:
+    """Mark a decision, by its ID, with its outcome or its trust."""
+    if error is not None and outcome != "failure":
+        raise click.UsageError("--error says what went wrong: it goes with --outcome failure", context)
+    changes: dict[str, Any] = {"trust": trust}
+    if outcome is not None:
+        kind = {"kind": "" if outcome == "none" else outcome}
+        changes["outcome"] = kind if error is None else {**kind, "error": error}
+    _update(context, cwd or current_folder(), experience_id, changes, as_json=as_json)
+
+
+@decisions_command.command("delete", cls=Command, short_help="Delete a decision; it can be restored.")
+@click.argument("experience_id", metavar="ID")
+@cwd_option
+@json_option
+@click.pass_context
+def delete_command(context: click.Context, experience_id: str, cwd: str | None, as_json: bool) -> None:
+    """Delete a decision by its ID. No context shows it, and it can be restored until it is pruned."""
+    reply = _call(context, "DeleteExperience", cwd or current_folder(), experience_id)
+    if as_json:
+        terminal.say_json(reply)
+    else:
+        found = reply["experience"]["experience_id"]
+        terminal.say(terminal.clean(f"{'deleted' if reply['deleted'] else 'deleted already'}: {found}"))
+
+
+@decisions_command.command("restore", cls=Command, short_help="Bring a deleted decision back.")
+@click.argument("experience_id", metavar="ID")
+@cwd_option
+@json_option
+@click.pass_context
+def restore_command(context: click.Context, experience_id: str, cwd: str | None, as_json: bool) -> None:
+    """Bring back a decision that was deleted, by its ID."""
+    reply = _call(context, "RestoreExperience", cwd or current_folder(), experience_id)
+    if as_json:
+        terminal.say_json(reply)
+    else:
+        found = reply["experience"]["experience_id"]
+        terminal.say(terminal.clean(f"{'restored' if reply['restored'] else 'not deleted before'}: {found}"))
+
+
+@decisions_command.command(
+    "prune", cls=Command, short_help="Remove decisions for good.", examples=PRUNE_EXAMPLES
+)
+@click.option(
+    "--older-than", metavar="DAYS", type=click.IntRange(0, 1_000_000), help="Decisions older than this."
+)
+@click.option(
+    "--keep", metavar="N", type=click.IntRange(0, 1_000_000_000), help="Decisions beyond the newest N."
+)
+@click.option(
+    "--outcome",
+    "outcomes",
+    multiple=True,
+    type=click.Choice((*OUTCOMES, "none")),
+    help="Only those with this outcome.",
+)
+@click.option("--irrelevant", is_flag=True, help="Only those whose files are all gone from the project.")
+@click.option("--deleted", is_flag=True, help="Only those that were deleted.")
+@click.option("--dry-run", is_flag=True, help="Only show which would go.")
+@click.option("--yes", is_flag=True, help="Don't ask.")
+@cwd_option
+@json_option
+@click.pass_context
+def prune_command(
+    context: click.Context,
+    older_than: int | None,
+    keep: int | None,
+    outcomes: tuple[str, ...],
+    irrelevant: bool,
+    deleted: bool,
+    dry_run: bool,
+    yes: bool,
+    cwd: str | None,
+    as_json: bool,
+) -> None:
+    """Show the decisions that would go, ask, and remove them for good.
+
+    --older-than and --keep are limits: a decision over either of them goes. The other options narrow this:
+    only decisions that match all of them go.
+    """
+    given = {
+        "cwd": cwd or current_folder(),
+        "max_age_days": older_than,
+        "max_count": keep,
+        "outcomes": list(outcomes) or None,
+        "irrelevant": irrelevant or None,
+        "deleted": deleted or None,
+    }
+    params = {name: value for name, value in given.items() if value is not None}
+    if len(params) == 1:
+        raise click.UsageError("say which decisions to prune; see --help", context)
+    with connect(settings_of(context)) as client:
+        reply = client.call("PruneExperiences", {**params, "dry_run": True}, CALL_TIMEOUT_S)
+        if not as_json:
+            _preview(reply)
+        if reply["pruned"] and not dry_run and (yes or _confirmed(reply)):
+            reply = client.call("PruneExperiences", params, CALL_TIMEOUT_S)
+    if as_json:
+        terminal.say_json(reply)
+    elif not reply["dry_run"]:
+        terminal.say(f"pruned: {reply['pruned']:,}, {reply['kept']:,} are left")
+
+
+def _preview(reply: dict[str, Any]) -> None:
+    """Show what would go."""
+    for experience in reply["experiences"]:
+        for line in describe(experience):
+            terminal.say(line)
+    more = reply["pruned"] - len(reply["experiences"])
+    if more > 0:
+        terminal.say(f"and {more:,} older ones")
+    terminal.flush()
+    terminal.note(
+        f"{terminal.count(reply['pruned'], 'decision')} would go for good, {reply['kept']:,} would be left"
+        if reply["pruned"]
+        else "no decision matches: nothing to prune"
+    )
+
+
+def _confirmed(reply: dict[str, Any]) -> bool:
+    """Ask whether the shown decisions may go. Raises `CliError` without a terminal."""
+    if not terminal.is_terminal(sys.stdin):
+        raise CliError(
+            "can't ask, because the standard input is no terminal", "foveal decisions prune … --yes"
+        )
+    return click.confirm(f"Remove {terminal.count(reply['pruned'], 'decision')} for good?", err=True)
+
+
+def _update(
+    context: click.Context, folder: str, experience_id: str, changes: dict[str, Any], *, as_json: bool
+) -> None:
+    given = {name: value for name, value in changes.items() if value is not None}
+    if not given:
+        raise click.UsageError("no change was given; see --help", context)
+    reply = _call(context, "UpdateExperience", folder, experience_id, given)
+    if as_json:
+        terminal.say_json(reply)
+        return
+    for line in describe(reply["experience"]):
+        terminal.say(line)
+
+
+def _call(
+    context: click.Context, method: str, folder: str, experience_id: str, more: dict[str, Any] | None = None
+) -> Any:
+    params = {"cwd": folder, "experience_id": experience_id, **(more or {})}
+    with connect(settings_of(context)) as client, hint_if_unknown("foveal decisions"):
+        return client.call(method, params, CALL_TIMEOUT_S)
+
+
+def describe(experience: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines about a decision: when, its id and who, what, why, on which files."""
+    outcome = experience.get("outcome", {})
+    marks = [outcome["kind"]] if outcome else []
+    if experience["provenance"]["trust"] == "low":
+        marks.append("low trust")
+    mark = f" [{', '.join(marks)}]" if marks else ""
+    head = "  ".join(
+        (local_time(experience["timestamp"]), experience["experience_id"], experience["agent_id"])
+    )
+    decision = terminal.clean_lines(experience["decision"]).replace("\n", "\n  ")
+    yield f"{terminal.styled(terminal.clean(head), dim=True)}{mark}"
+    yield f"  {decision}"
+    for label, value in (
+        ("why", experience["rationale"]),
+        ("error", outcome.get("error", "")),
+        ("files", ", ".join(experience["files_touched"])),
+    ):
+        if value:
+            yield f"  {label}: {terminal.clean(value)}"
+
+
+def describe_whole(reply: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines about all that is known of a decision: where it comes from, and what became of it."""
+    experience = reply["experience"]
+    yield from describe(experience)
+    provenance = experience["provenance"]
+    origin = " ".join(filter(None, (provenance["source"], provenance["reference"])))
+    for label, value in (
+        ("session", experience["session_id"]),
+        ("commit", experience["commit"]),
+        ("from", origin),
+    ):
+        if value:
+            yield f"  {label}: {terminal.clean(value)}"
+    if reply["deleted"]:
+        yield "  deleted: foveal decisions restore brings it back"
+    for edit in reply["history"]:
+        yield f"  {local_time(edit['at'])}  {terminal.clean(_edit(edit))}"
+
+
+def describe_line(line: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines about a line in quarantine: when and where, why, and how it begins."""
+    head = f"{local_time(line['at'])}  {line['file']}:{line['line']} ({terminal.size(line['size_bytes'])})"
+    yield terminal.styled(terminal.clean(head), dim=True)
+    yield f"  {terminal.clean(line['reason'])}"
+    yield f"  {terminal.clean(line['text'].rstrip())}"
+
+
+def _edit(edit: Mapping[str, Any]) -> str:
+    """Return an edit in words."""
+    if edit["kind"] == "mark":
+        by = f" by {edit['experience_id']}" if "experience_id" in edit else ""
+        by += f", since its commit {edit['commit'][:12]} was undone" if "commit" in edit else ""
+        return f"marked as {edit['outcome']['kind']}{by}"
+    if edit["kind"] != "update":
+        return f"{edit['kind']}d"
+    changes = [f"{name} {edit[name]!r}" for name in ("decision", "rationale") if name in edit]
+    if "trust" in edit:
+        changes.append(f"trust {edit['trust']}")
+    if "outcome" in edit:
+        changes.append(f"outcome {edit['outcome']['kind'] or 'none'}")
+    if "files_touched" in edit:
+        changes.append(f"files {', '.join(edit['files_touched']) or 'none'}")
+    if "commit" in edit:
+        changes.append(f"commit {edit['commit'][:12] or 'none'}")
+    return "changed: " + "; ".join(changes)

@@ -1,4 +1,4 @@
-"""Owns `foveal editors`: where the plugins for editors lie. Needs no daemon."""
+"""The command `foveal editors`: where the editors' plugins lie. Needs no daemon."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Final
 import click
 
 from . import terminal
-from .command import Command, json_option
+from .command import Command, CommandGroup, json_option
 from .errors import CliError
-from .group import CommandGroup
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "hooks" / "editors"
 

@@ -1,4 +1,4 @@
-"""Owns what goes wrong on the command line: the error with its hint and exit code, and which one it is."""
+"""Errors of the command line: their hints, their exit codes, and which error a person is shown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ USAGE = 2
 INTERRUPTED = 130
 """128 + SIGINT, as shells say it."""
 OUTPUT_CLOSED = 141
-"""128 + SIGPIPE: whoever read our output has gone."""
+"""128 + SIGPIPE: the reader of the output has gone."""
 
 
 class CliError(click.ClickException):
@@ -48,17 +48,19 @@ class OutputFailed(Exception):
 
 
 def explain(error: Exception) -> CliError | None:
-    """Return what to tell a person about a foreseeable error; None for one that is a bug."""
+    """Return the error for a person, or None for a bug."""
     if isinstance(error, RpcError):
         return CliError(error.message, _RPC_HINTS.get(error.code, ""))
     if isinstance(error, DaemonUnavailable | PathError):
         return CliError(str(error))
     if isinstance(error, ProtocolError):
-        return CliError(f"what answers on the socket is no foveal daemon: {error}", "foveal doctor")
+        return CliError(
+            f"the program that answers on the socket is not a foveal daemon: {error}", "foveal doctor"
+        )
     if isinstance(error, ConnectionRefusedError | FileNotFoundError) and error.filename is None:
-        return CliError("no daemon answers", "foveal up")
+        return CliError("no daemon answers on the socket", "foveal up")
     if isinstance(error, ConnectionError):
-        return CliError("the daemon closed the connection", "foveal logs")
+        return CliError("the daemon closed the connection; its log may say why", "foveal logs")
     if isinstance(error, OSError):
         return _explain_system(error)
     return None
@@ -72,16 +74,16 @@ def _explain_system(error: OSError) -> CliError:
 
 _RPC_HINTS = {
     INTERNAL: "foveal logs",
-    TIMEOUT: "foveal status shows what the daemon is doing; foveal logs what it did",
-    UNKNOWN_METHOD: "the daemon may be older than this program: foveal restart",
-    UNSUPPORTED: "the daemon may be older than this program: foveal restart",
+    TIMEOUT: "foveal status shows what the daemon is doing, foveal logs what it did",
+    UNKNOWN_METHOD: "foveal restart, if the daemon is older than this program",
+    UNSUPPORTED: "foveal restart, if the daemon is older than this program",
 }
-"""What to run where the daemon's message, which says what to do about the request, can't know it."""
+"""Hints by error code, for errors whose message can't say what to run."""
 
 
 @contextmanager
 def hint_if_unknown(hint: str) -> Iterator[None]:
-    """Give an error about something that isn't there a hint. Raises `CliError` for it."""
+    """Raise `not_found` errors as `CliError` with a hint."""
     try:
         yield
     except RpcError as error:

@@ -1,4 +1,4 @@
-"""Owns `foveal hooks`: registering foveal with agents, editors and git, and looking at what is registered.
+"""The `foveal hooks` commands: register foveal with agents, editors and git, and check the registrations.
 
 Needs no daemon. Nothing is written before a person saw the difference and said yes.
 """
@@ -15,34 +15,34 @@ from typing import Any, TypeVar
 import click
 
 from .. import __version__
+from ..hooks.hosts.host import LEVELS, Host, Level, SettingsPlace
 from ..hooks.install.errors import InstallError
-from ..hooks.install.hosts import ALIASES, HOSTS, NEXT_STEPS, Host, host_named
-from ..hooks.install.places import (
-    LEVELS,
-    HostFiles,
-    Level,
-    SettingsPlace,
+from ..hooks.install.host_files import (
+    INSTALLABLE,
     check_level,
-    default_level,
     host_files,
+    installable_host,
     project_root,
     registered_program,
 )
-from ..hooks.install.plan import Change, apply, plan_install, plan_uninstall
+from ..hooks.install.plan import Change, HostFiles, apply, plan_install, plan_uninstall
 from ..hooks.install.program import find_program
-from ..hooks.install.state import MCP, HostState, inspect, problems
+from ..hooks.install.settings_entries import MCP
+from ..hooks.install.state import HostState, inspect, problems
 from . import terminal
-from .check import Check, to_text
-from .command import Command, current_folder, cwd_option, json_option, settings_of
+from .command import Command, CommandGroup, current_folder, cwd_option, json_option, settings_of
 from .errors import FAILED, CliError
-from .group import CommandGroup
+from .terminal import Check, to_text
 
 MAX_DIFF_LINES = 400
-"""Of one file; the longest registration takes about 150."""
+"""Maximum lines shown of one file's diff; the longest registration takes about 150."""
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+HOST_NAMES = [host.name for host in INSTALLABLE]
+HOST_CHOICE = click.Choice([*HOST_NAMES, *(alias for host in INSTALLABLE for alias in host.aliases)])
 
 EXAMPLES = (
     "foveal hooks install claude-code           # shows what changes, and asks",
@@ -53,18 +53,26 @@ EXAMPLES = (
 )
 
 
-@click.group("hooks", cls=CommandGroup, short_help="Register foveal with agents and git.", examples=EXAMPLES)
-def hooks_command() -> None:
-    """Register foveal with a host, so that its sessions get their context by themselves.
+HELP = f"""Register foveal with a host, so that its agents get context automatically.
 
-    Hosts are claude-code, codex, cursor, gemini, copilot, opencode and git. Their settings files are edited
-    in place: what others registered, comments and formatting stay. A file is copied beside itself first.
-    """
+Hosts are {", ".join(HOST_NAMES[:-1])} and {HOST_NAMES[-1]}. Their settings files are edited
+in place: other registrations, comments and formatting stay. A copy is kept beside each file.
+"""
+
+
+@click.group(
+    "hooks",
+    cls=CommandGroup,
+    short_help="Register foveal with agents and git.",
+    help=HELP,
+    examples=EXAMPLES,
+)
+def hooks_command() -> None:
+    """Register foveal with a host."""
 
 
 def _host_argument(command: F) -> F:
-    choice = click.Choice([*HOSTS, *ALIASES])
-    return click.argument("host", type=choice, metavar="HOST")(command)
+    return click.argument("host", type=HOST_CHOICE, metavar="HOST")(command)
 
 
 def _level_options(command: F) -> F:
@@ -110,8 +118,9 @@ def install_command(
 
     Running it again changes nothing, or brings an older registration up to date.
     """
-    if plugin and host_named(host) != "claude-code":
-        raise click.UsageError("--plugin is for claude-code", context)
+    if plugin and not installable_host(host).plugin_folder:
+        names = ", ".join(found.name for found in INSTALLABLE if found.plugin_folder)
+        raise click.UsageError(f"--plugin is for {names}", context)
     if plugin and not mcp:
         raise click.UsageError(
             "the MCP server is part of the plugin, so --no-mcp doesn't go with it", context
@@ -122,8 +131,8 @@ def install_command(
     _carry_out(
         context, changes, dry_run=dry_run, yes=yes, as_json=as_json, nothing="it is registered already"
     )
-    if changes and not dry_run and not as_json and NEXT_STEPS[chosen]:
-        terminal.note(NEXT_STEPS[chosen])
+    if changes and not dry_run and not as_json and chosen.next_step:
+        terminal.note(chosen.next_step)
 
 
 @hooks_command.command("uninstall", cls=Command, short_help="Take foveal out of a host's settings.")
@@ -157,10 +166,12 @@ def list_command(context: click.Context, cwd: str | None, as_json: bool) -> None
     """List with which hosts foveal is registered, in which files, for which events, and what they run."""
     with _explained():
         place, program = _place(context, cwd), _program(context)
-        states = [inspect(host, level, place, program, __version__) for host in HOSTS for level in LEVELS]
+        states = [
+            inspect(host, level, place, program, __version__) for host in INSTALLABLE for level in LEVELS
+        ]
         found = [(state, _problems(state, place, program)) for state in states]
     if as_json:
-        terminal.say_json({"program": program, "hosts": [state_map(*one) for one in found]})
+        terminal.say_json({"program": program, "hosts": [state_map(state, wrong) for state, wrong in found]})
         return
     shown = [(state, wrong) for state, wrong in found if state.is_registered or wrong]
     for state, wrong in shown:
@@ -177,7 +188,7 @@ def list_command(context: click.Context, cwd: str | None, as_json: bool) -> None
 
 
 @hooks_command.command("check", cls=Command, short_help="Say what keeps hooks from running.")
-@click.argument("host", type=click.Choice([*HOSTS, *ALIASES]), metavar="[HOST]", required=False)
+@click.argument("host", type=HOST_CHOICE, metavar="[HOST]", required=False)
 @cwd_option
 @json_option
 @click.pass_context
@@ -185,12 +196,12 @@ def check_command(context: click.Context, host: str | None, cwd: str | None, as_
     """Look at all registrations, or at those with HOST. Ends with 1 if something is wrong."""
     with _explained():
         place, program = _place(context, cwd), _program(context)
-        hosts: Sequence[Host] = [host_named(host)] if host else HOSTS
-        states = [inspect(one, level, place, program, __version__) for one in hosts for level in LEVELS]
+        hosts = (installable_host(host),) if host else INSTALLABLE
+        states = [inspect(each, level, place, program, __version__) for each in hosts for level in LEVELS]
         found = [(state, _problems(state, place, program)) for state in states]
     missing = bool(host) and not any(state.is_registered for state in states)
     if as_json:
-        terminal.say_json({"program": program, "hosts": [state_map(*one) for one in found]})
+        terminal.say_json({"program": program, "hosts": [state_map(state, wrong) for state, wrong in found]})
     else:
         for line in _report(found, hosts[0] if missing else None):
             terminal.say(line)
@@ -201,7 +212,7 @@ def check_command(context: click.Context, host: str | None, cwd: str | None, as_
 def _report(found: Sequence[tuple[HostState, list[dict[str, str]]]], missing: Host | None) -> Iterator[str]:
     silent = True
     for state, wrong in found:
-        name = f"{state.host}, {state.level}"
+        name = f"{state.host.name}, {state.level}"
         for problem in wrong:
             yield _wrong(name, problem["text"], problem["fix"])
         if state.is_registered and not wrong:
@@ -210,28 +221,30 @@ def _report(found: Sequence[tuple[HostState, list[dict[str, str]]]], missing: Ho
             )
         silent = silent and not wrong and not state.is_registered
     if missing:
-        yield _wrong(missing, "not registered", f"foveal hooks install {missing}")
+        yield _wrong(missing.name, "not registered", f"foveal hooks install {missing.name}")
     elif silent:
         yield "foveal is registered nowhere"
 
 
 def _wrong(name: str, text: str, fix: str) -> str:
-    """Return what is wrong, and what to run about it, or to do where no command of ours does it."""
+    """Return a problem and its fix: a foveal command to run, or another instruction."""
     is_command = fix.startswith("foveal ")
     line = to_text(Check(name, "wrong", f"{name}: {text}", fix if is_command else ""))
     return line if is_command or not fix else f"{line}\n    {terminal.clean(fix)}"
 
 
 def _problems(state: HostState, place: SettingsPlace, program: str) -> list[dict[str, str]]:
-    return [{"text": one.text, "fix": one.fix} for one in problems(state, place, program, __version__)]
+    return [
+        {"text": problem.text, "fix": problem.fix} for problem in problems(state, place, program, __version__)
+    ]
 
 
 def _chosen(
     context: click.Context, name: str, level: Level | None, cwd: str | None
 ) -> tuple[Host, HostFiles]:
-    host = host_named(name)
+    host = installable_host(name)
     place = _place(context, cwd)
-    chosen = level or default_level(host)
+    chosen = level or host.default_level
     check_level(host, chosen, place)
     program = registered_program(_program(context), host, chosen)
     return host, host_files(host, chosen, place, program, __version__)
@@ -241,7 +254,9 @@ def _place(context: click.Context, cwd: str | None) -> SettingsPlace:
     environ = settings_of(context).environ
     home = environ.get("HOME", "")
     if not os.path.isabs(home):
-        raise InstallError("HOME names no folder, so your settings can't be found", "set HOME")
+        raise InstallError(
+            "HOME is not an absolute path, so your settings can't be found", "set HOME to your home folder"
+        )
     return SettingsPlace(home, project_root(os.path.realpath(cwd or current_folder())), environ)
 
 
@@ -260,7 +275,7 @@ def _carry_out(
 ) -> None:
     """Show the changes, ask, and do them. Ends with 1 where a person says no."""
     if as_json and not (yes or dry_run):
-        raise click.UsageError("--json goes with --yes or --dry-run: a program can't be asked", context)
+        raise click.UsageError("--json needs --yes or --dry-run, because it can't ask", context)
     if not as_json:
         for line in (line for change in changes for line in describe_change(change)):
             terminal.say(line)
@@ -272,7 +287,11 @@ def _carry_out(
         copies = () if dry_run else apply(changes)
     if as_json:
         terminal.say_json(
-            {"changed": not dry_run, "changes": [change_map(one) for one in changes], "backups": list(copies)}
+            {
+                "changed": not dry_run,
+                "changes": [change_map(change) for change in changes],
+                "backups": list(copies),
+            }
         )
         return
     if not changes:
@@ -281,15 +300,13 @@ def _carry_out(
         for change in changes:
             terminal.say(f"done: {summarize(change)}")
         for copy in copies:
-            terminal.say(f"the former file is kept as {terminal.short_path(copy)}")
+            terminal.say(f"the earlier file is kept as {terminal.short_path(copy)}")
     terminal.flush()
 
 
 def _confirmed(changes: Sequence[Change]) -> bool:
     if not terminal.is_terminal(sys.stdin):
-        raise CliError(
-            "nobody can be asked, since the standard input is no terminal", "add --yes, or --dry-run"
-        )
+        raise CliError("can't ask, because the standard input is no terminal", "add --yes, or --dry-run")
     return click.confirm(f"Change {terminal.count(len(changes), 'file')}?", err=True)
 
 
@@ -333,7 +350,7 @@ def change_map(change: Change) -> dict[str, Any]:
 def describe_state(state: HostState) -> Iterator[str]:
     """Yield the lines about a host at a level where foveal is registered."""
     how = " as a plugin" if state.is_plugin else ""
-    yield terminal.styled(f"{state.host}, {state.level}{how}", bold=True)
+    yield terminal.styled(f"{state.host.name}, {state.level}{how}", bold=True)
     for file in state.files:
         if file.problem:
             yield f"  {terminal.clean(file.problem)}"
@@ -346,7 +363,7 @@ def describe_state(state: HostState) -> Iterator[str]:
 def state_map(state: HostState, problems: Sequence[dict[str, str]]) -> dict[str, Any]:
     """Return a host at a level for programs."""
     return {
-        "host": state.host,
+        "host": state.host.name,
         "level": state.level,
         "registered": state.is_registered,
         "plugin": state.is_plugin,

@@ -1,22 +1,65 @@
-"""Owns `foveal items`: what exists for a project to be given to an agent, and what a message is about."""
+"""The commands `foveal items` and `feedback`: rules, references and tools, and what was of use."""
 
 from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from . import terminal
-from .command import Command, absolute, current_folder, cwd_option, json_option, read_text, settings_of
+from .command import (
+    Command,
+    CommandGroup,
+    absolute,
+    current_folder,
+    cwd_option,
+    json_option,
+    read_text,
+    settings_of,
+)
 from .connect import CALL_TIMEOUT_S, connect
 from .errors import FAILED, CliError, hint_if_unknown
-from .group import CommandGroup
-from .item_names import MODES, TYPES, item_arguments, item_label, key_of, shortened
 from .terminal import say_warnings
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+TYPES = ("rule", "reference", "tool")
+MODES = ("always", "agent", "manual", "glob")
+
+
+def item_arguments(command: F) -> F:
+    """Add TYPE, NAME and --server, given to the function as `kind`, `name` and `server`."""
+    command = click.option("--server", metavar="NAME", help="Of a tool: the MCP server that offers it.")(
+        command
+    )
+    command = click.argument("name")(command)
+    return click.argument("kind", metavar="TYPE", type=click.Choice(TYPES))(command)
+
+
+def key_of(context: click.Context, kind: str, name: str, server: str | None) -> dict[str, str]:
+    """Return the fields that name an item. Raises `UsageError` for a tool without server and the reverse."""
+    if kind == "tool" and server is None:
+        raise click.UsageError("a tool is named with its server: --server NAME", context)
+    if kind != "tool" and server is not None:
+        raise click.UsageError(f"--server goes with tools, and this is a {kind}", context)
+    return {"type": kind, "name": name, **({} if server is None else {"server_name": server})}
+
+
+def item_label(item: Mapping[str, Any]) -> str:
+    """Return an item's name as a person reads it, as it came: `rule AGENTS.md`, `tool search of github`."""
+    of_server = f" of {item['server_name']}" if item.get("server_name") else ""
+    return f"{item['type']} {item['name']}{of_server}"
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text on one line, cut where it has more characters than that."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
 
 NAME_CHARACTERS = 60
 DESCRIPTION_CHARACTERS = 60
@@ -24,7 +67,7 @@ GLOB_CHARACTERS = 30
 
 PRESETS = ("aggressive", "normal", "conservative")
 TEXT_MAX_BYTES = 262_144
-"""Of an item's text; the daemon takes no larger one."""
+"""Maximum bytes of an item's text, the same as the daemon's."""
 
 EXAMPLES = (
     "foveal items list --type rule",
@@ -68,13 +111,13 @@ def list_command(
 
 @items_command.command("put", cls=Command, short_help="Put an item, or change how one is included.")
 @item_arguments
-@click.option("--include", type=click.Choice(MODES), help="How it comes in; --glob alone means glob.")
+@click.option("--include", type=click.Choice(MODES), help="When agents get it; --glob alone means glob.")
 @click.option(
-    "--glob", "globs", multiple=True, metavar="PATTERN", help="In when a file that matches is touched."
+    "--glob", "globs", multiple=True, metavar="PATTERN", help="Agents get it when they touch a matching file."
 )
-@click.option("--text", metavar="TEXT", help="What it says; - reads it from the standard input.")
-@click.option("--file", metavar="PATH", help="A file with what it says, as it is now.")
-@click.option("--description", metavar="TEXT", help="What it is about, in a line: it is searched by it.")
+@click.option("--text", metavar="TEXT", help="Its text; - reads it from the standard input.")
+@click.option("--file", metavar="PATH", help="A file with its text, read once.")
+@click.option("--description", metavar="TEXT", help="One line about it, which search uses.")
 @click.option(
     "--level", metavar="N", type=click.IntRange(100, 999), help="Its priority, the lowest is first."
 )
@@ -95,16 +138,16 @@ def put_command(
     cwd: str | None,
     as_json: bool,
 ) -> None:
-    """Put an item of this project: a TYPE (rule, reference or tool) and its NAME.
+    """Put an item into this project: a TYPE (rule, reference or tool) and its NAME.
 
-    Without a text it changes how an item of another source is included: one of CLAUDE.md, say, that is to be
-    added by hand from now on.
+    Without a text it changes the mode of an item from another source, such as a rule of CLAUDE.md that
+    agents should get only when a person adds it.
     """
     mode = include or ("glob" if globs else None)
     if mode is None:
-        raise click.UsageError(f"--include says how it comes in: {', '.join(MODES)}", context)
+        raise click.UsageError(f"say when agents get it: --include with one of {', '.join(MODES)}", context)
     if text is not None and file is not None:
-        raise click.UsageError("--text and --file both say what it says: give one", context)
+        raise click.UsageError("--text and --file exclude each other", context)
     item: dict[str, Any] = {**key_of(context, kind, name, server), "include": mode}
     given = {
         "globs": list(globs) or None,
@@ -131,7 +174,7 @@ def put_command(
 def delete_command(
     context: click.Context, kind: str, name: str, server: str | None, cwd: str | None, as_json: bool
 ) -> None:
-    """Delete an item that was put: one of an instruction file that it stood for is back then."""
+    """Delete an item that somebody put. If it replaced an item of an instruction file, that one is back."""
     key = key_of(context, kind, name, server)
     with connect(settings_of(context)) as client, hint_if_unknown("foveal items list"):
         reply = client.call("DeleteItem", {"cwd": cwd or current_folder(), **key}, CALL_TIMEOUT_S)
@@ -141,20 +184,23 @@ def delete_command(
     terminal.say(terminal.clean(f"deleted: {item_label(key)}"))
     if "item" in reply:
         terminal.flush()
-        terminal.note(f"it is back as it is in {origin(reply['item'])} ({reply['item']['include']})")
+        terminal.note(f"the item of {origin(reply['item'])} is back ({reply['item']['include']})")
 
 
 @items_command.command("search", cls=Command, short_help="Find the items that a message is about.")
 @click.argument("query")
 @click.option("--type", "kinds", multiple=True, type=click.Choice(TYPES), help="Only of this type.")
 @click.option("--preset", type=click.Choice(PRESETS), help="How many are taken; aggressive takes the fewest.")
-@click.option("--top-k", metavar="N", type=click.IntRange(0, 1000), help="So many passages are looked at.")
-@click.option("--top-n", metavar="N", type=click.IntRange(0, 200), help="At most so many items.")
+@click.option("--top-k", metavar="N", type=click.IntRange(0, 1000), help="Maximum passages to look at.")
+@click.option("--top-n", metavar="N", type=click.IntRange(0, 200), help="Maximum items to take.")
 @click.option(
-    "--include-score", metavar="S", type=click.FloatRange(-1, 2), help="From this score on, however many."
+    "--include-score",
+    metavar="S",
+    type=click.FloatRange(-1, 2),
+    help="Take every item with at least this score.",
 )
-@click.option("--floor", metavar="S", type=click.FloatRange(-1, 2), help="Nothing with a lower score.")
-@click.option("--agent", metavar="NAME", help="As for this agent, where settings are made for it.")
+@click.option("--floor", metavar="S", type=click.FloatRange(-1, 2), help="Take no item with a lower score.")
+@click.option("--agent", metavar="NAME", help="Use the settings for this agent.")
 @cwd_option
 @json_option
 @click.pass_context
@@ -171,7 +217,7 @@ def search_command(
     cwd: str | None,
     as_json: bool,
 ) -> None:
-    """Find the items that QUERY is about, whatever their mode, and those that were considered, with scores.
+    """Find the items of any mode that QUERY is about, and show the rejected candidates, with scores.
 
     A QUERY of - is read from the standard input. Exits with 1 if nothing was found.
     """
@@ -203,12 +249,14 @@ def search_command(
 
 
 @items_command.command("usage", cls=Command, short_help="Show which items replies referred to.")
-@click.option("--days", metavar="N", type=click.IntRange(1, 3650), help="Of so many days, today included.")
+@click.option(
+    "--days", metavar="N", type=click.IntRange(1, 3650), help="Only the last N days, today included."
+)
 @cwd_option
 @json_option
 @click.pass_context
 def usage_command(context: click.Context, days: int | None, cwd: str | None, as_json: bool) -> None:
-    """Show in how many requests each item was, how many replies referred to it, and what that suggests."""
+    """Show how many requests had each item, how many replies referred to it, and what to change."""
     params = {"cwd": cwd or current_folder()}
     if days is not None:
         params["since"] = f"{datetime.now(UTC) - timedelta(days=days - 1):%Y-%m-%d}"
@@ -230,7 +278,7 @@ def _text(text: str | None, file: str | None) -> str | None:
     with open(file, "rb") as opened:
         data = opened.read(TEXT_MAX_BYTES + 1)
     if len(data) > TEXT_MAX_BYTES:
-        raise CliError(f"{file} is larger than {TEXT_MAX_BYTES:,} bytes", "put the part that matters")
+        raise CliError(f"{file} is larger than {TEXT_MAX_BYTES:,} bytes", "shorten the file")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -331,3 +379,43 @@ def _usage_table(items: Sequence[Mapping[str, Any]]) -> str:
         for item in items
     ]
     return terminal.table(header, rows, right=(2, 3, 4, 5))
+
+
+SHOWN_MAX = 30
+
+
+@click.command("feedback", cls=Command, short_help="Show which files and items proved useful.")
+@click.option("--clear", is_flag=True, help="Forget all of it.")
+@cwd_option
+@json_option
+@click.pass_context
+def feedback_command(context: click.Context, clear: bool, cwd: str | None, as_json: bool) -> None:
+    """Show which files and items of this project weigh more in contexts because they proved useful.
+
+    Useful is what was edited, decided about or referred to after a context showed it. The weight fades as
+    other things prove useful. context.feedback = false switches this off.
+    """
+    method = "ClearFeedback" if clear else "GetFeedback"
+    with connect(settings_of(context)) as client:
+        reply = client.call(method, {"cwd": cwd or current_folder()}, CALL_TIMEOUT_S)
+    if as_json:
+        terminal.say_json(reply)
+        return
+    if clear:
+        terminal.say(f"forgotten: {terminal.count(reply['cleared'], 'file or item')}")
+        return
+    if not reply["enabled"]:
+        terminal.note("feedback is switched off here: context.feedback = false")
+    if not reply["boosts"]:
+        terminal.say("no file or item stands out yet")
+        return
+    rows = [(terminal.clean(_name(boost)), f"x{boost['boost']:.2f}") for boost in reply["boosts"][:SHOWN_MAX]]
+    terminal.say(terminal.table(("FILE OR ITEM", "WEIGHT"), rows, right=(1,)))
+    if len(reply["boosts"]) > SHOWN_MAX:
+        terminal.note(f"{len(reply['boosts']) - SHOWN_MAX:,} more: --json shows all")
+
+
+def _name(boost: dict[str, Any]) -> str:
+    if "path" in boost:
+        return str(boost["path"])
+    return " ".join(str(boost[name]) for name in ("type", "server_name", "name") if name in boost)

@@ -1,4 +1,4 @@
-"""Owns `foveal metrics`: what the daemon measured of itself, and its history as curves."""
+"""The command `foveal metrics`: what the daemon measures of itself, and its history as curves."""
 
 from __future__ import annotations
 
@@ -23,19 +23,23 @@ WIDTH = 56
 Value = Callable[[Mapping[str, Any]], float | None]
 
 FIGURES: Sequence[tuple[str, Value, Callable[[float], str]]] = (
-    ("requests", lambda one: one["requests"], lambda value: f"{value:,.0f}"),
-    ("errors", lambda one: one["errors"], lambda value: f"{value:,.0f}"),
-    ("contexts", lambda one: one["contexts"], lambda value: f"{value:,.0f}"),
-    ("from what was kept", lambda one: _share(one["cached"], one["contexts"]), lambda value: f"{value:.0%}"),
-    ("tokens", lambda one: one["tokens"], lambda value: f"{value:,.0f}"),
-    ("context P50", lambda one: one["context_ms"]["p50"], lambda value: f"{value:,.2f} ms"),
-    ("context P95", lambda one: one["context_ms"]["p95"], lambda value: f"{value:,.2f} ms"),
-    ("all methods P95", lambda one: one["all_ms"]["p95"], lambda value: f"{value:,.2f} ms"),
-    ("files to read", lambda one: one["files_pending"], lambda value: f"{value:,.0f}"),
-    ("chunks to embed", lambda one: one["chunks_pending"], lambda value: f"{value:,.0f}"),
-    ("memory", lambda one: _total(one["memory_bytes"]), lambda value: terminal.size(int(value))),
+    ("requests", lambda sample: sample["requests"], lambda value: f"{value:,.0f}"),
+    ("errors", lambda sample: sample["errors"], lambda value: f"{value:,.0f}"),
+    ("contexts", lambda sample: sample["contexts"], lambda value: f"{value:,.0f}"),
+    (
+        "from the cache",
+        lambda sample: _share(sample["cached"], sample["contexts"]),
+        lambda value: f"{value:.0%}",
+    ),
+    ("tokens", lambda sample: sample["tokens"], lambda value: f"{value:,.0f}"),
+    ("context P50", lambda sample: sample["context_ms"]["p50"], lambda value: f"{value:,.2f} ms"),
+    ("context P95", lambda sample: sample["context_ms"]["p95"], lambda value: f"{value:,.2f} ms"),
+    ("all methods P95", lambda sample: sample["all_ms"]["p95"], lambda value: f"{value:,.2f} ms"),
+    ("files to read", lambda sample: sample["files_pending"], lambda value: f"{value:,.0f}"),
+    ("chunks to embed", lambda sample: sample["chunks_pending"], lambda value: f"{value:,.0f}"),
+    ("memory", lambda sample: _total(sample["memory_bytes"]), lambda value: terminal.size(int(value))),
 )
-"""What is drawn: its name, its value in a sample, None for none, and how that is written."""
+"""The curves: a name, its value in a sample (None for a gap), and how a value is written."""
 
 AGENTS_SHOWN = 10
 PERIODS = ("hour", "day")
@@ -87,7 +91,7 @@ def _methods_table(methods: dict[str, Any]) -> str:
             *(_milliseconds(method[quantile]) for quantile in ("p50_ms", "p95_ms", "p99_ms")),
             f"{sum(method['errors'].values()):,}",
         )
-        for name, method in sorted(methods.items(), key=lambda one: -one[1]["count"])
+        for name, method in sorted(methods.items(), key=lambda pair: -pair[1]["count"])
     ]
     return terminal.table(("METHOD", "CALLS", "P50", "P95", "P99", "ERRORS"), rows, right=(1, 2, 3, 4, 5))
 
@@ -97,7 +101,7 @@ def _describe_contexts(contexts: dict[str, Any]) -> Iterator[str]:
         yield "no context was given yet"
         return
     yield (
-        f"contexts: {contexts['count']:,}, {contexts['cache_hit_rate']:.0%} from what was kept,"
+        f"contexts: {contexts['count']:,}, {contexts['cache_hit_rate']:.0%} from the cache,"
         f" {contexts['partial']:,} partial; half of them have {contexts['tokens']['p50']:,.0f} tokens or less"
     )
     if contexts["compression_ratio"] is not None:
@@ -105,7 +109,7 @@ def _describe_contexts(contexts: dict[str, Any]) -> Iterator[str]:
             f"compression: {contexts['tokens_before']:,} tokens to {contexts['tokens_after']:,}"
             f" ({contexts['compression_ratio']:.0%})"
         )
-    agents = sorted(contexts["tokens_by_agent"].items(), key=lambda one: (-one[1], one[0]))
+    agents = sorted(contexts["tokens_by_agent"].items(), key=lambda pair: (-pair[1], pair[0]))
     for name, tokens in agents[:AGENTS_SHOWN]:
         yield f"  {terminal.clean(name) or '(no name)'}: {terminal.count(tokens, 'token')}"
     if contexts["secrets_masked"]:
@@ -127,13 +131,13 @@ def describe_history(history: Mapping[str, Any]) -> Iterator[str]:
         f"from {local_time(samples[0]['at'])} to {local_time(samples[-1]['at'])}, a sample every"
         f" {terminal.duration(history['step_s'])}"
     )
-    curves = [(name, [value_of(one) for one in samples], write) for name, value_of, write in FIGURES]
+    curves = [(name, [value_of(sample) for sample in samples], write) for name, value_of, write in FIGURES]
     drawn = min(len(samples), WIDTH)
     names = max(len(name) for name, _, _ in curves)
     yield terminal.styled(f"{'':<{names}}  {'':<{drawn}}  {'LAST':>10}  {'MOST':>10}", bold=True)
     for name, values, write in curves:
-        last, most = values[-1], max((one for one in values if one is not None), default=None)
-        numbers = "  ".join(f"{'' if one is None else write(one):>10}" for one in (last, most))
+        last, most = values[-1], max((value for value in values if value is not None), default=None)
+        numbers = "  ".join(f"{'' if number is None else write(number):>10}" for number in (last, most))
         yield f"{name:<{names}}  {sparkline(values, WIDTH)}  {numbers}".rstrip()
     yield from _by_agent(samples)
 
@@ -141,10 +145,10 @@ def describe_history(history: Mapping[str, Any]) -> Iterator[str]:
 def _by_agent(samples: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the tokens of agents over the whole time, those with the most first."""
     totals: dict[str, int] = {}
-    for one in samples:
-        for name, tokens in one["tokens_by_agent"].items():
+    for sample in samples:
+        for name, tokens in sample["tokens_by_agent"].items():
             totals[name] = totals.get(name, 0) + tokens
-    for name, tokens in sorted(totals.items(), key=lambda one: (-one[1], one[0])):
+    for name, tokens in sorted(totals.items(), key=lambda pair: (-pair[1], pair[0])):
         yield f"  {terminal.clean(name) or '(no name)'}: {terminal.count(tokens, 'token')}"
 
 
@@ -153,7 +157,7 @@ def _share(part: int, whole: int) -> float | None:
 
 
 def _total(amounts: Mapping[str, int | None]) -> float:
-    return sum(one for one in amounts.values() if one is not None)
+    return sum(amount for amount in amounts.values() if amount is not None)
 
 
 def sparkline(values: Sequence[float | None], width: int) -> str:
@@ -163,8 +167,8 @@ def sparkline(values: Sequence[float | None], width: int) -> str:
     looked for in a curve is its peaks. Zero is the lowest bar, None a gap.
     """
     shown = [_largest(part) for part in _parts(values, width)]
-    top = max((one for one in shown if one is not None), default=0.0)
-    return "".join(GAP if one is None else _bar(one, top) for one in shown)
+    top = max((value for value in shown if value is not None), default=0.0)
+    return "".join(GAP if value is None else _bar(value, top) for value in shown)
 
 
 def _bar(value: float, top: float) -> str:
@@ -172,7 +176,7 @@ def _bar(value: float, top: float) -> str:
 
 
 def _largest(values: Sequence[float | None]) -> float | None:
-    return max((one for one in values if one is not None), default=None)
+    return max((value for value in values if value is not None), default=None)
 
 
 def _parts(values: Sequence[float | None], width: int) -> list[Sequence[float | None]]:

@@ -1,4 +1,4 @@
-"""Owns the wait for an index: until a project is ready, and the spinner of a slow request."""
+"""Waiting for an index: the progress bar, the spinner, and the events of the daemon that move them."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
-from typing import Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
 from ..ipc.client import Client
 from ..ipc.paths import PathError, find_socket
 from . import terminal
-from .bar import Bar
 from .command import Settings
 from .connect import CALL_TIMEOUT_S
-from .embedding_progress import other_reasons
 from .errors import CliError
+from .status import other_reasons
 
 LOOK_S = 1.0
-"""After so long without an event the state is asked for: events of a slow reader may be lost."""
+"""Seconds without an event before the state is asked for, because events may be lost."""
 
 PATIENCE_S = 0.4
-"""A request that takes longer gets a spinner; one that doesn't would only flicker."""
+"""Seconds before a request gets a spinner; for a shorter one it would only flicker."""
 
 ENDED = frozenset({"ready", "degraded"})
 
@@ -50,10 +50,8 @@ def reindex_and_wait(client: Client, path: str, *, full: bool) -> str:
 
 
 def wait_until_known(client: Client, cwd: str, at_most_s: float) -> None:
-    """Open the project that a folder belongs to, and wait until all of it was read once, or for some seconds.
-
-    One that was known before the daemon started isn't waited for.
-    """
+    """Open the project that a folder belongs to, and wait at most some seconds until it was read once. A
+    project with an index from before needs no wait."""
     deadline = time.monotonic() + at_most_s
     project = client.call("OpenProject", {"cwd": cwd}, CALL_TIMEOUT_S)
     if _is_known(project):
@@ -80,7 +78,7 @@ def next_news(client: Client, root: str, wait_s: float = LOOK_S) -> dict[str, An
         except TimeoutError:
             return None
         if event is None:
-            raise CliError("the daemon ended while it was indexing", "foveal logs")
+            raise CliError("the daemon stopped while it was indexing", "foveal logs")
         if event["topic"] == "lost":
             return None
         data = event["data"]
@@ -99,7 +97,7 @@ def project_status(client: Client, root: str) -> dict[str, Any]:
 
 @contextmanager
 def spinner(settings: Settings, cwd: str) -> Iterator[None]:
-    """Show on a terminal what the daemon is indexing if what is done in this context takes long."""
+    """Show on a terminal what the daemon is indexing, if the body of the `with` takes long."""
     if not terminal.is_terminal(sys.stderr):
         yield
         return
@@ -151,7 +149,7 @@ def _show(bar: Bar, project: dict[str, Any]) -> None:
 
 
 def _spin(settings: Settings, cwd: str, done: Event) -> None:
-    """Show the progress of the project that `cwd` belongs to until `done`; silent where that is unknown."""
+    """Show the progress of the project that `cwd` belongs to until `done`; show nothing if it is unknown."""
     if done.wait(PATIENCE_S):
         return
     try:
@@ -164,3 +162,59 @@ def _spin(settings: Settings, cwd: str, done: Event) -> None:
                 done.wait(0.1)
     except (OSError, PathError, CliError):
         return  # the request itself meets the same error and says so
+
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+
+class Bar:
+    """A progress bar, shown on a terminal only, while the `with` lasts. `what` is its first label."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._progress: Progress | None = None
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Self:
+        if terminal.is_terminal(sys.stderr):
+            self._progress = _rich_progress()
+            self._task = self._progress.add_task(self._what, total=None, counted="", note="")
+            self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def show(self, what: str, done: int = 0, total: int | None = None, note: str = "") -> None:
+        """Show what is done and how far it is. Without a total the bar only moves."""
+        if self._progress is None or self._task is None:
+            return
+        counted = "" if total is None else f"{done:,}/{total:,}"
+        self._progress.update(
+            self._task,
+            description=terminal.clean(what),
+            total=None if total is None else max(total, 1),
+            completed=done,
+            counted=counted,
+            note=note,
+        )
+
+
+def _rich_progress() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.fields[counted]}", markup=False, style="progress.download"),
+        TextColumn("{task.fields[note]}", markup=False),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )

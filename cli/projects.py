@@ -1,15 +1,23 @@
-"""Owns the commands on projects: open, close, projects, reindex."""
+"""Commands on projects: open, close, projects, reindex, embed, watch and trust."""
 
 from __future__ import annotations
 
+import json
 import os
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
 
 import click
 
+from ..ipc.client import Client
 from . import terminal
-from .command import Command, absolute, current_folder, json_option, settings_of
+from .command import Command, absolute, current_folder, cwd_option, json_option, settings_of
 from .connect import CALL_TIMEOUT_S, connect
-from .status import projects_table
+from .errors import FAILED, CliError
+from .progress import Bar, enter_and_wait, next_news, project_status
+from .status import UNFINISHED, how_far, projects_table, rate
 
 
 @click.command("open", cls=Command, short_help="Open a folder as a project.")
@@ -67,7 +75,7 @@ def projects_command(context: click.Context, as_json: bool) -> None:
 def reindex_command(context: click.Context, path: str | None, full: bool, as_json: bool) -> None:
     """Compare the project at PATH (default: this folder) with the disk, and wait until it is indexed.
 
-    The daemon does that by itself whenever a file changes; this is for when you don't trust it.
+    The daemon does this automatically when a file changes. Use this command if you doubt that it did.
     """
     from .progress import reindex_and_wait
 
@@ -80,3 +88,286 @@ def reindex_command(context: click.Context, path: str | None, full: bool, as_jso
         projects = client.call("ListProjects", timeout=CALL_TIMEOUT_S)["projects"]
     root = os.path.realpath(folder)
     terminal.say_json(next((project for project in projects if project["root"] == root), None))
+
+
+ESTIMATE_S = 2.0
+"""Maximum wait in seconds for the first estimate: the process that embeds starts and embeds its first batches
+in about this time."""
+
+EMBED_EXAMPLES = (
+    "foveal embed                # wait until all of this project can be found by meaning",
+    "foveal embed --pause        # leave the processor to others for now",
+    "foveal embed --resume       # from any folder: go on in all open projects",
+    "foveal embed --resume .     # and wait until all of this one can be found by meaning",
+)
+
+
+@click.command(
+    "embed",
+    cls=Command,
+    short_help="Wait for the index of meaning, pause it, or go on.",
+    examples=EMBED_EXAMPLES,
+)
+@click.option("--pause", is_flag=True, help="Embed nothing in the background, in any project.")
+@click.option("--resume", is_flag=True, help="Go on in all projects; with PATH wait until that one is done.")
+@click.argument("path", required=False)
+@click.pass_context
+def embed_command(context: click.Context, pause: bool, resume: bool, path: str | None) -> None:
+    """Wait until all chunks of the project at PATH (default: this folder) are embedded.
+
+    The daemon embeds them by itself, in the background at low priority; until that is done, 'foveal query'
+    and 'foveal context' find the rest by words, names and structure. --pause and --resume are for all open
+    projects, whichever folder they are given in. A pause ends with the daemon.
+    """
+    if pause and (resume or path is not None):
+        raise click.UsageError("--pause applies to all projects: it takes no PATH and no --resume", context)
+    with connect(settings_of(context)) as client:
+        was_paused = _was_paused(client)
+        if pause:
+            client.call("SetEmbedding", {"paused": True}, CALL_TIMEOUT_S)
+            terminal.say("embedding is paused in all projects; to continue, run: foveal embed --resume")
+        elif resume and path is None:
+            _resume(client, was_paused=was_paused)
+            for line in _what_goes_on(client):
+                terminal.say(line)
+        else:
+            root, ready = enter_and_wait(client, current_folder() if path is None else absolute(path))
+            if resume:
+                _resume(client, was_paused=was_paused)
+            terminal.say(ready)
+            terminal.flush()
+            terminal.say(wait_for_vectors(client, root))
+
+
+def wait_for_vectors(client: Client, root: str) -> str:
+    """Wait until all chunks of an indexed project have their vectors; returns a line that says so.
+
+    The connection must be subscribed, as after `open_and_wait`. Raises `CliError` where that won't come.
+    """
+    started = time.monotonic()
+    with Bar("embedding") as bar:
+        project = project_status(client, root)
+        while project["embedding"] in UNFINISHED:
+            _show_embedding(bar, project)
+            news = next_news(client, root)
+            if news is None or not news.get("chunks_per_second", "model" in news):
+                # Without a rate it is done, paused or impossible: which one only the status tells.
+                news = project_status(client, root)
+            project |= news
+    shown = terminal.short_path(root)
+    match project["embedding"]:
+        case "done":
+            count = terminal.count(project["chunks"], "chunk")
+            return f"embedded: {shown} ({count}) in {time.monotonic() - started:.1f} s"
+        case "paused":
+            raise CliError(f"embedding is paused; {how_far(project)}", "foveal embed --resume")
+        case "off":
+            raise _off()
+    raise CliError(f"{shown} can't be embedded: {'; '.join(project['degraded'])}", "foveal logs")
+
+
+def background_remark(client: Client, root: str) -> str:
+    """Return a line on the unfinished embedding of an indexed project, empty if it is done. The connection
+    must be subscribed, as after `open_and_wait`. Waits up to `ESTIMATE_S` for an estimate."""
+    project = project_status(client, root)
+    if project["embedding"] in UNFINISHED and terminal.is_terminal(sys.stderr):
+        _wait_for_estimate(client, project)
+    if project["embedding"] == "paused":
+        return f"embedding is paused; {how_far(project)}; to continue, run: foveal embed --resume"
+    if project["embedding"] not in UNFINISHED:
+        return ""
+    soon = f", {rate(project)}" if rate(project) else ""
+    return f"{how_far(project)}; that goes on in the background{soon}; to wait for it: foveal embed"
+
+
+def _wait_for_estimate(client: Client, project: dict[str, Any]) -> None:
+    """Follow a project's events until there is an estimate, nothing is left to do, or time is up."""
+    deadline = time.monotonic() + ESTIMATE_S
+    with Bar("embedding") as bar:
+        while project["embedding"] in UNFINISHED and not project["eta_ms"]:
+            _show_embedding(bar, project)
+            if (left := deadline - time.monotonic()) <= 0:
+                return
+            project |= next_news(client, project["root"], left) or project_status(client, project["root"])
+
+
+def _resume(client: Client, *, was_paused: bool) -> None:
+    client.call("SetEmbedding", {"paused": False}, CALL_TIMEOUT_S)
+    terminal.say("embedding continues in all projects" if was_paused else "embedding was not paused")
+
+
+def _what_goes_on(client: Client) -> Iterator[str]:
+    """Yield how far the embedding of each open project is that isn't done; one line where none is."""
+    projects = client.call("Status", timeout=CALL_TIMEOUT_S)["projects"]
+    left = [project for project in projects if project["embedding"] != "done"]
+    for project in left:
+        failed = project["embedding"] == "failed"
+        how = f"can't be embedded: {'; '.join(project['degraded'])}" if failed else how_far(project)
+        yield f"{terminal.short_path(project['root'])}: {how}"
+    if not projects:
+        yield "no project is open; to open this one and embed it: foveal embed"
+    elif not left:
+        yield f"nothing is left to embed in {terminal.count(len(projects), 'open project')}"
+
+
+def _was_paused(client: Client) -> bool:
+    """Return whether embedding is paused. Raises `CliError` where it is switched off."""
+    embedder = client.call("Status", timeout=CALL_TIMEOUT_S)["embedder"]
+    if embedder is None:
+        raise _off()
+    return bool(embedder["paused"])
+
+
+def _off() -> CliError:
+    return CliError(
+        "embedding is switched off", "set embedding.enabled = true in config.toml, then: foveal restart"
+    )
+
+
+def _show_embedding(bar: Bar, project: dict[str, Any]) -> None:
+    """Show how far the embedding of a project is, or what is done to get the model ready for it."""
+    model = project.get("model")
+    if model and model["fraction"] < 1:
+        bar.show(f"embedding model: {model['phase']}", round(model["fraction"] * 100), 100)
+        return
+    what = f"embedding {terminal.short_path(project['root'])}"
+    if project["embedding"] == "waiting":
+        bar.show(what)
+    else:
+        bar.show(what, project["embedded"], project["embedded"] + project["pending"], rate(project))
+
+
+TOPICS = (
+    "context.built",
+    "context.changed",
+    "context.resumed",
+    "experience.changed",
+    "experience.grafted",
+    "index.progress",
+    "items.changed",
+    "project.changed",
+    "scope.changed",
+    "scope.created",
+    "scope.released",
+    "session.changed",
+)
+
+
+@click.command("watch", cls=Command, short_help="Print events as they come.")
+@click.argument("topics", nargs=-1, type=click.Choice(TOPICS), metavar="[TOPIC]...")
+@json_option
+@click.pass_context
+def watch_command(context: click.Context, topics: tuple[str, ...], as_json: bool) -> None:
+    """Print the daemon's events as they come, all of them or those of each TOPIC, until Ctrl-C.
+
+    Topics: context.built, context.changed, context.resumed, experience.changed, experience.grafted,
+    index.progress, items.changed, project.changed, scope.changed, scope.created, scope.released,
+    session.changed.
+    """
+    with connect(settings_of(context)) as client:
+        client.call("Subscribe", {"topics": list(topics or TOPICS)}, CALL_TIMEOUT_S)
+        terminal.note("waiting for events; Ctrl-C ends it")
+        for event in client.events():
+            terminal.say(json.dumps(event, ensure_ascii=False) if as_json else to_line(event))
+            terminal.flush()
+    raise CliError("the daemon stopped, so no more events come", "foveal logs")
+
+
+def to_line(event: dict[str, Any]) -> str:
+    """Return an event as one line: time in UTC, topic, and its data as `name=value`."""
+    data = " ".join(f"{name}={_value(value)}" for name, value in event["data"].items())
+    return terminal.clean(f"{event.get('at', '')[11:23] or '            '}  {event['topic']:<18}  {data}")
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+TRUST_EXAMPLES = (
+    "foveal trust                 # shows what would take effect, and asks",
+    "foveal trust --revoke",
+)
+
+EFFECTS = {
+    "foveal.toml": "may name a file in the project that decisions are shared in",
+    ".j2": "makes the prompts that are sent with a context",
+}
+
+SHOWN_CHARACTERS = 4_000
+
+
+@click.command("trust", cls=Command, short_help="Let a project's files take effect.", examples=TRUST_EXAMPLES)
+@click.option("--yes", is_flag=True, help="Trust the files as they are without asking.")
+@click.option("--revoke", is_flag=True, help="Trust nothing of this project any more.")
+@cwd_option
+@json_option
+@click.pass_context
+def trust_command(context: click.Context, yes: bool, revoke: bool, cwd: str | None, as_json: bool) -> None:
+    """Show which files of this project need trust to take effect, and trust them as they are now.
+
+    A cloned repository can only narrow what foveal does. Its templates and its pool of decisions take
+    effect after you trusted these files. When a file changes you have to trust it again.
+    """
+    if yes and revoke:
+        raise click.UsageError("--yes and --revoke don't go together", context)
+    folder = cwd or current_folder()
+    with connect(settings_of(context)) as client:
+        if revoke:
+            reply = client.call("RevokeTrust", {"cwd": folder}, CALL_TIMEOUT_S)
+            if as_json:
+                terminal.say_json(reply)
+            else:
+                terminal.say(f"nothing of {reply['root']} is trusted any more")
+            return
+        found = client.call("GetTrust", {"cwd": folder}, CALL_TIMEOUT_S)
+        waiting = [file for file in found["files"] if not file["trusted"] and "problem" not in file]
+        if as_json and not yes:
+            terminal.say_json(found)
+            return
+        if not as_json:
+            _show_files(found)
+        if not waiting:
+            if as_json:
+                terminal.say_json({"root": found["root"], "trusted": []})
+            return
+        if not yes and not _agrees(found["root"], waiting):
+            terminal.note("nothing is trusted")
+            context.exit(FAILED)
+        reply = _trust(client, folder, waiting)
+    if as_json:
+        terminal.say_json(reply)
+    else:
+        terminal.say(f"trusted: {', '.join(terminal.clean(path) for path in reply['trusted'])}")
+
+
+def _trust(client: Client, folder: str, files: list[dict[str, Any]]) -> dict[str, Any]:
+    wanted = [{"path": file["path"], "digest": file["digest"]} for file in files]
+    reply: dict[str, Any] = client.call("Trust", {"cwd": folder, "files": wanted}, CALL_TIMEOUT_S)
+    return reply
+
+
+def _show_files(found: dict[str, Any]) -> None:
+    if not found["files"]:
+        terminal.say(f"{terminal.clean(found['root'])} has no files that need trust")
+    for file in found["files"]:
+        state = file.get("problem") or ("trusted" if file["trusted"] else "not trusted")
+        effect = next(words for ending, words in EFFECTS.items() if file["path"].endswith(ending))
+        terminal.say(f"{terminal.clean(file['path'])}: {terminal.clean(state)}; it {effect}")
+
+
+def _agrees(root: str, files: list[dict[str, Any]]) -> bool:
+    """Show the content of the files and ask; raises `UsageError` without a terminal."""
+    if not sys.stdin.isatty():
+        raise click.UsageError(
+            "can't ask, because the standard input is no terminal: read the files, then use --yes"
+        )
+    for file in files:
+        path = os.path.join(root, file["path"])
+        with open(path, encoding="utf-8", errors="replace") as opened:
+            text = opened.read(SHOWN_CHARACTERS + 1)
+        terminal.say(f"\n{terminal.clean(file['path'])}:")
+        for line in text[:SHOWN_CHARACTERS].split("\n"):
+            terminal.say(f"  {terminal.clean(line)}")
+        if len(text) > SHOWN_CHARACTERS:
+            terminal.say(f"  … more: read {terminal.clean(path)}")
+    return click.confirm(f"Trust {terminal.count(len(files), 'file')} as shown?", default=False)

@@ -1,4 +1,4 @@
-"""Owns `foveal query`: the question and its filters from the command line, and how results read."""
+"""The command `foveal query`: the question with its filters, and how the results are printed."""
 
 from __future__ import annotations
 
@@ -12,31 +12,37 @@ from typing import Any
 import click
 
 from . import terminal
-from .command import Command, current_folder, cwd_option, json_option, read_text, settings_of
+from .command import (
+    Command,
+    current_folder,
+    cwd_option,
+    json_option,
+    locate,
+    read_text,
+    seen_from,
+    settings_of,
+)
 from .connect import CALL_TIMEOUT_S, connect
 from .errors import FAILED
-from .focus import locate, seen_from
-from .highlight import highlight, question_words
 from .progress import spinner, wait_until_known
-from .references import are_references, describe_references
 
 LISTS = {"tree": "structure", "lexical": "words", "vector": "meaning"}
-"""The lists that a result may stand in, as a person knows them; those of a newer daemon keep their name."""
+"""The names of the indexes in which a result may rank; unknown ones keep their name."""
 
 INDENT = "   "
 
 NEEDS = {"within": "In:", "value": "Names:", "call": "Calls:"}
-"""What is said above what a definition needs, by its role."""
+"""The headings of what a definition needs, by role."""
 
 ROUTES = ("structural", "positional", "semantic", "hybrid")
 FRESHNESS = ("shown", "tree", "no")
 
 INDEX_WAIT_S = 60.0
-"""A project that is seen for the first time is read before it is asked, for so long; that takes a second
-for some hundred files. After that the answer comes from what is known."""
+"""Maximum wait in seconds for a new project to be read (a second for some hundred files); then the answer
+comes from what is known."""
 
 AGENT_PLACES = 4
-"""Places that an agent is shown where none is clearly the best."""
+"""Maximum places for an agent if none is clearly the best."""
 
 EXAMPLES = (
     'foveal query "how do sessions expire?"',
@@ -62,10 +68,10 @@ ARGUMENT_HINT = 'put the question into quotes: foveal query "how do sessions exp
     "--limit",
     metavar="N",
     type=click.IntRange(1, 1000),
-    help="At most so many files [default: 10]; not on a terminal, 4 or the best alone.",
+    help="Maximum number of files [default: 10]; in a pipe, at most 4 or the best alone.",
 )
 @click.option(
-    "--route", type=click.Choice(ROUTES), help="How to look, in place of what the question asks for."
+    "--route", type=click.Choice(ROUTES), help="How to search, instead of what the question suggests."
 )
 @click.option(
     "--relation",
@@ -92,7 +98,7 @@ ARGUMENT_HINT = 'put the question into quotes: foveal query "how do sessions exp
     type=click.Choice(FRESHNESS),
     help="What is compared with the disk: the files shown [default], the whole tree, nothing.",
 )
-@click.option("--scope", metavar="ID", help="Ask for this scope: the files in its focus come first.")
+@click.option("--scope", metavar="ID", help="Prefer files in the focus of this scope.")
 @click.option("-q", "--quiet", is_flag=True, help="No remarks on the standard error.")
 @json_option
 @click.pass_context
@@ -224,7 +230,7 @@ def describe_results(reply: dict[str, Any], question: str, folder: str) -> Itera
             yield INDENT + terminal.styled(terminal.clean(reasons), dim=True)
         yield from _snippet(result, words)
         if result.get("more"):
-            others = ", ".join(_other(one, result) for one in result["more"])
+            others = ", ".join(_other(place, result) for place in result["more"])
             yield INDENT + terminal.styled(terminal.clean(f"also {others}"), dim=True)
 
 
@@ -255,15 +261,15 @@ def describe_for_agent(reply: dict[str, Any], question: str, folder: str) -> Ite
 def _needs(result: dict[str, Any], project: str, folder: str) -> Iterator[str]:
     """Yield what a definition needs, under a line that says what it is, in the order in which it comes."""
     said = ""
-    for one in result.get("needs", ()):
-        if one["role"] != said:
-            said = one["role"]
+    for need in result.get("needs", ()):
+        if need["role"] != said:
+            said = need["role"]
             yield NEEDS.get(said, said)
-        path = one["node_id"].partition("#")[0]
+        path = need["node_id"].partition("#")[0]
         where = "" if path == result["path"] else f"{seen_from(folder, project, path)}:"
-        text = one["text"] if one["role"] == "value" else " ".join(one["text"].split())
+        text = need["text"] if need["role"] == "value" else " ".join(need["text"].split())
         first, *others = text.split("\n")
-        yield terminal.clean(f"{INDENT}{where}{one['start_line']}: {first.strip()}")
+        yield terminal.clean(f"{INDENT}{where}{need['start_line']}: {first.strip()}")
         yield from (f"{INDENT}{terminal.clean(line)}" for line in others)
 
 
@@ -319,3 +325,146 @@ def _other(place: dict[str, Any], result: dict[str, Any]) -> str:
 def _name(symbol: str, kind: str) -> str:
     """Return the name of a definition, or a section's own heading without those above it."""
     return symbol.rpartition("/")[2] if kind == "section" else symbol
+
+
+CODE_MAX = 120
+"""Maximum characters of a shown line of code."""
+
+COLUMN_MAX = 60
+"""Maximum width of a column; a longer place or name doesn't widen it."""
+
+
+def are_references(reply: dict[str, Any]) -> bool:
+    """Whether all results come from the graph of references."""
+    return bool(reply["results"]) and all(result.get("certainty") for result in reply["results"])
+
+
+def describe_references(reply: dict[str, Any], question: str, folder: str) -> Iterator[str]:
+    """Yield a line for each result: path and line, the symbol, the code, and how sure it is if it isn't."""
+    rows = [
+        (
+            f"{terminal.clean(seen_from(folder, reply['project'], result['path']))}:{result['line']}",
+            terminal.clean(result.get("enclosing", "")),
+        )
+        for result in reply["results"]
+    ]
+    widths = [max(min(len(row[column]), COLUMN_MAX) for row in rows) for column in (0, 1)]
+    coloured = terminal.use_colour(sys.stdout, os.environ)
+    for result, (place, symbol) in zip(reply["results"], rows, strict=True):
+        path, _, line = place.rpartition(":")
+        shown = f"{terminal.styled(path, fg='magenta', bold=True)}:{terminal.styled(line, fg='green')}"
+        parts = [
+            shown + " " * (widths[0] - len(place)),
+            terminal.styled(symbol, bold=True) + " " * (widths[1] - len(symbol)),
+            _code(result, question, coloured=coloured),
+        ]
+        notes = _notes(result)
+        if notes:
+            parts.append(terminal.styled(terminal.clean(f"[{notes}]"), dim=True))
+        yield "  ".join(parts).rstrip()
+
+
+def _code(result: dict[str, Any], question: str, *, coloured: bool) -> str:
+    """Return the line of the reference, without what stands before it."""
+    lines = result["snippet"].replace("\r\n", "\n").split("\n")
+    at = result["line"] - result["snippet_line"]
+    line = lines[at].strip() if 0 <= at < len(lines) else ""
+    line = terminal.clean(f"{line[:CODE_MAX]}…" if len(line) > CODE_MAX else line)
+    return highlight(line, result["language"], question_words(question))[0] if coloured and line else line
+
+
+def _notes(result: dict[str, Any]) -> str:
+    """Return how sure a result is, if only by its name, and what leads there."""
+    notes = []
+    if result["certainty"] == "name":
+        notes.append("by name")
+    reference = result.get("reference")
+    if reference:
+        notes.append(f"at {reference['path']}:{reference['line']}")
+    via = result.get("via")
+    if via and via != result.get("enclosing") and not reference:
+        notes.append(f"via {via}")
+    return "; ".join(notes)
+
+
+LEXERS = {
+    "assembly": "nasm",
+    "astro": "html",
+    "gitconfig": "ini",
+    "gitignore": "bash",
+    "gomod": "go",
+    "jsonc": "json",
+    "jsonl": "json",
+    "just": "makefile",
+    "mdx": "markdown",
+    "prisma": "graphql",
+    "svelte": "html",
+}
+"""Lexers of languages whose own name is no lexer."""
+
+THEME = "ansi_dark"
+"""A theme of the terminal's own sixteen colours, which fits any background."""
+
+EMPHASIS = "bold underline"
+
+STOP_WORDS = frozenset(
+    {
+        *("about", "all", "and", "any", "are", "but", "can", "could", "did", "does", "doing", "done", "each"),
+        *("find", "for", "from", "get", "has", "have", "how", "into", "its", "make", "not", "show", "should"),
+        *("that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "use", "used"),
+        *("uses", "using", "was", "were", "what", "when", "where", "which", "who", "why", "will", "with"),
+        *("would", "you", "your"),
+    }
+)
+"""Words of questions that say nothing about the code and aren't emphasised."""
+
+WORDS_MAX = 64
+"""Maximum emphasised words of a question, which may be a pasted log."""
+
+
+def highlight(code: str, language: str, words: re.Pattern[str] | None) -> list[str]:
+    """Return the lines of some code with ANSI colours; a language that has no lexer stays plain.
+
+    `words` are emphasised. The code must hold no control characters but tabs and line breaks.
+    """
+    from rich.console import Console
+    from rich.syntax import Syntax
+
+    text = Syntax(code, LEXERS.get(language, language or "text"), theme=THEME).highlight(code)
+    text.rstrip()
+    if words is not None:
+        text.highlight_regex(words, EMPHASIS)
+    console = Console(force_terminal=True, color_system="standard", legacy_windows=False)
+    with console.capture() as capture:
+        console.print(text, soft_wrap=True)
+    lines = capture.get().split("\n")[:-1]
+    return lines + [""] * (code.count("\n") + 1 - len(lines))
+
+
+def question_words(question: str) -> re.Pattern[str] | None:
+    """Return a pattern that finds a question's words in code, None for a question that has none.
+
+    A word is found in other forms of it and as a part of an identifier: `sessions` in `expireSession`, but
+    `port` not in `import`.
+    """
+    words = [word for word in _WORD.findall(question.lower()) if word not in STOP_WORDS]
+    stems = dict.fromkeys(_stem(word) for word in words[:WORDS_MAX])
+    if not stems:
+        return None
+    # The longest first, since of several alternatives the first one that fits is taken.
+    return re.compile("|".join(map(_found_in_code, sorted(stems, key=len, reverse=True))))
+
+
+_WORD = re.compile(r"[^\W_]{3,40}")
+_ENDING = re.compile(r"(?<=[^\W_]{4})(?:ing|ed|es|s|e)$")
+
+
+def _stem(word: str) -> str:
+    return _ENDING.sub("", word)
+
+
+def _found_in_code(stem: str) -> str:
+    """Return a pattern for a stem that begins a word or a part of an identifier, to the end of that."""
+    begins_word = rf"(?<![^\W_])(?i:{re.escape(stem)})"
+    begins_part = rf"{re.escape(stem.capitalize())}|(?<=[a-z0-9]){re.escape(stem.upper())}"
+    return rf"(?:{begins_word}|{begins_part})(?:[a-z]+|[A-Z]+(?![a-z]))?"

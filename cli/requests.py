@@ -1,4 +1,4 @@
-"""Owns `foveal requests`: what each message of a session was answered with, and how that came about."""
+"""The `foveal requests` commands: what each message of a session was answered with, and why."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ import click
 
 from ..ipc.client import Client
 from . import terminal
-from .command import Command, current_folder, cwd_option, json_option, settings_of
+from .command import Command, CommandGroup, current_folder, cwd_option, json_option, settings_of
 from .connect import CALL_TIMEOUT_S, connect
 from .errors import CliError, hint_if_unknown
-from .group import CommandGroup
-from .item_names import item_label
+from .items import item_label
 from .terminal import local_time
 
 LIST_LIMIT = 1_000
@@ -67,7 +66,7 @@ def show_command(
 ) -> None:
     """Show a request of a session: the items that were in it and those that were considered, with scores."""
     if sent and messages:
-        raise click.UsageError("--sent and --messages print two things: give one", context)
+        raise click.UsageError("--sent and --messages exclude each other", context)
     params = {
         "session_id": session_id,
         "request_id": request_id,
@@ -103,10 +102,10 @@ def export_command(
     before: str | None,
     cwd: str | None,
 ) -> None:
-    """Write the requests of SESSIONs, or of this project, as JSON Lines, the first first.
+    """Write the requests of SESSIONs, or of this project, as JSON Lines, the oldest first.
 
-    A line is what show --json prints; without --content it holds names, numbers and hashes only. Those of
-    sessions that were never made, or are gone, are among them.
+    Each line is what show --json prints; without --content it holds names, numbers and hashes only.
+    Requests of sessions that were never created, or are gone, are included.
     """
     bounds = {
         "content": content,
@@ -114,17 +113,14 @@ def export_command(
         **({"before": before} if before else {}),
     }
     with connect(settings_of(context)) as client, hint_if_unknown("foveal sessions list"):
-        chosen: list[dict[str, str]] = [{"session_id": one} for one in session_ids]
+        chosen: list[dict[str, str]] = [{"session_id": session_id} for session_id in session_ids]
         for params in chosen or [{"cwd": cwd or current_folder()}]:
             for line in export_lines(client, {**params, **bounds}):
                 terminal.say(line)
 
 
 def export_lines(client: Client, params: Mapping[str, Any]) -> Iterator[str]:
-    """Yield each request that ExportRequests tells of as a line of ASCII JSON.
-
-    They are asked for page by page, so that any number of them takes little memory.
-    """
+    """Yield each request of ExportRequests as a line of ASCII JSON, page by page to save memory."""
     page: dict[str, Any] = {"next": params.get("since", "")}
     while "next" in page:
         since = {"since": page["next"]} if page["next"] else {}
@@ -138,15 +134,15 @@ def requests_table(requests: Sequence[Mapping[str, Any]]) -> str:
     header = ("REQUEST", "AT", "ITEMS", "REFERRED", "TOKENS", "MS", "REMARK")
     rows = [
         (
-            one["request_id"],
-            local_time(one["at"]),
-            f"{one['items']:,}",
-            "" if one.get("referred") is None else f"{one['referred']:,}",
-            f"{one['tokens']:,}",
-            f"{one['elapsed_ms']:,.1f}",
-            ", ".join(_remarks(one)),
+            request["request_id"],
+            local_time(request["at"]),
+            f"{request['items']:,}",
+            "" if request.get("referred") is None else f"{request['referred']:,}",
+            f"{request['tokens']:,}",
+            f"{request['elapsed_ms']:,.1f}",
+            ", ".join(_remarks(request)),
         )
-        for one in requests
+        for request in requests
     ]
     return terminal.table(header, rows, right=(2, 3, 4, 5))
 
@@ -161,7 +157,7 @@ def describe(request: Mapping[str, Any]) -> Iterator[str]:
     referred = request.get("referred")
     yield from _section("items", [_used(item, referred) for item in request["items"]])
     yield from _section("considered and left out", [_left(item) for item in request.get("considered", ())])
-    yield from _section("slices", [_slice(one) for one in request.get("slices", ())])
+    yield from _section("slices", [_slice(part) for part in request.get("slices", ())])
     steps = request.get("steps_ms") or {}
     yield from _section("degraded", request["degraded"])
     yield from _section("time", [f"{took:>9.1f} ms  {step}" for step, took in steps.items()])
@@ -170,7 +166,7 @@ def describe(request: Mapping[str, Any]) -> Iterator[str]:
 def _print_content(reply: Mapping[str, Any], *, messages: bool) -> None:
     """Print what was sent. Raises `CliError` where it is gone."""
     if "context" not in reply:
-        raise CliError(reply["problem"] or "what was sent is not kept any more")
+        raise CliError(reply["problem"] or "the content of this request is not kept any more")
     if messages:
         terminal.say_json({"messages": reply["messages"], "tools": reply["tools"]})
     elif terminal.is_terminal(sys.stdout):
@@ -191,7 +187,7 @@ def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
 def _used(item: Mapping[str, Any], referred: Sequence[Mapping[str, Any]] | None) -> str:
     """Return an item of a request with its mode and score, and whether a reply referred to it."""
     key = {name: item.get(name, "") for name in ("type", "name", "server_name")}
-    found = [{name: one.get(name, "") for name in key} for one in referred or ()]
+    found = [{name: item.get(name, "") for name in key} for item in referred or ()]
     mark = "  (the reply referred to it)" if key in found else ""
     return f"{item['include_mode']:<7} {_score(item)}  {item_label(item)}{mark}"
 
@@ -205,11 +201,10 @@ def _score(item: Mapping[str, Any]) -> str:
     return "    " if score is None else f"{score:.2f}"
 
 
-def _slice(one: Mapping[str, Any]) -> str:
-    cut = " (shortened)" if one["compressed"] else ""
-    return (
-        f"{one['layer']:<7} {one['tokens']:>6,} tokens  {one['type']:<12} {one.get('path') or one['id']}{cut}"
-    )
+def _slice(part: Mapping[str, Any]) -> str:
+    cut = " (shortened)" if part["compressed"] else ""
+    name = part.get("path") or part["id"]
+    return f"{part['layer']:<7} {part['tokens']:>6,} tokens  {part['type']:<12} {name}{cut}"
 
 
 def _remarks(request: Mapping[str, Any]) -> Iterator[str]:

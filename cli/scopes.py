@@ -1,4 +1,4 @@
-"""Owns the commands on scopes: scopes, expand, contract, release."""
+"""Commands on scopes, the files that an agent works on: scopes, expand, contract, release."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import click
 
 from ..ipc.client import Client
 from . import terminal
-from .command import Command, current_folder, cwd_option, json_option, settings_of
+from .command import Command, current_folder, cwd_option, json_option, locate, settings_of
 from .connect import CALL_TIMEOUT_S, connect
-from .focus import locate
 
 FOCUS_CHARACTERS = 60
 

@@ -1,85 +1,19 @@
-"""Owns `foveal sessions`: what is always in a conversation and what it is about, seen and changed by hand."""
+"""The `foveal sessions` commands: the items and context sets of a conversation, shown and changed."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 
 from . import terminal
-from .command import Command, absolute, current_folder, cwd_option, json_option, settings_of
+from .command import Command, CommandGroup, absolute, current_folder, cwd_option, json_option, settings_of
 from .connect import CALL_TIMEOUT_S, connect
 from .errors import hint_if_unknown
-from .group import CommandGroup
-from .item_names import item_arguments, key_of
-from .session_text import describe, sessions_table, set_lines
-from .terminal import say_warnings
-
-
-@click.command("context", cls=Command, short_help="Show or change a session's context sets.")
-@click.argument("session_id")
-@click.argument("set_name", required=False, metavar="[SET]")
-@click.argument("entries", nargs=-1, metavar="[ENTRY]...")
-@click.option("--merge", is_flag=True, help="Add to what is there, instead of replacing it.")
-@click.option("--clear", is_flag=True, help="Take all entries out.")
-@json_option
-@click.pass_context
-def context_command(
-    context: click.Context,
-    session_id: str,
-    set_name: str | None,
-    entries: tuple[str, ...],
-    merge: bool,
-    clear: bool,
-    as_json: bool,
-) -> None:
-    """Show the context sets of a session, show one SET, or make entries its content.
-
-    The sets are files (paths), applet (a name, then key=value), endpoints (URLs) and ports; others are
-    accepted.
-    """
-    if clear and (entries or merge or set_name is None):
-        raise click.UsageError("--clear goes with a SET alone", context)
-    if merge and not entries:
-        raise click.UsageError("--merge adds entries: name some", context)
-    if set_name is None or not (entries or clear):
-        wanted = {"session_id": session_id, **({} if set_name is None else {"set_name": set_name})}
-        with connect(settings_of(context)) as client, hint_if_unknown("foveal sessions list"):
-            reply = client.call("GetRelevantContext", wanted, CALL_TIMEOUT_S)
-        _print_sets(reply, set_name, as_json)
-        return
-    params = {
-        "session_id": session_id,
-        "set_name": set_name,
-        "items": [_path(entry) if set_name == "files" else entry for entry in entries],
-        "mode": "merge" if merge else "replace",
-    }
-    with connect(settings_of(context)) as client, hint_if_unknown("foveal sessions list"):
-        reply = client.call("SetRelevantContext", params, CALL_TIMEOUT_S)
-    if as_json:
-        terminal.say_json(reply)
-    else:
-        terminal.say(terminal.clean(reply["text"]))
-
-
-def _print_sets(reply: dict[str, Any], set_name: str | None, as_json: bool) -> None:
-    if as_json:
-        terminal.say_json(reply)
-        return
-    sets = {name: entries for name, entries in reply["context"].items() if entries}
-    for name, entries in sets.items():
-        for line in set_lines(name, entries):
-            terminal.say(line)
-    if not sets:
-        terminal.say(f"{terminal.clean(set_name)} is empty" if set_name else "no context sets")
-    say_warnings(reply)
-
-
-def _path(entry: str) -> str:
-    """Return a file's path as the daemon takes it: absolute, or seen from the home folder."""
-    return entry if not entry or entry == "~" or entry.startswith("~/") else absolute(entry)
-
+from .items import item_arguments, item_label, key_of, shortened
+from .terminal import local_time, say_warnings
 
 PRESETS = ("aggressive", "normal", "conservative", "off")
 
@@ -109,7 +43,7 @@ def sessions_command() -> None:
 @json_option
 @click.pass_context
 def list_command(context: click.Context, cwd: str | None, everywhere: bool, as_json: bool) -> None:
-    """List the sessions of this project, those that were last heard of first."""
+    """List the sessions of this project, the most recently active first."""
     params = {} if everywhere else {"cwd": cwd or current_folder()}
     reply = _call(context, "ListSessions", params)
     if as_json:
@@ -146,7 +80,7 @@ def create_command(
     cwd: str | None,
     as_json: bool,
 ) -> None:
-    """Make a session in this project; it takes the items that are in every session. Prints its id."""
+    """Create a session in this project, with the items that are in every session. Prints its id."""
     given = {
         "cwd": cwd or current_folder(),
         "session_id": session_id,
@@ -168,7 +102,7 @@ def create_command(
 @json_option
 @click.pass_context
 def resume_command(context: click.Context, session_id: str, as_json: bool) -> None:
-    """Resume a session: print the text that is put before its agent. Files that are gone are noted."""
+    """Resume a session: print the text that its agent gets. Names files that are gone."""
     reply = _call(context, "ResumeSession", {"session_id": session_id})
     if as_json:
         terminal.say_json(reply)
@@ -177,7 +111,7 @@ def resume_command(context: click.Context, session_id: str, as_json: bool) -> No
         terminal.say(terminal.clean_lines(reply["text"]))
         terminal.flush()
     else:
-        terminal.note("there is nothing to say: the session has no intent, no hint and no context sets")
+        terminal.note("nothing to resume with: the session has no intent, no hint and no context sets")
     for path in reply["missing_files"]:
         terminal.note(f"not found: {path}")
 
@@ -187,7 +121,7 @@ def resume_command(context: click.Context, session_id: str, as_json: bool) -> No
 @json_option
 @click.pass_context
 def end_command(context: click.Context, session_id: str, as_json: bool) -> None:
-    """End a session. It is kept and can be resumed; when there are too many, ended ones go first."""
+    """End a session. It can be resumed; when there are too many sessions, ended ones are removed first."""
     reply = _call(context, "EndSession", {"session_id": session_id})
     if as_json:
         terminal.say_json(reply)
@@ -203,7 +137,7 @@ def end_command(context: click.Context, session_id: str, as_json: bool) -> None:
 def add_command(
     context: click.Context, session_id: str, kind: str, name: str, server: str | None, as_json: bool
 ) -> None:
-    """Add an item to a session by hand, whatever its mode: from then on it is in all its messages."""
+    """Add an item of any mode to a session: all its later messages have it."""
     _change_item(context, "AddSessionItem", session_id, key_of(context, kind, name, server), as_json)
 
 
@@ -215,7 +149,7 @@ def add_command(
 def remove_command(
     context: click.Context, session_id: str, kind: str, name: str, server: str | None, as_json: bool
 ) -> None:
-    """Remove an item from a session. It stays out of it, also where its mode is always."""
+    """Remove an item from a session. It stays out even if its mode is always."""
     _change_item(context, "RemoveSessionItem", session_id, key_of(context, kind, name, server), as_json)
 
 
@@ -236,7 +170,7 @@ def set_command(
     selection: str | None,
     as_json: bool,
 ) -> None:
-    """Change what is given of a session; an empty text clears.
+    """Change fields of a session; an empty text clears one.
 
     PRESET is aggressive (the fewest items), normal, conservative (the most) or off, or a JSON map such as
     '{"rules": "normal", "tools": {"preset": "aggressive", "top_n": 2}}'.
@@ -253,7 +187,68 @@ def set_command(
     _print_session(_call(context, "UpdateSession", {"session_id": session_id, **changes}), as_json)
 
 
-sessions_command.add_command(context_command)
+@sessions_command.command("context", cls=Command, short_help="Show or change a session's context sets.")
+@click.argument("session_id")
+@click.argument("set_name", required=False, metavar="[SET]")
+@click.argument("entries", nargs=-1, metavar="[ENTRY]...")
+@click.option("--merge", is_flag=True, help="Add to what is there, instead of replacing it.")
+@click.option("--clear", is_flag=True, help="Take all entries out.")
+@json_option
+@click.pass_context
+def context_command(
+    context: click.Context,
+    session_id: str,
+    set_name: str | None,
+    entries: tuple[str, ...],
+    merge: bool,
+    clear: bool,
+    as_json: bool,
+) -> None:
+    """Show the context sets of a session, show one SET, or make entries its content.
+
+    The sets are files (paths), applet (a name, then key=value), endpoints (URLs) and ports; others are
+    accepted.
+    """
+    if clear and (entries or merge or set_name is None):
+        raise click.UsageError("--clear needs a SET, and takes no entries and no --merge", context)
+    if merge and not entries:
+        raise click.UsageError("--merge needs entries to add", context)
+    if set_name is None or not (entries or clear):
+        wanted = {"session_id": session_id, **({} if set_name is None else {"set_name": set_name})}
+        with connect(settings_of(context)) as client, hint_if_unknown("foveal sessions list"):
+            reply = client.call("GetRelevantContext", wanted, CALL_TIMEOUT_S)
+        _print_sets(reply, set_name, as_json)
+        return
+    params = {
+        "session_id": session_id,
+        "set_name": set_name,
+        "items": [_path(entry) if set_name == "files" else entry for entry in entries],
+        "mode": "merge" if merge else "replace",
+    }
+    with connect(settings_of(context)) as client, hint_if_unknown("foveal sessions list"):
+        reply = client.call("SetRelevantContext", params, CALL_TIMEOUT_S)
+    if as_json:
+        terminal.say_json(reply)
+    else:
+        terminal.say(terminal.clean(reply["text"]))
+
+
+def _print_sets(reply: dict[str, Any], set_name: str | None, as_json: bool) -> None:
+    if as_json:
+        terminal.say_json(reply)
+        return
+    sets = {name: entries for name, entries in reply["context"].items() if entries}
+    for name, entries in sets.items():
+        for line in set_lines(name, entries):
+            terminal.say(line)
+    if not sets:
+        terminal.say(f"{terminal.clean(set_name)} is empty" if set_name else "no context sets")
+    say_warnings(reply)
+
+
+def _path(entry: str) -> str:
+    """Return a file's path as the daemon takes it: absolute, or seen from the home folder."""
+    return entry if not entry or entry == "~" or entry.startswith("~/") else absolute(entry)
 
 
 def parse_selection(given: str) -> dict[str, Any] | str:
@@ -300,3 +295,78 @@ def _call(
     with connect(settings_of(context)) as client, hint_if_unknown(hint):
         reply: dict[str, Any] = client.call(method, params, CALL_TIMEOUT_S)
     return reply
+
+
+INTENT_CHARACTERS = 50
+LABEL_WIDTH = 15
+
+
+def sessions_table(sessions: Sequence[Mapping[str, Any]], *, projects: bool) -> str:
+    """Return sessions as a table, in their order; with the column of their projects if asked."""
+    header = ["SESSION", "NAME", "AGENT", "LAST HEARD OF", "ITEMS", "CONTEXT", "INTENT"]
+    rows = []
+    for session in sessions:
+        ended = " (ended)" if session["ended"] else ""
+        rows.append([
+            session["session_id"],
+            shortened(session["name"], INTENT_CHARACTERS),
+            session["agent_name"],
+            f"{local_time(last_heard(session))}{ended}",
+            f"{session['items']:,}",
+            f"{session['context_items']:,}",
+            shortened(session["current_intent"], INTENT_CHARACTERS),
+        ])  # fmt: skip
+    if projects:
+        header.insert(1, "PROJECT")
+        for row, session in zip(rows, sessions, strict=True):
+            row.insert(1, terminal.short_path(session["project"]))
+    return terminal.table(header, rows, right=(header.index("ITEMS"), header.index("CONTEXT")))
+
+
+def last_heard(session: Mapping[str, Any]) -> str:
+    """Return the time of the last sign of a session, in ISO 8601."""
+    return max(str(session[field] or "") for field in ("created", "last_observed", "last_idle"))
+
+
+def describe(session: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines about a session: its head, what is given of it, its items and context sets."""
+    head = terminal.styled(terminal.clean(session["session_id"]), bold=True)
+    mark = f" (ended {local_time(session['ended'])})" if session["ended"] else ""
+    yield f"{head}{mark}"
+    for label, value in (
+        ("project", terminal.short_path(session["project"])),
+        ("name", session["name"]),
+        ("agent", session["agent_name"]),
+        ("created", local_time(session["created"])),
+        ("last heard of", local_time(last_heard(session))),
+        ("intent", session["current_intent"]),
+        ("environment", session["env_hint"]),
+        ("selection", json.dumps(session["selection"]) if session["selection"] else ""),
+    ):
+        if value:
+            yield f"{label + ':':<{LABEL_WIDTH}}{_indented(value)}"
+    yield from _item_lines(session)
+    for name, entries in session["context"].items():
+        yield from set_lines(name, entries)
+
+
+def set_lines(name: str, entries: Sequence[str]) -> Iterator[str]:
+    """Yield the lines about a context set."""
+    yield f"{terminal.clean(name)}:"
+    for entry in entries:
+        yield f"  {terminal.clean(entry)}"
+
+
+def _item_lines(session: Mapping[str, Any]) -> Iterator[str]:
+    items = session["items"]
+    yield f"items: {len(items):,}" if items else "items: none"
+    for item in items:
+        yield f"  {item['include']:<7} {terminal.clean(item_label(item))}"
+    if session["removed"]:
+        yield "removed by hand:"
+        for item in session["removed"]:
+            yield f"  {terminal.clean(item_label(item))}"
+
+
+def _indented(text: str) -> str:
+    return terminal.clean_lines(text).replace("\n", "\n" + " " * LABEL_WIDTH)

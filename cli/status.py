@@ -1,18 +1,20 @@
-"""Owns `foveal status`: what the daemon says of itself and its projects, for people."""
+"""The commands `foveal status` and `logs`: what the daemon says of itself and of its projects."""
 
 from __future__ import annotations
 
+import codecs
+import os
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 
 from .. import __version__
-from ..ipc.paths import find_socket
+from ..ipc.paths import find_socket, log_file, state_folder
 from . import terminal
 from .command import Command, absolute, json_option, settings_of
 from .connect import CALL_TIMEOUT_S, connect_running
-from .embedding_progress import how_far, in_a_cell, other_reasons, rate
 from .errors import CliError
 
 SKIPPED = {
@@ -20,20 +22,20 @@ SKIPPED = {
     "too_large": "larger than scan.max_file_bytes",
     "unreadable": "unreadable",
     "special": "neither files nor folders",
-    "not_utf8_name": "named in something else than UTF-8",
+    "not_utf8_name": "names that are not UTF-8",
     "symlink": "links, which are not followed",
-    "quarantined": "left alone, since they ended the indexer twice",
+    "quarantined": "left out because they crashed the indexer twice",
     "ignored": "named by ignore rules",
     "excluded": "named by .fovealignore or scan.exclude",
     "vendored": "vendored or generated",
     "worktree": "other work trees of the repository",
 }
-"""Why a file or folder isn't read, in words; reasons of a newer daemon are shown as they are."""
+"""Reasons why a file or folder isn't read; unknown reasons are shown as they come."""
 
 
 @click.command("status", cls=Command, short_help="Show the daemon and its projects.")
 @click.argument("cwd", required=False)
-@click.option("--skipped", is_flag=True, help="Say what was left out of each project, and why.")
+@click.option("--skipped", is_flag=True, help="Show what was left out of each project, and why.")
 @json_option
 @click.pass_context
 def status_command(context: click.Context, cwd: str | None, skipped: bool, as_json: bool) -> None:
@@ -53,7 +55,9 @@ def status_command(context: click.Context, cwd: str | None, skipped: bool, as_js
     if cwd is not None and not reply["projects"]:
         raise CliError(f"no project is open at {cwd}", f"foveal open {cwd}")
     if reply["version"] != __version__:
-        terminal.warn(f"this program is foveal {__version__}; change over with: foveal restart")
+        terminal.warn(
+            f"the daemon has another version than this program ({__version__}); run: foveal restart"
+        )
 
 
 def describe(reply: dict[str, Any], socket: str, *, skipped: bool) -> Iterator[str]:
@@ -112,7 +116,7 @@ def projects_table(projects: Sequence[dict[str, Any]]) -> str:
 
 
 def _describe_embedder(embedder: dict[str, Any] | None) -> str:
-    """Return a line on what embeds: the model, whether it is in memory, why it is poorer than it could be."""
+    """Return a line about the embedder: its model, whether it is loaded, and what is wrong with it."""
     if embedder is None:
         return "embedding is switched off (embedding.enabled)"
     facts = [f"model {embedder['model']}"]
@@ -120,14 +124,14 @@ def _describe_embedder(embedder: dict[str, Any] | None) -> str:
         facts.append(f"{embedder['dim']} dimensions")
     facts.append(f"loaded (pid {embedder['pid']})" if embedder["loaded"] else "not loaded")
     if embedder["paused"]:
-        facts.append("paused; go on with: foveal embed --resume")
+        facts.append("paused; to continue, run: foveal embed --resume")
     if embedder["degraded"]:
         facts.append(embedder["degraded"])
     return terminal.clean(", ".join(facts))
 
 
 def _describe_compressor(compressor: dict[str, Any]) -> str:
-    """Return a line on what is sent where: nobody should have to look for that."""
+    """Return a line about the model that shortens documents: what is sent where."""
     where = f"documents are sent to {compressor['model']} at {compressor['endpoint']} to be shortened"
     facts = [where, terminal.count(compressor["calls"], "question")]
     if compressor["failures"]:
@@ -149,3 +153,141 @@ def _describe_skipped(project: dict[str, Any]) -> Iterator[str]:
         kind, _, why = reason.rpartition(":")
         what = terminal.count(amount, "folder" if kind == "folder" else "file")
         yield f"  {what}: {terminal.clean(SKIPPED.get(why, why))}"
+
+
+UNFINISHED = frozenset({"waiting", "running"})
+"""States of the embedding in which it still makes progress."""
+
+
+_INCOMPLETE = "not all is found by meaning yet"
+
+
+def other_reasons(project: dict[str, Any]) -> list[str]:
+    """Return why a project is degraded, except for unfinished embedding, which is shown elsewhere."""
+    return [reason for reason in project["degraded"] if not reason.startswith(_INCOMPLETE)]
+
+
+def in_a_cell(project: dict[str, Any]) -> str:
+    """Return how far it is in a word or two: `done`, `52%`, `paused 52%`, `off`."""
+    state, total = project["embedding"], project["embedded"] + project["pending"]
+    percent = f"{project['embedded'] * 100 // total}%" if total else ""
+    if state == "running":
+        return percent
+    return f"{state} {percent}" if state == "paused" and percent else str(state)
+
+
+def rate(project: dict[str, Any]) -> str:
+    """Return its rate and an estimate, such as `110/s, about 14 s left`; nothing while they are unknown."""
+    if not project["eta_ms"]:
+        return ""
+    left = terminal.duration(max(project["eta_ms"] / 1000, 1))
+    return f"{project['chunks_per_second']:,.0f}/s, about {left} left"
+
+
+def how_far(project: dict[str, Any]) -> str:
+    """Return how far it is as a sentence: `384 of 3,342 chunks are embedded`."""
+    if project["embedding"] == "waiting":
+        return f"{terminal.count(project['chunks'], 'chunk')} wait to be embedded"
+    total = terminal.count(project["embedded"] + project["pending"], "chunk")
+    return f"{project['embedded']:,} of {total} are embedded"
+
+
+FOLLOW_S = 0.2
+"""Seconds between two looks at the log."""
+
+BLOCK_BYTES = 64 * 1024
+LINES_MAX = 10_000_000
+
+
+@click.command("logs", cls=Command, short_help="Print the end of the daemon's log.")
+@click.option(
+    "-n",
+    "--lines",
+    type=click.IntRange(0, LINES_MAX),
+    default=50,
+    show_default=True,
+    help="How many of the last lines.",
+)
+@click.option("-f", "--follow", is_flag=True, help="Print what is added, until Ctrl-C.")
+@click.pass_context
+def logs_command(context: click.Context, lines: int, follow: bool) -> None:
+    """Print the end of the daemon's log."""
+    path = log_file(state_folder(settings_of(context).environ))
+    if not follow and not log_files(path):
+        raise CliError(f"there is no log yet at {terminal.short_path(path)}", "foveal up")
+    end = os.path.getsize(path) if os.path.exists(path) else 0
+    for line in tail(path, lines, end):
+        terminal.say(terminal.clean_lines(line))
+    if follow:
+        terminal.flush()
+        for text in follow_log(path, end):
+            terminal.write(terminal.clean_lines(text))
+            terminal.flush()
+
+
+def tail(path: str, count: int, end: int) -> list[str]:
+    """Return the last lines of a log across its rotated files; of the newest what is before `end`."""
+    pieces: list[list[bytes]] = []
+    for file in reversed(log_files(path)):
+        if count <= 0:
+            break
+        pieces.append(last_lines(file, count, end if file == path else os.path.getsize(file)))
+        count -= len(pieces[-1])
+    return [line.decode("utf-8", "replace") for piece in reversed(pieces) for line in piece]
+
+
+def log_files(path: str) -> list[str]:
+    """Return the files of a log that exist, the oldest first: rotated ones end in a number."""
+    numbers = []
+    folder, name = os.path.split(path)
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    for other in names:
+        ending = other.removeprefix(f"{name}.")
+        if ending != other and ending.isdecimal():
+            numbers.append(int(ending))
+    found = [f"{path}.{number}" for number in sorted(numbers, reverse=True)]
+    return [*found, path] if name in names else found
+
+
+def last_lines(path: str, count: int, end: int) -> list[bytes]:
+    """Return at most `count` of the last lines before the position `end`, reading no more than them."""
+    with open(path, "rb") as file:
+        found = b""
+        while end > 0 and found.count(b"\n") <= count:
+            step = min(BLOCK_BYTES, end)
+            end -= step
+            file.seek(end)
+            found = file.read(step) + found
+    return found.splitlines()[-count:] if count > 0 else []
+
+
+def follow_log(path: str, position: int = 0) -> Iterator[str]:
+    """Yield what is added to a log after a position, for ever, also across rotation."""
+    while not os.path.exists(path):
+        time.sleep(FOLLOW_S)
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    file = open(path, "rb")  # noqa: SIM115 - it is replaced below when the log is rotated
+    try:
+        file.seek(position)
+        while True:
+            if text := decoder.decode(file.read(BLOCK_BYTES)):
+                yield text
+            elif _was_replaced(path, os.fstat(file.fileno()), file.tell()):
+                yield decoder.decode(file.read())  # what came before the new file took its place
+                file.close()
+                file = open(path, "rb")  # noqa: SIM115 - closed below
+            else:
+                time.sleep(FOLLOW_S)
+    finally:
+        file.close()
+
+
+def _was_replaced(path: str, opened: os.stat_result, position: int) -> bool:
+    try:
+        now = os.stat(path)
+    except FileNotFoundError:
+        return False  # between two files
+    return not os.path.samestat(now, opened) or now.st_size < position

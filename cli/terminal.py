@@ -1,4 +1,4 @@
-"""Owns what is written to the terminal: streams, colours, tables, units; knows no daemon.
+"""Output on the terminal: streams, colours, tables, units, check marks; knows no daemon.
 
 What comes from a project is untrusted: a file's name may hold control characters that move a terminal's
 cursor or change its title, so every value goes through `clean`.
@@ -10,8 +10,9 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import click
 
@@ -224,3 +225,29 @@ def local_time(timestamp: str) -> str:
         return f"{datetime.fromisoformat(timestamp).astimezone():%Y-%m-%d %H:%M}"
     except ValueError:
         return clean(timestamp)
+
+
+Level = Literal["ok", "warning", "wrong"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of the report: `fix` is what to run about it."""
+
+    name: str
+    level: Level
+    text: str
+    fix: str = ""
+
+
+def to_map(check: Check) -> dict[str, str]:
+    """Return a check as JSON shows it."""
+    found = {"name": check.name, "level": check.level, "text": check.text}
+    return {**found, "fix": check.fix} if check.fix else found
+
+
+def to_text(check: Check) -> str:
+    """Return a check as a person reads it: a mark, what was found, and below it what to run."""
+    mark, colour = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "wrong": ("✗", "red")}[check.level]
+    line = f"{styled(mark, fg=colour, bold=True)} {clean(check.text)}"
+    return f"{line}\n    run: {clean(check.fix)}" if check.fix else line

@@ -1,4 +1,4 @@
-"""Owns `foveal tools`: the MCP servers that configuration files define, and what a person lets them do.
+"""The `foveal tools` commands: the MCP servers that are configured, and which of them a person approved.
 
 Listing a server's tools runs its command, so nothing runs before a person saw that command and said yes.
 """
@@ -15,16 +15,15 @@ import click
 
 from ..ipc.client import Client
 from . import terminal
-from .bar import Bar
-from .command import Command, absolute, current_folder, cwd_option, json_option, settings_of
+from .command import Command, CommandGroup, absolute, current_folder, cwd_option, json_option, settings_of
 from .connect import CALL_TIMEOUT_S, connect
 from .errors import FAILED, CliError, hint_if_unknown
-from .group import CommandGroup
-from .item_names import shortened
+from .items import shortened
+from .progress import Bar
 
 DESCRIPTION_CHARACTERS = 70
 NAME_CHARACTERS = 40
-"""A longer name doesn't push the columns of the others to the right."""
+"""Maximum width of the column of names; a longer name doesn't widen it."""
 
 FOR_WHOM = {
     "local": "for you in this project",
@@ -36,7 +35,7 @@ Modes = Mapping[tuple[str, str], str]
 """The modes of tools by server and name."""
 
 LISTING_TIMEOUT_S = 600.0
-"""A server has 20 s unless its configuration says more, and four run at once; a first start may fetch it."""
+"""Maximum wait in seconds: a server has 20 s or what its configuration says, four run at once."""
 
 TOOL_MODES = ("always", "agent", "manual", "default")
 
@@ -102,9 +101,9 @@ def approve_command(
     asks. A file that changes has to be approved again.
     """
     if yes and path is None:
-        raise click.UsageError("--yes asks nothing, so it goes with a PATH", context)
+        raise click.UsageError("--yes needs a PATH, because it approves without asking", context)
     if as_json and not yes:
-        raise click.UsageError("--json goes with --yes: a program can't be asked", context)
+        raise click.UsageError("--json needs --yes, because it can't ask", context)
     folder = cwd or current_folder()
     with connect(settings_of(context)) as client:
         known = client.call("ListToolServers", {"cwd": folder, "refresh": False}, CALL_TIMEOUT_S)["files"]
@@ -166,13 +165,13 @@ def mode_command(
     if as_json:
         terminal.say_json(reply)
         return
-    for one in reply["tools"]:
-        terminal.say(terminal.clean(f"{one['include']:<7} {one['name']}"))
+    for tool_mode in reply["tools"]:
+        terminal.say(terminal.clean(f"{tool_mode['include']:<7} {tool_mode['name']}"))
     terminal.flush()
     if not reply["changed"]:
-        terminal.note("that was set already")
+        terminal.note("the mode was set already")
     elif not reply["tools"]:
-        terminal.note("no tools of that server are known yet; what was set holds for them too")
+        terminal.note("no tools of that server are known yet; the mode will apply to them")
 
 
 def _servers(client: Client, folder: str, *, again: bool) -> dict[str, Any]:
@@ -202,7 +201,7 @@ def _approve(client: Client, folder: str, file: dict[str, Any], *, yes: bool, qu
         terminal.say()
         terminal.flush()
     if not file["digest"]:
-        terminal.warn(f"it can't be approved: {file['problem']}")
+        terminal.warn(f"this file can't be approved: {file['problem']}")
         return False
     if not (yes or _confirmed()):
         terminal.note(f"not approved: {file['path']}")
@@ -216,7 +215,7 @@ def _confirmed() -> bool:
     """Ask whether all that was shown may be run. Raises `CliError` where nobody can answer."""
     if not terminal.is_terminal(sys.stdin):
         raise CliError(
-            "nobody can be asked, since the standard input is no terminal", "foveal tools approve PATH --yes"
+            "can't ask, because the standard input is no terminal", "foveal tools approve PATH --yes"
         )
     return click.confirm("Let foveal run this to list the tools?", err=True)
 
@@ -225,7 +224,7 @@ def _note_failed(files: Sequence[dict[str, Any]]) -> None:
     """Say what to do about servers that could not be listed, which isn't tried again by itself."""
     terminal.flush()
     if any(server["problem"] for file in files for server in file["servers"]):
-        terminal.note("foveal tools list --again asks all approved servers once more")
+        terminal.note("to try again, run: foveal tools list --again")
 
 
 def _place(file: dict[str, Any]) -> dict[str, str]:
@@ -312,4 +311,6 @@ def _review_rows(server: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _visible(text: str) -> str:
     """Return text in which nothing is hidden: what isn't printable is shown as an escape."""
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text
+    )

@@ -1,1 +1,1 @@
-"""The web pages, a client of the socket like any other."""
+"""The web pages, a client of the daemon's socket."""

@@ -1,4 +1,4 @@
-"""Owns the addresses for programs: sessions as JSON, read and changed; knows no page."""
+"""Addresses that answer scripts and programs: sessions as JSON, file names to complete, and changes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any, Final
 from aiohttp import web
 
 from ..hooks.http import read_params, to_json
-from ..ipc.errors import INVALID_PARAMS, RpcError
+from ..ipc.errors import INVALID_PARAMS, UNKNOWN_METHOD, RpcError
 from ..ipc.link import DaemonLink
+from .view import View
 
 FIELDS: Final[Mapping[str, str]] = {
     "name": "name",
@@ -21,7 +22,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "setContext": "set_context",
     "unionContext": "union_context",
 }
-"""What a PATCH may change, and the parameter of UpdateSession that it is; both names are understood."""
+"""The fields of a PATCH, with their names as parameters of UpdateSession; both names work."""
 
 SETS: Final = frozenset({"set_context", "union_context"})
 
@@ -57,10 +58,8 @@ class SessionsApi:
 
 
 def update_of(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of UpdateSession for the body of a PATCH.
-
-    Raises `RpcError` for a field that there is none of: a change that is misspelt must not seem done.
-    """
+    """Return the parameters of UpdateSession for the body of a PATCH. Raises `RpcError` for an unknown
+    field, so that a misspelt change doesn't seem done."""
     changes = _renamed(body, FIELDS, "")
     if not changes:
         raise RpcError(INVALID_PARAMS, f"nothing to change: give one of {', '.join(FIELDS)}")
@@ -82,7 +81,7 @@ def update_of(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _has_surrogate(value: Any) -> bool:
-    """Whether a text in a value can't be written: JSON can name halves of characters, and UTF-8 can't."""
+    """Whether a value contains a lone surrogate, which JSON can express and UTF-8 can't."""
     return any("\ud800" <= sign <= "\udfff" for sign in json.dumps(value, ensure_ascii=False))
 
 
@@ -102,3 +101,75 @@ def _renamed(given: Mapping[str, Any], names: Mapping[str, str], prefix: str) ->
 def _reply(value: Any) -> web.Response:
     # The final line break is for people: a shell's prompt follows on a line of its own.
     return web.Response(body=to_json(value) + b"\n", content_type="application/json")
+
+
+METHODS: Final = frozenset(
+    {
+        "AddSessionItem",
+        "CloseProject",
+        "ContractFocus",
+        "DeleteExperience",
+        "DeleteItem",
+        "EndSession",
+        "ExpandFocus",
+        "GetContext",
+        "OpenProject",
+        "PruneExperiences",
+        "PutItem",
+        "ReindexProject",
+        "ReleaseScope",
+        "RemoveSessionItem",
+        "RestoreExperience",
+        "ResumeSession",
+        "SetEmbedding",
+        "SetRelevantContext",
+        "SetToolMode",
+        "UpdateExperience",
+        "UpdateSession",
+    }
+)
+"""The methods that pages may call to change something. Trust, ApproveToolServers and Shutdown are missing
+on purpose: a click is too little for them."""
+
+
+class Actions:
+    """The address `POST /actions/{Method}`, with the method's parameters as a JSON object."""
+
+    def __init__(self, link: DaemonLink) -> None:
+        self._link = link
+
+    def add_to(self, application: web.Application) -> None:
+        """Serve the address."""
+        application.router.add_post("/actions/{method}", self._serve)
+
+    async def _serve(self, request: web.Request) -> web.Response:
+        method = request.match_info["method"]
+        if method not in METHODS:
+            raise RpcError(UNKNOWN_METHOD, f"pages can't call {method!r:.80}; use the socket or foveal")
+        return web.Response(
+            body=to_json(await self._link.call(method, await read_params(request))),
+            content_type="application/json",
+        )
+
+
+NAMES: Final = 20
+"""Maximum number of names offered: more than a list shows at once."""
+
+
+class FileNames:
+    """The address `/files`."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    def add_to(self, application: web.Application) -> None:
+        """Serve the address."""
+        application.router.add_get("/files", self._serve)
+
+    async def _serve(self, request: web.Request) -> web.Response:
+        typed = request.query.get("q", "").strip()
+        found: dict[str, Any] = {"files": []}
+        if typed:
+            root = (await self._view.project(request)).root  # of an open project: a GET opens none
+            found = await self._view.call("FindFiles", cwd=root, query=typed, limit=NAMES)
+        return web.json_response({"files": found["files"]})

@@ -1,4 +1,4 @@
-"""Owns the faces process: the one place that starts the HTTP server; knows the daemon as a socket path only.
+"""The faces process, which alone runs an HTTP server; it reaches the daemon through its socket only.
 
 `python -m foveal.dashboard.app [--idle-s N] CONTROL SOCKET`: the descriptor of a Unix socket through which
 the daemon lends listening sockets and which ends with it, and the path of the daemon's own socket. The HTTP
@@ -14,32 +14,30 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 
 from aiohttp import web
 
-from ..hooks.editors.lsp_face import lsp_face
 from ..hooks.http import HttpFace
-from ..hooks.mcp_server.face import mcp_face
+from ..hooks.upgrade import lsp_face, mcp_face
 from ..ipc.listener import raise_file_limit, read_peer_uid
-from .door import Door
-from .loan import lent_listeners
+from .http_listener import HttpListener
 
 log = logging.getLogger(__name__)
 
 IDLE_S = 15 * 60.0
-"""After this time without a request the process ends, and gives back its 40 MB; starting takes 0.3 s."""
+"""Seconds without a request until the process ends, which frees 40 MB; a start takes 0.3 s."""
 
 
 class Faces:
-    """Serves applications on lent listening sockets: `run` until `stop`, or until nobody asks any more."""
+    """Serves applications on listening sockets of the daemon: `run` until `stop`, or until it is idle."""
 
     def __init__(self, *, idle_s: float = IDLE_S, is_busy: Callable[[], bool] = lambda: False) -> None:
         self._idle_s = idle_s
         self._is_busy = is_busy
         self._last = 0.0
         self._preparing = 0
-        self._doors: list[Door] = []
+        self._listeners: list[HttpListener] = []
         self._tasks: asyncio.TaskGroup | None = None
         self._stopping = asyncio.Event()
 
@@ -52,15 +50,15 @@ class Faces:
     ) -> None:
         """Serve an application too, from now or from `run` on; the listening socket stays the caller's."""
         application.middlewares.insert(0, self._note_request)
-        door = Door(application, listener, on_connection=self._note_activity, peer_uid=peer_uid)
-        self._doors.append(door)
+        served = HttpListener(application, listener, on_connection=self._note_activity, peer_uid=peer_uid)
+        self._listeners.append(served)
         if self._tasks is not None and not self._stopping.is_set():
             self._note_activity()
-            self._tasks.create_task(door.run())
+            self._tasks.create_task(served.run())
 
     @contextlib.contextmanager
     def preparing(self) -> Iterator[None]:
-        """Don't count as idle while something is made ready that somebody waits for."""
+        """Don't count as idle while something is prepared for a waiting client."""
         self._preparing += 1
         try:
             yield
@@ -69,13 +67,13 @@ class Faces:
             self._note_activity()
 
     async def run(self) -> None:
-        """Serve, then let what runs end."""
+        """Serve until `stop`, then let running requests end."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
                 self._note_activity()
-                for door in self._doors:
-                    tasks.create_task(door.run())
+                for listener in self._listeners:
+                    tasks.create_task(listener.run())
                 idle = tasks.create_task(self._stop_when_idle())
                 await self._stopping.wait()
                 idle.cancel()
@@ -85,8 +83,8 @@ class Faces:
     def stop(self) -> None:
         """Accept nothing more, from this moment, and make `run` end; a second time changes nothing."""
         self._stopping.set()
-        for door in self._doors:
-            door.stop()
+        for listener in self._listeners:
+            listener.stop()
 
     @web.middleware
     async def _note_request(
@@ -108,13 +106,14 @@ class Faces:
         self.stop()
 
     def _idle_left_s(self) -> float:
-        if self._preparing or self._is_busy() or any(door.is_busy for door in self._doors):
+        if self._preparing or self._is_busy() or any(listener.is_busy for listener in self._listeners):
             return self._idle_s
         return self._last + self._idle_s - asyncio.get_running_loop().time()
 
 
 async def serve(control: socket.socket, daemon_socket: str, idle_s: float = IDLE_S) -> None:
-    """Serve the faces until the daemon ends, SIGTERM or SIGINT comes, or nobody asks for `idle_s` seconds."""
+    """Serve HTTP, MCP and LSP until the daemon ends, SIGTERM or SIGINT comes, or no request comes for
+    `idle_s`."""
     application = HttpFace(daemon_socket).application()
     mcp, lsp = mcp_face(daemon_socket), lsp_face(daemon_socket)
     mcp.add_to(application)
@@ -132,7 +131,7 @@ async def serve(control: socket.socket, daemon_socket: str, idle_s: float = IDLE
 async def _take(
     control: socket.socket, faces: Faces, application: web.Application, daemon_socket: str
 ) -> None:
-    """Serve each listening socket that is lent, and stop with the daemon."""
+    """Serve each listening socket that the daemon sends, and stop with the daemon."""
     with contextlib.ExitStack() as taken:
         async with contextlib.aclosing(lent_listeners(control)) as listeners:
             async for listener in listeners:
@@ -148,7 +147,7 @@ async def _take(
 
 
 async def _site(daemon_socket: str, port: int) -> web.Application | None:
-    """Return the dashboard; None, with a message, where it can't be made: the other faces go on without."""
+    """Return the dashboard, or None with a log message if it can't be made: the others go on without it."""
 
     def make() -> web.Application:
         from .site import make_site  # in a thread and only now: its import takes longer than most answers
@@ -162,8 +161,40 @@ async def _site(daemon_socket: str, port: int) -> web.Application | None:
         return None
 
 
+LISTENERS_MAX = 4
+"""Maximum descriptors in a message; the daemon sends one at a time."""
+
+
+async def lent_listeners(control: socket.socket) -> AsyncGenerator[socket.socket, None]:
+    """Yield the listening sockets that come through the Unix socket `control`, until its other end is
+    closed. Each comes as a descriptor (SCM_RIGHTS) with a meaningless byte; its family says what it is
+    for. The caller closes them."""
+    control.setblocking(False)
+    loop = asyncio.get_running_loop()
+    arrived = asyncio.Event()
+    loop.add_reader(control.fileno(), arrived.set)
+    try:
+        while True:
+            try:
+                data, descriptors, _, _ = socket.recv_fds(control, 1, LISTENERS_MAX)
+            except BlockingIOError:
+                arrived.clear()
+                await arrived.wait()
+                continue
+            except ConnectionResetError:  # the daemon was killed with something of ours unread
+                return
+            for descriptor in descriptors:
+                listener = socket.socket(fileno=descriptor)
+                listener.set_inheritable(False)
+                yield listener
+            if not data:
+                return
+    finally:
+        loop.remove_reader(control.fileno())
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the process; what it has to say goes to its standard error, which the daemon logs."""
+    """Run the process; its log goes to standard error, which the daemon logs."""
     options = _parse(arguments)
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s  %(message)s")
     os.set_inheritable(options.control, False)

@@ -1,4 +1,4 @@
-"""Owns who gets an answer on the dashboard's port: where a request comes from, who sent it, what pages load.
+"""Access control of the dashboard's port: where a request comes from, who sent it, what pages may load.
 
 Every program of this machine and every page in the user's browser can send requests to a port on loopback. So
 nothing is answered for being local. The `Host` must be ours, since a page of another site may have its name
@@ -32,13 +32,13 @@ LOGIN: Final = "/login"
 CSRF_HEADER: Final = "X-Foveal-Csrf"
 
 PREFETCH: Final = ("Sec-Purpose", "Purpose")
-"""Headers by which browsers say that nobody has opened an address yet."""
+"""Headers of a browser's prefetch, before somebody opens the address."""
 
 COOKIE_AGE_S: Final = 7 * 24 * 3600
-"""As long as the daemon keeps a session that isn't used."""
+"""Seconds until the cookie expires, the same as the daemon's session."""
 
 RECHECK_S: Final = 5.0
-"""How long an answer that goes on, such as a stream of events, outlives the end of its session."""
+"""Seconds between two checks that the reader of a running stream is still signed in."""
 
 READS: Final = frozenset({"GET", "HEAD"})
 CHANGES: Final = frozenset({"POST", "PATCH", "DELETE"})
@@ -54,7 +54,7 @@ HEADERS: Final[Mapping[str, str]] = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""What every answer has, unless its handler says otherwise."""
+"""The headers of every answer, unless its handler sets another value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +68,10 @@ class Viewer:
 
 
 VIEWER: Final = web.RequestKey("viewer", Viewer)
-"""Where handlers find who asks: `request[VIEWER]`. It is there for all but static styles."""
+"""The key of the signed-in viewer: `request[VIEWER]`. Missing only for the stylesheet."""
 
 _COOKIE: Final = web.RequestKey("cookie", str)
-"""The cookie that the browser is to keep, where the daemon gave one."""
+"""The key of a new cookie for the browser, if the daemon made one."""
 
 
 class AccessGuard:
@@ -87,7 +87,7 @@ class AccessGuard:
         self._watching: asyncio.Task[None] | None = None
 
     def add_to(self, application: web.Application) -> None:
-        """Guard an application: ahead of its other middlewares, in headers, while answers go on."""
+        """Install the guard: before other middlewares, on headers, and during running streams."""
         application.middlewares.insert(0, self.middleware)
         application.on_response_prepare.append(self.harden)
         application.on_startup.append(self._begin)
@@ -95,7 +95,7 @@ class AccessGuard:
 
     @web.middleware
     async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Answer a request if it may be: the one place that decides it, and that answers `/login`."""
+        """Let a request pass or refuse it; the only place that decides. Also answers `/login`."""
         try:
             self._check_source(request)
             if request.path == LOGIN:
@@ -117,7 +117,7 @@ class AccessGuard:
             del self._open[id(request)]
 
     async def harden(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
-        """Add to an answer what keeps others from using it; called before its headers are sent."""
+        """Add the protecting headers and the cookie, before the headers are sent."""
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
         if cookie := request.get(_COOKIE):
@@ -125,7 +125,7 @@ class AccessGuard:
             response.headers.add(hdrs.SET_COOKIE, kept)  # `set_cookie` has no effect any more
 
     def _check_source(self, request: web.Request) -> None:
-        """Raise `Refused` for what another site may have sent."""
+        """Raise `Refused` for a request that another site may have sent."""
         hosts = request.headers.getall(hdrs.HOST, [])
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
             raise Refused(
@@ -142,7 +142,7 @@ class AccessGuard:
             )
 
     async def _check_sender(self, request: web.Request) -> Viewer:
-        """Return who asks. Raises `Refused` for one who has neither a session nor the token."""
+        """Return the viewer. Raises `Refused` without a session or the token."""
         viewer = await self._viewer(request)
         if viewer is None:
             raise Refused(
@@ -175,7 +175,7 @@ class AccessGuard:
         return reply
 
     async def _log_in(self, request: web.Request) -> web.StreamResponse:
-        """Take a one-time code for a session, and lead on to a page."""
+        """Exchange a one-time code for a session, and redirect to a page."""
         if request.method != "GET":  # who looks at a link by HEAD doesn't open it
             raise Refused(405, UNSUPPORTED, "A login is opened in a browser.", Allow="GET")
         if any("prefetch" in request.headers.get(name, "").lower() for name in PREFETCH):
@@ -200,7 +200,7 @@ class AccessGuard:
             await asyncio.wait([self._watching])
 
     async def _watch(self) -> None:
-        """Cut off answers that still go on when who asked for them isn't signed in any more."""
+        """End running streams whose reader is no longer signed in."""
         while True:
             await asyncio.sleep(self._recheck_s)
             for request in list(self._open.values()):
@@ -212,7 +212,7 @@ class AccessGuard:
 
 
 def _check_change(request: web.Request, viewer: Viewer) -> None:
-    """Raise `Refused` for a change that a page of ours can't have sent."""
+    """Raise `Refused` for a change that none of the dashboard's pages can have sent."""
     if request.method in READS:
         return
     if request.method not in CHANGES:
@@ -231,17 +231,17 @@ def _check_change(request: web.Request, viewer: Viewer) -> None:
 
 
 def _local(target: str) -> str:
-    """Return an address to lead on to, if it is one of ours: anything else could lead to another site."""
+    """Return the address to continue at if it is on this site, so that nobody is led to another one."""
     ours = target.startswith("/") and not target.startswith(("//", "/\\")) and target.isprintable()
     return target if ours and target.isascii() else "/"
 
 
 STYLE: Final = "/static/foveal.css"
-"""Given to anybody, like the login: the page that refuses somebody looks like the others."""
+"""The stylesheet, which needs no sign-in: the page that refuses somebody looks like the others."""
 
 
 class Refused(Exception):
-    """A request that isn't answered. `str()` says why and what to do; `status` is of HTTP."""
+    """A refused request. `str()` says why and what to do; `status` is the HTTP status."""
 
     def __init__(self, status: int, code: str, message: str, **headers: str) -> None:
         super().__init__(message)
@@ -270,7 +270,7 @@ def refusal(request: web.Request, refused: Refused) -> web.Response:
 
 
 _OPEN: Final = "foveal dashboard"
-"""The command that signs in, which messages name."""
+"""The command that signs in, as messages name it."""
 
 _PAGE: Final = """<!doctype html>
 <html lang="en">

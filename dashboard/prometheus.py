@@ -1,4 +1,4 @@
-"""Owns the figures for Prometheus: the daemon's own counts as metric families, read when they're asked."""
+"""Metrics for Prometheus: the daemon's counters as metric families, read on each request."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class _Read(Collector):
         contexts = self._metrics["contexts"]
         for name, help_text, value in (
             ("contexts", "Contexts that were given.", contexts["count"]),
-            ("contexts_cached", "Contexts that were answered from what was kept.", contexts["cached"]),
+            ("contexts_cached", "Contexts that were answered from the cache.", contexts["cached"]),
             ("contexts_partial", "Contexts of which a part was missing.", contexts["partial"]),
             ("context_tokens_before", "Tokens of contexts before compression.", contexts["tokens_before"]),
             ("context_tokens_after", "Tokens of contexts as they were given.", contexts["tokens_after"]),

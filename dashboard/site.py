@@ -1,4 +1,4 @@
-"""Owns the dashboard as one application: which page answers which address, and what a failure looks like."""
+"""The dashboard as an aiohttp application: its routes, and how errors are answered."""
 
 from __future__ import annotations
 
@@ -20,43 +20,39 @@ from ..ipc.errors import (
     RpcError,
 )
 from ..ipc.link import DaemonLink
-from .actions import Actions
-from .api import SessionsApi
-from .event_stream import EventStream
-from .file_names import FileNames
+from .api import Actions, FileNames, SessionsApi
 from .guard import AccessGuard
-from .pages.applet import LastOpenKeeper
-from .pages.context_page import ContextPage
-from .pages.contexts_page import ContextsPage
+from .pages.context import ContextPage
+from .pages.contexts import ContextsPage
 from .pages.difference import Difference
-from .pages.experiences_page import ExperiencesPage
-from .pages.graph_page import GraphPage
-from .pages.items_page import ItemsPage
-from .pages.live_page import LivePage
+from .pages.experiences import ExperiencesPage
+from .pages.graph import GraphPage
+from .pages.items import ItemsPage
+from .pages.last_open import LastOpenKeeper
+from .pages.live import EventStream, LivePage
 from .pages.overview import Overview
 from .pages.performance import Performance
-from .pages.request_page import RequestPage
-from .pages.scope_page import ScopePage
-from .pages.search_page import SearchPage
-from .pages.session_page import SessionPage
-from .pages.sessions_page import SessionsPage
+from .pages.request import RequestPage
+from .pages.scope import ScopePage
+from .pages.search import SearchPage
+from .pages.sessions import SessionPage, SessionsPage
 from .prometheus import PrometheusFigures
 from .view import STATIC, NotOpen, View
 
 log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES: Final = 1 << 20
-"""What a page sends is an item or an experience at most; an item's text may take 256 KiB."""
+"""Maximum bytes of a request: the largest is an item, whose text may have 256 KiB."""
 
 CODE_OF_STATUS: Final = {400: INVALID_PARAMS, 403: PERMISSION_DENIED}
-"""What else the HTTP server itself refuses."""
+"""The error codes of other refusals by the HTTP server."""
 
 DATA: Final = frozenset({"/events", "/files", "/items/one", "/metrics"})
 DATA_BELOW: Final = ("/api/", "/actions/", "/static/")
 """Addresses that answer scripts and programs, whose errors are JSON."""
 
 STATIC_KEPT: Final = "private, max-age=31536000, immutable"
-"""Addresses of static files hold the hash of their content."""
+"""Caching of static files, whose addresses contain the hash of their content."""
 
 
 def make_site(daemon_socket: str, port: int) -> web.Application:
@@ -99,7 +95,7 @@ def make_site(daemon_socket: str, port: int) -> web.Application:
 
 
 class _Failures:
-    """Turns what went wrong into a page, or into JSON for a script: the one place that does."""
+    """Turns errors into pages, or into JSON for scripts; the only place that does."""
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -129,7 +125,7 @@ class _Failures:
             return await self._answer(request, RpcError(INTERNAL, reason), 500)
 
     async def _offer(self, request: web.Request, error: NotOpen) -> web.StreamResponse:
-        """Answer with a page that has a button to open a project; to a script with the error."""
+        """Answer with a page that offers to open the project, or to a script with the error."""
         status = STATUS_OF_CODE[error.code]
         if not _is_page(request):
             return await self._answer(request, error, status)
@@ -146,14 +142,14 @@ class _Failures:
 
 
 def _heading(status: int) -> str:
-    """Return what a page of an error is called."""
+    """Return the title of an error page."""
     if status == 404:
         return "Not found"
     return "The daemon doesn’t answer" if status in (502, 503, 504) else "That didn’t work"  # noqa: RUF001
 
 
 def _error_of(request: web.Request, error: web.HTTPException) -> RpcError:
-    """Return what the HTTP server refused in the words and codes of the wire."""
+    """Return an error of the HTTP server with a code of the wire."""
     if isinstance(error, web.HTTPMethodNotAllowed):
         allowed = ", ".join(sorted(error.allowed_methods))
         return RpcError(UNSUPPORTED, f"{request.method} isn't answered at {request.path}, only {allowed}")
@@ -165,7 +161,7 @@ def _error_of(request: web.Request, error: web.HTTPException) -> RpcError:
 
 
 def _is_page(request: web.Request) -> bool:
-    """Whether somebody looks at what a request is answered with; the others are scripts and programs."""
+    """Whether a person will see the answer, not a script or program."""
     is_data = request.path in DATA or request.path.startswith(DATA_BELOW)
     return request.method in {"GET", "HEAD"} and not is_data
 

@@ -1,4 +1,4 @@
-"""Owns what every page shares: the daemon that it asks, the templates that it is drawn with, its address."""
+"""What every page shares: calls to the daemon, templates, the chosen project, addresses."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ THEME_COOKIE: Final = "foveal_theme"
 """Which colours the reader chose, `light` or `dark`; without it those of the system. No secret."""
 
 QUESTION_CHARACTERS: Final = 7_000
-"""Maximum characters of a question: in an address, where a character takes up to nine bytes, it stays below
-what `door.py` reads of a line, together with all other fields of a search."""
+"""Maximum characters of a question: with up to nine bytes each and all other fields of a search, the
+address stays below the line limit of `http_listener.py`."""
 
 TEXT_CHARACTERS: Final = 500
-"""Maximum characters of words that a list is filtered by, names, and other short texts of an address; a
-path may have `PATH_CHARACTERS`."""
+"""Maximum characters of filters, names and other short texts in an address; a path may have
+`PATH_CHARACTERS`."""
 
 PATH_CHARACTERS: Final = 4_096
 
 PROJECT: Final = "project"
-"""The parameter of an address that says which project a page is about: its root."""
+"""The parameter of an address with the root of the page's project."""
 
 NAVIGATION: Final = (
     ("overview", "/", "Overview"),
@@ -48,11 +48,11 @@ NAVIGATION: Final = (
     ("metrics", "/performance", "Metrics"),
     ("live", "/live", "Live"),
 )
-"""The pages that the navigation names: name, address, title."""
+"""The navigation: name, address and title of each page."""
 
 
 class View:
-    """Draws pages for one faces process. `call` asks the daemon, `page` draws a template."""
+    """Renders pages: `call` asks the daemon, `page` renders a template."""
 
     def __init__(self, link: DaemonLink) -> None:
         self._link = link
@@ -67,15 +67,13 @@ class View:
         return await self._link.call(method, given)
 
     async def project(self, request: web.Request) -> ProjectChoice:
-        """Return the project that an address is about: the one it names, or the one used last.
-
-        Raises `NotOpen` for one that isn't: reading a page opens none.
-        """
+        """Return the project that the address names, or the last used one. Raises `NotOpen` if it isn't
+        open, because reading a page opens no project."""
         known = await self.call("ListProjects")
         return ProjectChoice.chosen(known, request.query.get(PROJECT, ""))
 
     async def project_of(self, root: str) -> ProjectChoice:
-        """Return the project of something that a page is about; it may be closed, or gone."""
+        """Return the project with this root, which may be closed or gone."""
         return ProjectChoice(root, await self.call("ListProjects"))
 
     async def page(
@@ -118,8 +116,8 @@ class ProjectChoice:
     def __init__(self, root: str, known: Mapping[str, Any]) -> None:
         self.root = root
         self.all: list[Mapping[str, Any]] = known["projects"]
-        self.closed: list[str] = [one["root"] for one in known["closed"]]
-        self.status = next((one for one in self.all if one["root"] == root), None)
+        self.closed: list[str] = [closed["root"] for closed in known["closed"]]
+        self.status = next((project for project in self.all if project["root"] == root), None)
 
     @classmethod
     def chosen(cls, known: Mapping[str, Any], root: str) -> ProjectChoice:
@@ -152,7 +150,7 @@ class ProjectChoice:
 
 
 class NotOpen(RpcError):
-    """A page was asked for of a project that isn't open, or of one where none is. `project` is that one."""
+    """The page's project isn't open, or none is. `project` is the wanted one."""
 
     def __init__(self, project: ProjectChoice) -> None:
         root = project.root
@@ -162,13 +160,13 @@ class NotOpen(RpcError):
 
 
 def href(path: str, /, **query: Any) -> str:
-    """Return an address within the site; parameters that are None or empty are left out."""
+    """Return an address within the site, without parameters that are None or empty."""
     given = {name: value for name, value in query.items() if value not in (None, "")}
     return f"{path}?{urlencode(given)}" if given else path
 
 
 def page_number(request: web.Request, name: str = "page") -> int:
-    """Return which page of a list an address asks for, from 1."""
+    """Return the number of the wanted page of a list, from 1."""
     text = request.query.get(name, "1")
     if not text.isascii() or not text.isdigit() or len(text) > 7 or not 1 <= int(text) <= 1_000_000:
         raise RpcError(INVALID_PARAMS, f"{name} must be a number from 1, not {text!r:.40}", {"field": name})
@@ -194,7 +192,8 @@ def _templates() -> jinja2.Environment:
 
 
 def _static_addresses() -> dict[str, str]:
-    """Return the address of each static file by its name, with the content's hash: it may be kept."""
+    """Return the address of each static file by name, with the hash of its content, so that browsers can
+    cache it."""
     addresses = {}
     for name in os.listdir(STATIC):
         with open(os.path.join(STATIC, name), "rb") as file:

@@ -1,9 +1,9 @@
-"""Owns the process of a hook: an event on standard input, the daemon's answer on standard output. Fails open.
+"""The process of a hook: it reads an event from standard input and prints the daemon's answer. Fails open.
 
-Whatever goes wrong, the host sees exit status 0, an empty standard output and nothing on the standard error:
-an agent must never be held up by its context. What went wrong stands in `hooks.log` of the state folder. The
-payload isn't taken apart here; the daemon does that, and says which bytes to print. Imports the standard
-library and msgpack only, since each event pays for it.
+Whatever goes wrong, the host sees exit status 0, an empty standard output and nothing on standard error: an
+agent must never be held up by its context. `hooks.log` of the state folder holds the error. The daemon parses
+the payload and returns the bytes to print. Imports the standard library and msgpack only, since each event
+pays for it; no host's file is imported.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from ..ipc.client import Client
 
 MAX_PAYLOAD_BYTES: Final = 8 * 1024 * 1024
-"""Hosts put whole files into the events of tools; a larger payload is read to its end, and not sent."""
+"""Maximum bytes of a payload; hosts put whole files into it. A larger one is read to its end and dropped."""
 
 START_S: Final = 3.0
 PROMPT_S: Final = 2.0
 END_S: Final = 0.4
 OTHER_S: Final = 1.0
-"""How long a hook may take from its first line on. Installed are timeouts of 5 s where a session starts and
-3 s where a person waits. Where a session ends, Claude Code gives all hooks together 1.5 s and Codex 1 s; with
-its start the process is to stay below 0.5 s there."""
+"""Maximum seconds of a hook from its first line on, below the timeouts that are registered: 5 s where a
+session starts, 3 s where a person waits. At a session's end Claude Code gives all hooks together 1.5 s
+and Codex 1 s."""
 
 BUDGETS_S: Final[Mapping[str, float]] = {
     "SessionStart": START_S,
@@ -43,27 +43,25 @@ BUDGETS_S: Final[Mapping[str, float]] = {
 }
 
 AWAITED: Final = frozenset(("SessionStart", "sessionStart"))
-"""Events that wait for the daemon that they start: nobody has typed anything yet."""
+"""Events that wait for the daemon that they start: nobody waits for an answer yet."""
 
 STARTING: Final = AWAITED | {"UserPromptSubmit", "userPromptSubmitted", "beforeSubmitPrompt", "BeforeAgent"}
-"""Events at which a daemon is started where none runs. A person waits for the others, which leave it in the
-background: the next event finds it."""
+"""Events that start a daemon if none runs. Those outside `AWAITED` don't wait for it."""
 
 KEPT: Final = frozenset(("SubagentStop", "subagentStop", "SessionEnd", "sessionEnd"))
-"""Events that are spooled where no daemon took them: they say where it stands what an agent found out."""
+"""Events that are spooled if no daemon took them: they name the transcript of what an agent found out."""
 
 ANSWER_SHARE: Final = 0.8
-"""Of the time that is left the daemon is given so much to start, and again to answer; the rest is for the way
-back on a busy machine."""
+"""Share of the remaining time for the daemon to start, and again to answer; the rest is for the way back."""
 
 VARIABLES: Final = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", "CURSOR_VERSION")
-"""What hosts tell a hook by its environment."""
+"""Environment variables of hosts that the daemon gets."""
 
 USAGE: Final = (
     "Usage: foveal hook HOST [EVENT]\n\n"
     "  Answers one event of an agent, which comes as JSON on the standard input.\n"
-    "  HOST is claude-code, codex, cursor, gemini, copilot or opencode; agents run this\n"
-    "  by themselves after: foveal hooks install HOST\n"
+    "  HOST is the agent's name, such as claude-code; agents run this by themselves after:\n"
+    "  foveal hooks install HOST\n"
 )
 
 
@@ -80,12 +78,12 @@ def run(arguments: Sequence[str]) -> NoReturn:
             _write(_answer(event))
     except BaseException as error:  # noqa: BLE001 - whatever it is, also a signal, must not reach the host
         _log(arguments, name, error)
-    # At once: what Python does at its end takes time, and may complain on the standard error.
+    # Python's own exit takes time, and may write to standard error.
     os._exit(0)
 
 
 class Event:
-    """An event as it came: `name` is the host's, "" where nothing says it; `deadline` a monotonic time."""
+    """An event: `name` is the host's, "" if unknown; `deadline` is a monotonic time."""
 
     __slots__ = ("deadline", "host", "name", "payload")
 
@@ -97,15 +95,15 @@ class Event:
 
     @property
     def left_s(self) -> float:
-        """How long the hook may still take; never 0, which would mean for ever."""
+        """The remaining seconds; never 0, which would mean no limit."""
         return max(self.deadline - time.monotonic(), 0.001)
 
 
 def event_name(payload: bytes) -> str:
-    """Return an event's name from a payload that isn't parsed: it decides how long there is time, no more.
+    """Return an event's name from an unparsed payload; it decides the time limit only.
 
-    Inside of JSON's strings quotes are escaped, so what is found is a field's name. Copilot's own payloads
-    have none; there the fields tell the events that matter here.
+    Quotes are escaped inside JSON strings, so a match is a field's name. Copilot's own payloads don't name
+    the event; other fields tell the events that matter here.
     """
     for field in (b'"hook_event_name"', b'"hookEventName"'):
         start = payload.find(field)
@@ -130,7 +128,7 @@ _TELLING: Final = (
 
 
 def _read_event(arguments: Sequence[str], started: float) -> Event:
-    """Read the standard input to its end, within the time that the event has."""
+    """Read standard input to its end, within the event's time."""
     from select import POLLIN, poll
 
     waiting = poll()
@@ -154,7 +152,7 @@ def _read_event(arguments: Sequence[str], started: float) -> Event:
 
 
 def _answer(event: Event) -> bytes:
-    """Return what to print; an event that must not be lost is spooled where no daemon took it."""
+    """Return the bytes to print; an event that must not be lost is spooled if no daemon took it."""
     try:
         client = _connect(event)
         if client is None:
@@ -170,7 +168,7 @@ def _answer(event: Event) -> bytes:
 
 
 def _connect(event: Event) -> Client | None:
-    """Connect to the daemon; None where none runs, unless the event waits for the one that it starts."""
+    """Connect to the daemon; None if none runs and the event doesn't wait for the one that it starts."""
     from ..ipc.client import Client
     from ..ipc.paths import find_socket
 
@@ -204,7 +202,7 @@ def _spool(event: Event) -> None:
 
 
 def _start_daemon(within_s: float) -> Client | None:
-    """Start a daemon and connect to it; None where it isn't waited for and can't answer yet."""
+    """Start a daemon and connect to it; None if the event doesn't wait for it."""
     from ..ipc.client import ensure_daemon
     from ..ipc.errors import DaemonUnavailable
 

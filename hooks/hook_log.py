@@ -1,4 +1,4 @@
-"""Owns the log of hooks, which may say nothing on the standard error; imports the standard library only."""
+"""The log of hooks, which write nothing to standard error; imports the standard library only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 LOG_NAME: Final = "hooks.log"
 MAX_BYTES: Final = 256 * 1024
-"""Two thousand failures; the file before this one is kept too."""
+"""Maximum bytes of the log, about two thousand failures; the previous file is kept."""
 MAX_LINE_CHARACTERS: Final = 500
 
 

@@ -1,4 +1,4 @@
-"""Owns the HTTP face: the daemon's methods and events as aiohttp handlers; knows no method's meaning.
+"""The HTTP face: the daemon's methods and events as aiohttp handlers.
 
 The socket that it is served on is the user's alone, and no browser can open a Unix socket. Only somebody who
 forwards it to a TCP port (`ssh -L`, socat) puts web pages in its reach. Two checks, and no tokens or cookies,
@@ -42,16 +42,16 @@ from ..ipc.protocol import MAX_FRAME_BYTES, PROTOCOL_VERSION
 log = logging.getLogger(__name__)
 
 HEARTBEAT_S = 15.0
-"""Between two comments on a stream of events, so that either side notices when the other is gone."""
+"""Seconds between comments on a stream of events, by which either side notices that the other is gone."""
 
 COMMENT = b":\n\n"
-"""What is written between events: readers pass over it."""
+"""Written between events; readers skip it."""
 
 MAX_BODY_BYTES = MAX_FRAME_BYTES
-"""What JSON says takes no more bytes as MessagePack, so a larger body could rarely be sent on."""
+"""Maximum bytes of a body; MessagePack of the same is rarely larger."""
 
 DAEMON_UNAVAILABLE = "daemon_unavailable"
-"""The one error code that the socket doesn't have: over it there is a reply only from a daemon."""
+"""The one error code that the socket doesn't have, where every reply comes from a daemon."""
 
 STATUS_OF_CODE: Mapping[str, int] = {
     INVALID_PARAMS: 400,
@@ -66,10 +66,10 @@ STATUS_OF_CODE: Mapping[str, int] = {
     BUSY: 503,
     TIMEOUT: 504,
 }
-"""A code that isn't here, a newer daemon's, is answered with 500."""
+"""HTTP status by error code; unknown codes of newer daemons get 500."""
 
 GET_METHODS = frozenset({"GetScope", "ListProjects", "ListScopes", "Ping", "Status"})
-"""Methods that change nothing and need no parameter but strings: these are answered to a GET too."""
+"""Methods that change nothing and take only strings: they answer a GET too."""
 
 PATHS: Mapping[str, str] = {
     "POST /rpc/{Method}": "call a method; the body is a JSON object of its parameters, or empty",
@@ -119,7 +119,7 @@ class HttpFace:
         return await self._answer(method, _query(request))
 
     async def _answer(self, method: str, params: Mapping[str, Any]) -> web.StreamResponse:
-        if method == "Subscribe":  # on the shared connection its events would reach nobody
+        if method == "Subscribe":  # its events would reach nobody on the shared connection
             raise RpcError(UNSUPPORTED, "over HTTP events come from GET /events?topics=a,b")
         return _reply(await self._link.call(method, params))
 
@@ -143,7 +143,7 @@ class HttpFace:
             await connection.close()
 
     async def _hook(self, request: web.Request) -> web.StreamResponse:
-        """Answer an agent's event with what its hook is to print: nothing, whatever goes wrong.
+        """Answer an agent's event with the text that its hook prints: nothing, whatever goes wrong.
 
         So `curl --unix-socket` is a whole hook, and fails open like the other one.
         """
@@ -170,8 +170,9 @@ class HttpFace:
 async def pass_on(
     response: web.StreamResponse, connection: AsyncClient, beat: bytes, heartbeat_s: float
 ) -> None:
-    """Write events until the daemon or the reader is gone, and `beat` at once, which sends the headers, and
-    after each pause."""
+    """Write events until the daemon or the reader is gone, with `beat` first, which sends the headers, and
+    after each pause.
+    """
     try:
         async with asyncio.TaskGroup() as tasks:
             beating = tasks.create_task(_repeat(response, beat, heartbeat_s))
@@ -179,7 +180,7 @@ async def pass_on(
                 await response.write(encode_event(event))
             beating.cancel()
     except* ConnectionError:
-        pass  # the reader hung up: that is how a stream is meant to end
+        pass  # the reader hung up, the normal end of a stream
 
 
 async def _repeat(response: web.StreamResponse, beat: bytes, pause_s: float) -> None:
@@ -189,7 +190,7 @@ async def _repeat(response: web.StreamResponse, beat: bytes, pause_s: float) -> 
 
 
 def to_json(value: Any) -> bytes:
-    """Return a value of the wire as JSON in UTF-8. Raises `RpcError` where it is nested too deep for that.
+    """Return a value of the wire as JSON in UTF-8. Raises `RpcError` if it is nested too deep.
 
     What JSON can't hold: bytes become base64 text, NaN and the infinities null, lone surrogates `?`, as the
     wire has it.
@@ -214,7 +215,7 @@ def encode_event(event: Mapping[str, Any]) -> bytes:
 async def _answer_errors(
     request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
 ) -> web.StreamResponse:
-    """Turn what went wrong into a reply: the one place that does, and that logs what nobody foresaw."""
+    """Turn every error into a reply, and log unexpected ones."""
     try:
         return await handler(request)
     except RpcError as error:
@@ -233,7 +234,7 @@ async def _answer_errors(
 async def _refuse_pages(
     request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
 ) -> web.StreamResponse:
-    """Refuse what a web page may have sent; why, says the file's docstring."""
+    """Refuse requests that a web page may have sent, see the file's docstring."""
     if "Origin" in request.headers:
         raise RpcError(PERMISSION_DENIED, "requests of web pages (with an Origin) are not answered")
     for host in request.headers.getall("Host", []):
@@ -255,7 +256,7 @@ def _is_domain(host: str) -> bool:
 
 
 async def read_params(request: web.Request) -> dict[str, Any]:
-    """Return the parameters in the body; none for an empty one. Raises `RpcError` for anything else."""
+    """Return the parameters in the body, none for an empty body. Raises `RpcError` for anything else."""
     if (request.content_length or 0) > MAX_BODY_BYTES:
         raise _body_too_large()  # before it is sent
     try:
@@ -274,7 +275,7 @@ async def read_params(request: web.Request) -> dict[str, Any]:
 
 
 def _query(request: web.Request) -> dict[str, str]:
-    """Return the query's parameters. Raises `RpcError` for one that is there twice."""
+    """Return the query's parameters. Raises `RpcError` for a repeated one."""
     for name in request.query:
         if len(request.query.getall(name)) > 1:
             raise RpcError(INVALID_PARAMS, f"the parameter {name!r:.80} is there twice", {"field": name})
@@ -290,7 +291,7 @@ def _body_too_large() -> RpcError:
 
 
 def _http_error(request: web.Request, error: web.HTTPException) -> web.Response:
-    """Return what the router or the server refused as an error of the wire, under its own status."""
+    """Return a refusal of the router or the server as an error of the wire, with its own status."""
     if error.status == 404:
         what = RpcError(NOT_FOUND, f"there is nothing at {request.path!r:.200}; GET / names the paths")
     elif error.status == 405:
@@ -316,7 +317,7 @@ def _reply(value: Any, status: int = 200) -> web.Response:
 
 
 def _plain(value: Any) -> Any:
-    """Return a copy with what JSON can't hold replaced; only made where something needs it."""
+    """Return a copy with replacements for values that JSON can't hold."""
     if isinstance(value, dict):
         return {_base64(key) if type(key) is bytes else key: _plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):

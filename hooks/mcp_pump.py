@@ -1,12 +1,14 @@
-"""Owns `foveal mcp`: the bytes between a host's pipes and the MCP server, which the faces process hosts.
+"""The pump of `foveal mcp`: carries JSON-RPC lines between a host and the MCP server in the faces process.
 
 Imports the standard library and `ipc` only: an import of the SDK would cost each host a second. The pump
-knows of MCP just enough to go on after a restart of the daemon: which requests wait for an answer, and what
-the host said to open the conversation.
+knows just enough of MCP to continue after a restart of the daemon: the requests that wait for an answer, and
+the messages that opened the conversation. The server silently drops lines that it can't read, and a host
+would wait for their answers for ever, so the pump answers them with an error.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import sys
@@ -15,32 +17,32 @@ import time
 
 from ..ipc.errors import DaemonUnavailable
 from ..ipc.paths import PathError
-from .mcp_lines import (
-    INVALID_REQUEST,
-    MAX_LINE_BYTES,
-    UNAVAILABLE,
-    McpLine,
-    NoMessage,
-    answered_id,
-    encode,
-    error_line,
-    read_line,
-)
+from ..ipc.record import Record, set_field
 from .upstream import Upstream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
-    from typing import BinaryIO, Final
+    from typing import Any, BinaryIO, Final
 
-    from .mcp_lines import Id
+    Id = str | int
+
+MAX_LINE_BYTES: Final = 16 * 1024 * 1024
+"""Maximum bytes of a line, as of a frame of the daemon's socket."""
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+"""Codes of JSON-RPC 2.0, section 5.1."""
+
+UNAVAILABLE: Final = -32000
+"""The daemon can't be reached or went away; the first code that JSON-RPC leaves to servers."""
 
 DRAIN_S: Final = 1.0
-"""After the end of the input, what is being answered gets this long. Hosts kill a server after about 2 s."""
+"""Seconds for open answers after the end of the input. Hosts kill a server after about 2 s."""
 
 REPLAY_ID: Final = "foveal-reconnect"
-"""Under this id a new server gets the host's `initialize` again; the answer goes to nobody."""
+"""The id under which a new server gets the host's `initialize` again; its answer is dropped."""
 
 READ_BYTES: Final = 64 * 1024
 
@@ -86,8 +88,8 @@ class Pump:
         self._upstream = upstream
         self._output = output
         self._writing = threading.RLock()
-        """Taken before `_state`, and for as long as it takes to note an answer as given and to write it: so
-        whoever has it after nothing waits any more knows that all is written."""
+        """Held while an answer is noted and written, and taken before `_state`: whoever gets it when no
+        request waits knows that all answers are written."""
         self._state = threading.Condition()
         self._connection: socket.socket | None = None  # guarded by _state, as is _waiting
         self._waiting: set[Id] = set()
@@ -95,7 +97,7 @@ class Pump:
 
     def run(self, source: BinaryIO) -> None:
         """Carry lines until the source ends, then let what is being answered end."""
-        self._try_connect(())  # at once: the server starts while the host is still starting
+        self._try_connect(())  # the server starts while the host is still starting
         while data := source.readline(MAX_LINE_BYTES + 1):
             if len(data) > MAX_LINE_BYTES:
                 _skip_line(source, data)
@@ -113,7 +115,7 @@ class Pump:
         self._drain()
 
     def _carry(self, line: McpLine) -> None:
-        """Send a line on, over a new connection where the last one is gone."""
+        """Send a line on, over a new connection if the last one is gone."""
         request_id = line.request_id
         with self._state:
             if request_id is not None:
@@ -132,17 +134,17 @@ class Pump:
                     return  # it was answered with an error when the connection ended
             if not self._try_connect((line,)):
                 return
-        self._note_opening(line)  # a notification needs no server: the next one is told what opens
+        self._note_opening(line)  # a notification needs no server: the next server gets the opening messages
 
     def _note_opening(self, line: McpLine) -> None:
-        """Keep what opens a conversation with a handshake, to tell it to the next server."""
+        """Keep the messages of the handshake for the next server."""
         if line.method == "initialize":
             self._opening = [line]
         elif line.method == "notifications/initialized" and self._opening:
             self._opening = [self._opening[0], line]
 
     def _try_connect(self, lines: Sequence[McpLine]) -> bool:
-        """Connect and send lines behind what opens the conversation; on failure answer them with an error."""
+        """Connect and send the opening messages and these lines; on failure answer them with an error."""
         try:
             connection = self._upstream.connect()
         except (DaemonUnavailable, PathError, OSError) as error:
@@ -161,18 +163,18 @@ class Pump:
         ]
 
     def _receive(self, connection: socket.socket) -> None:
-        """Carry what the server says to the host until the connection ends; runs in a thread of its own."""
+        """Carry the server's messages to the host until the connection ends; runs in a thread of its own."""
         with connection:
             try:
                 with connection.makefile("rb") as stream:
                     for data in stream:
                         self._deliver(data)
             except (OSError, ValueError):
-                pass  # a connection that broke, in the middle of a line perhaps, ends like any other
+                pass  # a broken connection, perhaps in the middle of a line, ends like any other
         self._lose(connection)
 
     def _lose(self, connection: socket.socket, keep: Id | None = None) -> None:
-        """Answer what a connection took with it with an error, but for `keep`, which it never had whole."""
+        """Answer the requests of a lost connection with an error, except `keep`, which wasn't sent whole."""
 
         def lost() -> AbstractSet[Id | None]:
             if self._connection is not connection:
@@ -195,7 +197,7 @@ class Pump:
             self._write(data)
 
     def _fail(self, choose: Callable[[], AbstractSet[Id | None]], message: str) -> None:
-        """Answer with an error what is chosen, under `_state`, of what waits for an answer."""
+        """Answer the waiting requests that `choose` returns with an error; it runs under `_state`."""
         with self._writing:
             with self._state:
                 failed = self._note_answered(choose())
@@ -203,8 +205,8 @@ class Pump:
                 self._write(error_line(request_id, UNAVAILABLE, message))
 
     def _note_answered(self, ids: AbstractSet[Id | None]) -> list[Id]:
-        """Return those of these ids that wait for an answer, which they do no longer; under `_state`."""
-        taken = [one for one in self._waiting if one in ids]
+        """Return those ids that wait for an answer, and stop waiting for them; under `_state`."""
+        taken = [waiting for waiting in self._waiting if waiting in ids]
         self._waiting.difference_update(taken)
         self._state.notify_all()
         return taken
@@ -224,7 +226,7 @@ class Pump:
             _shut(connection)
 
     def _write(self, data: bytes) -> None:
-        """Write a whole line; where the host doesn't read any more, there is nothing left to do."""
+        """Write a whole line; ends the process if the host stopped reading."""
         view = memoryview(data)
         try:
             with self._writing:
@@ -235,7 +237,7 @@ class Pump:
 
 
 def _send(connection: socket.socket, data: bytes) -> bool:
-    """Send all or nothing that counts: a line whose end didn't leave is none, and may be sent again."""
+    """Send a whole line; False if its end wasn't sent, so that it may be sent again."""
     try:
         connection.sendall(data)
     except OSError:
@@ -254,3 +256,100 @@ def _shut(connection: socket.socket) -> None:
         connection.shutdown(socket.SHUT_RDWR)
     except OSError:
         return  # gone already
+
+
+class McpLine(Record):
+    """A line from the host: the message, and the bytes to send on, which end in a line break."""
+
+    __slots__ = ("message", "data")  # noqa: RUF023 - the order is the constructor's
+    message: dict[str, Any]
+    data: bytes
+
+    def __init__(self, message: dict[str, Any], data: bytes) -> None:
+        set_field(self, "message", message)
+        set_field(self, "data", data)
+
+    @property
+    def method(self) -> str:
+        """The method of a request or a notification, empty for a reply."""
+        method: str = self.message.get("method", "")
+        return method
+
+    @property
+    def request_id(self) -> Id | None:
+        """The id of a request; None for a notification or a reply."""
+        return _id_of(self.message) if self.method else None
+
+    @property
+    def cancelled_id(self) -> Id | None:
+        """The id of the request that this line cancels, None for none."""
+        if self.method != "notifications/cancelled":
+            return None
+        return _as_id((self.message.get("params") or {}).get("requestId"))
+
+
+class NoMessage(Exception):
+    """A line that isn't a JSON-RPC message; `reply` is the whole line to answer with."""
+
+    def __init__(self, reply: bytes) -> None:
+        super().__init__("no message of JSON-RPC")
+        self.reply = reply
+
+
+def read_line(data: bytes) -> McpLine | None:
+    """Return a line from the host, None for an empty one. Raises `NoMessage`."""
+    if not data.strip():
+        return None
+    try:
+        message = json.loads(data)
+    except (ValueError, RecursionError):
+        raise NoMessage(error_line(None, PARSE_ERROR, "the line is not JSON in UTF-8")) from None
+    if type(message) is not dict:
+        raise NoMessage(error_line(None, INVALID_REQUEST, "a line must hold one message, a JSON object"))
+    problem = _problem(message)
+    if problem:
+        raise NoMessage(error_line(_id_of(message), INVALID_REQUEST, problem))
+    if b"\\ud" in data.lower() or not data.endswith(b"\n"):
+        data = encode(message)  # the server would drop a line with half of a surrogate pair
+    return McpLine(message, data)
+
+
+def answered_id(data: bytes) -> Id | None:
+    """Return the id that a line of the server answers; None for its own requests and notifications."""
+    message = json.loads(data)
+    return None if "method" in message else _id_of(message)
+
+
+def error_line(request_id: Id | None, code: int, message: str) -> bytes:
+    """Return an error reply as a whole line; `request_id` is None for a line without an id."""
+    return encode({"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message}})
+
+
+def encode(message: dict[str, Any]) -> bytes:
+    """Return a message as a whole line; halves of surrogate pairs become `?`."""
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+
+
+def _problem(message: dict[str, Any]) -> str:
+    """Return why a JSON object isn't a message, "" if it is one."""
+    if message.get("jsonrpc") != "2.0":
+        return 'a message must have "jsonrpc": "2.0"'
+    if "method" not in message:
+        if ("result" in message) == ("error" in message) or _id_of(message) is None:
+            return "a message must have a method, or else an id with a result or an error"
+        return ""
+    if type(message["method"]) is not str or not message["method"]:
+        return "the method must be a text"
+    if type(message.get("params", {})) is not dict:
+        return "params must be an object"
+    if "id" in message and _id_of(message) is None:
+        return "the id must be a text or a whole number"
+    return ""
+
+
+def _id_of(message: dict[str, Any]) -> Id | None:
+    return _as_id(message.get("id"))
+
+
+def _as_id(value: Any) -> Id | None:
+    return value if type(value) is str or type(value) is int else None

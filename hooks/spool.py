@@ -1,7 +1,7 @@
-"""Owns what a hook keeps for a daemon that isn't there: one durable file an event, a bounded number of them.
+"""The spool of events that no daemon took: one durable file an event, a bounded number of them.
 
-The daemon reads them at its next start, see daemon/hooks/grafts.py: the words of an event, each ended by a
-zero byte, and behind them the payload as it came. Imports the standard library only.
+The daemon reads them at its next start, see daemon/hooks/grafts.py. A file holds the words of an event, each
+ended by a zero byte, and then the payload. Imports the standard library only.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 FOLDER: Final = "hook-spool"
 MAX_FILES: Final = 256
-"""Beyond it the oldest go: so many subagents in a time without a daemon are a daemon that never runs."""
+"""Maximum files; beyond it the oldest are deleted."""
 MAX_BYTES: Final = 1024 * 1024
-"""Of one event. What is kept names a transcript and a last message, some kilobytes."""
+"""Maximum bytes of an event, which names a transcript and a last message."""
 
 
 def keep(state: str, words: Sequence[str], payload: bytes) -> None:
-    """Keep an event; durable when this returns.
+    """Write an event; durable when this returns.
 
-    Raises `OSError`, `PathError`, or `ValueError` where it is too large or a word has a zero in it.
+    Raises `OSError`, `PathError`, or `ValueError` if it is too large or a word holds a zero byte.
     """
     if len(payload) > MAX_BYTES or any("\0" in word for word in words):
         raise ValueError("the event can't be kept for the daemon's next start")

@@ -1,7 +1,7 @@
-"""Owns how a connection to the HTTP face becomes one of another protocol: `GET /mcp`, `Upgrade: foveal-mcp`.
+"""MCP and LSP on the HTTP face: `GET /mcp` with `Upgrade: foveal-mcp` turns a connection into one of MCP.
 
-A pump asks for it, and nobody else. So these protocols have the socket, the checks of its owner and of web
-pages, and the process that HTTP has. What they say is theirs.
+Only the pumps ask for it. So these protocols share the socket of HTTP, its process, and its checks of the
+socket's owner and of web pages.
 """
 
 from __future__ import annotations
@@ -15,22 +15,23 @@ from typing import Generic, TypeVar
 
 from aiohttp import web
 
-from ..ipc.errors import UNSUPPORTED, RpcError
+from ..ipc.errors import INVALID_PARAMS, UNSUPPORTED, RpcError
+from .mcp_server.caller import ClientIdentity
 
 log = logging.getLogger(__name__)
 
 About = TypeVar("About")
-"""What a protocol is told of who asks."""
+"""What a protocol knows of its client."""
 
 Serve = Callable[[socket.socket, bytes, About, str], Awaitable[None]]
-"""Serves a connection, which it closes: says the greeting, knows who asks and the daemon's socket."""
+"""Serves a connection and closes it, given the greeting, the client and the daemon's socket."""
 
 
 class UpgradeFace(Generic[About]):
     """Serves a protocol on connections that the HTTP face gives up; `connections` counts them.
 
-    `name` is that of the protocol, and of the command that asks for it. `read` makes of a query who asks, or
-    raises `RpcError`. `load` imports the server: by the first who needs it, in a thread.
+    `name` is the protocol's, and that of the command that asks for it. `read` turns a query into the client,
+    or raises `RpcError`. `load` imports the server, in a thread, at the first connection.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class UpgradeFace(Generic[About]):
 
     @property
     def connections(self) -> int:
-        """How many connections are served now."""
+        """Number of open connections."""
         return len(self._served)
 
     def add_to(self, application: web.Application) -> None:
@@ -63,13 +64,13 @@ class UpgradeFace(Generic[About]):
                 f"{self._name.upper()} is served to `foveal {self._name}`, which a host or an editor starts",
             )
         about = self._read(request.query)
-        serve = await asyncio.to_thread(self._load)  # half a second: other requests are answered meanwhile
+        serve = await asyncio.to_thread(self._load)  # takes half a second
         connection = _take(request)
         if connection is not None:
             task = asyncio.create_task(self._serve(serve, connection, about))
             self._served[task] = connection
             task.add_done_callback(self._served.pop)
-        return web.Response()  # goes to nobody
+        return web.Response()  # nobody reads it
 
     async def _serve(self, serve: Serve[About], connection: socket.socket, about: About) -> None:
         greeting = (
@@ -85,7 +86,7 @@ class UpgradeFace(Generic[About]):
         return f"foveal-{self._name}"
 
     async def _end(self, application: web.Application) -> None:
-        """End all connections. What is unanswered stays so: the pump says why, better than a server would."""
+        """End all connections. Unanswered requests get an error from the pump, which knows why."""
         served = dict(self._served)
         for task, connection in served.items():
             with contextlib.suppress(OSError):  # gone already
@@ -95,7 +96,7 @@ class UpgradeFace(Generic[About]):
 
 
 def _take(request: web.Request) -> socket.socket | None:
-    """Take the connection from the HTTP server; None where the peer is gone already.
+    """Take the connection from the HTTP server; None if the peer is gone.
 
     The peer sends nothing until it has the reply, so the server can have read nothing that belongs to the
     other protocol.
@@ -107,3 +108,41 @@ def _take(request: web.Request) -> socket.socket | None:
     connection.setblocking(False)
     transport.abort()  # closes its own descriptor; the connection stays open through the other one
     return connection
+
+
+def mcp_face(daemon_socket: str) -> UpgradeFace[ClientIdentity]:
+    """Return the face that serves MCP to `foveal mcp`."""
+    return UpgradeFace("mcp", daemon_socket, _mcp_client, _load_mcp)
+
+
+def lsp_face(daemon_socket: str) -> UpgradeFace[str]:
+    """Return the face that serves LSP to `foveal lsp`, for the folder that the editor started it in."""
+    return UpgradeFace("lsp", daemon_socket, _editor_folder, _load_lsp)
+
+
+def _mcp_client(query: Mapping[str, str]) -> ClientIdentity:
+    cwd, session = query.get("cwd", ""), query.get("session", "")
+    if not cwd.startswith("/") or not session:
+        raise RpcError(INVALID_PARAMS, "cwd must be an absolute path, and session an id")
+    return ClientIdentity(cwd=cwd, chosen=query.get("chosen") == "1", session_id=session)
+
+
+def _editor_folder(query: Mapping[str, str]) -> str:
+    cwd = query.get("cwd", "")
+    if not cwd.startswith("/"):
+        raise RpcError(INVALID_PARAMS, "cwd must be an absolute path", {"field": "cwd"})
+    return cwd
+
+
+def _load_mcp() -> Serve[ClientIdentity]:
+    """Import the SDK, which takes a second that only MCP clients should pay."""
+    from .mcp_server.server import serve_connection
+
+    return serve_connection
+
+
+def _load_lsp() -> Serve[str]:
+    """Import pygls, which only editors should pay for."""
+    from .editors.lsp_server import serve_connection
+
+    return serve_connection

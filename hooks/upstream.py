@@ -1,7 +1,4 @@
-"""Owns how a pump reaches its server: the connection to the HTTP face, its upgrade, and the daemon's start.
-
-A pump carries a protocol between a host's pipes and the faces process; which protocol is a name here.
-"""
+"""A pump's connection to its server in the faces process: the upgrade of HTTP, and the daemon's start."""
 
 from __future__ import annotations
 
@@ -19,19 +16,18 @@ if TYPE_CHECKING:
     from typing import Final
 
 CONNECT_S: Final = 20.0
-"""For a daemon to start, a faces process in it, and the server's packages to be imported: together about 2 s
-on a machine at rest."""
+"""Maximum seconds for the daemon, its faces process and the server to start, usually 2 s."""
 
 READ_BYTES: Final = 64 * 1024
 
 REASON_S: Final = 1.0
-"""How long the text of a refusal is waited for, behind its head."""
+"""Maximum seconds to wait for the text of a refusal after its head."""
 
 
 class Upstream:
-    """How the server of `protocol` (`mcp`, `lsp`) is reached: where, and what it is told of the host.
+    """The way to the server of `protocol` (`mcp`, `lsp`); `about` describes the client to it.
 
-    `explicit` is a socket that the user named. Where none is named, the user's daemon is started.
+    `explicit` is a socket that the user named. Without it the user's daemon is started.
     """
 
     def __init__(
@@ -56,7 +52,7 @@ class Upstream:
                 connection.settimeout(max(deadline - time.monotonic(), 0.001))
                 self._upgrade(connection)
                 connection.settimeout(None)
-            except ConnectionError as error:  # a daemon that is just ending: there may be another one soon
+            except ConnectionError as error:  # the daemon is ending; another may start soon
                 connection.close()
                 if time.monotonic() > deadline:
                     raise DaemonUnavailable(f"the daemon ends again and again ({error})") from error
@@ -117,7 +113,7 @@ class Upstream:
         connection.sendall("\r\n".join((*head, "", "")).encode("ascii"))
         reply = b""
         while b"\r\n\r\n" not in reply:
-            data = connection.recv(1)  # what follows the head is what the server says first already
+            data = connection.recv(1)  # the bytes after the head are the server's first
             if not data:
                 raise ConnectionResetError("it closed the connection")
             reply += data

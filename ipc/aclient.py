@@ -1,4 +1,4 @@
-"""Owns the asyncio client: many requests in flight on one connection, for tests, tools and the HTTP face."""
+"""The asyncio client: many requests in flight on one connection, for tests, tools and the HTTP face."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .protocol import (
 )
 
 CLOSE_S = 1.0
-"""How long `close` waits for the daemon to take what was already sent."""
+"""Seconds for which `close` waits for the daemon to take what was already sent."""
 
 
 class AsyncClient(asyncio.Protocol):

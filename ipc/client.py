@@ -1,4 +1,4 @@
-"""Owns the blocking client and the start of a daemon where none runs; imports stdlib and this folder only.
+"""The blocking client, and the start of a daemon if none runs; imports only stdlib and this folder.
 
 A hook pays for every import here, so there is no asyncio, and subprocess is imported when a daemon is
 started.
@@ -43,10 +43,11 @@ if TYPE_CHECKING:
     from .protocol import Message
 
 READ_BYTES: Final = 64 * 1024
-"""At most this much is read at once: a usual reply of 30 KB whole, and below malloc's threshold for mmap."""
+"""Maximum bytes of one read: a usual reply of 30 KB whole, and below malloc's threshold for mmap."""
 
 KEPT_EVENTS: Final = 1000
-"""Events that arrive during a `call` and are kept for `events`; then the oldest are dropped and counted."""
+"""Maximum events that arrive during a `call` and are kept for `events`; then the oldest are dropped and
+counted."""
 
 MAX_MSGID: Final = 2**32 - 1
 """msgids count up to here and start again: MessagePack-RPC gives them 32 bits."""

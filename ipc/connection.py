@@ -1,4 +1,4 @@
-"""Owns one client's connection: dispatch, back-pressure, events; knows no method and no other connection."""
+"""A client's connection: dispatch, back-pressure and events."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from .client_process import ClientProcess
 from .errors import BUSY, INTERNAL, RpcError
-from .holdings import Holdings, Working
+from .holdings import ClientProcess, Holdings, Working
 from .protocol import (
     Decoder,
     InvalidRequest,
@@ -32,26 +31,29 @@ ToError = Callable[[Exception], RpcError | None]
 """Turns an exception that was raised on purpose into its error; None for every other."""
 
 LogError = Callable[[BaseException, str], None]
-"""Takes an exception that nobody foresaw, and the method in which it was raised. Called once for each."""
+"""Logs an unexpected exception and the method that raised it. Called once for each."""
 
 JOIN_BYTES = 64 * 1024
 """Replies to pipelined requests are joined into one write up to this size."""
 
 
 LARGE_BYTES = 64 * 1024
-"""Above this a frame counts for what all connections together may hold."""
+"""Size in bytes above which a frame counts for the limits on all connections together."""
 
 HEAVY_BYTES = 4 * 1024 * 1024
-"""Above this a frame is decoded in a millisecond or more, in which nobody else is answered."""
+"""Size in bytes above which decoding a frame takes a millisecond or more of the loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one client may take, and what all together. Beyond the former the daemon waits: it reads no
-    further, and refuses nothing. Beyond the latter a connection is cut off that made no progress for long."""
+    """Limits of a client and of all clients together.
+
+    Beyond the limits of a client the daemon stops reading from it and refuses nothing. Beyond those of all
+    clients, a connection without progress for long is cut off.
+    """
 
     requests_in_flight: int = 256
-    """Of one connection."""
+    """Requests in flight on a connection."""
     process_requests_in_flight: int = 1_024
     """Of one client process, on all of its connections."""
     events_queued: int = 1000
@@ -66,9 +68,9 @@ class Limits:
     unread_bytes: int = 256 * 1024 * 1024
     """Of replies that were not read, of all connections: sixteen of the largest."""
     connections: int = 10_000
-    """Of more the process that has most loses its oldest."""
+    """Maximum number of connections; the process with the most loses its oldest."""
     linger_s: float = 5.0
-    """How long a connection that is being closed may take to read what was written to it."""
+    """Seconds for a closing connection to read what was written to it."""
 
 
 @dataclass(slots=True)
@@ -124,6 +126,8 @@ class Connection(asyncio.Protocol):
         self._out_bytes = 0
         self._reading = True
         self._answering = False
+        self._holds_partial = False
+        """Whether it counts among those that hold a large part of a frame."""
         self._peer_is_slow = False
         self._stopped = False
         self._cancelled = False
@@ -203,8 +207,9 @@ class Connection(asyncio.Protocol):
         self._counts.received_bytes += len(data)
         self._decoder.feed(data)
         self._answer()
-        partial = self._decoder.partial_bytes
+        partial = len(self._decoder.partial)
         if partial > LARGE_BYTES and not self._stopped:
+            self._holds_partial = True
             self._serving.partial.progress(self, partial)
 
     def cut_off(self) -> None:
@@ -263,7 +268,7 @@ class Connection(asyncio.Protocol):
             if not self._decoder.empty:
                 self.process.wait(self._answer)
             return False
-        if self._serving.working.full and self._decoder.partial_bytes > LARGE_BYTES:
+        if len(self._decoder.partial) > LARGE_BYTES and self._serving.working.full:
             self._serving.working.wait(self._answer)
             return False
         return True
@@ -273,25 +278,24 @@ class Connection(asyncio.Protocol):
         if self._answering:
             return
         self._answering = True
+        decoder = self._decoder
         try:
-            self._take_turn()
+            while self._may_answer():
+                message = decoder.next_message()
+                if message is None:
+                    break
+                self._dispatch(message)
+                if decoder.frame_bytes > HEAVY_BYTES:
+                    self._rest_from(decoder.frame_bytes)
         except ProtocolError as error:
             self._refuse(error)
         finally:
             self._answering = False
         self._flush()
         self._steer()
-        if self._decoder.partial_bytes <= LARGE_BYTES:
+        if self._holds_partial and len(self._decoder.partial) <= LARGE_BYTES:
+            self._holds_partial = False
             self._serving.partial.release(self)
-
-    def _take_turn(self) -> None:
-        while self._may_answer():
-            message = self._decoder.next_message()
-            if message is None:
-                return
-            self._dispatch(message)
-            if self._decoder.frame_bytes > HEAVY_BYTES:
-                self._rest_from(self._decoder.frame_bytes)
 
     def _rest_from(self, size: int) -> None:
         """Let large frames wait, whoever sends them, until others had their share of the loop."""
@@ -320,18 +324,19 @@ class Connection(asyncio.Protocol):
             self.process.answer()
         if isinstance(message, Request):
             self._counts.requests += 1
-            self._handle(message.msgid, message.method, message.params)
+            msgid: int | None = message.msgid
         elif isinstance(message, Notification):
             self._counts.notifications += 1
-            self._handle(None, message.method, message.params)
+            msgid = None
         elif isinstance(message, InvalidRequest):
             self._counts.requests += 1
             self._reply_error(message.msgid, RpcError.from_map(message.error))
-        # A response answers nothing here, since the daemon asks nothing: like an unknown field it is ignored.
-
-    def _handle(self, msgid: int | None, method: str, params: dict[str, Any]) -> None:
+            return
+        else:
+            return  # A response answers nothing here, since the daemon asks nothing: it is ignored.
+        method = message.method
         try:
-            result = self._serving.handler(self, method, params)
+            result = self._serving.handler(self, method, message.params)
         except Exception as error:  # noqa: BLE001 - the one place where a handler's exceptions become replies
             self._reply_error(msgid, self._serving.rpc_error(error, method))
             return
@@ -358,7 +363,7 @@ class Connection(asyncio.Protocol):
                 raise
             # Something that the handler waited for was cancelled by others: that is no end of this request.
             self._reply_error(msgid, self._serving.rpc_error(RuntimeError(f"cancelled: {error}"), method))
-        except Exception as error:  # noqa: BLE001 - as in _handle
+        except Exception as error:  # noqa: BLE001 - as in _dispatch
             self._reply_error(msgid, self._serving.rpc_error(error, method))
         else:
             self._reply(msgid, method, value)
@@ -400,22 +405,17 @@ class Connection(asyncio.Protocol):
         if self._transport is None:
             return
         self._counts.sent_bytes += len(frame)
-        if not self._answering:
-            self._write([frame], len(frame))
-            return
         self._out.append(frame)
         self._out_bytes += len(frame)
-        if self._out_bytes >= JOIN_BYTES:
+        if not self._answering or self._out_bytes >= JOIN_BYTES:
             self._flush()
 
     def _flush(self) -> None:
-        if self._out and self._transport is not None:
-            frames, self._out = self._out, []
-            size, self._out_bytes = self._out_bytes, 0
-            self._write(frames, size)
-
-    def _write(self, frames: list[bytes], size: int) -> None:
-        if self._transport is None or self._transport.is_closing():
+        if not self._out or self._transport is None:
+            return
+        frames, self._out = self._out, []
+        size, self._out_bytes = self._out_bytes, 0
+        if self._transport.is_closing():
             return
         self._transport.writelines(frames)
         if self._peer_is_slow or size > LARGE_BYTES:

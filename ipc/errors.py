@@ -1,4 +1,4 @@
-"""Owns the error codes of the wire and the clients' exceptions; knows no exception of the daemon."""
+"""The error codes of the wire and the clients' exceptions."""
 
 from __future__ import annotations
 

@@ -1,19 +1,20 @@
-"""Owns what all connections together may hold in memory, and who gives way; knows no socket and no frame."""
+"""Limits on the memory that all connections hold together, and turns between client processes."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 H = TypeVar("H")
 
 
 class Holdings(Generic[H]):
-    """Bytes by holder. Above the limit those that made no progress for the longest are cut off.
+    """Bytes by holder. Above the limit, holders without progress for the longest are cut off.
 
-    Whoever was cut off counts until it is released, which `cut_off` may do: what it holds may be freed later,
-    as the buffers of a connection are in the next turn of the loop.
+    A holder that was cut off counts until it is released, which `cut_off` may do: its memory may be freed
+    later, as the buffers of a connection are in the next turn of the loop.
     """
 
     def __init__(self, limit_bytes: int, cut_off: Callable[[H], None]) -> None:
@@ -24,11 +25,11 @@ class Holdings(Generic[H]):
         self.bytes = 0
 
     def hold(self, holder: H, size: int) -> None:
-        """Note how many bytes a holder has now; one that is new is the last to give way."""
+        """Note the bytes of a holder; a new holder is the last to be cut off."""
         self.bytes += size - self._sizes.get(holder, 0)
         self._sizes[holder] = size
         while self.bytes > self._limit:
-            first = next((one for one in self._sizes if one not in self._going), None)
+            first = next((holder for holder in self._sizes if holder not in self._going), None)
             if first is None:
                 return
             self._going.add(first)
@@ -37,13 +38,13 @@ class Holdings(Generic[H]):
                 return
 
     def progress(self, holder: H, size: int) -> None:
-        """Note how many bytes a holder has now that it made progress: it is the last to give way."""
+        """Note the bytes of a holder after progress: it is the last to be cut off."""
         if holder in self._sizes:
             self._sizes.move_to_end(holder)
         self.hold(holder, size)
 
     def release(self, holder: H) -> None:
-        """Note that a holder has nothing any more; once more changes nothing."""
+        """Note that a holder has no bytes any more; further calls have no effect."""
         self.bytes -= self._sizes.pop(holder, 0)
         self._going.discard(holder)
 
@@ -94,4 +95,67 @@ class Working:
 
     def _wake(self) -> None:
         while self._waiting and not self.full:
+            self._waiting.popitem(last=False)[0]()
+
+
+TURN_MESSAGES = 4
+"""Maximum number of messages of a client process that are answered before others get a turn. With 64 the
+P99 of others beside a flood on four connections was 14 to 20 ms, with 4 it is 1 to 2, and the flood is
+answered as fast."""
+
+
+class ClientProcess:
+    """What the connections of one process share. On the event loop only.
+
+    A connection that has messages and may not answer them now calls `wait`, and is called back in its turn,
+    the one that has waited longest first: a process with a thousand connections gets no more of the loop than
+    a process with one.
+    """
+
+    def __init__(self, key: Hashable, requests_in_flight: int) -> None:
+        self.key = key
+        self.connections = 0
+        self._most = requests_in_flight
+        self._running = 0
+        self._left = TURN_MESSAGES
+        self._waiting: OrderedDict[Callable[[], None], None] = OrderedDict()
+        self._next: asyncio.Handle | None = None
+
+    @property
+    def may_answer(self) -> bool:
+        """Whether a message can be answered in this turn."""
+        return self._left > 0 and self._running < self._most
+
+    def answer(self) -> None:
+        """Count a message that is answered."""
+        self._left -= 1
+        if not self._left:
+            self._schedule()
+
+    def begin(self) -> None:
+        """Count a request that is at work from now on."""
+        self._running += 1
+
+    def end(self) -> None:
+        """Count a request that is at work no more."""
+        self._running -= 1
+        if self._waiting:
+            self._schedule()
+
+    def wait(self, go_on: Callable[[], None]) -> None:
+        """Call back once, in the next turn that has room; asking twice counts once."""
+        self._waiting[go_on] = None
+
+    def forget(self, go_on: Callable[[], None]) -> None:
+        """Call back no more."""
+        self._waiting.pop(go_on, None)
+
+    def _schedule(self) -> None:
+        if self._next is None:
+            self._next = asyncio.get_running_loop().call_soon(self._take_turn)
+
+    def _take_turn(self) -> None:
+        self._next = None
+        self._left = TURN_MESSAGES
+        while self._waiting and self.may_answer:
             self._waiting.popitem(last=False)[0]()

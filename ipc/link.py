@@ -1,4 +1,4 @@
-"""Owns the shared connection to the daemon: made when first needed, made anew after it was lost."""
+"""The shared connection to the daemon: made when first needed, and again after it was lost."""
 
 from __future__ import annotations
 

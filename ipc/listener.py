@@ -1,4 +1,4 @@
-"""Owns the listening socket: its path, its owner, the identity of its peers; reads and writes nothing."""
+"""The listening socket: its path, its owner, the identity of its peers."""
 
 from __future__ import annotations
 

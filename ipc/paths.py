@@ -1,6 +1,6 @@
-"""Owns where socket, lock, daemon.json, log and config lie and who may use them; imports only the stdlib.
+"""Where socket, lock, daemon.json, log and config lie, and who may use them; imports only the stdlib.
 
-Knows no socket and no process: it looks at folders and files. `environ` is handed in, never read here.
+`environ` is handed in, never read here.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ MAX_INFO_BYTES: Final = 64 * 1024
 
 
 class PathError(Exception):
-    """A place that can't be used. The message says why and gives the command that mends it."""
+    """A path that can't be used. The message says why and gives the command that repairs it."""
 
 
 class NotASocket(PathError):
-    """Something else lies where the socket must be."""
+    """Something other than a socket lies in the socket's place."""
 
 
 class Found(Record):
@@ -47,7 +47,7 @@ class Found(Record):
 
 
 class DaemonInfo(Record):
-    """What daemon.json says of the running daemon, or of the last one if it was killed.
+    """The content of daemon.json: the running daemon, or the last one if it was killed.
 
     `start_time` is ISO 8601 UTC, `version` foveal's, `protocol` that of the wire; the sockets are paths.
     """
@@ -199,7 +199,7 @@ def check_socket(path: str) -> None:
 
 
 def read_daemon_info(state: str) -> DaemonInfo | None:
-    """Return what daemon.json says; None if it is absent, damaged, or not the user's own file."""
+    """Return the content of daemon.json; None if it is absent, damaged, or not the user's own file."""
     from json import loads  # half as long as the rest of a hook's imports; not needed for an explicit socket
 
     try:

@@ -1,9 +1,8 @@
-"""Owns MessagePack-RPC framing, bytes in and messages out; never touches a socket.
+"""MessagePack-RPC framing: bytes in, messages out, without I/O. The only module that knows msgpack.
 
-The only part that knows msgpack. A frame is first measured, then decoded. Measuring builds nothing, so what a
-peer claims (a string of 1 GB, a list of 100 million) costs no memory until its bytes are here, and they never
-are: the claim is refused at the header. msgpack measures frames that lie whole in one feed; the scanner here
-measures those that don't, as far as they have come.
+A frame is first measured, then decoded. Measuring builds nothing, so a claim of a peer (a string of 1 GB,
+a list of 100 million) costs no memory until its bytes are here, and they never are: the claim is refused
+at the header. msgpack measures frames that lie whole in one feed; the scanner here measures partial ones.
 """
 
 from __future__ import annotations
@@ -126,37 +125,34 @@ class Decoder:
         self._chunk = b""
         self._start = 0
         self._measure: msgpack.Unpacker | None = None
-        self._partial = bytearray()
+        self.partial = bytearray()
+        """What is held of a frame that isn't whole yet, or that wasn't asked for since it became whole."""
         self._position = 0
         self._owed = 1
         self.frame_bytes = 0
         """The size of the frame of the last message."""
 
     @property
-    def partial_bytes(self) -> int:
-        """What is held of a frame that isn't whole yet, or that wasn't asked for since it became whole."""
-        return len(self._partial)
-
-    @property
     def empty(self) -> bool:
         """Whether nothing is held."""
-        return not self._chunk and not self._partial
+        return not self._chunk and not self.partial
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes of the stream, any number of them."""
-        if self._partial:
-            self._partial += data
-        elif self._start < len(self._chunk):
-            self._load(self._chunk[self._start :] + data)
-        else:
-            self._load(data)
+        if self.partial:
+            self.partial += data
+            return
+        self._chunk = self._chunk[self._start :] + data if self._start < len(self._chunk) else data
+        self._start, self._measure = 0, None
 
     def next_message(self) -> Message | None:
         """Return the next whole message, or None when more bytes are needed. Raises `ProtocolError`."""
         if self._error is not None:
             raise self._error
+        if not self.partial and self._start >= len(self._chunk):
+            return None
         try:
-            frame = self._next_frame()
+            frame = self._whole_frame() or self._scanned_frame()
             if frame is None:
                 return None
             self.frame_bytes = len(frame)
@@ -164,7 +160,7 @@ class Decoder:
         except ProtocolError as error:
             self._error = error
             self._load(b"")
-            self._partial = bytearray()
+            self.partial = bytearray()
             raise
 
     def _load(self, chunk: bytes) -> None:
@@ -172,27 +168,25 @@ class Decoder:
         self._start = 0
         self._measure = None
 
-    def _next_frame(self) -> bytes | bytearray | None:
-        if not self._partial and self._start < len(self._chunk):
-            frame = self._whole_frame()
-            if frame is not None:
-                return frame
-            self._partial += memoryview(self._chunk)[self._start :]
+    def _scanned_frame(self) -> bytearray | None:
+        """Return the next frame where msgpack could not measure it: it came in parts, or has odd bytes."""
+        if not self.partial:
+            self.partial += memoryview(self._chunk)[self._start :]
             self._position, self._owed = 0, 1
             self._load(b"")
-        if not self._partial:
-            return None
         end = self._scan()
         if end is None:
             return None
         # Taken over, since to copy 16 MB takes some milliseconds.
-        taken, self._partial = self._partial, bytearray()
+        taken, self.partial = self.partial, bytearray()
         self._load(bytes(taken[end:]))
         del taken[end:]
         return taken
 
     def _whole_frame(self) -> bytes | None:
         """Return the next frame of the chunk if all of it is there and msgpack can measure it."""
+        if self.partial:
+            return None
         if self._measure is None:
             self._measure = msgpack.Unpacker(max_buffer_size=0)
             self._measure.feed(self._chunk)
@@ -207,7 +201,7 @@ class Decoder:
         if len(frame) > self._max_frame_bytes:
             raise self._too_large(frame, len(frame))
         if end == len(self._chunk):
-            self._load(b"")
+            self._chunk, self._start, self._measure = b"", 0, None
         else:
             self._start = end
         return frame
@@ -218,7 +212,7 @@ class Decoder:
         `_owed` is the number of values that the headers so far still promise. Each takes a byte at least,
         so position plus owed bounds the frame from below: that refuses a claim before its bytes are here.
         """
-        data, position, owed, limit = self._partial, self._position, self._owed, self._max_frame_bytes
+        data, position, owed, limit = self.partial, self._position, self._owed, self._max_frame_bytes
         size = len(data)
         if position == 0 and data[0] not in _FRAME_HEADS:
             raise ProtocolError(_NOT_RPC)
@@ -275,13 +269,18 @@ def encode_response(msgid: int, result: Any) -> bytes:
     more than 64 bits becomes the nearest float, as in most readers of JSON.
     """
     if type(result) is PackedResult:
-        return _encode_packed(msgid, result)
+        head = msgpack.packb([RESPONSE, msgid, None])[1:]
+        header = _map_header(result.count + len(result.more))
+        frame = b"".join((b"\x94", head, header, result.fields, pack_fields(result.more)))
+        if len(frame) > MAX_FRAME_BYTES:
+            raise _too_large(len(frame))
+        return frame
     return _encode([RESPONSE, msgid, None, result], INTERNAL)
 
 
 def pack_fields(fields: Mapping[str, Any]) -> bytes:
     """Return the packed names and values of a map, for a `PackedResult`. Raises `RpcError`."""
-    body = _encode(dict(fields), INTERNAL)
+    body = _encode(fields if type(fields) is dict else dict(fields), INTERNAL)
     return body[len(_map_header(len(fields))) :]
 
 
@@ -340,28 +339,24 @@ def _to_message(frame: bytes | bytearray) -> Message:
             kind, msgid, second, third = body
             if type(msgid) is int and msgid >= 0:
                 if kind == REQUEST and type(second) is str and type(third) is list:
-                    return _request(msgid, second, third)
+                    params = _params(third)
+                    if isinstance(params, str):
+                        return _invalid(msgid, params)
+                    return Request(msgid, second, params)
                 if kind == RESPONSE:
                     return Response(msgid, _error_map(second), third)
         elif len(body) == 3:
             kind, method, arguments = body
             if kind == NOTIFICATION and type(method) is str and type(arguments) is list:
-                return _notification(method, arguments)
+                params = _params(arguments)
+                if isinstance(params, str):
+                    return _invalid(None, params)
+                return Notification(method, params)
     raise ProtocolError(_NOT_RPC, _peek_msgid(frame))
 
 
-def _request(msgid: int, method: str, arguments: list[Any]) -> Request | InvalidRequest:
-    params = _params(arguments)
-    if isinstance(params, str):
-        return InvalidRequest(msgid, RpcError(INVALID_PARAMS, params, {"field": "params"}).to_map())
-    return Request(msgid, method, params)
-
-
-def _notification(method: str, arguments: list[Any]) -> Notification | InvalidRequest:
-    params = _params(arguments)
-    if isinstance(params, str):
-        return InvalidRequest(None, RpcError(INVALID_PARAMS, params, {"field": "params"}).to_map())
-    return Notification(method, params)
+def _invalid(msgid: int | None, message: str) -> InvalidRequest:
+    return InvalidRequest(msgid, RpcError(INVALID_PARAMS, message, {"field": "params"}).to_map())
 
 
 def _params(arguments: list[Any]) -> dict[str, Any] | str:
@@ -391,9 +386,9 @@ def _undecodable(frame: bytes | bytearray, error: Exception) -> InvalidRequest:
     message = f"the frame can't be decoded: {str(error) or 'it is nested too deep'}"
     head = _peek_head(frame)
     if head[:1] == [REQUEST] and len(head) == 2:
-        return InvalidRequest(head[1], RpcError(INVALID_PARAMS, message, {"field": "params"}).to_map())
+        return _invalid(head[1], message)
     if head == [NOTIFICATION]:
-        return InvalidRequest(None, RpcError(INVALID_PARAMS, message, {"field": "params"}).to_map())
+        return _invalid(None, message)
     raise ProtocolError(message)
 
 
@@ -440,12 +435,6 @@ def _refuse_timestamps(body: Any) -> None:
             _refuse_extension(-1, b"")
 
 
-def _encode_packed(msgid: int, result: PackedResult) -> bytes:
-    head = _encode([RESPONSE, msgid, None], INTERNAL)[1:]
-    header = _map_header(result.count + len(result.more))
-    return _bounded(b"".join((b"\x94", head, header, result.fields, pack_fields(result.more))))
-
-
 def _map_header(count: int) -> bytes:
     """Return what stands before the fields of a map, in MessagePack's shortest form."""
     if count < 1 << 4:
@@ -461,16 +450,15 @@ def _encode(body: list[Any] | dict[str, Any], code: str) -> bytes:
             frame = msgpack.packb(body, default=_narrow, unicode_errors="replace")
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise RpcError(code, f"the message can't be packed: {error}") from error
-    return _bounded(frame)
-
-
-def _bounded(frame: bytes) -> bytes:
     if len(frame) > MAX_FRAME_BYTES:
-        raise RpcError(
-            TOO_LARGE,
-            f"the message takes {len(frame)} bytes, the limit is {MAX_FRAME_BYTES}; ask for or send less",
-        )
+        raise _too_large(len(frame))
     return frame
+
+
+def _too_large(size: int) -> RpcError:
+    return RpcError(
+        TOO_LARGE, f"the message takes {size} bytes, the limit is {MAX_FRAME_BYTES}; ask for or send less"
+    )
 
 
 def _narrow(value: Any) -> float:

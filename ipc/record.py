@@ -1,6 +1,6 @@
-"""Owns the base of this folder's frozen values; imports nothing, because a hook pays for every import.
+"""The base of this folder's frozen values; imports nothing, because a hook pays for every import.
 
-The standard library's dataclasses would do the same, but it imports inspect: 12 to 17 ms, as long as the
+The standard library's dataclasses would do the same, but they import inspect: 12 to 17 ms, as long as the
 interpreter itself takes to start, in every hook process.
 """
 

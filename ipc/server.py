@@ -1,4 +1,4 @@
-"""Owns the socket server's life, startup to shutdown, and its TaskGroup; knows no method and no engine."""
+"""The socket server's life, startup to shutdown, and its TaskGroup."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Self
 
-from .client_process import ClientProcess
 from .connection import Connection, Counts, Handler, Limits, LogError, Serving, ToError
 from .errors import INTERNAL, RpcError
-from .holdings import Holdings, Working
+from .holdings import ClientProcess, Holdings, Working
 from .listener import read_peer_pid, read_peer_uid
 
 BACKLOG = 1024
-"""Connections that may wait to be accepted. The system may lower it (net.core.somaxconn, 4096 on Linux)."""
+"""Maximum connections that wait to be accepted. The system may lower it (net.core.somaxconn, 4096 on
+Linux)."""
 
 ACCEPTED_AT_ONCE = 16
-"""Connections that are accepted before others get their turn of the loop: each takes some 50 us."""
+"""Maximum connections accepted in a turn of the loop: each takes some 50 us."""
 
 ACCEPT_PAUSE_S = 0.1
 """Seconds until accepting is tried again after the system refused it for want of descriptors or memory."""
@@ -28,7 +28,7 @@ ACCEPT_PAUSE_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class ServerStatistics:
-    """Counts since the start, but `connections` and `in_flight`, which are those of now."""
+    """Counts since the start, except `connections` and `in_flight`, which are current."""
 
     connections: int = 0
     in_flight: int = 0
@@ -43,13 +43,13 @@ class ServerStatistics:
     events_sent: int = 0
     events_lost: int = 0
     cut_off: int = 0
-    """Connections that held too much, or were too many."""
+    """Connections closed for holding too much memory, or for being too many."""
     received_bytes: int = 0
     sent_bytes: int = 0
     partial_bytes: int = 0
     working_bytes: int = 0
     unread_bytes: int = 0
-    """What the connections hold now, of what `Limits` bounds."""
+    """Current bytes of the memory that `Limits` bounds."""
 
 
 class Server:
@@ -226,8 +226,8 @@ class Server:
 
     def _make_room(self) -> None:
         """Cut off the oldest connection of the process that has most: others are to find room."""
-        greedy = max(self._processes.values(), key=lambda one: one.connections)
-        oldest = next(one for one in self._connections if one.process is greedy)
+        greedy = max(self._processes.values(), key=lambda process: process.connections)
+        oldest = next(each for each in self._connections if each.process is greedy)
         self._leave(oldest)
         oldest.cut_off()
 

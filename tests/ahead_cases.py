@@ -1,4 +1,4 @@
-"""Projects that are large enough for processes beside the indexer, indexed with them and without."""
+"""Projects that are large enough for side processes, indexed with them and without."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from foveal.daemon.core.system import System
-from foveal.daemon.index.beside import Beside
 from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.messages import Event, OpenProject
+from foveal.daemon.index.side_process import Opening, SideProcess
 from foveal.daemon.index.store import Reader
 
 from tests.indexer_cases import put
@@ -28,17 +28,18 @@ def many_files(count: int) -> dict[str, str | bytes]:
 
 
 class Started:
-    """Starts processes beside an indexer and keeps them to be looked at."""
+    """Starts side processes and keeps them for inspection."""
 
     def __init__(self) -> None:
-        self.made: list[tuple[str, Beside]] = []
-        self.on_start: Callable[[str, Beside], object] = lambda module, beside: None
+        self.made: list[tuple[str, SideProcess]] = []
+        """Processes with the names of their openings' types."""
+        self.on_start: Callable[[str, SideProcess], object] = lambda opening, process: None
 
-    def __call__(self, module: str, opening: object) -> Beside:
-        beside = Beside(module, opening)
-        self.made.append((module.rpartition(".")[2], beside))
-        self.on_start(module, beside)
-        return beside
+    def __call__(self, opening: Opening) -> SideProcess:
+        process, name = SideProcess(opening), type(opening).__name__
+        self.made.append((name, process))
+        self.on_start(name, process)
+        return process
 
 
 @contextmanager
@@ -46,7 +47,7 @@ def opened(root: Path, folder: Path, make: Started | None) -> Iterator[tuple[Pro
     """Open a project's index."""
     command = OpenProject(str(root), str(folder), 100_000, (), (), 2_000, 60)
     events: list[Event] = []
-    indexer = ProjectIndexer(command, System(), events.append, lambda: None, make_beside=make)
+    indexer = ProjectIndexer(command, System(), events.append, lambda: None, start_side_process=make)
     try:
         yield indexer, events
     finally:

@@ -1,4 +1,4 @@
-"""Owns the exit status of a run in which not all tests ran: it is no failure of a test, after which those that
+"""The exit status of a run in which not all tests ran: it is no failure of a test, after which those that
 failed may run once more.
 
 Pytest itself ends with the same status, 1, where a worker died or collected other tests than another one.

@@ -1,4 +1,4 @@
-"""What several test files share: a daemon of one's own, and small projects. Real processes, real sockets."""
+"""Fixtures: a daemon for a test, and small projects, with real processes and sockets."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ settings.register_profile("foveal", deadline=None, suppress_health_check=[Health
 settings.load_profile("foveal")
 
 DEADLINE_S = 60.0
-"""Waits end long before; this is what a broken daemon costs a test."""
+"""Maximum wait in seconds, reached only if the daemon is broken."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have a run in which not all tests ran end with a status of its own."""
+    """Give a run in which not all tests ran its own exit status."""
     config.pluginmanager.register(all_ran)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Leave what collecting makes out of the search for garbage: it all stays, and took half of the time."""
+    """Exclude the collected tests from garbage collection, which took half of the time."""
     gc.disable()
     try:
         return (yield)
@@ -55,7 +55,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @dataclass
 class DaemonProcess:
-    """A daemon with folders of its own. `environ` is what its clients and itself see."""
+    """A daemon with its own folders; `environ` is its environment and that of its clients."""
 
     environ: dict[str, str]
     home: Path
@@ -147,7 +147,7 @@ def _open_end(pid: int) -> int:
 
 
 def next_event(client: Client, topic: str, **data: Any) -> Any:
-    """Wait for the next event of a topic whose data hold these values; the others are passed over."""
+    """Wait for the next event of a topic whose data hold these values; skips others."""
     for event in client.events(DEADLINE_S):
         if event["topic"] == topic and data.items() <= event["data"].items():
             return event
@@ -197,7 +197,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
 
 @pytest.fixture(scope="module")
 def shared_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    """Give one daemon to all tests of a file that leave it as they found it."""
+    """Give one daemon to all tests of a file, which leave its state unchanged."""
     with running_daemon(tmp_path_factory.mktemp("d")) as process:
         yield process
 
@@ -215,7 +215,7 @@ def write_files(root: Path, files: Mapping[str, str | bytes]) -> Path:
 
 
 def git(root: Path, *arguments: str) -> str:
-    """Run git in a folder, as nobody in particular."""
+    """Run git in a folder with a neutral identity."""
     identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false"]
     result = subprocess.run(
         ["git", *identity, "-C", str(root), *arguments], capture_output=True, text=True, check=True

@@ -1,10 +1,10 @@
-"""What tests of the dashboard's access share: a guarded site over the real access, and requests byte for byte."""
+"""Fixtures for the dashboard's access control: a guarded site over the real guard, and raw requests."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -13,9 +13,10 @@ from typing import Any
 
 from foveal.daemon.api.dashboard import DashboardMethods
 from foveal.daemon.api.handlers import to_error
+from foveal.daemon.api.method import declarations, wire_map
 from foveal.daemon.app.dashboard import Dashboard
 from foveal.daemon.config.settings import DashboardConfig
-from foveal.daemon.core.parameters import Parameters
+from foveal.daemon.core.parameters import read_request
 from foveal.daemon.core.system import System
 from foveal.ipc.connection import Connection
 from foveal.ipc.listener import bind
@@ -91,11 +92,12 @@ async def dashboard_daemon(
     """Run a daemon on `path` that has the dashboard's methods only, and subscribes to nothing."""
     dashboard = Dashboard(str(state), DashboardConfig(), lend, system)
     await dashboard.access.load()
-    methods = DashboardMethods(dashboard).methods
+    methods = DashboardMethods(dashboard)
+    declared = {one.name: one for one in declarations(DashboardMethods)}
 
-    def handle(connection: Connection, method: str, params: dict[str, Any]) -> Any:
-        answer = methods[method](Parameters(params))
-        return answer if isinstance(answer, dict) else _awaited(answer)
+    async def handle(connection: Connection, method: str, params: dict[str, Any]) -> Any:
+        called = declared[method]
+        return wire_map(await called.function(methods, read_request(called.request, params)))
 
     async with Server(handle, to_error, lambda error, method: None) as server:
         server.start(bind(path))
@@ -103,7 +105,3 @@ async def dashboard_daemon(
             yield dashboard
         finally:
             dashboard.close()
-
-
-async def _awaited(answer: Awaitable[dict[str, Any]]) -> dict[str, Any]:
-    return await answer

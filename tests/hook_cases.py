@@ -1,4 +1,4 @@
-"""What the tests of hooks share: recorded shapes of payloads, and what each host accepts as an answer."""
+"""Hook payloads in the recorded shapes, and the answers that each host accepts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from foveal.daemon.hooks.answer import CONTEXT_TAG
 
 PAYLOADS = Path(__file__).parent / "hook_payloads"
-HOSTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode")
+HOSTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode", "qwen-code")
 RECORDED_ROOT = "/home/ada/shop"
 
 CONTEXT_EVENTS: Mapping[str, frozenset[str]] = {
@@ -20,6 +20,7 @@ CONTEXT_EVENTS: Mapping[str, frozenset[str]] = {
     "gemini": frozenset(("SessionStart", "BeforeAgent")),
     "copilot": frozenset(("sessionStart", "subagentStart", "postToolUse", "SessionStart", "PostToolUse")),
     "opencode": frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart")),
+    "qwen-code": frozenset(("UserPromptSubmit",)),
 }
 """The events whose answers a host takes text from, as its documentation or its types have it."""
 
@@ -67,7 +68,7 @@ def context_of(host: str, name: str, output: str) -> str:
         assert set(fields) <= {"systemMessage", "hookSpecificOutput"}
         assert fields, "an empty object says nothing"
         if "systemMessage" in fields:
-            assert host in {"claude-code", "codex", "gemini"}
+            assert host in {"claude-code", "codex", "gemini", "qwen-code"}
             assert isinstance(fields["systemMessage"], str)
             assert "\n" not in fields["systemMessage"]
         if "hookSpecificOutput" in fields:

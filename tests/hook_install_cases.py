@@ -84,7 +84,7 @@ class Machine:
         self.program.write_text("#!/bin/sh\nexit 0\n")
         self.program.chmod(0o755)
         path = f"{self.program.parent}{os.pathsep}{os.environ['PATH']}"
-        for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME"):
+        for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "QWEN_HOME", "XDG_CONFIG_HOME"):
             monkeypatch.delenv(name, raising=False)
         for name in [name for name in os.environ if name.startswith("GIT_")]:
             monkeypatch.delenv(name)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from foveal.daemon.project.import_keys import keys_of_path
-from foveal.daemon.project.imports import ImportResolver
-from foveal.daemon.project.tree import Import
+from foveal.daemon.languages.shared.imports import ImportResolver, keys_of_path
+from foveal.daemon.languages.shared.records import Import
 
 Files = dict[str, str]
 

@@ -1,4 +1,4 @@
-"""Requests as the tests of the ledger make them, and a ledger in a folder with a clock that tests set."""
+"""Requests and a log of requests in a folder, with a clock that tests set."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from foveal.daemon.core.system import System
-from foveal.daemon.rules.item_keys import ItemKey
+from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.sessions import request_table
 from foveal.daemon.sessions.item_usage import Usage
 from foveal.daemon.sessions.request_log import Ledger
 from foveal.daemon.sessions.request_log_file import LedgerFile
-from foveal.daemon.sessions.request_messages import ItemPart, Said, Sent, conversation
 from foveal.daemon.sessions.request_record import (
     ConsideredItem,
+    ItemPart,
     RecordedSlice,
     RequestRecord,
+    Said,
+    Sent,
     UsedItem,
+    conversation,
     message_hash,
 )
-from foveal.daemon.sessions.sessions import timestamp_of
+from foveal.daemon.sessions.session import timestamp_of
 from foveal.daemon.sessions.stored_contents import LedgerLimits, forget
 from msgspec.structs import replace
 
@@ -105,8 +108,10 @@ def record_of(number: int = 1, session_id: str = "ses_a", **fields: object) -> R
         items=(UsedItem(STYLE, "always"), UsedItem(GUIDE, "manual"), UsedItem(SEARCH, "agent", 0.71)),
         considered=(ConsideredItem(ItemKey("tool", "merge", "github"), 0.21, "floor"),),
         slices=(
-            RecordedSlice("focus:a.py", "focus", "focus", 0.9, 12, True, "a.py", "focus path", 0.5),
-            RecordedSlice("skeleton", "skeleton", "horizon", 0.1, 40),
+            RecordedSlice(
+                "focus:a.py", "focus", "focus", 0.9, 12, True, "focus path", path="a.py", score=0.5
+            ),
+            RecordedSlice("skeleton", "skeleton", "horizon", 0.1, 40, False, ""),
         ),
         tokens=52,
         bytes=208,

@@ -26,7 +26,7 @@ def check(files: Mapping[str, str], *kinds: str) -> None:
             place = f"{path}:{line}: {source.splitlines()[line - 1].strip()}"
             expected[place] = match[1].strip()
             found[place] = ", ".join(
-                _said(one, path) for one in links if one.line == line and one.kind in (kinds or ("call",))
+                _said(link, path) for link in links if link.line == line and link.kind in (kinds or ("call",))
             )
     assert expected, "no line says what it means"
     wrong = [

@@ -1,4 +1,4 @@
-"""What the tests of MCP share: the SDK's client, and a host without one, over the real pump and daemon."""
+"""Fixtures for MCP: the SDK's client, and a host without the SDK, over the real pump and daemon."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from foveal.daemon.embedding.defaults import DEFAULT_DIMENSIONS
+from foveal.daemon.embedding.messages import DEFAULT_DIMENSIONS
 from onnx import helper, numpy_helper
 
 SECOND_MODEL = "BAAI/bge-small-en-v1.5"

@@ -1,8 +1,8 @@
-"""What a source's symbols and imports say, in short forms that tests compare."""
+"""A source's symbols and imports in short forms that tests compare."""
 
 from __future__ import annotations
 
-from foveal.daemon.project.parse import parse_source
+from foveal.daemon.languages.shared.parse import parse_source
 
 
 def outline(source: str, language: str) -> list[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from foveal.daemon.project.import_keys import keys_of_path
-from foveal.daemon.project.tree import Import
+from foveal.daemon.languages.shared.imports import keys_of_path
+from foveal.daemon.languages.shared.records import Import
 from hypothesis import strategies as st
 
 from tests.import_cases import Files, resolver

@@ -1,4 +1,4 @@
-"""What tests of the pool share: a clock that goes on by itself, drafts, and a pool in a folder."""
+"""Fixtures for the pool: a clock that advances by itself, drafts, and a pool in a folder."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from foveal.daemon.core.system import System
-from foveal.daemon.memory.draft import Draft
+from foveal.daemon.memory.experience import Draft
 from foveal.daemon.memory.pool import Pool
+from foveal.daemon.memory.pool_filters import ExperienceListing
 from msgspec.structs import replace
 
 
@@ -40,7 +41,7 @@ def open_pool(folder: Path, system: System | None = None, **more: Any) -> Pool:
 
 
 def decisions(pool: Pool, **filters: Any) -> list[str]:
-    return [experience.decision for experience in pool.list(**filters)[0]]
+    return [experience.decision for experience in pool.list(ExperienceListing(**filters))[0]]
 
 
 def names(folder: Path) -> list[str]:

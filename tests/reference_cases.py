@@ -1,11 +1,11 @@
-"""What a source refers to, in short forms that tests compare."""
+"""A source's references in short forms that tests compare."""
 
 from __future__ import annotations
 
 from textwrap import dedent
 
-from foveal.daemon.project.parse import parse_source
-from foveal.daemon.project.tree import ParsedFile
+from foveal.daemon.languages.shared.parse import parse_source
+from foveal.daemon.languages.shared.records import ParsedFile
 
 
 def parsed(source: str, language: str) -> ParsedFile:

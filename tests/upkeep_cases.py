@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from foveal.daemon.embedding.defaults import DEFAULT_MODEL
-from foveal.daemon.embedding.kept import Kept
 from foveal.daemon.embedding.lazy_model import LazyModel
-from foveal.daemon.embedding.messages import Configure, VectorProgress
-from foveal.daemon.embedding.upkeep import MODELS_FOLDER, Upkeep
+from foveal.daemon.embedding.messages import DEFAULT_MODEL, Configure, VectorProgress
+from foveal.daemon.embedding.upkeep import MODELS_FOLDER, EmbeddedProject, Upkeep
 from foveal.daemon.index.chunks import Chunk
 from foveal.daemon.index.store import Store
 
@@ -43,12 +41,12 @@ class Bench:
     def folder(self, root: str) -> str:
         return str(self.base / root)
 
-    def keep(self, root: str, *chunks: Chunk) -> Kept:
+    def keep(self, root: str, *chunks: Chunk) -> EmbeddedProject:
         put(self.index(root), "a.py", chunks)
         self.upkeep.keep(root, self.folder(root))
         return self.kept(root)
 
-    def kept(self, root: str) -> Kept:
+    def kept(self, root: str) -> EmbeddedProject:
         found = self.upkeep.get(root)
         assert found is not None
         return found

@@ -1,4 +1,4 @@
-"""Owns the run: python -m benchmarks.compression FOLDER prints which share of the needed lines survives."""
+"""Entry point: python -m benchmarks.compression FOLDER prints which share of the needed lines survives."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from foveal.daemon.compression.compress import compress
 from foveal.daemon.context.excerpt import FileSource, excerpt
 from foveal.daemon.context.focus import prompt_words
 from foveal.daemon.index.terms import query_terms
-from foveal.daemon.project.languages import fence_tag, language_of
-from foveal.daemon.project.parse import parse_source
-from foveal.daemon.project.tree import Symbol
+from foveal.daemon.languages.shared.parse import parse_source
+from foveal.daemon.languages.shared.records import Symbol
+from foveal.daemon.languages.shared.table import fence_tag, language_of
 
 from ..retrieval.corpora import CorpusError
 from .pairs import Pair, languages_of, read_file, read_pairs
@@ -62,8 +62,8 @@ def main(arguments: list[str] | None = None) -> int:
         else:
             outcomes.append(measure(pair, text, options.ratio))
     if options.json:
-        for one in outcomes:
-            print(json.dumps({"name": one.pair.name, "split": one.pair.split, **one.kept}))
+        for outcome in outcomes:
+            print(json.dumps({"name": outcome.pair.name, "split": outcome.pair.split, **outcome.kept}))
     elif not options.check:
         print(report(outcomes))
     return 1 if failed else 0
@@ -107,7 +107,7 @@ def report(outcomes: Sequence[Outcome]) -> str:
     rows += ["", "| language | n | " + " | ".join(columns) + " |", "|---|---|" + "---|" * len(columns)]
     for language in languages_of(one.pair for one in outcomes):
         rows.append(_row(language, [one for one in outcomes if one.pair.language == language]))
-    slowest = max((one.milliseconds for one in outcomes), default=0.0)
+    slowest = max((outcome.milliseconds for outcome in outcomes), default=0.0)
     return "\n".join([*rows, "", f"The slowest took {slowest:.1f} ms."])
 
 
@@ -115,7 +115,7 @@ def _row(name: str, outcomes: Sequence[Outcome]) -> str:
     cells = []
     for good in (lambda kept: kept, lambda kept: float(kept == 1.0)):
         for method in METHODS:
-            values = [good(one.kept[method]) for one in outcomes]
+            values = [good(outcome.kept[method]) for outcome in outcomes]
             cells.append(f"{sum(values) / len(values):.3f}" if values else "")
     return f"| {name} | {len(outcomes)} | " + " | ".join(cells) + " |"
 

@@ -1,4 +1,4 @@
-"""Owns the pairs: prompts, the files they are about, and the lines of these that they need."""
+"""The pairs: prompts, the files they are about, and the lines of these that they need."""
 
 from __future__ import annotations
 

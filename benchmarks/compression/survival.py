@@ -1,4 +1,4 @@
-"""Owns survival: which lines of a text can still be read in a shorter form of it."""
+"""Survival: which lines of a text can still be read in a shorter form of it."""
 
 from __future__ import annotations
 

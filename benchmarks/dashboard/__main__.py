@@ -1,4 +1,4 @@
-"""Owns the run: pictures of every page in both themes and several widths, or how quick pages are.
+"""The run: pictures of every page in both themes and several widths, or how quick pages are.
 
 python -m benchmarks.dashboard pictures FOLDER     a PNG of each page, theme and width
 python -m benchmarks.dashboard times               first paint of the overview with many projects and sessions

@@ -1,4 +1,4 @@
-"""Owns the daemon that pages are drawn from: its own folders, and a project with all that they can show."""
+"""The daemon that pages are drawn from: its own folders, and a project with all that they can show."""
 
 from __future__ import annotations
 

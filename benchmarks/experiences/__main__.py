@@ -1,4 +1,4 @@
-"""Owns the run: python -m benchmarks.experiences prints a table, and kills writers."""
+"""Entry point: python -m benchmarks.experiences prints a table, and kills writers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 from random import Random
 
 from foveal.daemon.core.system import System
-from foveal.daemon.memory.draft import Draft
+from foveal.daemon.memory.experience import Draft
 from foveal.daemon.memory.pool import Pool
-from foveal.daemon.memory.pruning import Criteria
+from foveal.daemon.memory.pool_filters import Criteria, ExperienceListing
 
 from ..statistics import Measure, table
 from .crashes import crash
@@ -73,12 +73,12 @@ def measure(folder: Path) -> list[Measure]:
         Measure("choose five for a scope", target=5.0, which="p99").time(
             partial(_choose, pool, chance), CHOICES
         ),
-        Measure("list by words").time(partial(pool.list, query="token cache", limit=50), 20),
+        Measure("list by words").time(partial(pool.list, ExperienceListing(50, query="token cache")), 20),
         Measure("memory of an open pool", "MB", [_memory(batched)]),
         Measure("size on the disk", "MB", [Path(batched).stat().st_size / 1e6]),
     ]
     deleted = Measure("delete one, durable")
-    for experience in pool.list(limit=DELETED)[0]:
+    for experience in pool.list(ExperienceListing(limit=DELETED))[0]:
         deleted.time(partial(pool.delete, experience.id))
     prune = partial(pool.prune, Criteria(deleted=True), lambda path: True, dry_run=False)
     return [*measures, deleted, Measure(f"prune {DELETED}").time(prune)]

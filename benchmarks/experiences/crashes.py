@@ -1,4 +1,4 @@
-"""Owns the proof by crashes: two writers at a time are killed at random steps, and nothing is lost."""
+"""The proof by crashes: two writers at a time are killed at random steps, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any
 
 from foveal.daemon.core.system import System
 from foveal.daemon.memory.pool import Pool
+from foveal.daemon.memory.pool_filters import ExperienceListing
 
 from .writer import PRUNED_OUTCOME, ROTATE_BYTES
 
@@ -118,7 +119,7 @@ def _look(path: str, expected: dict[str, Expected], crashes: Crashes) -> None:
     """Open the pool as a daemon would, and compare it with what was acknowledged."""
     pool = Pool(path, System(), rotate_bytes=ROTATE_BYTES)
     shown = {one.id: one for one in pool.list()[0]}
-    trash = {one.id: one for one in pool.list(deleted=True)[0]}
+    trash = {one.id: one for one in pool.list(ExperienceListing(deleted=True))[0]}
     for experience_id, one in expected.items():
         found = shown.get(experience_id) or trash.get(experience_id)
         if found is None:

@@ -1,4 +1,4 @@
-"""Owns labelled pairs of decisions: those that say the same, and those that only look like it. Invented."""
+"""Labelled pairs of decisions: those that say the same, and those that only look like it. Invented."""
 
 from __future__ import annotations
 

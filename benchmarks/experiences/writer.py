@@ -1,4 +1,4 @@
-"""Owns the process that is killed: it changes a pool, says what was acknowledged, and ends at a given step.
+"""The process that is killed: it changes a pool, says what was acknowledged, and ends at a given step.
 
 A step is a call of the system that opens, locks, renames, removes or cuts a file, writes or makes durable;
 at the last one the process kills itself, in the middle of a write after a part of it. Before each change it
@@ -15,9 +15,9 @@ import sys
 
 from foveal.daemon.core.errors import NotFound
 from foveal.daemon.core.system import System
-from foveal.daemon.memory.draft import Draft
+from foveal.daemon.memory.experience import Draft
 from foveal.daemon.memory.pool import Pool
-from foveal.daemon.memory.pruning import Criteria
+from foveal.daemon.memory.pool_filters import Criteria
 
 ROTATE_BYTES = 12_000
 """Small, so that files are set aside every few changes."""

@@ -1,1 +1,1 @@
-"""What foveal promises, and how hard it was tried to break it."""
+"""Tests that try to break foveal's promises."""

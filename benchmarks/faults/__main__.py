@@ -1,4 +1,4 @@
-"""Owns the run: python -m benchmarks.faults tries to break every promise, and prints what was lost."""
+"""Entry point: python -m benchmarks.faults tries to break every promise, and prints what was lost."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def main() -> int:
         for one in outcomes:
             for lost in one.lost:
                 print(f"\n{one.promise} {one.test}: {lost:.2000}")
-    return 1 if any(one.lost or one.skipped for one in outcomes) else 0
+    return 1 if any(outcome.lost or outcome.skipped for outcome in outcomes) else 0
 
 
 def all_promises() -> list[Promise]:

@@ -1,4 +1,4 @@
-"""Owns writers that change everything durable over the socket, and what each acknowledged: so that it can be
+"""Writers that change everything durable over the socket, and what each acknowledged: so that it can be
 asked for again after a crash.
 
 A writer works on things of its own, so that of each it knows what its value must be: the one acknowledged
@@ -19,6 +19,7 @@ from typing import Any
 
 from foveal.daemon.core.system import System
 from foveal.daemon.memory.pool import Pool
+from foveal.daemon.memory.pool_filters import ExperienceListing
 from foveal.daemon.rules.item_store import ItemStore
 from foveal.daemon.sessions.session_store import SessionStore
 from foveal.ipc.client import Client
@@ -270,8 +271,13 @@ def ask_values(user: Home, names: Sequence[str]) -> dict[str, str]:
         for deleted in (False, True):
             listed = call("ListExperiences", cwd=cwd, deleted=deleted, limit=LISTED_MAX)
             total = max(total, listed["total"])
-            for one in listed["experiences"]:
-                found |= _experience(one["experience_id"], one["decision"], one["rationale"], deleted=deleted)
+            for experience in listed["experiences"]:
+                found |= _experience(
+                    experience["experience_id"],
+                    experience["decision"],
+                    experience["rationale"],
+                    deleted=deleted,
+                )
         if total > LISTED_MAX:
             found |= read_experiences(user)
         for item in call("ListItems", cwd=cwd)["items"]:
@@ -300,7 +306,7 @@ def read_experiences(user: Home) -> dict[str, str]:
     for path in user.state.glob("projects/*/experiences.jsonl"):
         pool = Pool(str(path), System(), root=str(user.project))
         for deleted in (False, True):
-            for one in pool.list(deleted=deleted)[0]:
+            for one in pool.list(ExperienceListing(deleted=deleted))[0]:
                 found |= _experience(one.id, one.decision, one.rationale, deleted=deleted)
     return found
 
@@ -323,7 +329,7 @@ def read_values(user: Home, names: Sequence[str]) -> dict[str, str]:
             found[f"session:{name}"] = "made"
             found[f"context:{name}"] = "".join(session.context.get("files", ()))
             found[f"intent:{name}"] = session.current_intent
-            own = any(one.key.name == f"item {name}" for one in session.items)
+            own = any(item.key.name == f"item {name}" for item in session.items)
             found[f"session_item:{name}"] = "in" if own else GONE
     return found
 

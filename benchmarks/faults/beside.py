@@ -1,4 +1,4 @@
-"""Owns how others fare beside a client that misbehaves: python -m benchmarks.faults.beside prints it."""
+"""Response times of other clients beside one that misbehaves: python -m benchmarks.faults.beside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the table of damages: each kind of state file, damaged in each way, and read as a daemon reads it.
+"""The table of damages: each kind of state file, damaged in each way, and read as a daemon reads it.
 
 python -m benchmarks.faults.damages prints it. A file is damaged while nobody has it open, by a disk: its time
 stays. The reader is a process of its own, so that one that hangs or crashes is seen; it runs as a user for
@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from foveal.daemon.app.dashboard_file import DashboardFile, DashboardState
+from foveal.daemon.app.dashboard import DashboardFile, DashboardState
 from foveal.daemon.app.state import bring_up
-from foveal.daemon.compression.model_cache import ModelCache
+from foveal.daemon.compression.model_compressor import ModelCache
 from foveal.daemon.context.feedback import Feedback
 from foveal.daemon.context.scopes import Scope, ScopeStore
 from foveal.daemon.core.errors import FovealError, NotFound, StateError
-from foveal.daemon.core.quarantined import QuarantineLog
+from foveal.daemon.core.quarantine import QuarantineLog
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding import vectors
 from foveal.daemon.embedding.embeddings import EmbeddingStore
@@ -42,15 +42,14 @@ from foveal.daemon.index.store import Reader, Store
 from foveal.daemon.index.suspects import Suspects
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.privacy.trust import TrustStore
-from foveal.daemon.project.own_folder import make_usable
-from foveal.daemon.project.projects import known_roots, read_tree
+from foveal.daemon.project.index_view import read_tree
+from foveal.daemon.project.project_folder import known_roots, make_usable, write_record
 from foveal.daemon.rules.approvals import Approvals
 from foveal.daemon.rules.item_store import ItemStore
 from foveal.daemon.sessions.request_log import Ledger
 from foveal.daemon.sessions.request_log_file import LedgerFile
 from foveal.daemon.sessions.session_store import SessionStore
-from foveal.daemon.transcripts.cursor import Cursor
-from foveal.daemon.transcripts.cursor_store import CursorStore
+from foveal.daemon.transcripts.cursor import Cursor, CursorStore
 from msgspec import to_builtins
 
 from . import damaging
@@ -267,8 +266,8 @@ def _dump(folder: Path) -> dict[str, Any]:
                 symbols = [to_builtins(symbol) for symbol in reader.symbols(path)]
                 imports = [str(one) for one in reader.imports(path)]
                 texts = [
-                    one.text
-                    for one in reader.chunks.texts(c.id for c in reader.chunks.of_paths([path])).values()
+                    text.text
+                    for text in reader.chunks.texts(c.id for c in reader.chunks.of_paths([path])).values()
                 ]
                 found[path] = json.dumps([str(record), symbols, imports, reader.importers(path), texts])
             return found
@@ -374,12 +373,8 @@ def _make_record(folder: Path) -> None:
 
 
 def _read_record(folder: Path) -> Answers:
-    from foveal.daemon.project.projects import (
-        _write_record,  # its owner opens a project, with all that is in it
-    )
-
     said = make_usable(str(folder / "projects/shop-1"), str(folder), SYSTEM)
-    _write_record("/srv/shop", str(folder / "projects/shop-1"), SYSTEM)
+    write_record("/srv/shop", str(folder / "projects/shop-1"), SYSTEM)
     return Answers({"roots": known_roots(str(folder), SYSTEM)}, said)
 
 

@@ -1,4 +1,4 @@
-"""Owns the ways in which a file is damaged, and whether what it held is still somewhere."""
+"""The ways in which a file is damaged, and whether what it held is still somewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the start of a daemon whose indexer is the one of `faulty_worker.py`; all else in it is as it is."""
+"""The start of a daemon whose indexer is the one of `faulty_worker.py`; all else in it is as it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns an indexer whose disk has files that end it: python -m benchmarks.faults.faulty_worker DESCRIPTOR.
+"""An indexer whose disk has files that end it: python -m benchmarks.faults.faulty_worker DESCRIPTOR.
 
 What a file does is told by the beginning of its name; `faulty_daemon.py` starts a daemon with this indexer.
 """

@@ -1,4 +1,4 @@
-"""Owns a state folder with a file of every kind in it, made by a real daemon in real use."""
+"""A state folder with a file of every kind in it, made by a real daemon in real use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the fuzzed readers and what must hold for any bytes.
+"""The fuzzed readers and what must hold for any bytes.
 
 python -m benchmarks.faults.fuzzing READER SECONDS is led by coverage and needs atheris; what it found worth
 keeping lies in `corpus/READER/`. `mutated` needs nothing: it changes what lies there by chance, the same for
@@ -50,8 +50,8 @@ def _messages(pieces: list[bytes]) -> list[Message | str]:
                 found.append(message)
         except ProtocolError as error:
             return [*found, error.code]
-        if decoder.partial_bytes > LIMIT_BYTES + len(piece):
-            raise AssertionError(f"{decoder.partial_bytes} bytes of a frame are held")
+        if len(decoder.partial) > LIMIT_BYTES + len(piece):
+            raise AssertionError(f"{len(decoder.partial)} bytes of a frame are held")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Owns a project all of whose files change together: whatever a daemon says of it shows how old it is."""
+"""A project all of whose files change together: whatever a daemon says of it shows how old it is."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Generations:
         path = f"d{1 % 40}/f1.py"
         context = _ask(client, "GetContext", cwd=cwd, focus_paths=[path])
         wrong = []
-        names = [one["symbol"] for one in symbols.get("symbols", ())]
+        names = [symbol["symbol"] for symbol in symbols.get("symbols", ())]
         silent = symbols and not symbols["partial"] and not symbols["degraded"]
         if old := self.stale(" ".join(names)):
             # Each of these was compared with its file before it was told.

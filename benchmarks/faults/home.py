@@ -1,4 +1,4 @@
-"""Owns a daemon with folders of its own, which is started, killed and asked over its real socket."""
+"""A daemon with folders of its own, which is started, killed and asked over its real socket."""
 
 from __future__ import annotations
 

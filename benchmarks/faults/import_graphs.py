@@ -1,4 +1,4 @@
-"""Owns generated projects whose files import each other in every way that could keep the linker from ending.
+"""Generated projects whose files import each other in every way that could keep the linker from ending.
 
 `generated` makes one: modules in a ring, a chain, diamonds, all to all or at random, named alike in several
 folders; by wildcard, by name or passed on; classes that inherit from each other in circles, and functions
@@ -267,6 +267,21 @@ FORMS: Final[Mapping[str, Form]] = {
             "{own} = setmetatable({{}}, {{ __index = {base} }})",
         ),
         tail="return {what}\n",
+    ),
+    "elixir": Form(
+        "lib/{folder}/{name}.ex",
+        (
+            "import {folder}.{name}",
+            "alias {folder}.{name}, as: {what}",
+            "alias {folder}.{{{name}}}",
+            "use {folder}.{name}",
+        ),
+        (
+            "defmodule {own} do\n  use {base}\n  def {member}(), do: {value}\nend",
+            "defmodule {own} do\n  alias {base}.{other}\n  defdelegate {member}(), to: {other}\nend",
+            "def {own}() do\n  {value}\nend",
+        ),
+        values=("{other}.{member}()", "{folder}.{name}.{other}()", "{member}() |> {other}.{member}()"),
     ),
     "bash": Form(
         "{folder}/{name}.sh",

@@ -1,4 +1,4 @@
-"""Owns an index that is driven by hand, and what an index says, in a form in which two of the same files are
+"""An index that is driven by hand, and what an index says, in a form in which two of the same files are
 equal: so that what came of many changes can be held against a first indexing."""
 
 from __future__ import annotations
@@ -207,7 +207,10 @@ def _links(reader: Reader, words: Iterable[str]) -> dict[str, list[tuple[object,
     """Return by file what its references mean, without ids of definitions, which differ."""
     links = [link for word in words for link in reader.links.named(word, states=STATES)]
     ids = {number for link in links for number in (link.scope, link.target) if number}
-    names = {one.id: f"{one.path}#{one.symbol.name}" for one in reader.links.definitions(ids).values()}
+    names = {
+        definition.id: f"{definition.path}#{definition.symbol.name}"
+        for definition in reader.links.definitions(ids).values()
+    }
     by_file: dict[str, list[tuple[object, ...]]] = {}
     for link in links:
         ends = [names.get(number, f"{number} dangles") if number else "" for number in link[4:6]]

@@ -1,4 +1,4 @@
-"""Owns a daemon whose wall clock others set: `FAULTS_CLOCK` names a file with the seconds that it is ahead.
+"""A daemon whose wall clock others set: `FAULTS_CLOCK` names a file with the seconds that it is ahead.
 
 Started as python -m foveal.benchmarks.faults.jumping_clock, in the place of foveal up --foreground. Only what
 asks the seam of the daemon, `System`, sees it; the indexer and the kernel's times of files don't.

@@ -1,4 +1,4 @@
-"""Owns hours of use at the pace of the clock: python -m benchmarks.faults.lasting prints a line a minute.
+"""Hours of use at the pace of the clock: python -m benchmarks.faults.lasting prints a line a minute.
 
 Where `soaking` lets years pass with small limits, this keeps the built-in settings and the real clock, and
 asks whether memory levels off. The share of a core that the daemon and its children use is held, by pauses.

@@ -1,4 +1,4 @@
-"""Owns clients that misbehave, each a process of its own.
+"""Clients that misbehave, each a process of its own.
 
 python -m benchmarks.faults.misbehaving KIND SOCKET ROOT says `ready` when it does its worst, and goes on
 until it is killed.
@@ -73,8 +73,8 @@ def flood(path: str, root: str) -> NoReturn:
     frames = b"".join(encode_request(number, "Ping") for number in range(256))
     _ready()
     while True:
-        for one in connections:
-            one.sendall(frames)
+        for connection in connections:
+            connection.sendall(frames)
         for one in connections:
             one.recv(1 << 20)
 
@@ -82,8 +82,8 @@ def flood(path: str, root: str) -> NoReturn:
 def unread(path: str, root: str) -> NoReturn:
     """Ask for large contexts on twenty connections and read nothing."""
     connections = [_connect(path) for _ in range(20)]
-    for one in connections:
-        one.setblocking(False)
+    for connection in connections:
+        connection.setblocking(False)
     for number in itertools.count():
         params = {"cwd": root, "focus_paths": ["large.txt"], "max_tokens": 1_000_000, "max_bytes": 4_000_000}
         frame = encode_request(number % 2**32, "GetContext", params)
@@ -112,8 +112,8 @@ def half_frames(path: str, root: str) -> NoReturn:
             _ready()
             told = True
         time.sleep(0.5)
-        for one in connections:
-            one.close()
+        for connection in connections:
+            connection.close()
 
 
 def claims(path: str, root: str) -> NoReturn:
@@ -207,9 +207,9 @@ def large_requests(path: str, root: str) -> NoReturn:
     connections = [_connect(path) for _ in range(16)]
     _ready()
     while True:
-        for number, one in enumerate(connections):
+        for number, connection in enumerate(connections):
             try:
-                one.sendall(frame)
+                connection.sendall(frame)
             except ConnectionError:
                 connections[number] = _connect(path)
 

@@ -1,4 +1,4 @@
-"""Owns the process that opens damaged files as a daemon does: a native library that crashes ends only it.
+"""The process that opens damaged files as a daemon does: a native library that crashes ends only it.
 
 It is told a kind and a folder a line, and answers with what it found wrong, as JSON: python -m …opening.
 """
@@ -25,14 +25,13 @@ from foveal.daemon.embedding.graph import Graph, GraphBuilder
 from foveal.daemon.embedding.vector_file import UnusableVectors, read_vector_file, write_vector_file
 from foveal.daemon.index.lexical_files import LexicalDamaged
 from foveal.daemon.index.lexical_reader import LexicalReader
-from foveal.daemon.index.lexical_writer import LexicalDocument, LexicalWriter
+from foveal.daemon.index.lexing import LexicalDocument, LexicalWriter
 from foveal.daemon.index.store import Reader, Store
-from foveal.daemon.memory.draft import Draft
+from foveal.daemon.memory.experience import Draft
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.privacy.trust import TrustStore
 from foveal.daemon.rules.approvals import Approvals
-from foveal.daemon.rules.item_draft import draft_of
-from foveal.daemon.rules.item_store import ItemStore
+from foveal.daemon.rules.item_store import ItemStore, draft_of
 from foveal.daemon.sessions.request_log import Ledger
 from foveal.daemon.sessions.request_log_file import LedgerFile
 from foveal.daemon.sessions.session_store import SessionStore

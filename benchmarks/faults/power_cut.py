@@ -1,4 +1,4 @@
-"""Owns the model of a disk that loses power: of what was done to it only what was forced to it is there.
+"""The model of a disk that loses power: of what was done to it only what was forced to it is there.
 
 What is written to a file is there for sure once the file was fsynced after it, and a name in a folder once
 the folder was: as POSIX promises, and no more, though most file systems keep more. What was done since may be

@@ -1,4 +1,4 @@
-"""Owns what a promise is made of: tests, each a stream of trials, and their outcome. Knows no promise."""
+"""The parts of a promise: tests, each a stream of trials, and their outcome."""
 
 from __future__ import annotations
 
@@ -120,9 +120,9 @@ def attempt(
 def table(outcomes: list[Outcome], texts: dict[int, str]) -> str:
     """Return the rows as a Markdown table."""
     lines = ["| promise | test | faults tried | lost | seconds |", "|---|---|---|---|---|"]
-    for one in outcomes:
-        tried = f"not run: {one.skipped}" if one.skipped else f"{one.tried:,}"
-        lost = f"**{len(one.lost):,}**" if one.lost else "0"
-        name = f"{one.promise} {texts[one.promise]}"
-        lines.append(f"| {name} | {one.test} | {tried} | {lost} | {one.seconds:.1f} |")
+    for outcome in outcomes:
+        tried = f"not run: {outcome.skipped}" if outcome.skipped else f"{outcome.tried:,}"
+        lost = f"**{len(outcome.lost):,}**" if outcome.lost else "0"
+        name = f"{outcome.promise} {texts[outcome.promise]}"
+        lines.append(f"| {name} | {outcome.test} | {tried} | {lost} | {outcome.seconds:.1f} |")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Owns a recording of what a program does to files: strace's output as calls, in their order."""
+"""A recording of what a program does to files: strace's output as calls, in their order."""
 
 from __future__ import annotations
 

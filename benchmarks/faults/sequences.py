@@ -1,4 +1,4 @@
-"""Owns random orders of requests, edits and kills, and the claim that what a daemon says meanwhile is true:
+"""Random orders of requests, edits and kills, and the claim that what a daemon says meanwhile is true:
 where it says that an index is whole, that is what a first indexing makes of the files."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from foveal.daemon.project.projects import project_folder
+from foveal.daemon.project.project_folder import project_folder
 from foveal.ipc.errors import INTERNAL, DaemonUnavailable, RpcError
 
 from .home import DEADLINE_S, Home, wait_until

@@ -1,4 +1,4 @@
-"""Owns months of use in minutes: python -m benchmarks.faults.soaking ROUNDS prints what they took.
+"""Months of use in minutes: python -m benchmarks.faults.soaking ROUNDS prints what they took.
 
 The daemon's clock is set ahead by some days each round, so that what ages does; what is done once a day by
 the loop's own clock (pruning of decisions) is done where the project is opened anew.

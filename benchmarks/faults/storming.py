@@ -1,4 +1,4 @@
-"""Owns a storm of changes to a project, at random, and the claim that its index is then what a first indexing
+"""A storm of changes to a project, at random, and the claim that its index is then what a first indexing
 makes of the files: as a machine whose steps hypothesis chooses, and makes fewer when one fails."""
 
 from __future__ import annotations

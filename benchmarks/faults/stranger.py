@@ -1,4 +1,4 @@
-"""Owns what another user of the machine tries, as a process of its own that became that user.
+"""Attacks by another user of the machine, in a process that runs as that user.
 
 Started by root as python -S stranger.py UID SOCKET HTTP_SOCKET STATE: prints what it got, as JSON. The
 standard library only: it can read nothing of root's.

@@ -1,4 +1,4 @@
-"""Owns the run: python -m benchmarks.hooks prints what a hook's process costs beyond a bare interpreter."""
+"""Entry point: python -m benchmarks.hooks prints what a hook's process costs beyond a bare interpreter."""
 
 from __future__ import annotations
 

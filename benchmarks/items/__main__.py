@@ -1,4 +1,4 @@
-"""Owns the run: python -m benchmarks.items prints the tables of the README's section on items."""
+"""Entry point: python -m benchmarks.items prints the tables of the README's section on items."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
-from foveal.daemon.rules.item_choice import LEXICAL_WEIGHT, ItemScore
 from foveal.daemon.rules.item_search import ItemMatches, ItemSearch
-from foveal.daemon.rules.item_text import chunks, item_text
-from foveal.daemon.rules.items import Item
-from foveal.daemon.rules.selection import Profile, Profiles, parse_selection, resolve
+from foveal.daemon.rules.items import Item, chunks, item_text
+from foveal.daemon.rules.selection import (
+    LEXICAL_WEIGHT,
+    ItemScore,
+    Profile,
+    Profiles,
+    parse_selection,
+    resolve,
+)
 from msgspec.structs import replace
 
 from ..statistics import Measure, table
@@ -50,7 +55,7 @@ async def _run(first: str, state: str, half: str) -> int:
     async with item_search(first) as search:
         times = await _times(search, items)
     async with item_search(state) as search:
-        await search.warm(items, PATIENT_S)
+        await search.embed(items, PATIENT_S)
         everything = await _searched(search, items, queries, Profiles(EVERYTHING, EVERYTHING))
         print(f"{len(items)} items, {len(queries)} {half} queries\n")
         _print_scores(queries, everything)
@@ -68,8 +73,8 @@ async def _searched(
     search: ItemSearch, items: Sequence[Item], queries: Sequence[Query], profiles: Profiles
 ) -> list[ItemMatches]:
     found = [
-        await search.search(items, one.text, profiles, within_s=PATIENT_S, history=one.history)
-        for one in queries
+        await search.search(items, query.text, profiles, within_s=PATIENT_S, history=query.history)
+        for query in queries
     ]
     problems = {reason for one in found for reason in one.degraded}
     if problems:
@@ -91,7 +96,7 @@ def _print_scores(queries: Sequence[Query], everything: Sequence[ItemMatches]) -
                     for score in _of(kind, found)
                     if (score.key in query.wanted) == relevant
                 ]
-                figures = " | ".join(f"{one:.2f}" for one in quantiles(samples, shares))
+                figures = " | ".join(f"{quantile:.2f}" for quantile in quantiles(samples, shares))
                 name = f"{kind}, {'cosine' if what == 'similarity' else what}"
                 print(f"| {name}, {'' if relevant else 'ir'}relevant | {len(samples):,} | {figures} |")
     print()
@@ -161,7 +166,7 @@ async def _times(search: ItemSearch, items: Sequence[Item]) -> list[Measure]:
     documents = [(item, len(chunks(item_text(item)))) for item in items]
     hundred = _up_to(documents, LATER_DOCUMENTS)
     # The process is started and its model loaded, which the daemon does when a project is opened.
-    await search.warm([], PATIENT_S)
+    await search.embed([], PATIENT_S)
     ask = partial(search.search, profiles=profiles, within_s=PATIENT_S)
     measures = [
         Measure(f"first search, {FIRST_CHUNKS} chunks to embed", target=800.0),
@@ -174,7 +179,7 @@ async def _times(search: ItemSearch, items: Sequence[Item]) -> list[Measure]:
         new = [(replace(item, description=f"{item.description} {number}"), size) for item, size in documents]
         first = _up_to(new, FIRST_CHUNKS)
         await _timed(measures[0], partial(ask, first, f"list a customer's orders {number}"))
-    await search.warm(items, PATIENT_S)
+    await search.embed(items, PATIENT_S)
     for number in range(LATER_SEARCHES):
         await _timed(measures[1], partial(ask, hundred, f"fix test {number} of the parser"))
         await _timed(measures[2], partial(ask, hundred, "fix the parser"))

@@ -1,4 +1,4 @@
-"""Owns the labelled set: rules, references and tools, and the queries with the items that should come."""
+"""The labelled set: rules, references and tools, and the queries with the items that should come."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from foveal.daemon.rules.item_keys import ItemKey
-from foveal.daemon.rules.items import Item
+from foveal.daemon.rules.items import Item, ItemKey
 
 DATA = Path(__file__).parent / "data"
 
@@ -33,16 +32,16 @@ def read_items() -> list[Item]:
     """Return all rules, references and tools, of mode `agent`."""
     return [
         Item(
-            one["type"],
-            one["name"],
+            line["type"],
+            line["name"],
             "agent",
-            one.get("text", ""),
+            line.get("text", ""),
             f"benchmark:{name}",
-            description=one["description"],
-            server_name=one.get("server_name", ""),
+            description=line["description"],
+            server_name=line.get("server_name", ""),
         )
         for name in ("rules", "tools")
-        for one in _lines(f"{name}.jsonl")
+        for line in _lines(f"{name}.jsonl")
     ]
 
 
@@ -50,10 +49,10 @@ def read_queries(items: list[Item]) -> list[Query]:
     """Return the queries; every second one is held out. Raises `KeyError` for a label that is no item."""
     keys = {_label(item): ItemKey(item.type, item.name, item.server_name) for item in items}
     queries = []
-    for number, one in enumerate(_lines("queries.jsonl")):
-        wanted = frozenset(keys[label] for label in (*one["rules"], *one["tools"]))
+    for number, line in enumerate(_lines("queries.jsonl")):
+        wanted = frozenset(keys[label] for label in (*line["rules"], *line["tools"]))
         half: Half = "held-out" if number % 2 else "choosing"
-        queries.append(Query(one["query"], tuple(one["history"]), wanted, half))
+        queries.append(Query(line["query"], tuple(line["history"]), wanted, half))
     return queries
 
 

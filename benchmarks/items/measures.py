@@ -1,11 +1,11 @@
-"""Owns the figures of a choice: recall@5, precision and recall of what is taken, quantiles of scores."""
+"""The figures of a choice: recall@5, precision and recall of what is taken, quantiles of scores."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from foveal.daemon.rules.item_keys import ItemKey
+from foveal.daemon.rules.items import ItemKey
 
 
 @dataclass(frozen=True)

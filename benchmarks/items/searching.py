@@ -1,4 +1,4 @@
-"""Owns the daemon's own search as the benchmark runs it: an embedder process, a state folder of its own."""
+"""The daemon's own search as the benchmark runs it: an embedder process, a state folder of its own."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How often what stands in the source word for word is found there: texts and names of 16 repositories."""
+"""Search for exact text: how often strings and names of 16 repositories are found in their source."""

@@ -1,4 +1,4 @@
-"""Owns the questions: strings, messages with values filled in, and names, drawn from sources by a seed."""
+"""The questions: strings, messages with values filled in, and names, drawn from sources by a seed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from foveal.daemon.project.languages import language_of
+from foveal.daemon.languages.shared.table import language_of
 from foveal.daemon.project.path_roles import role_of
 
 from ..needed.projects import CodeBase

@@ -1,4 +1,4 @@
-"""Owns the run: python -m benchmarks.mcp prints what MCP takes to start, and to answer beside the socket."""
+"""Entry point: python -m benchmarks.mcp prints what MCP takes to start, and to answer beside the socket."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def main() -> int:
             measures += _answers(client, root, environ, options.count)
             client.call("Shutdown", {}, DEADLINE_S)
     print(table(measures))
-    return int(any(one.met is False for one in measures))
+    return int(any(measure.met is False for measure in measures))
 
 
 def _starts(root: str, environ: Mapping[str, str], count: int) -> list[Measure]:

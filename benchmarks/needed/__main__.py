@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not tasks:
         print("no task is chosen", file=sys.stderr)
         return 2
-    codes = [provide(one, options.clones, state / "projects") for one in repositories]
+    codes = [provide(repository, options.clones, state / "projects") for repository in repositories]
     budgets = tuple(options.budgets)
     settings = Options(
         state, options.aider, options.semble, options.ours_only, not options.no_embedding, budgets

@@ -1,4 +1,4 @@
-"""Owns what runs in aider's environment: it imports nothing of this package. Requests and answers are JSON.
+"""The process in aider's environment. It imports nothing of this package; requests and answers are JSON.
 
 $ PYTHON -I aider_worker.py 0.86.2 < request
 

@@ -1,4 +1,4 @@
-"""Owns how tokens are counted: by the estimate that budgets are kept by, and exactly if that is installed."""
+"""Token counts: the estimate that budgets use, and exact counts if the tokenizer is installed."""
 
 from __future__ import annotations
 

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Final
 
 from foveal.daemon.index.chunk_table import ChunkPlace
-from foveal.daemon.index.lexical_handle import LexicalHandle
+from foveal.daemon.index.lexical_files import LexicalHandle
 from foveal.daemon.index.store import Reader
 from foveal.daemon.index.terms import document_terms, query_terms
+from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.project.path_roles import role_of
-from foveal.daemon.project.tree import Symbol, Tree
+from foveal.daemon.project.tree import Tree
 from foveal.daemon.search.candidates import Candidates
 from foveal.daemon.search.filters import EVERYTHING
 from foveal.daemon.search.question import Question

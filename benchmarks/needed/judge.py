@@ -1,4 +1,4 @@
-"""Owns the judgement of a rendered text: which lines of which files it shows, whoever wrote it.
+"""The judgement of a rendered text: which lines of which files it shows, whoever wrote it.
 
 It knows nothing of how a context was made: the same rules read ours, whole files and aider's map.
 """
@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from foveal.daemon.project.tree import Symbol
+from foveal.daemon.languages.shared.records import Symbol
 
 _HEADING = re.compile(r"#{2,6} .*?`([^`]+)`(?: \(lines (\d+)-)?")
 _PART = re.compile(r"⋮ line (\d+)")
@@ -65,7 +65,7 @@ def judge(text: str, files: Mapping[str, File], paths: Collection[str]) -> dict[
         for start, part in _parts(rows, first):
             shown.lines |= shown_lines(part, files[path].lines, start)
         spans = set(_CODE_SPAN.findall(words))
-        shown.names |= {one.name for one in files[path].symbols if one.name in spans}
+        shown.names |= {symbol.name for symbol in files[path].symbols if symbol.name in spans}
     return found
 
 
@@ -109,7 +109,7 @@ def shown_lines(rows: Sequence[str], lines: Sequence[str], first: int = 1) -> se
 
 
 def _named(file: File, name: str) -> Symbol:
-    return next(one for one in file.symbols if one.name == name)
+    return next(symbol for symbol in file.symbols if symbol.name == name)
 
 
 def _blocks(text: str, paths: Collection[str]) -> Iterator[tuple[str, int, list[str], str]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import bm25s  # type: ignore[import-untyped]  # has no annotations
-from foveal.daemon.project.tree import Symbol
+from foveal.daemon.languages.shared.records import Symbol
 
 from ..retrieval import source_files
 from .counting import CHARACTERS

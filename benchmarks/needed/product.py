@@ -85,7 +85,7 @@ class Product:
         """Return the places that a question with the prompt's text finds, best first."""
         params = {"cwd": str(root), "query": text, "limit": limit, "deadline_ms": DEADLINE_MS}
         results = self._client.call("Query", params, WAIT_S)["results"]
-        return [Passage(one["path"], one["start_line"], one["end_line"]) for one in results]
+        return [Passage(result["path"], result["start_line"], result["end_line"]) for result in results]
 
 
 @contextmanager

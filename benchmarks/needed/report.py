@@ -1,4 +1,4 @@
-"""How results read: a table of all budgets for each half, by system."""
+"""The result tables: all budgets for each half, by system."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def to_map(results: Results) -> dict[str, object]:
     tasks = [
         {name: value for name, value in asdict(task).items() if name != "text"} for task in results.tasks
     ]
-    return {"tasks": tasks, "scores": [asdict(one) for one in results.scores], "notes": results.notes}
+    return {"tasks": tasks, "scores": [asdict(score) for score in results.scores], "notes": results.notes}
 
 
 def is_ahead(results: Results, split: str) -> bool:
@@ -53,7 +53,7 @@ def is_ahead(results: Results, split: str) -> bool:
     share of them, at each budget."""
     ids = {task.id for task in results.tasks if task.split == split}
     scores = [one for one in results.scores if one.task in ids]
-    others = {one.system for one in scores} - {OURS, DEFINITIONS}
+    others = {score.system for score in scores} - {OURS, DEFINITIONS}
     for budget in {one.budget for one in scores}:
         found, rate = _rate(scores, OURS, budget)
         for other in others:
@@ -67,7 +67,7 @@ def _table(title: str, tasks: Sequence[Task], results: Results) -> str:
     ids = {task.id for task in tasks}
     scores = [one for one in results.scores if one.task in ids]
     budgets = sorted({one.budget for one in scores})
-    systems = list(dict.fromkeys(one.system for one in scores))
+    systems = list(dict.fromkeys(score.system for score in scores))
     projects = len({task.project for task in tasks})
     lines = [
         f"**{title}**: {len(tasks)} tasks from {projects} repositories",
@@ -90,7 +90,7 @@ def _table(title: str, tasks: Sequence[Task], results: Results) -> str:
 
 
 def _of(scores: Sequence[Score], system: str, budget: int) -> list[Score]:
-    return [one for one in scores if one.system == system and one.budget == budget]
+    return [score for score in scores if score.system == system and score.budget == budget]
 
 
 def _mean(scores: Sequence[Score], system: str, budget: int, value: Value) -> str:

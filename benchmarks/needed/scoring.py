@@ -1,4 +1,4 @@
-"""What a text is worth for a task: the shares of what is needed that it shows, and what else it shows."""
+"""The value of a text for a task: which share of the needed lines it shows, and what else it shows."""
 
 from __future__ import annotations
 

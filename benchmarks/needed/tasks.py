@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from foveal.daemon.project.languages import language_of
-from foveal.daemon.project.parse import parse_source
-from foveal.daemon.project.tree import Symbol
+from foveal.daemon.languages.shared.parse import parse_source
+from foveal.daemon.languages.shared.records import Symbol
+from foveal.daemon.languages.shared.table import language_of
 
 from ..retrieval import source_files
 from ..retrieval.messages import question
@@ -119,7 +119,9 @@ def edited_lines(difference: bytes) -> Iterator[tuple[int, int]]:
 def innermost(symbols: Sequence[Symbol], first: int, last: int) -> Symbol | None:
     """Return the innermost definition around lines, None where they lie in none."""
     inside = [
-        one for one in symbols if one.kind != "section" and one.start_line <= first and last <= one.end_line
+        symbol
+        for symbol in symbols
+        if symbol.kind != "section" and symbol.start_line <= first and last <= symbol.end_line
     ]
     return max(inside, key=lambda one: (one.start_line, -one.end_line), default=None)
 

@@ -64,7 +64,7 @@ SHOWN_LINES = 12
 def main(arguments: list[str] | None = None) -> int:
     """Run and print."""
     options = _parser().parse_args(arguments)
-    repositories = {one.name: one for one in read_repositories(LIST)}
+    repositories = {repository.name: repository for repository in read_repositories(LIST)}
     expected = list(_read(options.compare)) if options.compare else []
     answers: list[dict[str, Any]] = []
     started = time.monotonic()

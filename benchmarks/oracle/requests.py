@@ -1,4 +1,4 @@
-"""Owns the requests of a code base: contexts, questions, nodes, symbols and hooks, the same in every run."""
+"""The requests of a code base: contexts, questions, nodes, symbols and hooks, the same in every run."""
 
 from __future__ import annotations
 
@@ -134,7 +134,9 @@ def requests(code: CodeBase, tasks: Path) -> list[Request]:
     """
     chance = random.Random(code.name)
     files = sorted(path for path in code.paths if _is_text(code.root / path) and code.file(path).symbols)
-    names = sorted({one.name for path in files for one in code.file(path).symbols if one.kind != "section"})
+    names = sorted(
+        {symbol.name for path in files for symbol in code.file(path).symbols if symbol.kind != "section"}
+    )
     prompts = _prompts(code.name, tasks, names, chance)
     asked = _Asked(chance, files, names, prompts)
     made = [*_kept(files), *_contexts(asked), *_queries(code, asked), *_nodes(code, asked)]
@@ -164,9 +166,9 @@ def _prompts(project: str, tasks: Path, names: Sequence[str], chance: random.Ran
     """Return what people wrote about a code base (commits, then labelled prompts), and made prompts."""
     mined = [task.text for path in sorted(tasks.glob(f"{project}-*.jsonl")) for task in read_tasks(path)]
     labelled = [
-        one.text
+        prompt.text
         for path in sorted((Path(silence.__file__).parent / "data" / project).glob("*.toml"))
-        for one in silence_prompts(path)
+        for prompt in silence_prompts(path)
     ]
     chance.shuffle(labelled)
     made = [
@@ -242,7 +244,7 @@ def _queries(code: CodeBase, asked: _Asked) -> Iterator[Request]:
     for form in ABOUT_FILES:
         yield from (query(form.format(asked.file())) for _ in range(NAMES))
     yield from map(query, ABOUT_ALL)
-    yield from (query(one.text) for one in literal_questions(code, LITERALS, LITERALS // 2, 1))
+    yield from (query(question.text) for question in literal_questions(code, LITERALS, LITERALS // 2, 1))
     texts = cycle(asked.prompts)
     yield from (query(text, more) for text, more in zip(texts, FILTERS * 2, strict=False))
     folder = asked.files[-1].rpartition("/")[0]

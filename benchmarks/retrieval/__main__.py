@@ -1,4 +1,4 @@
-"""Owns the run: python -m benchmarks.retrieval indexes code bases, asks the judged questions, prints tables.
+"""Entry point: python -m benchmarks.retrieval indexes code bases, asks the judged questions, prints tables.
 
     $ python -m benchmarks.retrieval --corpora CORPORA --trees TREES --clones CLONES --mined COMMITS.jsonl
 

@@ -1,4 +1,4 @@
-"""Owns what a baseline is, and which there are: other ways to find the files for the same questions."""
+"""The baselines: other ways to find the files for the same questions."""
 
 from __future__ import annotations
 

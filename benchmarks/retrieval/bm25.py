@@ -1,4 +1,4 @@
-"""Owns the baseline of plain BM25 by the package bm25s, over the product's chunks and over whole files."""
+"""The baseline of plain BM25 by the package bm25s, over the product's chunks and over whole files."""
 
 from __future__ import annotations
 

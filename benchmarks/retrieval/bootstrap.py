@@ -1,4 +1,4 @@
-"""Owns the paired bootstrap: how sure a difference between two rankings of the same questions is."""
+"""The paired bootstrap: how sure a difference between two rankings of the same questions is."""
 
 from __future__ import annotations
 

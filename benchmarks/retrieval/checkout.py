@@ -1,4 +1,4 @@
-"""Owns the pinned trees: writes each repository's files at its pinned revision into a work folder."""
+"""The pinned trees: writes each repository's files at its pinned revision into a work folder."""
 
 from __future__ import annotations
 

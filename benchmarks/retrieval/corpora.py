@@ -1,4 +1,4 @@
-"""Owns the code bases that the written questions are about: fetched by pinned version, checked, unpacked.
+"""The code bases that the written questions are about: fetched by pinned version, checked, unpacked.
 
     $ python -m benchmarks.retrieval.corpora FOLDER [NAME ...]
 

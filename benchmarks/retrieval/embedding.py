@@ -1,4 +1,4 @@
-"""Owns the embedding of code bases: the product's model, store and vectors, driven as its embedder does."""
+"""The embedding of code bases: the product's model, store and vectors, driven as its embedder does."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 from foveal.daemon.core.system import System
-from foveal.daemon.embedding.defaults import DEFAULT_MODEL
 from foveal.daemon.embedding.embeddings import EmbeddingStore
 from foveal.daemon.embedding.exact import Floats
+from foveal.daemon.embedding.messages import DEFAULT_MODEL
 from foveal.daemon.embedding.model import EmbeddingModel, load_model, model_key
 from foveal.daemon.embedding.project_vectors import ProjectVectors
 from foveal.daemon.index.chunk_table import ChunkText

@@ -1,4 +1,4 @@
-"""Owns the figures that need a quiet moment: how fast chunks are embedded, what memory a searcher takes."""
+"""The figures that need a quiet moment: how fast chunks are embedded, what memory a searcher takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the git history of the pinned trees: what the product would count if it were there, up to the pin."""
+"""The git history of the pinned trees: what the product would count if it were there, up to the pin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the indexing of a code base: the product's own indexer, driven in a process of its own."""
+"""The indexing of a code base: the product's own indexer, driven in a process of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the judged questions: which files answer them, and which unpacked code base each of them is about."""
+"""The judged questions: which files answer them, and which unpacked code base each of them is about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the measures of one ranking: how well the files that were found answer the question.
+"""The measures of one ranking: how well the files that were found answer the question.
 
 The files that answer a question are those of its best grade. A file that is found several times counts once,
 at its first place.

@@ -1,4 +1,4 @@
-"""Owns commit messages as questions: what of a message is asked, which ask nothing, what they fix."""
+"""Commit messages as questions: what of a message is asked, which ask nothing, what they fix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the questions in git histories: messages of commits, answered by the source files they changed."""
+"""The questions in git histories: messages of commits, answered by the source files they changed."""
 
 from __future__ import annotations
 

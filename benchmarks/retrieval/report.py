@@ -1,4 +1,4 @@
-"""Owns the report: results in, Markdown tables and a map for JSON out."""
+"""The report: results in, Markdown tables and a map for JSON out."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def _groups(results: Results) -> Iterable[tuple[str, str, list[Judged]]]:
 
 def _parts(questions: Sequence[Judged], group: Callable[[Judged], str]) -> list[tuple[str, list[Judged]]]:
     values = dict.fromkeys(map(group, questions))
-    return [(value, [one for one in questions if group(one) == value]) for value in values]
+    return [(value, [question for question in questions if group(question) == value]) for value in values]
 
 
 def _asked(results: Results, questions: Sequence[Judged]) -> list[str]:
@@ -181,7 +181,9 @@ def _difference(results: Results, method: str, questions: Sequence[Judged]) -> I
     if method == RECIPE:
         return None
     ours, theirs = results.scores[method], results.scores[RECIPE]
-    return difference([ours[one.id][MAIN] for one in questions], [theirs[one.id][MAIN] for one in questions])
+    return difference(
+        [ours[question.id][MAIN] for question in questions], [theirs[one.id][MAIN] for one in questions]
+    )
 
 
 def _interval(interval: Interval | None) -> str:

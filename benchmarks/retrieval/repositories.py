@@ -1,4 +1,4 @@
-"""Owns the list of pinned repositories: what `data/repositories.toml` says, checked."""
+"""The list of pinned repositories: what `data/repositories.toml` says, checked."""
 
 from __future__ import annotations
 

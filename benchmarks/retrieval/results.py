@@ -1,4 +1,4 @@
-"""Owns what a run found out, as plain data: it is gathered here, printed elsewhere."""
+"""The results of a run as plain data; other files print them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the baseline of searching for the question's words with ripgrep, as one without an index would."""
+"""The baseline of searching for the question's words with ripgrep, as one without an index would."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the order of a run: each code base is indexed, embedded, and asked by every variant and baseline."""
+"""The order of a run: each code base is indexed, embedded, and asked by every variant and baseline."""
 
 from __future__ import annotations
 
@@ -106,7 +106,12 @@ def _run_project(
         embedded = embedder.embed_all(vectors)
     asked = Asked(folder, vectors, embedder.model if embedder is not None else None)
     try:
-        _ask(project, asked, [one for one in variants() if options.vectors or not one.needs_vectors], results)
+        _ask(
+            project,
+            asked,
+            [variant for variant in variants() if options.vectors or not variant.needs_vectors],
+            results,
+        )
         for baseline in baselines:
             _ask_baseline(project, baseline, asked, options.state / "baselines", results)
     finally:

@@ -1,4 +1,4 @@
-"""Owns the baseline of semble, which runs in an environment of its own and gets a model made of ours."""
+"""The baseline of semble, which runs in an environment of its own and gets a model made of ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns what runs in semble's environment: it imports nothing of this package. Requests and answers are JSON.
+"""The process in semble's environment. It imports nothing of this package; requests and answers are JSON.
 
 $ SEMBLE_MODEL_NAME=FOLDER PYTHON -I semble_worker.py search 0.7.0 < request
 """

@@ -1,4 +1,4 @@
-"""Owns what counts as a source file of a project: by its path alone, neither test, example, nor document."""
+"""Which paths are source files of a project: neither test, example, nor document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the variants of the product's recipe: which lists are merged, and which boost is left out."""
+"""The variants of the product's recipe: which lists are merged, and which boost is left out."""
 
 from __future__ import annotations
 

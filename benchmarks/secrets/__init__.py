@@ -1,1 +1,1 @@
-"""How many secrets of written forms are masked, and how often something else is."""
+"""Secret masking: how many invented secrets are masked, and how many other values."""

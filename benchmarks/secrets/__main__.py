@@ -1,4 +1,4 @@
-"""Owns the run: python -m benchmarks.secrets prints which forms of secrets pass, and what else is masked."""
+"""Entry point: python -m benchmarks.secrets prints which forms of secrets pass, and what else is masked."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _print_trees(trees: Sequence[Path], kept: Path | None, peer: Path | None) ->
     print(f"{len(masks)} masked lines of {lines}: {rate:.2f} in 10,000; {size / 1e6 / seconds:.0f} MB/s")
     if kept:
         chosen = set(sample(masks, SAMPLE))
-        rows = [{**asdict(one), "sampled": one in chosen} for one in masks]
+        rows = [{**asdict(mask), "sampled": mask in chosen} for mask in masks]
         kept.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 

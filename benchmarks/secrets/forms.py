@@ -1,4 +1,4 @@
-"""Owns the forms of secrets, and of what is none: texts of a line or a few, with what must not be shown.
+"""The forms of secrets, and of what is none: texts of a line or a few, with what must not be shown.
 
 The files hold no key that a scanner of repositories would take for one: keys are drawn when they are read,
 and those of the held-out forms are kept backwards.

@@ -1,4 +1,4 @@
-"""Owns the peer: detect-secrets in an environment of its own, asked what it finds in the same texts."""
+"""The peer: detect-secrets in an environment of its own, asked what it finds in the same texts."""
 
 from __future__ import annotations
 
@@ -61,4 +61,4 @@ def shares(passed: Iterable[Form], forms: Iterable[Form]) -> dict[str, tuple[int
     """Return how many of each context passed, and how many there are."""
     left = [form.context for form in passed]
     total = [form.context for form in forms if form.secret]
-    return {one: (left.count(one), total.count(one)) for one in dict.fromkeys(total)}
+    return {fromkey: (left.count(fromkey), total.count(fromkey)) for fromkey in dict.fromkeys(total)}

@@ -1,4 +1,4 @@
-"""Owns what is masked in real repositories: each mask with its line, to be judged by hand, and the speed."""
+"""Masks in real repositories: each with its line, to be judged by hand, and the speed."""
 
 from __future__ import annotations
 

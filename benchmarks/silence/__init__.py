@@ -1,1 +1,1 @@
-"""Which prompts a hook answers with nothing, held against labels."""
+"""Which prompts a hook leaves unanswered, compared with labels."""

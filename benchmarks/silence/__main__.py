@@ -1,4 +1,4 @@
-"""The run: python -m benchmarks.silence prints which labelled prompts a hook leaves without a context."""
+"""Entry point: python -m benchmarks.silence prints which labelled prompts a hook leaves without a context."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def main() -> None:
             for path in paths:
                 name = f"{project}/{path.name}"
                 answers = [
-                    answered(client, root, one, f"{path.stem}-{number}")
-                    for number, one in enumerate(prompts(path))
+                    answered(client, root, prompt, f"{path.stem}-{number}")
+                    for number, prompt in enumerate(prompts(path))
                 ]
                 _print(name, answers, misses=options.misses)
                 if options.texts:
@@ -111,7 +111,7 @@ def answered(client: Client, root: Path, prompt: Prompt, session_id: str) -> Ans
 
 
 def _print(name: str, answers: Sequence[Answered], *, misses: bool) -> None:
-    silent = [one for one in answers if not one.text]
+    silent = [answer for answer in answers if not answer.text]
     right = sum(one.prompt.silent for one in silent)
     wanted = sum(one.prompt.silent for one in answers)
     print(
@@ -131,7 +131,7 @@ def _print(name: str, answers: Sequence[Answered], *, misses: bool) -> None:
 
 def _write(path: Path, answers: Sequence[Answered]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    parts = (f"=== {one.prompt.kind}: {one.prompt.text!r}\n{one.text}\n" for one in answers)
+    parts = (f"=== {answer.prompt.kind}: {answer.prompt.text!r}\n{answer.text}\n" for answer in answers)
     path.write_text("".join(parts), encoding="utf-8")
 
 

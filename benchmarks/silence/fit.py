@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from foveal.daemon.index.lexical_handle import LexicalHandle
+from foveal.daemon.index.lexical_files import LexicalHandle
 from foveal.daemon.index.store import Reader
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.search import need
@@ -104,7 +104,7 @@ def _rows(embedder: Embedder, root: Path, folder: Path, data: Path) -> Iterator[
             features = []
             for hits in (near, ()):
                 found = conclude(gathered, hits, tree, reader, HITS, definitions=True)
-                probabilities = [one.probability for hit in found for one in hit.definitions]
+                probabilities = [definition.probability for hit in found for definition in hit.definitions]
                 nearest = max((score for _, score in hits), default=None)
                 features.append(
                     need.features_of(
@@ -123,7 +123,7 @@ def _rows(embedder: Embedder, root: Path, folder: Path, data: Path) -> Iterator[
 
 def _fit(rows: Sequence[Row]) -> dict[str, float]:
     """Return the weights of a logistic regression with a ridge, by Newton's method."""
-    examples = [(one, not row.prompt.silent) for row in rows if row.features for one in row.features]
+    examples = [(feature, not row.prompt.silent) for row in rows if row.features for feature in row.features]
     names = sorted(examples[0][0])
     table = np.array([[features[name] for name in names] for features, _ in examples])
     needed = np.array([one for _, one in examples], dtype=float)

@@ -1,1 +1,1 @@
-"""Owns the measure of the structural side: what it says of call sites, held against independent tools."""
+"""Measures the structural side: what it says of call sites, held against independent tools."""

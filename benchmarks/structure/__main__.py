@@ -1,4 +1,4 @@
-"""Owns the run: python -m benchmarks.structure holds the product's links against independent tools.
+"""Entry point: python -m benchmarks.structure holds the product's links against independent tools.
 
     $ python -m benchmarks.structure                     # precision and recall, package by package
     $ python -m benchmarks.structure --split tune --misses
@@ -43,7 +43,7 @@ def _compare(options: argparse.Namespace, heading: dict[str, str]) -> int:
         print("no package is chosen", file=sys.stderr)
         return 2
     results = compare(chosen, Options(options.state.absolute(), peers=not options.no_peers))
-    misses = [miss for one in results for miss in one.misses]
+    misses = [miss for result in results for miss in result.misses]
     if options.json:
         print(json.dumps(heading | {"packages": to_map(results, misses=options.misses)}, indent=1))
     else:
@@ -65,7 +65,7 @@ def _speed(options: argparse.Namespace, heading: dict[str, str]) -> int:
         print(json.dumps(body, indent=1))
     else:
         print(f"{source.name}, {heading['machine']}, {heading['date']}\n\n{table(measures)}")
-    return 1 if any(one.met is False for one in measures) else 0
+    return 1 if any(measure.met is False for measure in measures) else 0
 
 
 def _chosen(options: argparse.Namespace) -> list[Corpus]:

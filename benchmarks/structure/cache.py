@@ -1,4 +1,4 @@
-"""Owns what tools said, kept on the disk: asking them takes minutes, reading it again a moment."""
+"""A disk cache of tools' answers, which take minutes to get."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the peer for Python: what jedi goes to from call sites, as answers beside the product's own."""
+"""The peer for Python: what jedi goes to from call sites, as answers beside the product's own."""
 
 from __future__ import annotations
 

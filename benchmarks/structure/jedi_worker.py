@@ -1,4 +1,4 @@
-"""Owns the peer for Python, run inside the environment that has jedi: positions in, definitions out, as JSON.
+"""The peer for Python, run inside the environment that has jedi: positions in, definitions out, as JSON.
 
     python jedi_worker.py PROJECT < POSITIONS
 

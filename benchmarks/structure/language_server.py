@@ -1,4 +1,4 @@
-"""Owns the conversation with a language server over its standard streams; knows no language."""
+"""The conversation with a language server over its standard streams; knows no language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the list of misses: which links are wrong and which calls are not found, each with its class."""
+"""The list of misses: which links are wrong and which calls are not found, each with its class."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def misses_of(package: str, verdicts: Mapping[Site, Verdict], answers: Mapping[S
             found.append(_miss(package, "wrong", site, verdict, answer))
         elif answer.target is None and verdict.outcome == "project":
             listed = answer.state == "name" and any(
-                site.name == last_name(one.name) for one in verdict.targets
+                site.name == last_name(target.name) for target in verdict.targets
             )
             found.append(_miss(package, "by name" if listed else "lost", site, verdict, answer))
     return found

@@ -1,4 +1,4 @@
-"""Owns what the product says of call sites: the links of an index, read where an oracle was asked."""
+"""The product's links at the call sites that an oracle judged."""
 
 from __future__ import annotations
 
@@ -45,8 +45,13 @@ def ask_product(folder: Path, sites: Iterable[Site]) -> dict[Site, Answer]:
     finally:
         reader.close()
     by_id = {
-        number: Target(one.path, one.symbol.start_line, _TWIN.sub("", one.symbol.name), one.symbol.kind)
-        for number, one in definitions.items()
+        number: Target(
+            definition.path,
+            definition.symbol.start_line,
+            _TWIN.sub("", definition.symbol.name),
+            definition.symbol.kind,
+        )
+        for number, definition in definitions.items()
     }
     return {
         site: Answer(link.state, by_id.get(link.target)) if link is not None else Answer("missing")

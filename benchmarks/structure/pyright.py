@@ -1,4 +1,4 @@
-"""Owns the oracle for Python: the definitions that pyright's engine (basedpyright) goes to from call sites.
+"""The oracle for Python: the definitions that pyright's engine (basedpyright) goes to from call sites.
 
 The definition behind every call site says who calls what in both directions, and follows renaming imports,
 which the same server's search for references doesn't. Declarations are asked for, which are the same places

@@ -1,4 +1,4 @@
-"""Owns the reading of Python sources with the standard library: call sites and definitions, for an oracle."""
+"""The reading of Python sources with the standard library: call sites and definitions, for an oracle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the report: results in, Markdown tables and a map for JSON out."""
+"""The report: results in, Markdown tables and a map for JSON out."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def markdown(results: Sequence[Compared]) -> str:
         parts.append("\n".join([f"### {language}", "", HEAD, *rows]))
         if language == "python":
             parts.append(_targets(group))
-    peers = [one for one in results if one.peer is not None]
+    peers = [result for result in results if result.peer is not None]
     if peers:
         parts.append(_peers(peers))
     return "\n\n".join(parts)
@@ -47,18 +47,18 @@ def missed_targets(results: Sequence[Compared]) -> list[str]:
 def to_map(results: Sequence[Compared], *, misses: bool) -> list[dict[str, object]]:
     """Return everything for JSON."""
     found = []
-    for one in results:
+    for result in results:
         row: dict[str, object] = {
-            "package": one.corpus.name,
-            "version": one.corpus.version,
-            "language": one.corpus.language,
-            "split": one.corpus.split,
-            **_figures(one.score),
+            "package": result.corpus.name,
+            "version": result.corpus.version,
+            "language": result.corpus.language,
+            "split": result.corpus.split,
+            **_figures(result.score),
         }
-        if one.peer is not None and one.same_sample is not None:
-            row |= {"jedi": _figures(one.peer), "same_sample": _figures(one.same_sample)}
+        if result.peer is not None and result.same_sample is not None:
+            row |= {"jedi": _figures(result.peer), "same_sample": _figures(result.same_sample)}
         if misses:
-            row["misses"] = [miss._asdict() | {"site": miss.site._asdict()} for miss in one.misses]
+            row["misses"] = [miss._asdict() | {"site": miss.site._asdict()} for miss in result.misses]
         found.append(row)
     return found
 
@@ -82,7 +82,7 @@ def _row(name: str, split: str, score: Score) -> str:
 
 
 def _aims(results: Sequence[Compared]) -> list[tuple[str, float, float]]:
-    python = [one for one in results if one.corpus.language == "python"]
+    python = [result for result in results if result.corpus.language == "python"]
     held_out = [one for one in python if one.corpus.split == "held_out"] or python
     total = sum((one.score for one in held_out), Score())
     if not total.inside:
@@ -109,7 +109,7 @@ def _peers(results: Sequence[Compared]) -> str:
     ]
     rows = []
     for name, choose in choices:
-        total = sum((part for one in results if (part := choose(one)) is not None), Score())
+        total = sum((part for result in results if (part := choose(result)) is not None), Score())
         rows.append(
             f"| {name} | {total.sites:,} | {total.precision:.3f} | {total.recall:.3f}"
             f" | {total.judged - total.resolved:,} |"

@@ -1,4 +1,4 @@
-"""Owns the comparison of one package: its sources, what the oracle and the product say, the scores."""
+"""The comparison of one package: its sources, what the oracle and the product say, the scores."""
 
 from __future__ import annotations
 

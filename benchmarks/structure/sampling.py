@@ -1,4 +1,4 @@
-"""Owns the choice of call sites that a tool is asked about: all of some names, the same ones in every run."""
+"""The choice of call sites that a tool is asked about: all of some names, the same ones in every run."""
 
 from __future__ import annotations
 

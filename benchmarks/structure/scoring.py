@@ -1,4 +1,4 @@
-"""Owns precision and recall: verdicts of an oracle and answers in, counts out."""
+"""Precision and recall: verdicts of an oracle and answers in, counts out."""
 
 from __future__ import annotations
 

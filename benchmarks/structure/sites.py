@@ -1,4 +1,4 @@
-"""Owns the records of call sites and of what a tool says that they call; knows neither tool nor product.
+"""The records of call sites and of what a tool says that they call; knows neither tool nor product.
 
 Names of definitions are qualified as in the source (`Session.login`, `outer.inner`), without the numbers that
 the product gives to twins. Paths are relative to the project, with slashes.

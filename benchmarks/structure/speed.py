@@ -1,4 +1,4 @@
-"""Owns the measure of times and sizes: a real daemon on a copy of a real code base, asked over the socket."""
+"""Measures times and sizes: a real daemon on a copy of a real code base, asked over the socket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the tools that the product is held against: fetched by pinned versions, into a folder of their own."""
+"""The tools that the product is held against: fetched by pinned versions, into a folder of their own."""
 
 from __future__ import annotations
 

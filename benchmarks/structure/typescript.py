@@ -1,4 +1,4 @@
-"""Owns the oracle for TypeScript: runs the compiler's language service in Node, and reads what it prints."""
+"""The oracle for TypeScript: runs the compiler's language service in Node, and reads what it prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well decisions are found in transcripts: labelled ones of invented content, in the hosts' real formats.
+"""Decisions found in labelled transcripts of invented content, in the hosts' real formats.
 
 `data/` was written with the extractor at hand, `held_out/`, `fresh/` and `fresh2/` by three people who never
 saw it; what they showed to be missed was mended since, so only a set that nobody has seen yet tells how it

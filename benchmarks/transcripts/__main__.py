@@ -1,4 +1,4 @@
-"""Owns the run: python -m benchmarks.transcripts prints precision and recall of what is found.
+"""Entry point: python -m benchmarks.transcripts prints precision and recall of what is found.
 
 Each set in English has a row, and each other language over all sets.
 """
@@ -92,11 +92,11 @@ def _table(results: dict[str, Figures]) -> str:
         "files",
     )
     rows: list[Sequence[str]] = [head, ["---"] * len(head)]
-    for name, one in results.items():
-        counts = (one.transcripts, one.without, one.labels, one.findings)
-        shares = (one.precision, one.recall)
-        told = [*map(str, counts), *(f"{share:.3f}" for share in shares), str(one.unasked)]
-        rows.append([name, *told, f"{one.outcome:.3f}", f"{one.files:.3f}"])
+    for name, result in results.items():
+        counts = (result.transcripts, result.without, result.labels, result.findings)
+        shares = (result.precision, result.recall)
+        told = [*map(str, counts), *(f"{share:.3f}" for share in shares), str(result.unasked)]
+        rows.append([name, *told, f"{result.outcome:.3f}", f"{result.files:.3f}"])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 

@@ -1,4 +1,4 @@
-"""Owns the filler of long transcripts: calls of tools, their output and idle remarks, always the same."""
+"""The filler of long transcripts: calls of tools, their output and idle remarks, always the same."""
 
 from __future__ import annotations
 

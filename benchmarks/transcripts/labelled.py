@@ -1,4 +1,4 @@
-"""Owns the labelled transcripts: their labels, and their records with the filler that they ask for."""
+"""The labelled transcripts: their labels, and their records with the filler that they ask for."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def transcript_lines(path: Path) -> Iterator[str]:
 
 
 def _labelled(folder: Path, fields: dict[str, Any]) -> Labelled:
-    labels = tuple(_label(one) for one in fields["decisions"])
+    labels = tuple(_label(decision) for decision in fields["decisions"])
     return Labelled(folder / fields["transcript"], tuple(fields.get("kinds", ())), labels)
 
 
@@ -96,4 +96,4 @@ def _label(fields: dict[str, Any]) -> Label:
 
 
 def _alternatives(text: str) -> tuple[str, ...]:
-    return tuple(one.strip().casefold() for one in text.split("|"))
+    return tuple(part.strip().casefold() for part in text.split("|"))

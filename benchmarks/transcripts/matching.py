@@ -1,4 +1,4 @@
-"""Owns the comparison of findings with labels: which match, and the figures of a set."""
+"""The comparison of findings with labels: which match, and the figures of a set."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def compare(labelled: Labelled, findings: Sequence[Finding]) -> Compared:
     for at in range(len(labels)):
         _assign(at, labels, findings, taken, set())
     pairs = tuple((findings[found], labels[at]) for found, at in sorted(taken.items()))
-    wrong = tuple(one for at, one in enumerate(findings) if at not in taken)
+    wrong = tuple(finding for at, finding in enumerate(findings) if at not in taken)
     matched = set(taken.values())
     missed = tuple(label for at, label in enumerate(labels) if at not in matched and not label.optional)
     return Compared(labelled, pairs, wrong, missed)
@@ -98,8 +98,11 @@ def _assign(
 
 def _has(text: str, alternatives: Sequence[str]) -> bool:
     return any(
-        re.search(rf"(?<![a-z0-9]){re.escape(one)}" if one[0].isascii() else re.escape(one), text)
-        for one in alternatives
+        re.search(
+            rf"(?<![a-z0-9]){re.escape(alternative)}" if alternative[0].isascii() else re.escape(alternative),
+            text,
+        )
+        for alternative in alternatives
     )
 
 

@@ -1,4 +1,4 @@
-"""Owns the methods about contexts that were given: parameters in, plain maps out; knows no wire."""
+"""The methods about contexts that were given: what was in them, and why a file was not."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import asyncio
 import time
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, Struct, UnsetType, convert
 
 from ..app.engine import Engine
-from ..context.given_contexts import GIVEN_MAX, TEXT_FIELDS, Given
+from ..context.context_log import GIVEN_MAX, TEXT_FIELDS, Given
 from ..core.errors import FovealError, NotFound
-from ..core.parameters import Parameters
+from ..core.parameters import NonEmpty
+from ..privacy.permissions import Agent
 from ..privacy.policy import Policy
-from .method_parts import Method, timed
+from .method import AgentRequest, WireMap, method, milliseconds_since
 
 LIST_MAX = 100
 """Maximum number of contexts listed in one reply: 2 ms of the event loop."""
@@ -25,17 +28,87 @@ MASKED_CHARACTERS = 2_000
 """Characters of it that are masked before it is cut, so that no half of a secret is left."""
 
 COUNTED = ("slices", "dropped", "gaps", "degraded")
-"""Lists of an answer of which a list of contexts tells the number."""
+"""Lists of a reply of which a list of contexts has the number."""
 
-TOLD = ("tokens", "bytes", "partial", "truncated", "layers")
-"""What a list tells of an answer as it was."""
+SHOWN = ("tokens", "bytes", "partial", "truncated", "layers")
+"""Fields of a reply that a list of contexts has as they were."""
 
 WHOLE = ("gaps", "degraded", "items", "clock", "masked", "resident_tokens", "saved_tokens")
-"""What is told of one context beside that, where the answer had it."""
+"""Fields of a reply that one context has besides, where the reply had them."""
+
+
+class ListContextsRequest(AgentRequest, frozen=True, kw_only=True):
+    cwd: str | None = None
+    scope_id: str | None = None
+    session_id: str | None = None
+    limit: Annotated[int, Meta(ge=1, le=LIST_MAX)] = 50
+    before: str = ""
+
+
+class GivenEntry(Struct, frozen=True, kw_only=True):
+    """A given context as a list has it; `slices`, `dropped`, `gaps` and `degraded` count."""
+
+    context_id: str
+    scope_id: str
+    project: str
+    at: str
+    first_at: str
+    times: int
+    agent_name: str
+    session_id: str
+    request_id: str | UnsetType = UNSET
+    prompt: str | None
+    task_type: str
+    format: str
+    model: str
+    tokens: int
+    tokens_before: int
+    bytes: int
+    max_tokens: int
+    reserve_tokens: int
+    max_bytes: int
+    elapsed_ms: float
+    last_elapsed_ms: float
+    cached: bool
+    partial: bool
+    truncated: bool
+    layers: dict[str, int]
+    slices: int
+    dropped: int
+    gaps: int
+    degraded: int
+    text_kept: bool
+    preview: bool | UnsetType = UNSET
+    previous: str | UnsetType = UNSET
+    same_as: str | UnsetType = UNSET
+
+
+class ListContextsReply(Struct, frozen=True):
+    contexts: list[GivenEntry]
+
+
+class ContextRequest(AgentRequest, frozen=True, kw_only=True):
+    context_id: NonEmpty
+
+
+class ExplainRequest(ContextRequest, frozen=True, kw_only=True):
+    path: NonEmpty
+
+
+class ExplainReply(Struct, frozen=True, kw_only=True):
+    context_id: str
+    path: str
+    shown: bool
+    named: bool
+    slices: list[str]
+    reasons: list[str]
+    advice: list[str]
+    degraded: list[str]
+    elapsed_ms: float
 
 
 class GivenContextMethods:
-    """The methods by name over one engine.
+    """The methods over one engine.
 
     A context is told only to who may see all that its agent could, by the rules as they are now: who may not
     doesn't learn that it exists.
@@ -44,40 +117,36 @@ class GivenContextMethods:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._contexts = engine.context_log.contexts
-        self.methods: Mapping[str, Method] = {
-            "ListContexts": self._list,
-            "GetBuiltContext": self._get,
-            "ExplainPath": self._explain,
-        }
 
-    async def _list(self, parameters: Parameters) -> dict[str, Any]:
-        limit = parameters.integer("limit", 50, 1, LIST_MAX) or 1
-        chosen = await self._chosen(parameters)
+    @method("ListContexts", policy="own")
+    async def list_contexts(self, request: ListContextsRequest) -> ListContextsReply:
+        """List the contexts that were given since the daemon started and are kept, the one given last first;
+        below."""
+        chosen = await self._chosen(request)
         seen: list[Given] = []
         allowed: dict[tuple[str, tuple[str, ...], Policy], bool] = {}
         for given in chosen:
             key = (given.scope.root, given.agent_names, given.policy)
             if key not in allowed:
-                allowed[key] = await self._may_list(given, parameters)
+                allowed[key] = await self._may_list(given, request.agent)
             if allowed[key]:
                 seen.append(given)
-                if len(seen) == limit:
+                if len(seen) == request.limit:
                     break
         new = [given for given in seen if given.heading is None]
-        headings = await asyncio.to_thread(lambda: [_heading(one.request.prompt, one.policy) for one in new])
+        headings = await asyncio.to_thread(lambda: [_heading(given) for given in new])
         for given, heading in zip(new, headings, strict=True):
             given.heading = heading
-        return {"contexts": [self._entry(given) for given in seen]}
+        return ListContextsReply([convert(self._entry(given), GivenEntry) for given in seen])
 
-    async def _chosen(self, parameters: Parameters) -> list[Given]:
-        """Return the contexts that a list is asked for, whoever asks, the one given last first. Raises
-        `PermissionDenied` where it is one of a project about which the agent may not ask."""
-        before = parameters.text("before", "")
-        scope_id, session_id = parameters.optional_text("scope_id"), parameters.optional_text("session_id")
+    async def _chosen(self, request: ListContextsRequest) -> list[Given]:
+        """Return the contexts of a list, whoever asks, the one given last first. Raises `PermissionDenied`
+        where it is one of a project about which the agent may not ask."""
+        before, scope_id, session_id = request.before, request.scope_id, request.session_id
         root = None
-        if parameters.has("cwd"):
-            root = await self._engine.projects.root_of(parameters.text("cwd"))
-            await self._engine.permissions.as_one_of(root, parameters, ())
+        if request.cwd is not None:
+            root = await self._engine.projects.root_of(request.cwd)
+            await self._engine.permissions.as_one_of(root, request.agent, ())
         chosen = [
             given
             for given in self._contexts.latest_first()
@@ -90,8 +159,10 @@ class GivenContextMethods:
         ids = [given.id for given in chosen]
         return chosen[ids.index(before) + 1 :] if before in ids else []
 
-    async def _get(self, parameters: Parameters) -> dict[str, Any]:
-        given = await self._given(parameters)
+    @method("GetBuiltContext", policy="own")
+    async def get(self, request: ContextRequest) -> WireMap:
+        """Return a context as it was given; below."""
+        given = await self._given(request)
         scope, reply = given.scope, given.reply
         found = {
             **self._entry(given),
@@ -108,36 +179,39 @@ class GivenContextMethods:
             told_of, texts | {"prompt": given.request.prompt}, given.policy
         )
 
-    async def _explain(self, parameters: Parameters) -> dict[str, Any]:
+    @method("ExplainPath", policy="own")
+    async def explain(self, request: ExplainRequest) -> ExplainReply:
+        """Say why a file is in a context, or why not; below."""
         started = time.perf_counter()
-        path = parameters.text("path", empty=False)
-        given = await self._given(parameters)
+        given = await self._given(request)
         project = await self._engine.projects.open_root(given.scope.root)
         await self._engine.permissions.prepare(project, given.policy)
-        explained = await self._engine.explaining.explain(project, given, path)
-        return timed({"context_id": given.id, "path": path, **explained}, started)
+        explained = await self._engine.explaining.explain(project, given, request.path)
+        return ExplainReply(
+            context_id=given.id, path=request.path, **explained, elapsed_ms=milliseconds_since(started)
+        )
 
-    async def _given(self, parameters: Parameters) -> Given:
+    async def _given(self, request: ContextRequest) -> Given:
         """Return the context that is asked for. Raises `NotFound` for one that isn't this agent's to see,
         `PermissionDenied`."""
-        context_id = parameters.text("context_id", empty=False)
+        context_id = request.context_id
         given = self._contexts.get(context_id)
-        if given is None or not await self._may_see(given, parameters):
+        if given is None or not await self._may_see(given, request.agent):
             raise NotFound(
                 f"no context {context_id!r:.80}: the daemon keeps the last {GIVEN_MAX} since it started, and"
                 " tells an agent of those only that it may see whole; ListContexts names them"
             )
         return given
 
-    async def _may_see(self, given: Given, parameters: Parameters) -> bool:
+    async def _may_see(self, given: Given, agent: Agent) -> bool:
         """Whether nothing that is in a context is hidden from who asks. Raises `PermissionDenied` for an
         agent that may not ask at all."""
-        policy = await self._engine.permissions.as_one_of(given.scope.root, parameters, given.agent_names)
+        policy = await self._engine.permissions.as_one_of(given.scope.root, agent, given.agent_names)
         return policy.sees_all_of(given.policy)
 
-    async def _may_list(self, given: Given, parameters: Parameters) -> bool:
+    async def _may_list(self, given: Given, agent: Agent) -> bool:
         try:
-            return await self._may_see(given, parameters)
+            return await self._may_see(given, agent)
         except FovealError:  # it may not ask, or the project's rules can't be read
             return False
 
@@ -156,7 +230,7 @@ class GivenContextMethods:
             "task_type": request.task_type,
             "format": request.format,
             "model": request.model,
-            **{name: reply[name] for name in TOLD},
+            **{name: reply[name] for name in SHOWN},
             "tokens_before": given.tokens_before,
             "max_tokens": request.max_tokens,
             "reserve_tokens": request.reserve_tokens,
@@ -182,9 +256,10 @@ def _iso(moment: datetime) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _heading(prompt: str, policy: Policy) -> str:
-    """Return the first line of a prompt, at most so much of it, without what looks like a secret."""
-    first = policy.mask(prompt.lstrip()[:MASKED_CHARACTERS]).partition("\n")[0].rstrip()
+def _heading(given: Given) -> str:
+    """Return the first line of a context's prompt, cut, with secrets masked."""
+    prompt = given.request.prompt.lstrip()[:MASKED_CHARACTERS]
+    first = given.policy.mask(prompt).partition("\n")[0].rstrip()
     return first if len(first) <= PROMPT_CHARACTERS else f"{first[: PROMPT_CHARACTERS - 1]}…"
 
 
@@ -196,5 +271,5 @@ def told_of(texts: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
         if name in told:
             told[name] = policy.mask(told[name])
     if "messages" in told:
-        told["messages"] = [{**one, "content": policy.mask(one["content"])} for one in told["messages"]]
+        told["messages"] = [{**turn, "content": policy.mask(turn["content"])} for turn in told["messages"]]
     return told

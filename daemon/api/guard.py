@@ -1,100 +1,47 @@
-"""Owns how each method is held to the policy of the agent that asks: by itself, by what is taken out of its
-reply, or not at all, since it tells nothing of what is in a project.
+"""Holds methods to the policies of agents: who may ask, and what is left of a reply.
+
+Replies are cut down by the names of their fields, whichever method answers, so that a new method is held to
+the same rules.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
-from typing import Any, Literal
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any, TypeVar
 
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from ..context.scopes import Scope, ScopeTable
 from ..core.errors import FovealError, InvalidRequest, NotFound, PermissionDenied
-from ..core.parameters import Parameters
-from ..privacy.permissions import Permissions
+from ..privacy.permissions import Agent, Permissions
 from ..privacy.policy import Policy
 from ..privacy.secret_values import may_hold_secrets
 from ..project.open_projects import OpenProjects
-from ..rules.item_keys import ItemKey
+from ..rules.items import ItemKey
 from ..sessions.service import NOBODY, Sessions, SessionState
-from .method_parts import Answer, Method
-from .visible_reply import SENT_FIELDS, Sight, texts_in, visible_reply, without_texts
+from . import method as methods
+from .method import (
+    AgentRequest,
+    ProjectRequest,
+    Request,
+    ScopeRequest,
+    SessionOrProjectRequest,
+    SessionRequest,
+    WireMap,
+)
 
-Way = Literal["itself", "cwd", "scope", "session", "session or cwd", "listed", "open"]
-"""`itself`: the method asks for the policy and sees no more than it grants. `cwd`, `scope`, `session`: what
-the request is about, of which the reply is told as far as the policy grants. `listed`: a list over projects,
-each entry under its own project's policy. `open`: states, counts and settings, the same for everyone."""
+PATH_FIELDS = ("path", "node_id", "file")
+"""Fields that name the file which a map is about; the whole map goes where that file is hidden."""
 
-WAYS: Mapping[str, Way] = {
-    "Ping": "open",
-    "Status": "open",
-    "Subscribe": "open",
-    "Shutdown": "open",
-    "OpenProject": "open",
-    "CloseProject": "open",
-    "ListProjects": "open",
-    "ReindexProject": "open",
-    "NotifyFile": "open",
-    "SetEmbedding": "open",
-    "GetMetrics": "open",
-    "OpenDashboard": "open",
-    "CheckDashboard": "open",
-    "RevokeDashboard": "open",
-    "GetTrust": "open",
-    "Trust": "open",
-    "RevokeTrust": "open",
-    "ApproveToolServers": "open",
-    "RevokeToolServers": "open",
-    "GetContext": "itself",
-    "PrepareContext": "itself",
-    "ListContexts": "itself",
-    "GetBuiltContext": "itself",
-    "ExplainPath": "itself",
-    "HookEvent": "itself",
-    "Query": "itself",
-    "FindSymbols": "itself",
-    "FindFiles": "itself",
-    "GetNode": "itself",
-    "ExpandFocus": "scope",
-    "ContractFocus": "scope",
-    "ReleaseScope": "open",
-    "GetScope": "scope",
-    "ListScopes": "listed",
-    "GraftExperience": "cwd",
-    "ListExperiences": "cwd",
-    "GetExperience": "cwd",
-    "UpdateExperience": "cwd",
-    "DeleteExperience": "cwd",
-    "RestoreExperience": "cwd",
-    "PruneExperiences": "cwd",
-    "ListQuarantine": "cwd",
-    "GetFeedback": "cwd",
-    "ClearFeedback": "cwd",
-    "ListItems": "cwd",
-    "PutItem": "cwd",
-    "DeleteItem": "cwd",
-    "SetToolMode": "cwd",
-    "SearchItems": "cwd",
-    "GetItemUsage": "cwd",
-    "ListToolServers": "cwd",
-    "CreateSession": "cwd",
-    "GetSession": "session",
-    "ListSessions": "listed",
-    "UpdateSession": "session",
-    "ResumeSession": "session",
-    "EndSession": "session",
-    "AddSessionItem": "session",
-    "RemoveSessionItem": "session",
-    "SetRelevantContext": "session",
-    "GetRelevantContext": "session",
-    "ListRequests": "session",
-    "GetRequest": "session",
-    "ExportRequests": "session or cwd",
-    "ReportReply": "session",
-}
-"""What was decided for each method. A method that isn't here is held by what its request is about."""
+SENT_FIELDS = ("context", "system_prompt", "user_prompt", "messages", "tools")
+"""The texts of a request as they were sent."""
+
+RequestT = TypeVar("RequestT", bound=Request)
+ReplyT = TypeVar("ReplyT", bound=Struct)
+
+_GONE = object()
 
 
 class PolicyGuard:
@@ -108,25 +55,34 @@ class PolicyGuard:
         self._scopes = scopes
         self._sessions = sessions
 
-    def answer(self, name: str, method: Method, parameters: Parameters) -> Answer:
-        """Answer a request as far as its agent may know the answer."""
-        way = WAYS.get(name) or _way_of(parameters)
-        if way in {"itself", "open"}:
-            return method(parameters)
-        if way == "listed":
-            return self._listed(method, parameters)
-        return self._guarded(way, method, parameters)
+    async def call(self, function: Callable[[RequestT], Awaitable[ReplyT]], request: RequestT) -> ReplyT:
+        """Call a method of the daemon's own accord, for an agent: it gets what any client would get."""
+        declared = methods.declaration_of(function)
+        reply = self.answer(declared.policy, request, lambda: function(request))
+        shown = await reply if isinstance(reply, Awaitable) else reply
+        return convert(methods.wire_map(shown), _reply_type(function))
 
-    async def _guarded(self, way: Way, method: Method, parameters: Parameters) -> dict[str, Any]:
+    def answer(
+        self, policy: methods.Policy, request: Request, ask: Callable[[], methods.Answer]
+    ) -> methods.Answer:
+        """Answer a request as far as its agent may know the answer; `ask` calls the method."""
+        if policy in {"own", "open"}:
+            return ask()
+        assert isinstance(request, AgentRequest)
+        if policy == "list":
+            return self._listed(request.agent, ask)
+        return self._guarded(request, ask)
+
+    async def _guarded(self, request: AgentRequest, ask: Callable[[], methods.Answer]) -> WireMap:
         """Answer a request about one project. Raises `PermissionDenied` before anything is done for an agent
         that may not ask."""
-        root, scope, met = await self._about(way, parameters)
-        if not root:  # a session that nobody made: each request of it says which project it is of
-            return await self._listed(method, parameters, met)
-        policy = await self._permissions.at_root(root, parameters, scope, met)
+        root, scope, session = await self._about(request)
+        if not root:  # a session that nobody made: each request of it says which project it is about
+            return await self._listed(request.agent, ask, session)
+        policy = await self._permissions.at_root(root, request.agent, scope, session)
         sight = Sight(policy, root)
         try:
-            reply = await _awaited(method(parameters))
+            reply = await _map_of(ask())
         except FovealError as error:
             raise _without_hidden(error, sight) from None
         denied = await self._permissions.denied_items(root, policy)
@@ -139,41 +95,50 @@ class PolicyGuard:
         return shown
 
     async def _listed(
-        self, method: Method, parameters: Parameters, met: SessionState = NOBODY
-    ) -> dict[str, Any]:
+        self, agent: Agent, ask: Callable[[], methods.Answer], session: SessionState = NOBODY
+    ) -> WireMap:
         """Answer a request for a list over projects, or for one thing that says which project it is of."""
-        reply = await _awaited(method(parameters))
+        reply = await _map_of(ask())
         lists = [value for value in reply.values() if isinstance(value, list)]
-        roots = {_root_of(one) for one in (reply, *(one for value in lists for one in value))} - {None}
-        policies = {root: await self._permissions.of_root(root, parameters, met) for root in roots if root}
+        roots = {_root_of(entry) for entry in (reply, *(entry for value in lists for entry in value))} - {
+            None
+        }
+        policies = {root: await self._permissions.of_root(root, agent, session) for root in roots if root}
         shown = await asyncio.to_thread(_visible_list, reply, policies)  # of thousands of entries
         if shown is None:
             raise NotFound("there is nothing of that kind that this agent may see")
         return shown
 
-    async def _about(self, way: Way, parameters: Parameters) -> tuple[str, Scope | None, SessionState]:
+    async def _about(self, request: AgentRequest) -> tuple[str, Scope | None, SessionState]:
         """Return the root of the project that a request is about, with its scope and session if any."""
-        if way == "scope":
-            scope = self._scopes.get(parameters.text("scope_id"))
-            met = await self._sessions.find(scope.session_id) if scope.session_id else NOBODY
-            return scope.root, scope, met
-        if way == "session" or (way == "session or cwd" and parameters.has("session_id")):
-            met = await self._sessions.find(parameters.text("session_id", empty=False))
-            return met.session.project_root if met.session else "", None, met
-        return await self._projects.root_of(parameters.text("cwd")), None, NOBODY
+        match request:
+            case ScopeRequest(scope_id=scope_id):
+                scope = self._scopes.get(scope_id)
+                session = await self._sessions.find(scope.session_id) if scope.session_id else NOBODY
+                return scope.root, scope, session
+            case (
+                SessionRequest(session_id=str(session_id))
+                | SessionOrProjectRequest(session_id=str(session_id))
+            ):
+                session = await self._sessions.find(session_id)
+                return session.session.project_root if session.session else "", None, session
+            case ProjectRequest(cwd=str(cwd)) | SessionOrProjectRequest(cwd=str(cwd)):
+                return await self._projects.root_of(cwd), None, NOBODY
+        raise InvalidRequest("cwd is missing; it must be a string", "cwd")
 
 
-def _way_of(parameters: Parameters) -> Way:
-    """Return how a method is held of which nothing was decided."""
-    ways: tuple[tuple[str, Way], ...] = (("scope_id", "scope"), ("session_id", "session"), ("cwd", "cwd"))
-    return next((way for name, way in ways if parameters.has(name)), "listed")
+def _reply_type(function: Callable[..., Awaitable[ReplyT]]) -> type[ReplyT]:
+    """Return the type that a method says it replies with."""
+    bare = function.__func__  # type: ignore[attr-defined] # bound methods have it
+    found: type[ReplyT] = bare.__globals__[bare.__annotations__["return"]]
+    return found
 
 
-async def _awaited(answer: Answer) -> dict[str, Any]:
-    return await answer if isinstance(answer, Awaitable) else answer
+async def _map_of(answer: methods.Answer) -> WireMap:
+    return methods.wire_map(await answer if isinstance(answer, Awaitable) else answer)
 
 
-def _visible_list(reply: dict[str, Any], policies: Mapping[str, Policy | None]) -> dict[str, Any] | None:
+def _visible_list(reply: WireMap, policies: Mapping[str, Policy | None]) -> WireMap | None:
     """Return what is left of a list, each entry under the policy of its project; None for nothing."""
     masks = may_hold_secrets(texts_in(reply))
     sights = {
@@ -188,12 +153,12 @@ def _visible_list(reply: dict[str, Any], policies: Mapping[str, Policy | None]) 
         sight = sights[root]
         return None if sight is None else _shown(sight, entry)
 
-    shown: dict[str, Any] | None = left(reply)
+    shown: WireMap | None = left(reply)
     if shown is None:
         return None
     for name, value in shown.items():
         if isinstance(value, list):
-            shown[name] = [one for entry in value if (one := left(entry)) is not None]
+            shown[name] = [kept for entry in value if (kept := left(entry)) is not None]
     return shown
 
 
@@ -203,14 +168,14 @@ def _root_of(entry: Any) -> str | None:
     return root if isinstance(root, str) else None
 
 
-def _shown(sight: Sight, reply: dict[str, Any]) -> dict[str, Any]:
+def _shown(sight: Sight, reply: WireMap) -> WireMap:
     policy = sight.policy
     if any(name in reply for name in SENT_FIELDS) and "request_id" in reply:
         if policy.deny_paths or policy.deny_items:
             reply = without_texts(reply)
         sight = replace(sight, masks=False)  # what was sent was masked then, and comes back as it was
     elif isinstance(requests := reply.get("requests"), list):
-        reply = {**reply, "requests": [_shown(sight, one) for one in requests]}
+        reply = {**reply, "requests": [_shown(sight, request) for request in requests]}
         sight = replace(sight, masks=False)
     return visible_reply(sight, reply)
 
@@ -229,3 +194,128 @@ def _without_hidden(error: FovealError, sight: Sight) -> FovealError:
     if isinstance(error, InvalidRequest):
         return InvalidRequest(shown, error.field)
     return type(error)(shown)
+
+
+# What is left of a reply
+
+
+class Sight(Struct, frozen=True):
+    """What an agent may see of one project: its policy, and the items that it doesn't get, as (type, name,
+    server). With `masks` false texts come as they were sent once, masked or not."""
+
+    policy: Policy
+    root: str
+    denied_items: frozenset[tuple[str, str, str]] = frozenset()
+    masks: bool = True
+
+    @property
+    def changes_anything(self) -> bool:
+        """Whether anything is hidden, or texts are to be masked."""
+        return self.masks or bool(self.denied_items or self.policy.deny_paths or self.policy.deny_items)
+
+    def of_text(self, text: str) -> str:
+        """Return a text, empty where it names something hidden."""
+        if self.hides_text(text):
+            return ""
+        return self.policy.mask(text) if self.masks else text
+
+    def hides_text(self, text: str) -> bool:
+        """Whether a text is a hidden path or node id, or names one."""
+        policy = self.policy
+        if not policy.deny_paths:
+            return False
+        path = text.removeprefix(f"{self.root.rstrip('/')}/")
+        return (
+            policy.denies(path)
+            or policy.denies(path.partition("#")[0])
+            or policy.names_denied(text, self.root)
+        )
+
+
+def visible_reply(sight: Sight, reply: Mapping[str, Any]) -> WireMap:
+    """Return a reply as an agent may see it. Fields keep their names and types: a text that names something
+    hidden is empty, and entries of lists that do are gone, from `total` too."""
+    if not sight.changes_anything:
+        return dict(reply)
+    found = _map(sight, reply)
+    lists = [(name, value) for name, value in reply.items() if isinstance(value, list) and name in found]
+    lost = sum(len(value) - len(found[name]) for name, value in lists)
+    if lost and isinstance(total := reply.get("total"), int):
+        found["total"] = max(total - lost, 0)
+    return found
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts of a value that would be masked: not the names of fields."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from texts_in(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from texts_in(part)
+
+
+def without_texts(reply: Mapping[str, Any]) -> WireMap:
+    """Return a recorded request without what was sent, which may show what is hidden now."""
+    found = {name: value for name, value in reply.items() if name not in SENT_FIELDS}
+    if len(found) < len(reply):
+        found["problem"] = "what was sent isn't given to an agent from whom something is hidden"
+    return found
+
+
+def _value(sight: Sight, value: Any) -> Any:
+    """Return what is left of a value, or `_GONE`."""
+    if isinstance(value, str):
+        return sight.of_text(value)
+    if isinstance(value, Mapping):
+        return _GONE if _is_hidden(sight, value) else _map(sight, value)
+    if isinstance(value, list | tuple):
+        kept = [part for part in value if not (isinstance(part, str) and sight.hides_text(part))]
+        return [left for part in kept if (left := _value(sight, part)) is not _GONE]
+    return value
+
+
+def _map(sight: Sight, value: Mapping[str, Any]) -> WireMap:
+    found: WireMap = {}
+    for name, part in value.items():
+        if isinstance(name, str) and sight.hides_text(name):
+            continue
+        shown = part
+        if name == "tools" and isinstance(part, list) and isinstance(value.get("name"), str):
+            shown = [tool for tool in part if not _is_denied_tool(sight, tool, value["name"])]
+        left = _value(sight, shown)
+        if left is not _GONE:
+            found[name] = left
+    return found
+
+
+def _is_hidden(sight: Sight, value: Mapping[str, Any]) -> bool:
+    """Whether what a map is about is hidden as a whole: a file, an item, an experience."""
+    if any(isinstance(path := value.get(name), str) and sight.hides_text(path) for name in PATH_FIELDS):
+        return True
+    kind, name = value.get("type"), value.get("name")
+    if isinstance(kind, str) and isinstance(name, str):
+        server = value.get("server_name") or ""
+        if (kind, name, server) in sight.denied_items or sight.policy.denies_item(kind, name, str(server)):
+            return True
+        if kind != "tool" and sight.hides_text(name):
+            return True
+    return _is_hidden_experience(sight, value)
+
+
+def _is_hidden_experience(sight: Sight, value: Mapping[str, Any]) -> bool:
+    decision, files = value.get("decision"), value.get("files_touched")
+    if not isinstance(decision, str) or not isinstance(files, list | tuple):
+        return False
+    texts = [decision, value.get("rationale"), (value.get("outcome") or {}).get("error")]
+    if any(isinstance(text, str) and sight.hides_text(text) for text in texts):
+        return True
+    return bool(files) and all(isinstance(path, str) and sight.hides_text(path) for path in files)
+
+
+def _is_denied_tool(sight: Sight, tool: Any, server_name: str) -> bool:
+    if not isinstance(tool, Mapping) or not isinstance(name := tool.get("name"), str):
+        return False
+    return sight.policy.denies_item("tool", name, server_name)

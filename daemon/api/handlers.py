@@ -1,23 +1,23 @@
-"""Owns the list of the wire's methods and those about the daemon itself. The wire stops here."""
+"""Answers the requests of the wire: from a name and a map to a typed method, and back."""
 
 from __future__ import annotations
 
-import asyncio
 import errno
-import os
 import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol
+from functools import partial
+from itertools import islice
+from typing import Any
 
 from ... import __version__
 from ...ipc import errors as codes
 from ...ipc.connection import Connection
 from ...ipc.errors import RpcError
-from ...ipc.protocol import PROTOCOL_VERSION, PackedResult
-from ...ipc.shared_fields import SharedFields
+from ...ipc.protocol import PROTOCOL_VERSION, PackedResult, pack_fields
 from ..app.dashboard import Dashboard
 from ..app.engine import Engine
-from ..context.answer_fields import ContextReply
+from ..context.reply import ContextReply
 from ..core.errors import (
     Busy,
     ChildDied,
@@ -32,39 +32,30 @@ from ..core.errors import (
     TooLarge,
     Unsupported,
 )
-from ..core.events import TOPICS
-from ..core.parameters import Parameters
-from ..core.process_memory import resident_bytes
+from ..core.parameters import read_request
 from ..core.storage import OperationalError
 from ..core.work import CLIENT
 from .contexts import ContextMethods
+from .daemon import DaemonMethods
 from .dashboard import DashboardMethods
-from .feedback import FeedbackMethods
 from .given_contexts import GivenContextMethods
 from .guard import PolicyGuard
 from .hooks import HookMethods
 from .memory import ExperienceMethods
-from .method_parts import Answer, Method
-from .metrics import MetricsMethods
-from .projects import ProjectMethods, project_map
-from .requests import RequestMethods
+from .method import Answer, Declaration, WireMap, declarations, wire_map
+from .projects import ProjectMethods
 from .rules import ItemMethods
 from .scopes import ScopeMethods
 from .search import QueryMethods
 from .sessions import SessionMethods
-from .trust import TrustMethods
 
 NAME_MAX = 80
-"""Characters of an unknown method's name that are compared with those that there are."""
+"""Maximum characters of an unknown method's name that are compared with the known ones."""
 
+MEMORY_MAX_BYTES = 4 << 20
+"""A hundred contexts of 40 KB; packing one of these takes a tenth of a kept answer's time."""
 
-class MethodGroup(Protocol):
-    """The methods about one kind of things, by name."""
-
-    @property
-    def methods(self) -> Mapping[str, Method]:
-        """Each takes parameters and gives a plain map."""
-
+ENTRY_MAX_BYTES = MEMORY_MAX_BYTES // 8
 
 _CODES: tuple[tuple[type[FovealError], str], ...] = (
     (InvalidRequest, codes.INVALID_PARAMS),
@@ -80,13 +71,15 @@ _CODES: tuple[tuple[type[FovealError], str], ...] = (
     (StateError, codes.INTERNAL),
 )
 
+_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT})
+"""Errors that clear once resources are freed; Status lists them until then."""
+
 
 def to_error(error: Exception) -> RpcError | None:
     """Return the wire's error for one that was raised on purpose; None for any other."""
     for kind, code in _CODES:
         if isinstance(error, kind):
-            field = error.field if isinstance(error, InvalidRequest) else None
-            return RpcError(code, str(error), {"field": field} if field else None)
+            return RpcError(code, str(error), _data_of(error))
     if isinstance(error, FovealError):
         return RpcError(codes.INTERNAL, str(error))
     if isinstance(error, OperationalError):
@@ -101,8 +94,13 @@ def to_error(error: Exception) -> RpcError | None:
     return None
 
 
-_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT})
-"""What passes when others give back what they took, and Status tells until then."""
+def _data_of(error: FovealError) -> Mapping[str, Any] | None:
+    match error:
+        case InvalidRequest(field=str(field)) if field:
+            return {"field": field}
+        case Unsupported(data=data):
+            return data
+    return None
 
 
 class Handlers:
@@ -110,65 +108,57 @@ class Handlers:
 
     def __init__(self, engine: Engine, dashboard: Dashboard, stop: Callable[[], None]) -> None:
         self._engine = engine
-        self._stop = stop
-        self._started = time.monotonic()
-        self._contexts = SharedFields()
-        """What the answers with one context have alike."""
-        self._methods: Mapping[str, Callable[[Connection, Parameters], Answer]] = {
-            "Ping": self._ping,
-            "Status": self._status,
-            "Subscribe": self._subscribe,
-            "Shutdown": self._shutdown,
-        }
-        self.hooks = HookMethods(engine)
-        groups: tuple[MethodGroup, ...] = (
-            ProjectMethods(engine),
-            ContextMethods(engine),
-            GivenContextMethods(engine),
-            ScopeMethods(engine),
-            QueryMethods(engine),
-            ExperienceMethods(engine),
-            ItemMethods(engine),
-            SessionMethods(engine),
-            RequestMethods(engine),
-            MetricsMethods(engine),
-            self.hooks,
-            TrustMethods(engine),
-            FeedbackMethods(engine),
-            DashboardMethods(dashboard),
-        )
+        self._packed_contexts = SharedFields()
+        """The packed fields that replies with the same context share."""
         self._guard = PolicyGuard(engine.permissions, engine.projects, engine.scopes, engine.sessions)
-        self._others = {name: method for group in groups for name, method in group.methods.items()}
+        self.hooks = HookMethods(engine)
+        groups = (
+            ContextMethods(engine),
+            QueryMethods(engine),
+            ScopeMethods(engine),
+            ProjectMethods(engine),
+            SessionMethods(engine),
+            ItemMethods(engine),
+            ExperienceMethods(engine),
+            GivenContextMethods(engine),
+            self.hooks,
+            DashboardMethods(dashboard),
+            DaemonMethods(engine, stop, PROTOCOL_VERSION),
+        )
+        self._methods: Mapping[str, tuple[Declaration, Callable[..., Answer]]] = {
+            declared.name: (declared, partial(declared.function, group))
+            for group in groups
+            for declared in declarations(type(group))
+        }
 
     @property
     def methods(self) -> tuple[str, ...]:
         """The names of all methods."""
-        return (*self._methods, *self._others)
+        return tuple(self._methods)
 
     def handle(
-        self, connection: Connection, method: str, params: dict[str, Any]
-    ) -> Answer | Mapping[str, Any] | PackedResult:
+        self, connection: Connection, method: str, params: WireMap
+    ) -> Mapping[str, Any] | PackedResult | Awaitable[WireMap]:
         """Answer a request: at once where nothing has to be waited for, else by an awaitable."""
         started = time.perf_counter()
         CLIENT.set(connection.process)
         try:
-            answer = self._handle(connection, method, params)
+            answer = self._answer(connection, method, params)
+            if isinstance(answer, Awaitable):
+                return self._counted(method, answer, started)
+            reply = wire_map(answer)
         except Exception as error:
             self._count_failure(method, error)
             raise
-        if isinstance(answer, dict):
-            self._engine.metrics.answered(method, (time.perf_counter() - started) * 1000)
-            # Only of one that was asked for again: most are asked for once.
-            if isinstance(answer, ContextReply) and answer["cached"]:
-                return self._contexts.result(answer.kept, answer)
-            return answer
-        return self._counted(method, answer, started)
+        self._engine.metrics.answered(method, (time.perf_counter() - started) * 1000)
+        # Only where a context was asked for again: most are asked for once.
+        if isinstance(reply, ContextReply) and reply["cached"]:
+            return self._packed_contexts.result(reply.kept, reply)
+        return reply
 
-    async def _counted(
-        self, method: str, answer: Awaitable[dict[str, Any]], started: float
-    ) -> dict[str, Any]:
+    async def _counted(self, method: str, answer: Awaitable[Any], started: float) -> WireMap:
         try:
-            reply = await answer
+            reply = wire_map(await answer)
         except Exception as error:
             self._count_failure(method, error)
             raise
@@ -176,22 +166,26 @@ class Handlers:
         return reply
 
     def _count_failure(self, method: str, error: Exception) -> None:
-        # What no method is called isn't counted: a client could fill the memory with names.
-        if method in self._methods or method in self._others:
-            told = error if isinstance(error, RpcError) else to_error(error)
-            self._engine.metrics.failed(method, told.code if told else codes.INTERNAL)
+        # Unknown methods aren't counted: a client could fill the memory with names.
+        if method in self._methods:
+            rpc_error = error if isinstance(error, RpcError) else to_error(error)
+            self._engine.metrics.failed(method, rpc_error.code if rpc_error else codes.INTERNAL)
 
-    def _handle(self, connection: Connection, method: str, params: dict[str, Any]) -> Answer:
-        handler = self._methods.get(method)
-        if handler is not None:
-            return handler(connection, Parameters(params))
-        other = self._others.get(method)
-        if other is None:
-            raise self._unknown(method)
-        return self._guard.answer(method, other, Parameters(params))
+    def _answer(self, connection: Connection, name: str, params: WireMap) -> Answer:
+        found = self._methods.get(name)
+        if found is None:
+            raise self._unknown(name)
+        declared, function = found
+        request = read_request(declared.request, params)
+        ask = (
+            partial(function, request, connection)
+            if declared.takes_connection
+            else partial(function, request)
+        )
+        return self._guard.answer(declared.policy, request, ask)
 
     def _unknown(self, method: str) -> RpcError:
-        """Return the error for a method that there is none of, with the nearest; `data` has all."""
+        """Return the error for an unknown method, with the nearest known one; `data` has all."""
         from difflib import get_close_matches  # here, since only a client's mistake needs it
 
         known = {name.lower(): name for name in self.methods}
@@ -203,53 +197,34 @@ class Handlers:
         )
         return RpcError(codes.UNKNOWN_METHOD, message, {"methods": list(self.methods)})
 
-    def _ping(self, connection: Connection, parameters: Parameters) -> Answer:
-        wanted = parameters.integer("protocol", None, 0, 1 << 31)
-        if wanted is not None and wanted != PROTOCOL_VERSION:
-            older = "client" if wanted < PROTOCOL_VERSION else "daemon (foveal restart after an upgrade)"
-            raise RpcError(
-                codes.UNSUPPORTED,
-                f"the client speaks protocol {wanted}, the daemon {PROTOCOL_VERSION}: update the {older}",
-                {"protocol": PROTOCOL_VERSION, "version": __version__},
-            )
-        return {"version": __version__, "protocol": PROTOCOL_VERSION, "pid": os.getpid()}
 
-    async def _status(self, connection: Connection, parameters: Parameters) -> dict[str, Any]:
-        engine = self._engine
-        chosen = list(engine.projects)
-        if parameters.has("cwd"):
-            root = await engine.projects.root_of(parameters.text("cwd"))
-            chosen = [project for project in chosen if project.root == root]
-        return {
-            "version": __version__,
-            "protocol": PROTOCOL_VERSION,
-            "pid": os.getpid(),
-            "uptime_s": round(time.monotonic() - self._started, 3),
-            "rss_bytes": resident_bytes(os.getpid()),
-            "projects": [await project_map(engine, project) for project in chosen],
-            "scopes": len(engine.scopes),
-            "scopes_bytes": engine.scopes_bytes,
-            "indexer_pid": engine.indexing.link.pid,
-            "embedder": engine.semantics.describe(),
-            "compressor": engine.compressing.describe(),
-            "degraded": list(dict.fromkeys(await engine.problems())),
-        }
+class SharedFields:
+    """The packed fields that replies with the same context share, those used last. On the event loop only."""
 
-    def _subscribe(self, connection: Connection, parameters: Parameters) -> Answer:
-        topics = parameters.texts("topics")
-        if topics is None:
-            raise InvalidRequest(f"topics is missing; there are {', '.join(sorted(TOPICS))}", "topics")
-        unknown = [topic for topic in topics if topic not in TOPICS]
-        if unknown:
-            raise InvalidRequest(
-                f"topics names {unknown[0]!r:.80}, which is none; there are {', '.join(sorted(TOPICS))}",
-                "topics",
-            )
-        events = self._engine.events
-        events.subscribe(connection, topics, connection.publish)
-        connection.when_lost(events.unsubscribe)
-        return {"topics": list(topics)}
+    def __init__(self) -> None:
+        # With the map itself, so that its id stays its own.
+        self._packed: OrderedDict[int, tuple[Mapping[str, Any], bytes]] = OrderedDict()
+        self.memory_bytes = 0
 
-    def _shutdown(self, connection: Connection, parameters: Parameters) -> Answer:
-        asyncio.get_running_loop().call_soon(self._stop)
-        return {"stopping": True}
+    def result(self, shared: Mapping[str, Any], whole: Mapping[str, Any]) -> Mapping[str, Any] | PackedResult:
+        """Return a result whose first fields are those of `shared`, in their order, in the form for the wire.
+
+        Raises `RpcError` where they can't be packed.
+        """
+        known = self._packed.get(id(shared))
+        if known is None:
+            data = pack_fields(shared)
+            if len(data) > ENTRY_MAX_BYTES:
+                return whole
+            self._keep(shared, data)
+        else:
+            data = known[1]
+            self._packed.move_to_end(id(shared))
+        return PackedResult(len(shared), data, dict(islice(whole.items(), len(shared), None)))
+
+    def _keep(self, shared: Mapping[str, Any], data: bytes) -> None:
+        self._packed[id(shared)] = shared, data
+        self.memory_bytes += len(data)
+        while self.memory_bytes > MEMORY_MAX_BYTES:
+            _, (_, oldest) = self._packed.popitem(last=False)
+            self.memory_bytes -= len(oldest)

@@ -1,4 +1,5 @@
-"""Owns the method that answers agents' hooks: a host's event in, the text to print out; knows no wire."""
+"""The method that answers agents' hooks: a host's event in, the text to print out; and what it needs of
+the daemon."""
 
 from __future__ import annotations
 
@@ -6,31 +7,61 @@ import asyncio
 import json
 import os
 from collections.abc import Mapping
-from typing import Any
+from contextlib import suppress
+from functools import partial
+from typing import Annotated, Any
 
+from msgspec import Meta, Struct, field, structs
 from msgspec.structs import replace
 
+from ...hooks.hosts.events import Origin, SessionEnding, SubagentStopped, TurnEnded
+from ...hooks.hosts.hook_answer import NOTHING
+from ...hooks.hosts.registry import HOSTS
 from ..app.engine import Engine
-from ..core.errors import InvalidRequest
-from ..core.parameters import Parameters
+from ..context.scoping import ScopeSelector
+from ..core.errors import FovealError, InvalidRequest
 from ..core.system import System
-from ..hooks.answer import NOTHING
-from ..hooks.dialects import speaker_of
-from ..hooks.events import SessionEnding, SubagentStopped, TurnEnded
-from ..hooks.fields import fields_in
+from ..hooks.answer import INCOMPLETE_CHARACTERS, incomplete_line
 from ..hooks.grafts import HookGrafts
-from ..hooks.repeats import Repeats
-from ..hooks.responder import Clock, Responder
-from ..privacy.permissions import agent_in
-from ..project.projects import Project
-from .hook_backend import DaemonHookBackend
-from .method_parts import DEADLINE_MAX_MS, Method
+from ..hooks.native_rules import folder_in, native_rules
+from ..hooks.payloads import RecentEvents, fields_in, formats_of
+from ..hooks.responder import Clock, ContextRequest, OpenedSession, Responder
+from ..project.project import Project
+from ..project.roots import relative_path
+from ..rules.items import Item
+from ..sessions.session import Session, is_id
+from ..transcripts.injections import asked
+from .contexts import ContextMethods, GetContextRequest
+from .guard import PolicyGuard
+from .method import DEADLINE_MAX_MS, AgentRequest, ItemFields, SessionRequest, method
+from .sessions import CreateSessionRequest, GetRelevantContextRequest, SessionMethods
+
+OWN_FILE_BYTES = 256 * 1024
+"""Maximum bytes of an instruction file that are compared with the others."""
+
+DEFAULT_TOKENS = 8_000
+"""Tokens of the context of a start where the host counts characters alone."""
 
 DEADLINE_MS = 2_000
-"""Where a request doesn't say when its answer is of no use any more: hosts wait 3 s for a prompt's hook."""
+"""Milliseconds for an answer where the request doesn't say: hosts wait 3 s for a prompt's hook."""
 
-PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR")
-"""A host's own word on which project it works in: the payload's folder follows the agent."""
+PROJECT_VARIABLES = [
+    host.hooks.project_variable for host in HOSTS if host.hooks and host.hooks.project_variable
+]
+"""Variables in which hosts name the project's folder; the payload's folder follows the agent."""
+
+
+class HookEventRequest(AgentRequest, frozen=True, kw_only=True):
+    host: str
+    payload: str | dict[str, Any] | None = None
+    event: str = ""
+    cwd: str = ""
+    variables: dict[str, Any] = field(default_factory=dict)
+    deadline_ms: Annotated[int, Meta(ge=1, le=DEADLINE_MAX_MS)] = DEADLINE_MS
+
+
+class HookEventReply(Struct, frozen=True):
+    output: str
 
 
 class HookMethods:
@@ -39,39 +70,39 @@ class HookMethods:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._responder = Responder(DaemonHookBackend(engine))
-        self._repeats = Repeats(lambda: asyncio.get_running_loop().time())
+        self._recent = RecentEvents(lambda: asyncio.get_running_loop().time())
         self._grafts = HookGrafts(engine.state_dir, self._graft, self._graft_conversation, System())
-        self.methods: Mapping[str, Method] = {"HookEvent": self._hook_event}
 
     async def run(self) -> None:
-        """Graft what subagents found out, also what hooks kept without a daemon; never ends by itself."""
+        """Graft what subagents found out, also events that hooks spooled without a daemon; never returns."""
         await self._grafts.run()
 
-    async def _hook_event(self, parameters: Parameters) -> dict[str, Any]:
-        host, name = parameters.text("host"), parameters.text("event", "")
-        payload, variables = parameters.text_or_map("payload"), parameters.map("variables") or {}
-        within_ms = parameters.integer("deadline_ms", DEADLINE_MS, 1, DEADLINE_MAX_MS) or DEADLINE_MS
-        clock = Clock(asyncio.get_running_loop().time, within_ms / 1000)
+    @method("HookEvent", policy="own")
+    async def hook_event(self, request: HookEventRequest) -> HookEventReply:
+        """Return the exact bytes that a hook of this host prints ([hooks](hooks.md)); `payload` is a text
+        or a map."""
+        host, payload, variables = request.host, request.payload, request.variables
+        clock = Clock(asyncio.get_running_loop().time, request.deadline_ms / 1000)
         fields = fields_in("" if payload is None else payload)
-        name = name or fields.text("hook_event_name", "hookEventName")
-        cwd = _project_folder(variables) or parameters.text("cwd", "")
-        speaker = speaker_of(host, fields, name, {key: str(value) for key, value in variables.items()})
-        event = speaker.reads.read(fields, name, cwd)
-        if event is None or self._repeats.is_repeated(event):
-            return {"output": ""}
-        event = replace(event, origin=replace(event.origin, agent_name=agent_in(parameters)[0]))
+        name = request.event or fields.text("hook_event_name", "hookEventName")
+        cwd = _project_folder(variables) or request.cwd
+        formats = formats_of(host, fields, name, {key: str(value) for key, value in variables.items()})
+        event = formats.reads.read(fields, name, cwd)
+        if event is None or self._recent.is_repeated(event):
+            return HookEventReply("")
+        event = replace(event, origin=replace(event.origin, agent_name=request.agent.name))
         if not os.path.isabs(event.origin.cwd):
             raise InvalidRequest("the payload names no folder; give cwd, an absolute path", "cwd")
         if isinstance(event, TurnEnded | SessionEnding | SubagentStopped):
             text = payload if isinstance(payload, str) else json.dumps(payload, default=repr)
-            await self._keep(speaker.reads.host, name, event, text)
-        answer = await self._responder.answer(event, speaker.reads.room(name), clock)
-        return {"output": "" if answer == NOTHING else speaker.writes.write(name, answer)}
+            await self._keep(formats.host, name, event, text)
+        answer = await self._responder.answer(event, formats.reads.limit(name), clock)
+        return HookEventReply("" if answer == NOTHING else formats.writes.write(name, answer))
 
     async def _keep(
         self, host: str, name: str, event: TurnEnded | SessionEnding | SubagentStopped, text: str
     ) -> None:
-        """Keep what is to be grafted; one that ends or rests may have been preceded by what found no time."""
+        """Spool an event for grafting. Hooks may have spooled earlier events themselves."""
         if isinstance(event, SubagentStopped):
             await self._grafts.keep(host, name, event.origin.cwd, text)
         else:
@@ -89,9 +120,183 @@ class HookMethods:
         self._look_at_commits(project)
 
     def _look_at_commits(self, project: Project) -> None:
-        self._engine.commit_marks.look(project)  # what was decided may have been committed meanwhile
+        self._engine.commit_marks.look(project)  # decisions may have been committed meanwhile
 
 
 def _project_folder(variables: Mapping[str, Any]) -> str:
     found = (variables.get(name) for name in PROJECT_VARIABLES)
-    return next((one for one in found if isinstance(one, str) and os.path.isabs(one)), "")
+    return next((path for path in found if isinstance(path, str) and os.path.isabs(path)), "")
+
+
+class DaemonHookBackend:
+    """The daemon as hooks see it: sessions, contexts and hot files. On the event loop only."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._contexts = ContextMethods(engine)
+        self._news = ContextMethods(engine, news=True)
+        self._sessions = SessionMethods(engine)
+        # As for any client: an agent hears of its session what its rules grant, and no more.
+        self._guard = PolicyGuard(engine.permissions, engine.projects, engine.scopes, engine.sessions)
+        self._system = System()
+
+    async def open_session(self, origin: Origin) -> OpenedSession:
+        """Begin a session under the host's id, or resume the one that there is."""
+        with suppress(FovealError):  # no project is no news here
+            if (project := await self._open_project(origin)) is not None:
+                self._engine.commit_marks.look(project)
+        if await self._session(origin) is not None:
+            about = SessionRequest(session_id=origin.session_id, agent_name=origin.policy_name)
+            reply = await self._guard.call(self._sessions.resume, about)
+            return OpenedSession(True, reply.text, _sets(reply.context))
+        if is_id(origin.session_id):
+            await self._guard.call(
+                self._sessions.create,
+                CreateSessionRequest(
+                    cwd=origin.cwd, session_id=origin.session_id, agent_name=origin.policy_name
+                ),
+            )
+        return OpenedSession(False, "", {})
+
+    async def knows_session(self, origin: Origin) -> bool:
+        """Whether a session was begun under the host's id."""
+        return await self._session(origin) is not None
+
+    async def sets(self, origin: Origin) -> Mapping[str, tuple[str, ...]] | None:
+        """Return a session's context sets, None where there is no session."""
+        if await self._session(origin) is None:
+            return None
+        about = GetRelevantContextRequest(session_id=origin.session_id, agent_name=origin.policy_name)
+        return _sets((await self._guard.call(self._sessions.get_context, about)).context)
+
+    async def asks_something(self, prompt: str) -> bool:
+        """Whether a prompt names anything that a project could hold."""
+        return await asyncio.to_thread(_asks, prompt)  # it may be long, and loads tables of words at first
+
+    async def context(self, ask: ContextRequest) -> str:
+        """Return a context in Markdown, without the rules that the host reads by itself, or nothing."""
+        now = asyncio.get_running_loop().time
+        started = now()
+        request = await self._request(ask)
+        if request is None:
+            return ""
+        left_ms = max(1, ask.deadline_ms - int((now() - started) * 1000))
+        reply = await self._methods(ask).reply(structs.replace(request, deadline_ms=left_ms))
+        text: str = reply["context"]
+        if text and ask.prompt and reply["partial"]:
+            text = f"{incomplete_line([*reply['gaps'], *reply['degraded']])}\n\n{text}"
+        return text
+
+    async def prepare(self, ask: ContextRequest) -> None:
+        """Begin the same in the background."""
+        request = await self._request(ask)
+        if request is not None:
+            await self._methods(ask).prepare(request)
+
+    async def note_edits(self, origin: Origin, paths: tuple[str, ...]) -> None:
+        """Take in that files were written: they are hot. Those outside of the project don't matter."""
+        project = await self._engine.projects.at(origin.cwd)
+        for path in paths:
+            with suppress(FovealError):
+                absolute = os.path.join(origin.cwd, path)
+                self._engine.note_file(
+                    project, relative_path(project.root, absolute, "path"), "changed", None
+                )
+
+    async def repository_moved(self, origin: Origin) -> None:
+        """Look at the files and commits of an open project again; git's hooks open none."""
+        project = await self._open_project(origin)
+        if project is not None:
+            self._engine.commit_marks.look(project)
+            await self._engine.indexing.reindex(project, full=False)
+
+    async def idle(self, origin: Origin) -> None:
+        """Note that a turn ended; it may have committed what was decided, or undone it."""
+        project = await self._open_project(origin)
+        if project is not None:
+            self._engine.commit_marks.look(project)
+        if await self._session(origin) is not None:
+            await self._engine.sessions.idle(origin.session_id)
+
+    async def end(self, origin: Origin) -> None:
+        """Note that a session ended."""
+        if await self._session(origin) is not None:
+            await self._engine.sessions.end(origin.session_id)
+
+    def forget_window(self, origin: Origin) -> None:
+        """Note that a conversation lost what it was sent. Each subagent has a window of its own."""
+        if origin.session_id:
+            self._engine.context_log.forget_window(origin.session_id, origin.agent_id)
+
+    async def _open_project(self, origin: Origin) -> Project | None:
+        return self._engine.projects.get(await self._engine.projects.root_of(origin.cwd))
+
+    def _methods(self, ask: ContextRequest) -> ContextMethods:
+        return self._news if ask.news else self._contexts
+
+    async def _session(self, origin: Origin) -> Session | None:
+        return (await self._engine.sessions.find(origin.session_id)).session if origin.session_id else None
+
+    async def _request(self, ask: ContextRequest) -> GetContextRequest | None:
+        """Return the request for an agent's context, None where it may have no tokens."""
+        origin, project = ask.origin, await self._engine.projects.at(ask.origin.cwd)
+        session = await self._session(origin)
+        # A conversation that went on in another project is asked for there without its session.
+        usable = is_id(origin.session_id) and (session is None or session.project_root == project.root)
+        session_id = origin.session_id if usable else ""
+        # The rest of the time is for the context itself, which has something to say without its rules too.
+        native = await self._native(project, origin, ask.deadline_ms // 2)
+        tokens = ask.limit.tokens or DEFAULT_TOKENS
+        if ask.news:
+            tokens = min(tokens, project.config.context.hook_tokens)
+        characters = ask.limit.characters - (0 if project.index_state.searchable else INCOMPLETE_CHARACTERS)
+        if not tokens:
+            return None
+        parent = ""
+        if session_id and origin.agent_id:
+            scope = self._engine.scoping.find(project.root, ScopeSelector(session_id=session_id))
+            parent = scope.id if scope is not None else ""
+        return GetContextRequest(
+            cwd=origin.cwd,
+            agent_name=origin.policy_name,
+            agent_id=origin.agent_id,
+            session_id=session_id,
+            prompt=asked(ask.prompt),
+            max_tokens=tokens,
+            reserve_tokens=0,
+            max_bytes=max(1, characters),
+            exclude_items=tuple(ItemFields(item.type, item.name) for item in native),
+            deadline_ms=ask.deadline_ms,
+            delta=True,
+            parent_scope_id=parent,
+        )
+
+    async def _native(self, project: Project, origin: Origin, deadline_ms: int) -> tuple[Item, ...]:
+        """Return the rules that a host reads by itself, looked up in a thread."""
+        items = await self._engine.items_of(project, deadline_ms)
+        find = partial(_native_in, origin, project.root, items.items, self._system)
+        return await asyncio.to_thread(find)
+
+
+def _asks(prompt: str) -> bool:
+    # Here and not above: its tables of words take longer to load than the daemon to start.
+    from ..search.need import is_small_talk
+    from ..search.question import take_apart
+
+    text = asked(prompt)
+    return bool(text) and not is_small_talk(take_apart(text))
+
+
+def _native_in(origin: Origin, root: str, items: tuple[Item, ...], system: System) -> tuple[Item, ...]:
+    def read(name: str) -> str | None:
+        try:
+            data, _ = system.read(os.path.join(root, name), OWN_FILE_BYTES)
+        except OSError:
+            return None
+        return data.decode("utf-8", "replace")
+
+    return native_rules(origin.host, items, folder_in(root, origin.cwd), read)
+
+
+def _sets(context: Mapping[str, list[str]]) -> Mapping[str, tuple[str, ...]]:
+    return {name: tuple(entries) for name, entries in context.items()}

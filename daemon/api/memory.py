@@ -1,55 +1,204 @@
-"""Owns the methods about experiences: parameters in, plain maps out; knows no wire."""
+"""The methods about experiences: what agents decided and how it turned out; and what feedback weighs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
+
+from msgspec import UNSET, Meta, Struct, UnsetType, convert
 
 from ..app.engine import Engine
 from ..core.errors import InvalidRequest
-from ..core.parameters import MISSING, Parameters
-from ..memory.draft import draft_of
+from ..core.parameters import LIST_MAX, NonEmpty, Texts
 from ..memory.edits import Edit, changed_fields
-from ..memory.experience import Experience
-from ..memory.pool import PoolStatistics
-from ..memory.pruning import Criteria
+from ..memory.experience import Experience, draft_of
+from ..memory.pool_filters import Criteria, ExperienceListing
 from ..memory.records import Known
-from ..memory.service import ExperienceListing
-from .method_parts import Method
+from ..rules.items import ItemType
+from .method import ProjectRequest, method
 
-OUTCOMES = ("success", "failure", "reverted")
-NO_OUTCOME = "none"
-"""What a list of outcomes calls that of an experience that has none."""
-TRUSTS = ("normal", "low")
 LIST_LIMIT = 1_000
 SHOWN_MAX = 100
 """Maximum number of pruned experiences in a reply: enough to see what they are."""
-CHANGEABLE = ("decision", "rationale", "files_touched", "outcome", "trust", "commit")
+
+Outcome = Literal["success", "failure", "reverted", "none"]
+"""How a decision turned out; `none` where that isn't known."""
+
+Limit = Annotated[int, Meta(ge=0, le=LIST_LIMIT)]
+
+
+class GraftRequest(ProjectRequest, frozen=True, kw_only=True):
+    experience: dict[str, Any] | None = None
+    transcript_path: str | None = None
+    session_id: str = ""
+    agent_id: str = ""
+
+
+class Skipped(Struct, frozen=True):
+    reason: str
+    line: int | UnsetType = UNSET
+
+
+class GraftReply(Struct, frozen=True):
+    grafted: int
+    duplicates: int
+    skipped: list[Skipped]
+    experience_ids: list[str]
+    warnings: list[str]
+
+
+class ListExperiencesRequest(ProjectRequest, frozen=True, kw_only=True):
+    agent_id: str | None = None
+    session_id: str | None = None
+    outcome: Outcome | None = None
+    trust: Literal["normal", "low"] | None = None
+    since: str | None = None
+    until: str | None = None
+    query: str | None = None
+    deleted: bool = False
+    limit: Limit = 50
+
+
+class ProvenanceReply(Struct, frozen=True):
+    source: str
+    reference: str
+    trust: str
+
+
+class OutcomeReply(Struct, frozen=True):
+    kind: str
+    error: str | UnsetType = UNSET
+
+
+class MarkReply(Struct, frozen=True):
+    kind: str
+    at: str
+    experience_id: str
+
+
+class ExperienceReply(Struct, frozen=True, kw_only=True):
+    experience_id: str
+    timestamp: str
+    agent_id: str
+    session_id: str
+    decision: str
+    rationale: str
+    files_touched: list[str]
+    commit: str
+    provenance: ProvenanceReply
+    outcome: OutcomeReply | UnsetType = UNSET
+    marks: list[MarkReply] | UnsetType = UNSET
+
+
+class ExperiencesReply(Struct, frozen=True):
+    experiences: list[ExperienceReply]
+    total: int
+
+
+class ExperienceRequest(ProjectRequest, frozen=True, kw_only=True):
+    experience_id: NonEmpty
+
+
+class KnownReply(Struct, frozen=True):
+    experience: ExperienceReply
+    deleted: bool
+    history: list[dict[str, object]]
+
+
+class UpdateExperienceRequest(ExperienceRequest, frozen=True, kw_only=True):
+    decision: str | None = None
+    rationale: str | None = None
+    files_touched: Texts | None = None
+    outcome: dict[str, Any] | None = None
+    trust: str | None = None
+    commit: str | None = None
+
+
+class DeletedReply(Struct, frozen=True):
+    deleted: bool
+    experience: ExperienceReply
+
+
+class RestoredReply(Struct, frozen=True):
+    restored: bool
+    experience: ExperienceReply
+
+
+class PruneRequest(ProjectRequest, frozen=True, kw_only=True):
+    max_age_days: Annotated[int, Meta(ge=0, le=1_000_000)] | None = None
+    max_count: Annotated[int, Meta(ge=0, le=1_000_000_000)] | None = None
+    outcomes: Annotated[tuple[Outcome, ...], Meta(max_length=LIST_MAX)] | None = None
+    irrelevant: bool = False
+    deleted: bool = False
+    dry_run: bool = False
+
+
+class PruneReply(Struct, frozen=True):
+    pruned: int
+    kept: int
+    dry_run: bool
+    experiences: list[ExperienceReply]
+
+
+class QuarantineRequest(ProjectRequest, frozen=True, kw_only=True):
+    limit: Limit = 50
+
+
+class QuarantinedLine(Struct, frozen=True):
+    at: str
+    file: str
+    line: int
+    size_bytes: int
+    reason: str
+    text: str
+
+
+class QuarantineReply(Struct, frozen=True):
+    lines: list[QuarantinedLine]
+    total: int
+
+
+class Boost(Struct, frozen=True, kw_only=True):
+    """A file, or an item, that weighs more for a prompt."""
+
+    path: str | UnsetType = UNSET
+    type: str | UnsetType = UNSET
+    name: str | UnsetType = UNSET
+    server_name: str | UnsetType = UNSET
+    boost: float
+
+
+class FeedbackReply(Struct, frozen=True):
+    root: str
+    enabled: bool
+    boosts: list[Boost]
+
+
+class ClearFeedbackReply(Struct, frozen=True):
+    root: str
+    cleared: int
 
 
 class ExperienceMethods:
-    """The methods by name over one engine."""
+    """The methods over one engine."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.methods: Mapping[str, Method] = {
-            "GraftExperience": self._graft,
-            "ListExperiences": self._list,
-            "GetExperience": self._get,
-            "UpdateExperience": self._update,
-            "DeleteExperience": self._delete,
-            "RestoreExperience": self._restore,
-            "PruneExperiences": self._prune,
-            "ListQuarantine": self._list_quarantine,
-        }
 
-    async def _graft(self, parameters: Parameters) -> dict[str, Any]:
-        cwd = parameters.text("cwd")
-        fields = parameters.map("experience")
-        if parameters.has("transcript_path"):
+    @method("GraftExperience", policy="project")
+    async def graft(self, request: GraftRequest) -> GraftReply:
+        """Keep an experience `{decision, agent_id, session_id, rationale?, files_touched?, outcome?: {kind:
+        "success" | "failure" | "reverted", error?}, timestamp?}`, or what was decided in the conversation
+        at `transcript_path` ([transcripts](transcripts.md)). Durable when it is answered; of a transcript
+        only the new part is read, and lines that can't be read are named."""
+        fields, path = request.experience, request.transcript_path
+        if path is not None:
             if fields is not None:
                 raise InvalidRequest("give experience or transcript_path, not both", "transcript_path")
-            return await self._graft_transcript(parameters)
+            project = await self._engine.projects.at(request.cwd)
+            found = await self._engine.grafting.graft_transcript(
+                project, path, request.session_id, request.agent_id
+            )
+            return convert(found, GraftReply)
         if fields is None:
             raise InvalidRequest(
                 "experience is missing; it must be a map with decision, agent_id, session_id, or"
@@ -57,178 +206,162 @@ class ExperienceMethods:
                 "experience",
             )
         draft = draft_of(fields)
-        result = await self._engine.experiences.graft(await self._engine.projects.at(cwd), draft)
-        return {
-            "grafted": result.grafted,
-            "duplicates": result.duplicates,
-            "skipped": [{"reason": reason} for _, reason in result.skipped],
-            "experience_ids": list(result.ids),
-            "warnings": [warning for _, warning in result.warnings],
-        }
-
-    async def _graft_transcript(self, parameters: Parameters) -> dict[str, Any]:
-        path = parameters.text("transcript_path")
-        session_id, agent_id = parameters.text("session_id", ""), parameters.text("agent_id", "")
-        project = await self._engine.projects.at(parameters.text("cwd"))
-        return await self._engine.grafting.graft_transcript(project, path, session_id, agent_id)
-
-    async def _list(self, parameters: Parameters) -> dict[str, Any]:
-        listing = ExperienceListing(
-            parameters.integer("limit", 50, 0, LIST_LIMIT) or 0,
-            parameters.optional_text("agent_id"),
-            parameters.optional_text("session_id"),
-            _outcome(parameters.choice("outcome", MISSING, (*OUTCOMES, NO_OUTCOME)))
-            if parameters.has("outcome")
-            else None,
-            parameters.choice("trust", MISSING, TRUSTS) if parameters.has("trust") else None,
-            parameters.optional_text("since"),
-            parameters.optional_text("until"),
-            parameters.optional_text("query"),
-            parameters.flag("deleted"),
+        result = await self._engine.experiences.graft(await self._engine.projects.at(request.cwd), draft)
+        return GraftReply(
+            result.grafted,
+            result.duplicates,
+            [Skipped(reason) for _, reason in result.skipped],
+            list(result.ids),
+            [warning for _, warning in result.warnings],
         )
-        project = await self._engine.projects.at(parameters.text("cwd"))
+
+    @method("ListExperiences", policy="project")
+    async def list_experiences(self, request: ListExperiencesRequest) -> ExperiencesReply:
+        """List experiences, newest first."""
+        listing = ExperienceListing(
+            request.limit,
+            request.agent_id,
+            request.session_id,
+            None if request.outcome is None else _outcome(request.outcome),
+            request.trust,
+            request.since,
+            request.until,
+            request.query,
+            request.deleted,
+        )
+        project = await self._engine.projects.at(request.cwd)
         experiences, total = await self._engine.experiences.listed(project, listing)
-        return {"experiences": [experience_map(one) for one in experiences], "total": total}
+        return ExperiencesReply([experience_reply(experience) for experience in experiences], total)
 
-    async def _get(self, parameters: Parameters) -> dict[str, Any]:
-        experience_id = parameters.text("experience_id", empty=False)
-        project = await self._engine.projects.at(parameters.text("cwd"))
-        return _known_map(await self._engine.experiences.get(project, experience_id))
+    @method("GetExperience", policy="project")
+    async def get(self, request: ExperienceRequest) -> KnownReply:
+        """Return an experience; an entry of its `history` is `{kind, at, experience_id?, …}` with the
+        fields that the edit changed."""
+        project = await self._engine.projects.at(request.cwd)
+        return _known(await self._engine.experiences.get(project, request.experience_id))
 
-    async def _update(self, parameters: Parameters) -> dict[str, Any]:
-        experience_id = parameters.text("experience_id", empty=False)
-        fields = {name: parameters.fields[name] for name in CHANGEABLE if parameters.has(name)}
-        project = await self._engine.projects.at(parameters.text("cwd"))
-        return _known_map(await self._engine.experiences.update(project, experience_id, fields))
+    @method("UpdateExperience", policy="project")
+    async def update(self, request: UpdateExperienceRequest) -> KnownReply:
+        """Change an experience. An outcome without a kind takes it away, and so does an empty commit."""
+        files = request.files_touched
+        given: dict[str, object] = {
+            "decision": request.decision,
+            "rationale": request.rationale,
+            "files_touched": None if files is None else list(files),
+            "outcome": request.outcome,
+            "trust": request.trust,
+            "commit": request.commit,
+        }
+        fields = {name: value for name, value in given.items() if value is not None}
+        project = await self._engine.projects.at(request.cwd)
+        return _known(await self._engine.experiences.update(project, request.experience_id, fields))
 
-    async def _delete(self, parameters: Parameters) -> dict[str, Any]:
-        experience_id = parameters.text("experience_id", empty=False)
-        project = await self._engine.projects.at(parameters.text("cwd"))
-        known, changed = await self._engine.experiences.delete(project, experience_id)
-        return {"deleted": changed, "experience": experience_map(known.current)}
+    @method("DeleteExperience", policy="project")
+    async def delete(self, request: ExperienceRequest) -> DeletedReply:
+        """Delete an experience; it can be restored until it is pruned."""
+        project = await self._engine.projects.at(request.cwd)
+        known, changed = await self._engine.experiences.delete(project, request.experience_id)
+        return DeletedReply(changed, experience_reply(known.current))
 
-    async def _restore(self, parameters: Parameters) -> dict[str, Any]:
-        experience_id = parameters.text("experience_id", empty=False)
-        project = await self._engine.projects.at(parameters.text("cwd"))
-        known, changed = await self._engine.experiences.restore(project, experience_id)
-        return {"restored": changed, "experience": experience_map(known.current)}
+    @method("RestoreExperience", policy="project")
+    async def restore(self, request: ExperienceRequest) -> RestoredReply:
+        """Bring a deleted experience back."""
+        project = await self._engine.projects.at(request.cwd)
+        known, changed = await self._engine.experiences.restore(project, request.experience_id)
+        return RestoredReply(changed, experience_reply(known.current))
 
-    async def _prune(self, parameters: Parameters) -> dict[str, Any]:
+    @method("PruneExperiences", policy="project")
+    async def prune(self, request: PruneRequest) -> PruneReply:
+        """Remove experiences for good, by at least one criterion; `experiences` are the newest 100 of
+        them."""
+        outcomes = request.outcomes
         criteria = Criteria(
-            parameters.integer("max_age_days", None, 0, 1_000_000),
-            parameters.integer("max_count", None, 0, 1_000_000_000),
-            _outcomes(parameters),
-            parameters.flag("irrelevant"),
-            parameters.flag("deleted"),
+            request.max_age_days,
+            request.max_count,
+            None if outcomes is None else frozenset(map(_outcome, outcomes)),
+            request.irrelevant,
+            request.deleted,
         )
         if criteria.is_empty:
             raise InvalidRequest(
                 "nothing says what to prune: give max_age_days, max_count, outcomes, irrelevant or deleted",
                 "max_age_days",
             )
-        dry_run = parameters.flag("dry_run")
-        project = await self._engine.projects.at(parameters.text("cwd"))
-        result = await self._engine.experiences.prune(project, criteria, dry_run=dry_run)
-        return {
-            "pruned": len(result.pruned),
-            "kept": result.kept,
-            "dry_run": dry_run,
-            "experiences": [experience_map(one) for one in result.pruned[:SHOWN_MAX]],
-        }
+        project = await self._engine.projects.at(request.cwd)
+        result = await self._engine.experiences.prune(project, criteria, dry_run=request.dry_run)
+        shown = [experience_reply(experience) for experience in result.pruned[:SHOWN_MAX]]
+        return PruneReply(len(result.pruned), result.kept, request.dry_run, shown)
 
-    async def _list_quarantine(self, parameters: Parameters) -> dict[str, Any]:
-        limit = parameters.integer("limit", 50, 0, LIST_LIMIT) or 0
-        project = await self._engine.projects.at(parameters.text("cwd"))
-        lines, total = await self._engine.experiences.quarantined(project, limit)
-        return {
-            "lines": [
-                {
-                    "at": one.at,
-                    "file": one.file,
-                    "line": one.number,
-                    "size_bytes": one.size,
-                    "reason": one.reason,
-                    "text": one.text,
-                }
-                for one in lines
+    @method("ListQuarantine", policy="project")
+    async def list_quarantine(self, request: QuarantineRequest) -> QuarantineReply:
+        """List lines of the project's experiences that can't be read, the last first."""
+        project = await self._engine.projects.at(request.cwd)
+        lines, total = await self._engine.experiences.quarantined(project, request.limit)
+        return QuarantineReply(
+            [
+                QuarantinedLine(line.at, line.file, line.number, line.size, line.reason, line.text)
+                for line in lines
             ],
-            "total": total,
-        }
+            total,
+        )
+
+    @method("GetFeedback", policy="project")
+    async def feedback(self, request: ProjectRequest) -> FeedbackReply:
+        """Return files and items that weigh more for a prompt since they were of use, the heaviest first."""
+        project = await self._engine.projects.at(request.cwd)
+        project.pending_edits.settle()
+        boosts = sorted(project.feedback.boosts.items(), key=lambda boost: (-boost[1], boost[0]))
+        return FeedbackReply(
+            project.root, project.config.context.feedback, [_boost(key, boost) for key, boost in boosts]
+        )
+
+    @method("ClearFeedback", policy="project")
+    async def clear_feedback(self, request: ProjectRequest) -> ClearFeedbackReply:
+        """Forget the feedback; `cleared` counts files and items."""
+        project = await self._engine.projects.at(request.cwd)
+        cleared = project.feedback.clear()
+        await self._engine.projects.save_feedback(project)
+        return ClearFeedbackReply(project.root, cleared)
 
 
-def experience_map(experience: Experience) -> dict[str, Any]:
+def experience_reply(experience: Experience) -> ExperienceReply:
     """Return an experience as the wire has it; an outcome and marks only where there are some."""
     provenance = experience.provenance
-    found: dict[str, Any] = {
-        "experience_id": experience.id,
-        "timestamp": experience.timestamp,
-        "agent_id": experience.agent_id,
-        "session_id": experience.session_id,
-        "decision": experience.decision,
-        "rationale": experience.rationale,
-        "files_touched": list(experience.files_touched),
-        "commit": experience.commit,
-        "provenance": {
-            "source": provenance.source,
-            "reference": provenance.reference,
-            "trust": provenance.trust,
-        },
-    }
-    if experience.outcome:
-        error = {"error": experience.error} if experience.error else {}
-        found["outcome"] = {"kind": experience.outcome} | error
-    if experience.marks:
-        found["marks"] = [
-            {"kind": mark.kind, "at": mark.at, "experience_id": mark.by or experience.id}
-            for mark in experience.marks
-        ]
-    return found
+    marks = [MarkReply(mark.kind, mark.at, mark.by or experience.id) for mark in experience.marks]
+    return ExperienceReply(
+        experience_id=experience.id,
+        timestamp=experience.timestamp,
+        agent_id=experience.agent_id,
+        session_id=experience.session_id,
+        decision=experience.decision,
+        rationale=experience.rationale,
+        files_touched=list(experience.files_touched),
+        commit=experience.commit,
+        provenance=ProvenanceReply(provenance.source, provenance.reference, provenance.trust),
+        outcome=OutcomeReply(experience.outcome, experience.error or UNSET) if experience.outcome else UNSET,
+        marks=marks or UNSET,
+    )
 
 
-def pool_map(statistics: PoolStatistics) -> dict[str, Any]:
-    """Return a pool's figures as Status has them."""
-    return {
-        "deleted": statistics.deleted,
-        "files": statistics.parts,
-        "bytes": statistics.size_bytes,
-        "bad_lines": statistics.bad_lines,
-        "unknown_lines": statistics.unknown_lines,
-        "repeated_lines": statistics.repeated_lines,
-        "repaired_tails": statistics.repaired_tails,
-        "retired": statistics.retired,
-        "retired_at": statistics.retired_at or None,
-        "shared": statistics.shared or None,
-        "problem": statistics.problem or None,
-    }
+def _known(known: Known) -> KnownReply:
+    return KnownReply(experience_reply(known.current), known.deleted, [_edit(edit) for edit in known.edits])
 
 
-def _known_map(known: Known) -> dict[str, Any]:
-    return {
-        "experience": experience_map(known.current),
-        "deleted": known.deleted,
-        "history": [_edit_map(edit) for edit in known.edits],
-    }
-
-
-def _edit_map(edit: Edit) -> dict[str, Any]:
-    found: dict[str, Any] = {"kind": edit.kind, "at": edit.timestamp, **changed_fields(edit.changes)}
-    if "files_touched" in found:
-        found["files_touched"] = list(found["files_touched"])
+def _edit(edit: Edit) -> dict[str, object]:
+    found: dict[str, object] = {"kind": edit.kind, "at": edit.timestamp, **changed_fields(edit.changes)}
     return found | ({"experience_id": edit.by} if edit.by else {})
 
 
-def _outcomes(parameters: Parameters) -> frozenset[str] | None:
-    outcomes = parameters.texts("outcomes")
-    if outcomes is None:
-        return None
-    known = (*OUTCOMES, NO_OUTCOME)
-    for one in outcomes:
-        if one not in known:
-            raise InvalidRequest(
-                f"outcomes names {one!r:.60}, which is none; there are {', '.join(known)}", "outcomes"
-            )
-    return frozenset(map(_outcome, outcomes))
-
-
 def _outcome(name: str) -> str:
-    return "" if name == NO_OUTCOME else name
+    return "" if name == "none" else name
+
+
+def _boost(key: str, boost: float) -> Boost:
+    """Return what a key of the feedback names: an item, or a file."""
+    kind, colon, name = key.partition(":")
+    if not colon or kind not in get_args(ItemType):
+        return Boost(path=key, boost=boost)
+    server, slash, tool = name.partition("/")
+    if slash and kind == "tool":
+        return Boost(type=kind, name=tool, server_name=server, boost=boost)
+    return Boost(type=kind, name=name, boost=boost)

@@ -1,106 +1,261 @@
-"""Owns the methods about projects and their files: parameters in, plain maps out; knows no wire."""
+"""The methods about projects: opening, indexing, unsaved buffers, trust in their settings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Awaitable
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType
 
 from ..app.engine import Engine
 from ..core.errors import InvalidRequest, NotFound, TooLarge, Unsupported
-from ..core.parameters import MISSING, Parameters
+from ..core.parameters import NonEmpty
 from ..embedding.messages import VectorProgress
-from ..embedding.semantics import Semantics, progress_map
-from ..project.projects import OVERLAY_CHARACTERS, Project
+from ..embedding.semantics import Semantics
+from ..memory.pool import PoolStatistics
+from ..project.project import Project
 from ..project.roots import relative_path
-from .memory import pool_map
-from .method_parts import Answer, Method
+from ..project.unsaved_buffers import BUFFER_CHARACTERS
+from .method import ProjectRequest, Request, method
 
-EVENTS_OF_FILES = ("opened", "focused", "changed", "closed")
+EmbeddingState = Literal["off", "waiting", "running", "paused", "failed", "done"]
+
+
+class OpenRequest(Request, frozen=True):
+    path: str | None = None
+    cwd: str | None = None
+
+
+class CloseRequest(Request, frozen=True):
+    path: NonEmpty
+
+
+class CloseReply(Struct, frozen=True):
+    closed: bool
+
+
+class ReindexRequest(Request, frozen=True):
+    path: str
+    full: bool = False
+
+
+class NotifyFileRequest(ProjectRequest, frozen=True, kw_only=True):
+    path: NonEmpty
+    event: Literal["opened", "focused", "changed", "closed"]
+    text: str | None = None
+
+
+class NotifyFileReply(Struct, frozen=True):
+    noted: str
+
+
+class EmbeddingRequest(Request, frozen=True):
+    paused: bool
+
+
+class EmbeddingReply(Struct, frozen=True):
+    paused: bool
+
+
+class PoolReply(Struct, frozen=True):
+    """The figures of a project's experiences."""
+
+    deleted: int
+    files: int
+    bytes: int
+    bad_lines: int
+    unknown_lines: int
+    repeated_lines: int
+    repaired_tails: int
+    retired: int
+    retired_at: str | None
+    shared: str | None
+    problem: str | None
+
+
+class ProjectReply(Struct, frozen=True):
+    root: str
+    state: Literal["scanning", "indexing", "ready", "degraded"]
+    files: int
+    symbols: int
+    chunks: int
+    embedding: EmbeddingState
+    embedded: int
+    pending: int
+    chunks_per_second: float
+    eta_ms: int | None
+    files_pending: int
+    files_unhashed: int
+    files_unlinked: int
+    watch: Literal["native", "polling", "off"]
+    degraded: list[str]
+    skipped: dict[str, int]
+    rules: int
+    experiences: int
+    pool: PoolReply
+    index_bytes: int
+    clock: str
+
+
+class ClosedProject(Struct, frozen=True):
+    root: str
+    state: Literal["closed"]
+
+
+class ProjectsReply(Struct, frozen=True):
+    projects: list[ProjectReply]
+    closed: list[ClosedProject]
+
+
+class FileDigest(Struct, frozen=True):
+    path: str
+    digest: str
+
+
+class TrustRequest(ProjectRequest, frozen=True, kw_only=True):
+    files: tuple[FileDigest, ...] = ()
+
+
+class TrustedFile(Struct, frozen=True):
+    path: str
+    digest: str
+    size_bytes: int
+    trusted: bool
+    problem: str | UnsetType = UNSET
+
+
+class TrustStateReply(Struct, frozen=True):
+    root: str
+    files: list[TrustedFile]
+
+
+class TrustReply(Struct, frozen=True):
+    root: str
+    trusted: list[str]
+
+
+class RevokeTrustReply(Struct, frozen=True):
+    root: str
+    revoked: int
 
 
 class ProjectMethods:
-    """The methods by name over one engine."""
+    """The methods over one engine."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.methods: Mapping[str, Method] = {
-            "OpenProject": self._open,
-            "CloseProject": self._close,
-            "ListProjects": self._list,
-            "ReindexProject": self._reindex,
-            "NotifyFile": self._notify_file,
-            "SetEmbedding": self._set_embedding,
-        }
 
-    async def _open(self, parameters: Parameters) -> dict[str, Any]:
+    @method("OpenProject", policy="open")
+    async def open(self, request: OpenRequest) -> ProjectReply:
+        """Open a project by its root, or the one that the folder `cwd` belongs to. Answered at once:
+        `scanning` until the indexer says more."""
         projects = self._engine.projects
-        if parameters.has("cwd"):
-            project = await projects.at(parameters.text("cwd"))
-        else:
-            project = await projects.open_named(parameters.text("path"))
-        return await project_map(self._engine, project)
+        if request.cwd is not None:
+            return await project_reply(self._engine, await projects.at(request.cwd))
+        if request.path is None:
+            raise InvalidRequest("path is missing; it must be a string", "path")
+        return await project_reply(self._engine, await projects.open_named(request.path))
 
-    async def _close(self, parameters: Parameters) -> dict[str, Any]:
-        path = parameters.text("path", empty=False)
-        if "\0" in path:
+    @method("CloseProject", policy="open")
+    async def close(self, request: CloseRequest) -> CloseReply:
+        """Close a project at once; the indexer hears of it later."""
+        if "\0" in request.path:
             raise InvalidRequest("path has a NUL character in it, which no path can have", "path")
-        if not await self._engine.close_project(path):
+        if not await self._engine.close_project(request.path):
             roots = ", ".join(project.root for project in self._engine.projects)
-            raise NotFound(f"{path!r:.200} isn't open; these are: {roots or 'none'}")
-        return {"closed": True}
+            raise NotFound(f"{request.path!r:.200} isn't open; these are: {roots or 'none'}")
+        return CloseReply(closed=True)
 
-    async def _list(self, parameters: Parameters) -> dict[str, Any]:
+    @method("ListProjects", policy="open")
+    async def list_projects(self, request: Request) -> ProjectsReply:
+        """List the open projects, and in `closed` those that were open before, also under an earlier
+        daemon, and whose folders are still there."""
         projects = self._engine.projects
         closed = await projects.closed()
-        return {
-            "projects": [await project_map(self._engine, project) for project in projects],
-            "closed": [{"root": root, "state": "closed"} for root in closed],
-        }
+        return ProjectsReply(
+            [await project_reply(self._engine, project) for project in projects],
+            [ClosedProject(root, "closed") for root in closed],
+        )
 
-    async def _reindex(self, parameters: Parameters) -> dict[str, Any]:
-        full = parameters.flag("full")
-        project = await self._engine.projects.open_named(parameters.text("path"))
-        await self._engine.indexing.reindex(project, full=full)
-        return await project_map(self._engine, project)
+    @method("ReindexProject", policy="open")
+    async def reindex(self, request: ReindexRequest) -> ProjectReply:
+        """Compare a project with the disk; with `full` every file is read again."""
+        project = await self._engine.projects.open_named(request.path)
+        await self._engine.indexing.reindex(project, full=request.full)
+        return await project_reply(self._engine, project)
 
-    def _notify_file(self, parameters: Parameters) -> Answer:
-        event = parameters.choice("event", "", EVENTS_OF_FILES)
-        text = parameters.optional_text("text")
-        if text is not None and len(text) > OVERLAY_CHARACTERS:
+    @method("NotifyFile", policy="open")
+    def notify_file(self, request: NotifyFileRequest) -> NotifyFileReply | Awaitable[NotifyFileReply]:
+        """Take in what an editor knows of a file before the disk does. `text` is an unsaved buffer, shown
+        in the place of the file until the next `changed` without one, or `closed`."""
+        text = request.text
+        if text is not None and len(text) > BUFFER_CHARACTERS:
             raise TooLarge(
-                f"text has {len(text):,} characters; at most {OVERLAY_CHARACTERS:,} are kept for a buffer"
+                f"text has {len(text):,} characters; at most {BUFFER_CHARACTERS:,} are kept for a buffer"
             )
-        cwd, path = parameters.text("cwd"), parameters.text("path", empty=False)
-        project = self._engine.projects.at_nowait(cwd)
-        if project is None:
-            return self._note_file_later(cwd, path, event, text)
-        # At once, since the next request on the connection may be answered at once too.
-        return self._note_file(project, path, event, text)
+        project = self._engine.projects.at_nowait(request.cwd)
+        # At once where possible, since the next request on the connection may be answered at once too.
+        return self._note_file_later(request) if project is None else self._note_file(project, request)
 
-    async def _note_file_later(self, cwd: str, path: str, event: str, text: str | None) -> dict[str, Any]:
-        return self._note_file(await self._engine.projects.at(cwd), path, event, text)
+    async def _note_file_later(self, request: NotifyFileRequest) -> NotifyFileReply:
+        return self._note_file(await self._engine.projects.at(request.cwd), request)
 
-    def _note_file(self, project: Project, path: str, event: str, text: str | None) -> dict[str, Any]:
-        relative = relative_path(project.root, path, "path")
-        self._engine.note_file(project, relative, event, text)
-        return {"noted": relative}
+    def _note_file(self, project: Project, request: NotifyFileRequest) -> NotifyFileReply:
+        relative = relative_path(project.root, request.path, "path")
+        self._engine.note_file(project, relative, request.event, request.text)
+        return NotifyFileReply(relative)
 
-    async def _set_embedding(self, parameters: Parameters) -> dict[str, Any]:
-        paused = parameters.flag("paused", MISSING)
+    @method("SetEmbedding", policy="open")
+    async def set_embedding(self, request: EmbeddingRequest) -> EmbeddingReply:
+        """Stop embedding in the background for all projects, or go on, until the daemon ends; `unsupported`
+        where embedding is switched off."""
         if not self._engine.semantics.enabled:
             raise Unsupported("embedding is switched off (embedding.enabled in config.toml)")
-        await self._engine.semantics.set_paused(paused=paused)
-        return {"paused": paused}
+        await self._engine.semantics.set_paused(paused=request.paused)
+        return EmbeddingReply(request.paused)
+
+    @method("GetTrust", policy="open")
+    async def get_trust(self, request: ProjectRequest) -> TrustStateReply:
+        """List the files of a project whose effect needs trust."""
+        root = await self._engine.projects.root_of(request.cwd)
+        files, trusted = await self._engine.projects.trust_of(root)
+        return TrustStateReply(
+            root,
+            [
+                TrustedFile(
+                    file.path,
+                    file.digest,
+                    file.size_bytes,
+                    file.digest in trusted.digests.get(file.path, ()),
+                    file.problem or UNSET,
+                )
+                for file in files
+            ],
+        )
+
+    @method("Trust", policy="open")
+    async def trust(self, request: TrustRequest) -> TrustReply:
+        """Trust files as GetTrust showed them; `trusted` are the paths that weren't before.
+        `invalid_params` for a file that has changed since."""
+        root = await self._engine.projects.root_of(request.cwd)
+        wanted = {file.path: file.digest for file in request.files}
+        return TrustReply(root, list(await self._engine.projects.trust(root, wanted)))
+
+    @method("RevokeTrust", policy="open")
+    async def revoke_trust(self, request: ProjectRequest) -> RevokeTrustReply:
+        """Revoke the trust in all files of a project; `revoked` counts them."""
+        root = await self._engine.projects.root_of(request.cwd)
+        return RevokeTrustReply(root, await self._engine.projects.revoke_trust(root))
 
 
-async def project_map(engine: Engine, project: Project) -> dict[str, Any]:
+async def project_reply(engine: Engine, project: Project) -> ProjectReply:
     """Return a project as the wire has it."""
     size = await engine.size(project)
-    progress, embedding = project.progress, engine.semantics.progress(project.root)
+    progress, known = project.index_state.progress, engine.semantics.progress(project.root)
+    vectors = known or VectorProgress(project.root, 0, 0, 0.0)
     skipped = project.tree.skipped
     if progress is not None:
         skipped |= {f"folder:{reason}": count for reason, count in progress.skipped}
-    vectors = progress_map(embedding or VectorProgress(project.root, 0, 0, 0.0))
     problem, missing = engine.semantics.problem(project.root), engine.semantics.missing(project.root)
     pool = project.pool.statistics()
     degraded = [
@@ -109,30 +264,50 @@ async def project_map(engine: Engine, project: Project) -> dict[str, Any]:
         *([missing] if missing else []),
         *([f"experiences: {pool.problem}"] if pool.problem else []),
     ]
-    return {
-        **{name: value for name, value in vectors.items() if name != "project"},
-        "root": project.root,
-        "state": project.state,
-        "files": len(project.tree.files),
-        "symbols": project.tree.symbols,
-        "chunks": size.chunks,
-        "embedding": _embedding_state(engine.semantics, embedding),
-        "files_pending": project.tree.pending,
-        "files_unhashed": project.tree.unhashed,
-        "files_unlinked": 0 if progress is None else progress.unlinked,
-        "watch": "off" if progress is None else progress.watch,
-        "degraded": degraded,
-        "skipped": skipped,
-        "rules": len(project.rules.items),
-        "experiences": pool.experiences,
-        "pool": pool_map(pool),
-        "index_bytes": size.bytes,
-        "clock": project.clock,
-    }
+    rate = vectors.per_second
+    return ProjectReply(
+        root=project.root,
+        state=project.state,
+        files=len(project.tree.files),
+        symbols=project.tree.symbols,
+        chunks=size.chunks,
+        embedding=_embedding_state(engine.semantics, known),
+        embedded=vectors.chunks - vectors.pending,
+        pending=vectors.pending,
+        chunks_per_second=rate,
+        eta_ms=round(vectors.pending / rate * 1000) if rate else None,
+        files_pending=project.tree.pending,
+        files_unhashed=project.tree.unhashed,
+        files_unlinked=0 if progress is None else progress.unlinked,
+        watch="off" if progress is None else progress.watch,
+        degraded=degraded,
+        skipped=skipped,
+        rules=len(project.instructions.rules.items),
+        experiences=pool.experiences,
+        pool=_pool_reply(pool),
+        index_bytes=size.bytes,
+        clock=project.clock,
+    )
 
 
-def _embedding_state(semantics: Semantics, progress: VectorProgress | None) -> str:
-    """Return how a project's embedding stands: off, waiting, running, paused, failed or done."""
+def _pool_reply(statistics: PoolStatistics) -> PoolReply:
+    return PoolReply(
+        deleted=statistics.deleted,
+        files=statistics.parts,
+        bytes=statistics.size_bytes,
+        bad_lines=statistics.bad_lines,
+        unknown_lines=statistics.unknown_lines,
+        repeated_lines=statistics.repeated_lines,
+        repaired_tails=statistics.repaired_tails,
+        retired=statistics.retired,
+        retired_at=statistics.retired_at or None,
+        shared=statistics.shared or None,
+        problem=statistics.problem or None,
+    )
+
+
+def _embedding_state(semantics: Semantics, progress: VectorProgress | None) -> EmbeddingState:
+    """Return how a project's embedding stands."""
     if not semantics.enabled:
         return "off"
     if progress is None:

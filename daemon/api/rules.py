@@ -1,264 +1,422 @@
-"""Owns the methods about items and the servers of tools: parameters in, plain maps out; knows no wire."""
+"""The methods about items, which are rules, references and tools, and about the servers of tools."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, cast
+from typing import Annotated, Any, Literal, get_args
+
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ..app.engine import Engine
-from ..core.errors import InvalidRequest, NotFound
-from ..core.parameters import MISSING, Parameters
+from ..core.errors import NotFound
+from ..core.parameters import LIST_MAX, NonEmpty
 from ..project.freshness import deadline_of
-from ..project.projects import Project
+from ..project.project import Project
 from ..rules.agent_items import AgentItems
-from ..rules.agent_tools import ServerFileState, ServerState
-from ..rules.item_choice import ItemScore
-from ..rules.item_draft import draft_of, key_in
-from ..rules.item_keys import ItemKey, item_key, key_of
+from ..rules.approvals import ServerFileState, ServerState
 from ..rules.item_plans import profiles_for
-from ..rules.items import IncludeMode, Item
-from ..rules.selection import ItemSelection, parse_selection, resolve
-from ..sessions.request_record import key_map
-
-Method = Callable[[Parameters], Awaitable[dict[str, Any]]]
-
-TYPES = ("rule", "reference", "tool")
-TOOL_MODES = ("always", "manual", "agent", "glob", "default")
-PRESETS = ("aggressive", "normal", "conservative")
+from ..rules.item_store import draft_of, key_in
+from ..rules.items import IncludeMode, Item, ItemKey, ItemType, item_key, key_of
+from ..rules.selection import ItemScore, ItemSelection, parse_selection, resolve
+from .method import DEADLINE_MAX_MS, Deadline, ProjectRequest, method, milliseconds_since
 
 TEXTS_MAX_BYTES = 8_000_000
-"""A list holds texts of so many bytes, so that it fits a frame; of later items it tells all but the text."""
+"""Maximum bytes of texts in a list, so that it fits a frame; later items are listed without theirs."""
 
-DEADLINE_MAX_MS = 600_000
+ItemTypes = Annotated[tuple[ItemType, ...], Meta(max_length=LIST_MAX)]
+ALL_TYPES: tuple[ItemType, ...] = get_args(ItemType)
+
+Score = Annotated[float, Meta(ge=-1.0, le=2.0)]
+
+
+class ListItemsRequest(ProjectRequest, frozen=True, kw_only=True):
+    types: ItemTypes = ALL_TYPES
+    content: bool = True
+
+
+class ItemReply(Struct, frozen=True, kw_only=True):
+    type: str
+    name: str
+    server_name: str | UnsetType = UNSET
+    include: str
+    description: str | UnsetType = UNSET
+    globs: list[str] | UnsetType = UNSET
+    priority_level: int
+    source: str
+    line: int
+    put: bool
+    server_include: str | UnsetType = UNSET
+    own_include: str | UnsetType = UNSET
+    text: str | UnsetType = UNSET
+
+
+class ItemsReply(Struct, frozen=True):
+    items: list[ItemReply]
+    warnings: list[str]
+    texts_left_out: int
+
+
+class PutItemRequest(ProjectRequest, frozen=True, kw_only=True):
+    item: Annotated[dict[str, Any], Meta(description="a map with type, name, include, text")]
+
+
+class PutItemReply(Struct, frozen=True):
+    item: ItemReply
+
+
+class DeleteItemRequest(ProjectRequest, frozen=True, kw_only=True):
+    type: ItemType
+    name: NonEmpty
+    server_name: str = ""
+
+
+class DeleteItemReply(Struct, frozen=True):
+    deleted: bool
+    item: ItemReply | UnsetType = UNSET
+
+
+class ToolModeRequest(ProjectRequest, frozen=True, kw_only=True):
+    server_name: NonEmpty
+    name: str = ""
+    include: Literal["always", "manual", "agent", "glob", "default"]
+
+
+class ToolMode(Struct, frozen=True):
+    name: str
+    include: str
+
+
+class ToolModeReply(Struct, frozen=True):
+    changed: bool
+    tools: list[ToolMode]
+
+
+class SearchItemsRequest(ProjectRequest, frozen=True, kw_only=True):
+    query: str
+    items: Annotated[tuple[dict[str, Any], ...], Meta(max_length=LIST_MAX)] | None = None
+    types: ItemTypes = ALL_TYPES
+    top_k: Annotated[int, Meta(ge=0, le=1_000)] | None = None
+    top_n: Annotated[int, Meta(ge=0, le=200)] | None = None
+    include_score: Score | None = None
+    floor: Score | None = None
+    preset: Literal["aggressive", "normal", "conservative"] | None = None
+    deadline_ms: Deadline | None = None
+
+    @property
+    def selection(self) -> ItemSelection | None:
+        """Return how the search is to choose, None where it doesn't say that itself."""
+        fields = {
+            "top_k": self.top_k,
+            "top_n": self.top_n,
+            "include_score": self.include_score,
+            "floor": self.floor,
+        }
+        if self.preset is not None:
+            return parse_selection({**fields, "preset": self.preset})
+        return None if all(value is None for value in fields.values()) else parse_selection(fields)
+
+
+class ScoredItem(Struct, frozen=True, kw_only=True):
+    """An item that was searched: `similarity_score` decided, `similarity` is the best cosine alone."""
+
+    type: str
+    name: str
+    server_name: str | UnsetType = UNSET
+    include: str
+    description: str | UnsetType = UNSET
+    similarity_score: float
+    similarity: float | None
+    lexical: float
+    reason: str
+
+
+class SearchItemsReply(Struct, frozen=True):
+    items: list[ScoredItem]
+    considered: list[ScoredItem]
+    degraded: list[str]
+    elapsed_ms: float
+
+
+class ItemUsageRequest(ProjectRequest, frozen=True, kw_only=True):
+    since: str = ""
+
+
+class ItemUsage(Struct, frozen=True, kw_only=True):
+    type: str
+    name: str
+    server_name: str | UnsetType = UNSET
+    include: str | None
+    requests: int
+    reported: int
+    referred: int
+    last_day: str
+
+
+class Suggestion(Struct, frozen=True, kw_only=True):
+    type: str
+    name: str
+    server_name: str | UnsetType = UNSET
+    action: Literal["remove", "demote"]
+    text: str
+
+
+class DayShare(Struct, frozen=True):
+    day: str
+    selected: int
+    reported: int
+    referred: int
+    share: float | None
+
+
+class ItemUsageReply(Struct, frozen=True):
+    items: list[ItemUsage]
+    suggestions: list[Suggestion]
+    shares: list[DayShare]
+
+
+class ListServersRequest(ProjectRequest, frozen=True, kw_only=True):
+    refresh: bool = True
+    again: bool = False
+
+
+class ToolReply(Struct, frozen=True):
+    name: str
+    description: str
+
+
+class ServerReply(Struct, frozen=True, kw_only=True):
+    name: str
+    line: int
+    transport: str
+    runs: str
+    command: str
+    arguments: list[str]
+    folder: str
+    environment: list[str]
+    headers: list[str]
+    variables: list[str]
+    left_out: str
+    listed_at: str
+    problem: str
+    tools: list[ToolReply]
+    tools_left_out: int
+
+
+class ServerFileReply(Struct, frozen=True, kw_only=True):
+    path: str
+    section: str
+    host: str
+    scope: str
+    digest: str
+    approved: bool
+    problem: str
+    servers: list[ServerReply]
+
+
+class ServersReply(Struct, frozen=True):
+    files: list[ServerFileReply]
+
+
+class ApproveRequest(ProjectRequest, frozen=True, kw_only=True):
+    path: NonEmpty
+    digest: NonEmpty
+    section: str | None = None
+
+
+class ApproveReply(Struct, frozen=True):
+    approved: int
+
+
+class RevokeRequest(ProjectRequest, frozen=True, kw_only=True):
+    path: NonEmpty
+
+
+class RevokeReply(Struct, frozen=True):
+    revoked: int
 
 
 class ItemMethods:
-    """The methods by name over one engine."""
+    """The methods over one engine."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.methods: Mapping[str, Method] = {
-            "ListItems": self._list_items,
-            "PutItem": self._put_item,
-            "DeleteItem": self._delete_item,
-            "SetToolMode": self._set_tool_mode,
-            "SearchItems": self._search_items,
-            "GetItemUsage": self._get_item_usage,
-            "ListToolServers": self._list_tool_servers,
-            "ApproveToolServers": self._approve_tool_servers,
-            "RevokeToolServers": self._revoke_tool_servers,
-        }
 
-    async def _list_items(self, parameters: Parameters) -> dict[str, Any]:
-        project = await self._engine.projects.at(parameters.text("cwd"))
-        types, content = _types(parameters), parameters.flag("content", True)
+    @method("ListItems", policy="project")
+    async def list_items(self, request: ListItemsRequest) -> ItemsReply:
+        """List items; without `content` no texts. Items beyond 8 MB of texts are listed without theirs, and
+        `texts_left_out` counts them."""
+        project = await self._engine.projects.at(request.cwd)
         items = await self._engine.items_of(project)
         listed, left_out = [], 0
-        room = TEXTS_MAX_BYTES
+        space = TEXTS_MAX_BYTES
         for item in items.items:
-            if item.type in types:
-                if content:
-                    room -= len(item.text.encode("utf-8", "replace"))
-                    left_out += room < 0
-                listed.append(item_map(item, items, with_text=content and room >= 0))
-        warnings = [*project.rules.warnings, *items.warnings]
+            if item.type in request.types:
+                if request.content:
+                    space -= len(item.text.encode("utf-8", "replace"))
+                    left_out += space < 0
+                listed.append(_item(item, items, with_text=request.content and space >= 0))
+        warnings = [*project.instructions.rules.warnings, *items.warnings]
         if problem := project.problems.get("items"):
             warnings.append(problem)
-        return {"items": listed, "warnings": warnings, "texts_left_out": left_out}
+        return ItemsReply(listed, warnings, left_out)
 
-    async def _put_item(self, parameters: Parameters) -> dict[str, Any]:
-        fields = parameters.map("item")
-        if fields is None:
-            raise InvalidRequest("item is missing; it must be a map with type, name, include, text", "item")
+    @method("PutItem", policy="project")
+    async def put_item(self, request: PutItemRequest) -> PutItemReply:
+        """Put an item, and return it as it is now; without a `text` it changes how an item of another
+        source is included."""
+        fields = request.item
         draft_of(fields)  # before a project is opened for what can't be used
-        project = await self._engine.projects.at(parameters.text("cwd"))
+        project = await self._engine.projects.at(request.cwd)
         item, items = await self._engine.items.put(project, fields)
         self._engine.item_search.warm_again(project.root, items.items)
-        self._tell_changed(project)
-        return {"item": item_map(item, items, with_text=False)}
+        self._publish_change(project)
+        return PutItemReply(_item(item, items, with_text=False))
 
-    async def _delete_item(self, parameters: Parameters) -> dict[str, Any]:
-        key = item_key_of(parameters)
-        project = await self._engine.projects.at(parameters.text("cwd"))
+    @method("DeleteItem", policy="project")
+    async def delete_item(self, request: DeleteItemRequest) -> DeleteItemReply:
+        """Delete an item that was put; `item` is the one of another source that it stood for, if any."""
+        key = item_key(request.type, request.name.strip(), request.server_name.strip())
+        project = await self._engine.projects.at(request.cwd)
         own = await self._engine.items.delete(project, key)
-        known = project.items
-        self._tell_changed(project)
-        return {"deleted": True, **({"item": item_map(own, known, with_text=False)} if own else {})}
+        known = project.instructions.items
+        self._publish_change(project)
+        return DeleteItemReply(True, _item(own, known, with_text=False) if own else UNSET)
 
-    async def _set_tool_mode(self, parameters: Parameters) -> dict[str, Any]:
-        server, name = parameters.text("server_name", empty=False), parameters.text("name", "")
-        mode = parameters.choice("include", MISSING, TOOL_MODES)
-        include = None if mode == "default" else cast("IncludeMode", mode)
-        project = await self._engine.projects.at(parameters.text("cwd"))
+    @method("SetToolMode", policy="project")
+    async def set_tool_mode(self, request: ToolModeRequest) -> ToolModeReply:
+        """Set the mode of a tool, or without a `name` that of its server; `default` forgets a setting."""
+        server, name = request.server_name, request.name
+        include: IncludeMode | None = None if request.include == "default" else request.include
+        project = await self._engine.projects.at(request.cwd)
         changed = await self._engine.items.set_tool_mode(project, server, name, include)
-        self._engine.item_search.warm_again(project.root, project.items.items)
+        self._engine.item_search.warm_again(project.root, project.instructions.items.items)
         tools = [
-            {"name": item.name, "include": item.include}
-            for item in project.items.items
+            ToolMode(item.name, item.include)
+            for item in project.instructions.items.items
             if item.type == "tool" and item.server_name == server and name in {"", item.name}
         ]
-        self._tell_changed(project)
-        return {"changed": changed, "tools": tools}
+        self._publish_change(project)
+        return ToolModeReply(changed, tools)
 
-    async def _search_items(self, parameters: Parameters) -> dict[str, Any]:
+    @method("SearchItems", policy="project")
+    async def search_items(self, request: SearchItemsRequest) -> SearchItemsReply:
+        """Search items of all modes as a context does for its prompt; below."""
         started = time.perf_counter()
-        query, types = parameters.text("query"), _types(parameters)
-        named = parameters.maps("items") if parameters.has("items") else None
-        request = _selection(parameters)
-        deadline_ms = parameters.integer("deadline_ms", None, 0, DEADLINE_MAX_MS)
-        agent_name = parameters.text("agent_name", "")
-        project = await self._engine.projects.at(parameters.text("cwd"))
+        selection = request.selection
+        project = await self._engine.projects.at(request.cwd)
         await self._engine.projects.reload_settings(project)
-        known = await self._engine.items_of(project, deadline_ms)
-        items = known.items if named is None else [_named(known, one) for one in named]
-        deadline = deadline_of(project, deadline_ms)
-        if request is None:
-            profiles = profiles_for(project.config, agent_name)
+        known = await self._engine.items_of(project, request.deadline_ms)
+        named = request.items
+        items = known.items if named is None else [_named(known, fields) for fields in named]
+        deadline = deadline_of(project, request.deadline_ms)
+        if selection is None:
+            profiles = profiles_for(project.config, request.agent_name)
         else:
-            profiles = resolve(*project.config.selection.levels(agent_name), request)
+            profiles = resolve(*project.config.selection.levels(request.agent_name), selection)
         found = await self._engine.item_search.search(
-            [item for item in items if item.type in types],
-            query,
+            [item for item in items if item.type in request.types],
+            request.query,
             profiles,
             within_s=deadline.left(DEADLINE_MAX_MS / 1000),
         )
-        return {
-            "items": [_score_map(one) for one in found.taken],
-            "considered": [_score_map(one) for one in found.considered],
-            "degraded": list(found.degraded),
-            "elapsed_ms": round((time.perf_counter() - started) * 1000, 3),
-        }
+        return SearchItemsReply(
+            [_scored(score) for score in found.taken],
+            [_scored(score) for score in found.considered],
+            list(found.degraded),
+            milliseconds_since(started),
+        )
 
-    async def _get_item_usage(self, parameters: Parameters) -> dict[str, Any]:
-        since = parameters.text("since", "")
-        project = await self._engine.projects.at(parameters.text("cwd"))
+    @method("GetItemUsage", policy="project")
+    async def item_usage(self, request: ItemUsageRequest) -> ItemUsageReply:
+        """Return how often items were sent and referred to, and what follows of it; `since` is a day."""
+        since = request.since
+        project = await self._engine.projects.at(request.cwd)
         known = await self._engine.items.refresh(project)
         modes = {key: item.include for key, item in known.by_key.items()}
         root, requests = project.root, self._engine.requests
         items = await requests.ask_usage(lambda usage: usage.items(root, since))
         suggestions = await requests.ask_usage(lambda usage: usage.suggestions(root, modes, since))
         shares = await requests.ask_usage(lambda usage: usage.shares(root, since))
-        return {
-            "items": [
-                {
-                    **key_map(one.key),
-                    "include": modes.get(one.key),
-                    "requests": one.requests,
-                    "reported": one.reported,
-                    "referred": one.referred,
-                    "last_day": one.last_day,
-                }
-                for one in items
+        return ItemUsageReply(
+            [
+                ItemUsage(
+                    **_name(item.key),
+                    include=modes.get(item.key),
+                    requests=item.requests,
+                    reported=item.reported,
+                    referred=item.referred,
+                    last_day=item.last_day,
+                )
+                for item in items
             ],
-            "suggestions": [
-                {**key_map(one.key), "action": one.action, "text": one.text} for one in suggestions
+            [Suggestion(**_name(found.key), action=found.action, text=found.text) for found in suggestions],
+            [
+                DayShare(share.day, share.selected, share.reported, share.referred, share.share)
+                for share in shares
             ],
-            "shares": [
-                {
-                    "day": one.day,
-                    "selected": one.selected,
-                    "reported": one.reported,
-                    "referred": one.referred,
-                    "share": one.share,
-                }
-                for one in shares
-            ],
-        }
+        )
 
-    async def _list_tool_servers(self, parameters: Parameters) -> dict[str, Any]:
-        again, refresh = parameters.flag("again"), parameters.flag("refresh", True)
-        project = await self._engine.projects.at(parameters.text("cwd"))
-        if again or refresh:
-            await self._engine.items.list_tools(project, again=again)
-            self._engine.item_search.warm_again(project.root, project.items.items)
-        return {"files": [_file_map(one) for one in await self._engine.items.servers(project)]}
+    @method("ListToolServers", policy="project")
+    async def list_servers(self, request: ListServersRequest) -> ServersReply:
+        """List the MCP servers of a project and their tools. Approved servers that were never listed are
+        run for it, with `again` all approved ones, without `refresh` none."""
+        project = await self._engine.projects.at(request.cwd)
+        if request.again or request.refresh:
+            await self._engine.items.list_tools(project, again=request.again)
+            self._engine.item_search.warm_again(project.root, project.instructions.items.items)
+        return ServersReply([_server_file(state) for state in await self._engine.items.servers(project)])
 
-    async def _approve_tool_servers(self, parameters: Parameters) -> dict[str, Any]:
-        path, digest = parameters.text("path", empty=False), parameters.text("digest", empty=False)
-        section = parameters.optional_text("section")
-        project = await self._engine.projects.at(parameters.text("cwd"))
-        approved = await self._engine.items.approve(project, path, section, digest)
-        self._tell_changed(project)
-        return {"approved": approved}
+    @method("ApproveToolServers", policy="open")
+    async def approve_servers(self, request: ApproveRequest) -> ApproveReply:
+        """Approve the servers of a file; `approved` counts the sections that weren't before.
+        `invalid_params` if the file has changed since it had this `digest`."""
+        project = await self._engine.projects.at(request.cwd)
+        approved = await self._engine.items.approve(project, request.path, request.section, request.digest)
+        self._publish_change(project)
+        return ApproveReply(approved)
 
-    async def _revoke_tool_servers(self, parameters: Parameters) -> dict[str, Any]:
-        path = parameters.text("path", empty=False)
-        project = await self._engine.projects.at(parameters.text("cwd"))
-        revoked = await self._engine.items.revoke(project, path)
-        self._tell_changed(project)
-        return {"revoked": revoked}
+    @method("RevokeToolServers", policy="open")
+    async def revoke_servers(self, request: RevokeRequest) -> RevokeReply:
+        """Revoke the approvals of a file; `revoked` counts them."""
+        project = await self._engine.projects.at(request.cwd)
+        revoked = await self._engine.items.revoke(project, request.path)
+        self._publish_change(project)
+        return RevokeReply(revoked)
 
-    def _tell_changed(self, project: Project) -> None:
+    def _publish_change(self, project: Project) -> None:
         self._engine.events.publish("items.changed", {"project": project.root})
 
 
-def item_key_of(parameters: Parameters) -> ItemKey:
-    """Return the item that a request names by type, name and server."""
-    return item_key(
-        parameters.choice("type", MISSING, TYPES),
-        parameters.text("name", empty=False).strip(),
-        parameters.text("server_name", "").strip(),
+def _name(key: ItemKey) -> dict[str, Any]:
+    return {"type": key.type, "name": key.name, "server_name": key.server_name or UNSET}
+
+
+def _item(item: Item, known: AgentItems, *, with_text: bool) -> ItemReply:
+    """Return an item as the wire has it, without what is empty. `put` marks one that was put.
+
+    A tool has its server's mode too, and its own where one was set, which goes before that.
+    """
+    key, is_tool = key_of(item), item.type == "tool"
+    own = known.tool_modes.get((item.server_name, item.name))
+    has_own = is_tool and (own is not None or key in known.stored)
+    return ItemReply(
+        **_name(key),
+        include=item.include,
+        description=item.description or UNSET,
+        globs=list(item.globs) or UNSET,
+        priority_level=item.priority_level,
+        source=item.source,
+        line=item.line,
+        put=key in known.stored,
+        server_include=known.server_modes.get(item.server_name, "always") if is_tool else UNSET,
+        own_include=(own or item.include) if has_own else UNSET,
+        text=item.text if item.text and with_text else UNSET,
     )
 
 
-def item_map(item: Item, known: AgentItems, *, with_text: bool) -> dict[str, Any]:
-    """Return an item as the wire has it; what is empty is left out. `put` marks one that was put.
-
-    A tool has its server's mode too, and its own where one was set: that goes before.
-    """
-    key = key_of(item)
-    found: dict[str, Any] = {**key_map(key), "include": item.include}
-    if item.description:
-        found["description"] = item.description
-    if item.globs:
-        found["globs"] = list(item.globs)
-    found |= {"priority_level": item.priority_level, "source": item.source, "line": item.line}
-    found["put"] = key in known.stored
-    if item.type == "tool":
-        found["server_include"] = known.server_modes.get(item.server_name, "always")
-        own = known.tool_modes.get((item.server_name, item.name))
-        if own is not None or key in known.stored:
-            found["own_include"] = own or item.include
-    if item.text and with_text:
-        found["text"] = item.text
-    return found
-
-
-def _types(parameters: Parameters) -> frozenset[str]:
-    types = parameters.texts("types")
-    unknown = [one for one in types or () if one not in TYPES]
-    if unknown:
-        raise InvalidRequest(
-            f"types names {unknown[0]!r:.60}, which is none; there are {', '.join(TYPES)}", "types"
-        )
-    return frozenset(TYPES if types is None else types)
-
-
-def _selection(parameters: Parameters) -> ItemSelection | None:
-    """Return how a search is to choose, as far as it says that itself."""
-    names = ("top_k", "top_n", "include_score", "floor")
-    fields: dict[str, object] = {
-        "top_k": parameters.integer("top_k", None, 0, 1_000),
-        "top_n": parameters.integer("top_n", None, 0, 200),
-        "include_score": _score(parameters, "include_score"),
-        "floor": _score(parameters, "floor"),
-    }
-    if parameters.has("preset"):
-        fields["preset"] = parameters.choice("preset", MISSING, PRESETS)
-    elif all(fields[name] is None for name in names):
-        return None
-    return parse_selection(fields)
-
-
-def _score(parameters: Parameters, name: str) -> float | None:
-    return parameters.number(name, 0.0, -1.0, 2.0) if parameters.has(name) else None
-
-
-def _named(known: AgentItems, parameters: Parameters) -> Item:
+def _named(known: AgentItems, fields: dict[str, Any]) -> Item:
     """Return the item that is named, or the one that is given whole, which needn't be kept anywhere."""
-    fields = parameters.fields
     key = key_in(fields, "items.")
     item = known.get(key)
     if item is not None and not fields.get("text"):
@@ -269,51 +427,48 @@ def _named(known: AgentItems, parameters: Parameters) -> Item:
     return draft.item("SearchItems")
 
 
-def _score_map(one: ItemScore) -> dict[str, Any]:
-    """Return a scored item; `similarity_score` is what decided, `similarity` the best cosine alone."""
-    found: dict[str, Any] = {**key_map(one.key), "include": one.item.include}
-    if one.item.description:
-        found["description"] = one.item.description
-    return found | {
-        "similarity_score": one.score,
-        "similarity": one.similarity,
-        "lexical": one.lexical,
-        "reason": one.reason,
-    }
+def _scored(score: ItemScore) -> ScoredItem:
+    return ScoredItem(
+        **_name(score.key),
+        include=score.item.include,
+        description=score.item.description or UNSET,
+        similarity_score=score.score,
+        similarity=score.similarity,
+        lexical=score.lexical,
+        reason=score.reason,
+    )
 
 
-def _file_map(state: ServerFileState) -> dict[str, Any]:
+def _server_file(state: ServerFileState) -> ServerFileReply:
     file = state.file
-    return {
-        "path": file.path,
-        "section": file.section,
-        "host": file.host,
-        "scope": file.scope,
-        "digest": file.digest,
-        "approved": state.approved,
-        "problem": file.problem,
-        "servers": [_server_map(one) for one in state.servers],
-    }
+    return ServerFileReply(
+        path=file.path,
+        section=file.section,
+        host=file.host,
+        scope=file.scope,
+        digest=file.digest,
+        approved=state.approved,
+        problem=file.problem,
+        servers=[_server(server) for server in state.servers],
+    )
 
 
-def _server_map(state: ServerState) -> dict[str, Any]:
+def _server(state: ServerState) -> ServerReply:
     server, tools = state.server, state.tools
-    return {
-        "name": server.name,
-        "line": server.line,
-        "transport": server.transport,
-        "runs": state.runs,
-        "command": server.command,
-        "arguments": list(server.arguments),
-        "folder": os.path.join(server.base, server.folder),
-        "environment": list(server.shown_environment),
-        "headers": [name for name, _ in (*server.headers, *server.header_variables)],
-        "variables": list(state.variables),
-        "left_out": state.left_out,
-        "listed_at": tools.listed_at if tools else "",
-        "problem": tools.problem if tools else "",
-        "tools": [
-            {"name": tool.name, "description": tool.description} for tool in (tools.tools if tools else ())
-        ],
-        "tools_left_out": tools.left_out if tools else 0,
-    }
+    return ServerReply(
+        name=server.name,
+        line=server.line,
+        transport=server.transport,
+        runs=state.runs,
+        command=server.command,
+        arguments=list(server.arguments),
+        folder=os.path.join(server.base, server.folder),
+        environment=list(server.shown_environment),
+        headers=[name for name, _ in (*server.headers, *server.header_variables)],
+        variables=list(state.variables),
+        left_out=state.left_out,
+        listed_at=tools.listed_at if tools else "",
+        problem=tools.problem if tools else "",
+        tools=[ToolReply(tool.name, tool.description) for tool in (tools.tools if tools else ())],
+        tools_left_out=tools.left_out if tools else 0,
+    )

@@ -1,82 +1,134 @@
-"""Owns the methods about scopes: parameters in, plain maps out; knows no wire."""
+"""The methods about scopes: what is in an agent's focus."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from msgspec import UNSET, Struct, UnsetType
 
 from ..app.engine import Engine
 from ..context.scopes import Scope
 from ..core.errors import InvalidRequest, TooLarge
-from ..core.parameters import Parameters
-from .method_parts import Answer, Method, node_id_in
+from ..core.parameters import Texts
+from .method import AgentRequest, ScopeRequest, method, node_id_in
 
 NODES_MAX = 1_000
-"""Nodes that one call expands or contracts; each may have to be looked for on the disk."""
+"""Maximum nodes that one call expands or contracts; each may have to be looked for on the disk."""
+
+
+class FocusRequest(ScopeRequest, frozen=True, kw_only=True):
+    node_ids: Texts = ()
+    paths: Texts = ()
+
+
+class ExpandReply(Struct, frozen=True):
+    expanded: list[str]
+    already: list[str]
+    unknown: list[str]
+
+
+class ContractReply(Struct, frozen=True):
+    contracted: list[str]
+    unknown: list[str]
+
+
+class ReleaseRequest(AgentRequest, frozen=True, kw_only=True):
+    scope_id: str
+
+
+class ReleaseReply(Struct, frozen=True):
+    released: bool
+
+
+class HotNodeReply(Struct, frozen=True):
+    path: str
+    reason: str
+
+
+class ScopeReply(Struct, frozen=True, kw_only=True):
+    scope_id: str
+    project: str
+    session_id: str | UnsetType
+    agent_id: str | UnsetType
+    agent_name: str | UnsetType
+    task_type: str | UnsetType
+    focus_paths: list[str]
+    expanded: list[str]
+    constraints: list[str]
+    inherited_constraints: list[str]
+    parent_scope_id: str | UnsetType
+    hot_nodes: list[HotNodeReply]
+    created_at: str | UnsetType
+    memory_bytes: int
+
+
+class ListScopesRequest(AgentRequest, frozen=True, kw_only=True):
+    cwd: str | None = None
+
+
+class ScopesReply(Struct, frozen=True):
+    scopes: list[ScopeReply]
 
 
 class ScopeMethods:
-    """The methods by name over one engine."""
+    """The methods over one engine."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.methods: Mapping[str, Method] = {
-            "ExpandFocus": self._expand,
-            "ContractFocus": self._contract,
-            "ReleaseScope": self._release,
-            "GetScope": self._get,
-            "ListScopes": self._list,
-        }
 
-    async def _expand(self, parameters: Parameters) -> dict[str, Any]:
-        scope_id, nodes = self._nodes(parameters)
-        return await self._engine.scoping.expand(scope_id, nodes)
+    @method("ExpandFocus", policy="scope")
+    async def expand(self, request: FocusRequest) -> ExpandReply:
+        """Add nodes to the focus of a scope."""
+        return ExpandReply(**await self._engine.scoping.expand(request.scope_id, self._nodes(request)))
 
-    async def _contract(self, parameters: Parameters) -> dict[str, Any]:
-        scope_id, nodes = self._nodes(parameters)
-        return await self._engine.scoping.contract(scope_id, nodes)
+    @method("ContractFocus", policy="scope")
+    async def contract(self, request: FocusRequest) -> ContractReply:
+        """Take nodes out of the focus of a scope."""
+        return ContractReply(**await self._engine.scoping.contract(request.scope_id, self._nodes(request)))
 
-    async def _release(self, parameters: Parameters) -> dict[str, Any]:
-        await self._engine.scoping.release(parameters.text("scope_id"))
-        return {"released": True}
+    @method("ReleaseScope", policy="open")
+    async def release(self, request: ReleaseRequest) -> ReleaseReply:
+        """Forget a scope."""
+        await self._engine.scoping.release(request.scope_id)
+        return ReleaseReply(released=True)
 
-    def _get(self, parameters: Parameters) -> Answer:
-        return self._scope_map(self._engine.scopes.get(parameters.text("scope_id")))
+    @method("GetScope", policy="scope")
+    def get(self, request: ScopeRequest) -> ScopeReply:
+        """Return a scope, with its hot nodes as of its last context."""
+        return self._reply(self._engine.scopes.get(request.scope_id))
 
-    async def _list(self, parameters: Parameters) -> dict[str, Any]:
-        root = await self._engine.projects.root_of(parameters.text("cwd")) if parameters.has("cwd") else None
-        return {"scopes": [self._scope_map(scope) for scope in self._engine.scopes.of_project(root)]}
+    @method("ListScopes", policy="list")
+    async def list_scopes(self, request: ListScopesRequest) -> ScopesReply:
+        """List scopes, the most recently used first."""
+        root = None if request.cwd is None else await self._engine.projects.root_of(request.cwd)
+        return ScopesReply([self._reply(scope) for scope in self._engine.scopes.of_project(root)])
 
-    def _nodes(self, parameters: Parameters) -> tuple[str, list[str]]:
-        scope = self._engine.scopes.get(parameters.text("scope_id"))
+    def _nodes(self, request: FocusRequest) -> list[str]:
+        scope = self._engine.scopes.get(request.scope_id)
         project = self._engine.projects.get(scope.root)
         root = project.root if project else scope.root
         nodes = [
-            node_id_in(root, node, field)
-            for field in ("node_ids", "paths")
-            for node in parameters.texts(field) or ()
+            *(node_id_in(root, node, "node_ids") for node in request.node_ids),
+            *(node_id_in(root, path, "paths") for path in request.paths),
         ]
         if not nodes:
             raise InvalidRequest("node_ids or paths must name at least one node", "node_ids")
         if len(nodes) > NODES_MAX:
             raise TooLarge(f"{len(nodes):,} nodes were named; at most {NODES_MAX:,} are taken in one call")
-        return scope.id, nodes
+        return nodes
 
-    def _scope_map(self, scope: Scope) -> dict[str, Any]:
-        found = {
-            "scope_id": scope.id,
-            "project": scope.root,
-            "session_id": scope.session_id,
-            "agent_id": scope.agent_id,
-            "agent_name": scope.agent_name,
-            "task_type": scope.task_type,
-            "focus_paths": list(scope.focus_paths),
-            "expanded": list(scope.expanded),
-            "constraints": list(scope.constraints),
-            "inherited_constraints": list(self._engine.scopes.constraints_above(scope)),
-            "parent_scope_id": scope.parent_id,
-            "hot_nodes": [{"path": node.path, "reason": node.reason} for node in scope.hot],
-            "created_at": scope.created_at,
-            "memory_bytes": scope.memory_bytes,
-        }
-        return {name: value for name, value in found.items() if value != ""}
+    def _reply(self, scope: Scope) -> ScopeReply:
+        return ScopeReply(
+            scope_id=scope.id,
+            project=scope.root,
+            session_id=scope.session_id or UNSET,
+            agent_id=scope.agent_id or UNSET,
+            agent_name=scope.agent_name or UNSET,
+            task_type=scope.task_type or UNSET,
+            focus_paths=list(scope.focus_paths),
+            expanded=list(scope.expanded),
+            constraints=list(scope.constraints),
+            inherited_constraints=list(self._engine.scopes.constraints_above(scope)),
+            parent_scope_id=scope.parent_id or UNSET,
+            hot_nodes=[HotNodeReply(node.path, node.reason) for node in scope.hot],
+            created_at=scope.created_at or UNSET,
+            memory_bytes=scope.memory_bytes,
+        )

@@ -1,26 +1,36 @@
-"""Owns the methods that look for code: parameters in, plain maps out; knows no wire."""
+"""The methods that look for code: questions, names, files, and what a node is connected to."""
 
 from __future__ import annotations
 
 import difflib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ..app.engine import Engine
+from ..context.requests import Freshness
 from ..context.scopes import Scope
 from ..core.errors import InvalidRequest
-from ..core.parameters import Parameters
-from ..project.languages import LANGUAGES
-from ..project.projects import Project
+from ..core.parameters import NonEmpty, Texts
+from ..languages.shared.table import LANGUAGES
+from ..project.project import Project
 from ..project.roots import relative_path
 from ..search.filters import Filter, all_kinds, check_glob, kinds_in
 from ..search.lookups import FILES_MAX, FILES_SHOWN
-from ..search.query import RELATIONS, Relation, Route, SearchQuery
-from .method_parts import Method, deadline_in, freshness_in, node_id_in, timed
+from ..search.query import Relation, Route, SearchQuery
+from .method import (
+    AgentRequest,
+    Deadline,
+    ProjectRequest,
+    method,
+    milliseconds_since,
+    node_id_in,
+    required_cwd,
+)
 
-ROUTES = ("structural", "semantic", "positional", "hybrid")
 HITS_MAX = 1_000
 
 AGENT_PLACES, COMPARED = 4, 10
@@ -29,116 +39,207 @@ second may be far behind only then. Who asks for fewer gets these."""
 
 SYMBOLS_SHOWN, SYMBOLS_MAX = 50, 500
 
+WireEntry = dict[str, object]
+"""An entry of a list as the search describes it."""
+
+
+class QueryRequest(AgentRequest, frozen=True, kw_only=True):
+    cwd: str | None = None
+    scope_id: str | None = None
+    query: str
+    limit: Annotated[int, Meta(ge=1, le=HITS_MAX)] = 10
+    route: Route | None = None
+    relation: Relation | None = None
+    path_prefix: str | None = None
+    glob: str | None = None
+    languages: Texts = ()
+    kinds: Texts = ()
+    symbol: str | None = None
+    changed_since: str | None = None
+    min_score: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.0
+    for_agent: bool = False
+    fresh: Freshness = "shown"
+    deadline_ms: Deadline | None = None
+
+
+class QueryReply(Struct, frozen=True, kw_only=True):
+    project: str
+    intent: str
+    route: str
+    evidence: list[str]
+    results: list[WireEntry]
+    degraded: list[str]
+    clock: str
+    hint: str | UnsetType = UNSET
+    elapsed_ms: float
+
+
+class FindSymbolsRequest(ProjectRequest, frozen=True, kw_only=True):
+    query: str
+    limit: Annotated[int, Meta(ge=1, le=SYMBOLS_MAX)] = SYMBOLS_SHOWN
+    deadline_ms: Deadline | None = None
+
+
+class FoundSymbol(Struct, frozen=True):
+    node_id: str
+    path: str
+    symbol: str
+    kind: str
+    start_line: int
+    end_line: int
+    line: int
+    text: str
+
+
+class FindSymbolsReply(Struct, frozen=True, kw_only=True):
+    project: str
+    symbols: list[FoundSymbol]
+    partial: bool
+    degraded: list[str]
+    clock: str
+    elapsed_ms: float
+
+
+class FindFilesRequest(ProjectRequest, frozen=True, kw_only=True):
+    query: NonEmpty
+    limit: Annotated[int, Meta(ge=1, le=FILES_MAX)] = FILES_SHOWN
+
+
+class FindFilesReply(Struct, frozen=True):
+    project: str
+    files: list[str]
+    total: int
+    elapsed_ms: float
+
+
+class NodeRequest(ProjectRequest, frozen=True, kw_only=True):
+    node_id: NonEmpty
+    fresh: Freshness = "shown"
+    deadline_ms: Deadline | None = None
+
+
+class NodeReply(Struct, frozen=True, kw_only=True):
+    node_id: str
+    path: str
+    kind: str
+    start_line: int
+    end_line: int
+    definition: str
+    truncated: bool
+    symbols: list[WireEntry]
+    imports: list[WireEntry]
+    importers: list[WireEntry]
+    symbol: str | UnsetType = UNSET
+    signature: str | UnsetType = UNSET
+    doc: str | UnsetType = UNSET
+    callers: list[WireEntry] | UnsetType = UNSET
+    callees: list[WireEntry] | UnsetType = UNSET
+    subclasses: list[WireEntry] | UnsetType = UNSET
+    superclasses: list[WireEntry] | UnsetType = UNSET
+    more: list[str] | UnsetType = UNSET
+    unsaved: bool | UnsetType = UNSET
+    degraded: list[str]
+    clock: str
+    elapsed_ms: float
+
 
 class QueryMethods:
-    """The methods by name over one engine."""
+    """The methods over one engine."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.methods: Mapping[str, Method] = {
-            "Query": self._query,
-            "FindSymbols": self._find_symbols,
-            "FindFiles": self._find_files,
-            "GetNode": self._get_node,
-        }
 
-    async def _query(self, parameters: Parameters) -> dict[str, Any]:
+    @method("Query", policy="own")
+    async def query(self, request: QueryRequest) -> QueryReply:
+        """Find the places of a project that answer a question."""
         started = time.perf_counter()
-        fresh = freshness_in(parameters)
-        deadline_ms = deadline_in(parameters)
-        project, first, scope = await self._asked_project(parameters)
-        policy = await self._engine.permissions.require(project, parameters, scope=scope)
-        limit = parameters.integer("limit", 10, 1, HITS_MAX) or 0
-        for_agent = limit if parameters.flag("for_agent") else 0
-        route, relation = _way(parameters)
-        ask = SearchQuery(
-            text=parameters.text("query"),
-            limit=COMPARED if COMPARED > for_agent >= AGENT_PLACES else limit,
-            filter=_filter(project, parameters),
-            route=route,
-            min_score=parameters.number("min_score", 0.0, 0.0, 1.0),
+        if request.relation is not None and request.route not in {None, "structural"}:
+            raise InvalidRequest(
+                f"relation is answered by the structure, not by the route {request.route}", "relation"
+            )
+        project, first, scope = await self._asked_project(request)
+        policy = await self._engine.permissions.require(project, request.agent, scope=scope)
+        for_agent = request.limit if request.for_agent else 0
+        question = SearchQuery(
+            text=request.query,
+            limit=COMPARED if COMPARED > for_agent >= AGENT_PLACES else request.limit,
+            filter=_filter(project, request),
+            route=request.route if request.relation is None else "structural",
+            min_score=request.min_score,
             first=first,
             for_agent=for_agent,
-            relation=relation,
+            relation=request.relation,
         )
-        reply = await self._engine.query(project, ask, fresh, deadline_ms, policy)
-        return timed({"project": project.root, **reply}, started)
+        found = await self._engine.query(project, question, request.fresh, request.deadline_ms, policy)
+        return QueryReply(project=project.root, **found, elapsed_ms=milliseconds_since(started))
 
-    async def _find_symbols(self, parameters: Parameters) -> dict[str, Any]:
+    @method("FindSymbols", policy="own")
+    async def find_symbols(self, request: FindSymbolsRequest) -> FindSymbolsReply:
+        """Find definitions by a part of their name; below."""
         started = time.perf_counter()
-        deadline_ms = deadline_in(parameters)
-        query = parameters.text("query")
-        limit = parameters.integer("limit", SYMBOLS_SHOWN, 1, SYMBOLS_MAX) or 0
-        project = await self._engine.projects.at(parameters.text("cwd"))
-        policy = await self._engine.permissions.require(project, parameters)
-        return timed(await self._engine.symbols(project, query, limit, deadline_ms, policy), started)
+        project = await self._engine.projects.at(request.cwd)
+        policy = await self._engine.permissions.require(project, request.agent)
+        found = await self._engine.symbols(project, request.query, request.limit, request.deadline_ms, policy)
+        return FindSymbolsReply(**found, elapsed_ms=milliseconds_since(started))
 
-    async def _find_files(self, parameters: Parameters) -> dict[str, Any]:
+    @method("FindFiles", policy="own")
+    async def find_files(self, request: FindFilesRequest) -> FindFilesReply:
+        """Find paths that have `query` in them whatever its case: first those that begin with it, or whose
+        name does. `limit` is at most 500."""
         started = time.perf_counter()
-        query = parameters.text("query", empty=False)
-        limit = parameters.integer("limit", FILES_SHOWN, 1, FILES_MAX) or 0
-        project = await self._engine.projects.at(parameters.text("cwd"))
-        policy = await self._engine.permissions.require(project, parameters)
-        files, total = await self._engine.files(project, query, limit, policy)
-        return timed({"project": project.root, "files": files, "total": total}, started)
+        project = await self._engine.projects.at(request.cwd)
+        policy = await self._engine.permissions.require(project, request.agent)
+        files, total = await self._engine.files(project, request.query, request.limit, policy)
+        return FindFilesReply(project.root, files, total, milliseconds_since(started))
 
-    async def _get_node(self, parameters: Parameters) -> dict[str, Any]:
+    @method("GetNode", policy="own")
+    async def get_node(self, request: NodeRequest) -> NodeReply:
+        """Return a file or definition with its text, what it imports and who imports it. A definition has
+        `symbol, signature, doc`; `unsaved` is true where an unsaved buffer stands in for the file."""
         started = time.perf_counter()
-        fresh = freshness_in(parameters)
-        deadline_ms = deadline_in(parameters)
-        project = await self._engine.projects.at(parameters.text("cwd"))
-        policy = await self._engine.permissions.require(project, parameters)
-        node_id = node_id_in(project.root, parameters.text("node_id", empty=False), "node_id")
-        return timed(await self._engine.node(project, node_id, fresh, deadline_ms, policy), started)
+        project = await self._engine.projects.at(request.cwd)
+        policy = await self._engine.permissions.require(project, request.agent)
+        node_id = node_id_in(project.root, request.node_id, "node_id")
+        node = await self._engine.node(project, node_id, request.fresh, request.deadline_ms, policy)
+        return NodeReply(**node, elapsed_ms=milliseconds_since(started))
 
-    async def _asked_project(self, parameters: Parameters) -> tuple[Project, frozenset[str], Scope | None]:
-        """Return the project that is asked, the files that the scope which asks has in its focus, and it."""
-        if not parameters.has("scope_id"):
-            return await self._engine.projects.at(parameters.text("cwd")), frozenset(), None
-        scope = self._engine.scopes.get(parameters.text("scope_id"))
+    async def _asked_project(self, request: QueryRequest) -> tuple[Project, frozenset[str], Scope | None]:
+        """Return the project of a question, the files in focus of the scope that asks, and that scope."""
+        if request.scope_id is None:
+            return await self._engine.projects.at(required_cwd(request.cwd)), frozenset(), None
+        scope = self._engine.scopes.get(request.scope_id)
         nodes = (*scope.focus_paths, *scope.expanded)
         first = frozenset(node.partition("#")[0] for node in nodes)
         return await self._engine.projects.open_root(scope.root), first, scope
 
 
-def _way(parameters: Parameters) -> tuple[Route | None, Relation | None]:
-    """Return the route and the relation that a caller chose. Raises `InvalidRequest` if they contradict."""
-    route = cast("Route", parameters.choice("route", "", ROUTES)) if parameters.has("route") else None
-    if not parameters.has("relation"):
-        return route, None
-    relation = cast("Relation", parameters.choice("relation", "", RELATIONS))
-    if route not in {None, "structural"}:
-        raise InvalidRequest(f"relation is answered by the structure, not by the route {route}", "relation")
-    return "structural", relation
-
-
-def _filter(project: Project, parameters: Parameters) -> Filter:
+def _filter(project: Project, request: QueryRequest) -> Filter:
     """Return what results must be. Raises `InvalidRequest` for what can't be such."""
-    prefix = parameters.optional_text("path_prefix") or ""
+    prefix = request.path_prefix or ""
     if prefix:
         folder = "/" if prefix.endswith("/") else ""
         inside = relative_path(project.root, prefix, "path_prefix")
         prefix = inside + folder if inside else ""
-    glob = parameters.optional_text("glob") or ""
+    glob = request.glob or ""
     if glob:
         try:
             check_glob(glob)
         except ValueError as error:
             raise InvalidRequest(f"glob can't be used: {error}", "glob") from error
-    languages = parameters.texts("languages") or ()
+    languages = request.languages
     unknown = [name for name in languages if name not in LANGUAGES]
     if unknown:
         near = ", ".join(difflib.get_close_matches(unknown[0], LANGUAGES, 3)) or ", ".join(sorted(LANGUAGES))
         raise InvalidRequest(f"languages names {unknown[0]!r:.80}, which is none; is it {near}?", "languages")
-    kinds = parameters.texts("kinds") or ()
+    kinds = request.kinds
     _check_kinds(project, kinds)
     return Filter(
         path_prefix=prefix,
         glob=glob,
         languages=frozenset(languages),
         kinds=frozenset(kinds),
-        symbol=parameters.optional_text("symbol") or "",
-        changed_ns=_nanoseconds(parameters.optional_text("changed_since"), "changed_since"),
+        symbol=request.symbol or "",
+        changed_ns=_nanoseconds(request.changed_since, "changed_since"),
     )
 
 

@@ -1,29 +1,38 @@
-"""Owns the dashboard's port: bound on loopback, the same one at each start, and lent; serves nothing."""
+"""The dashboard's port on loopback, and who may sign in to it. Another process serves its pages."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
+import hashlib
+import hmac
+import json
 import logging
+import os
+import re
+import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec import Struct, field, to_builtins
+from msgspec.structs import replace
 
 from ..config.settings import DashboardConfig
-from ..core.errors import Busy, FovealError
+from ..core.errors import Busy, FovealError, StateError
+from ..core.quarantine import clear_own_file, set_aside
 from ..core.system import System
-from .dashboard_access import DashboardAccess
-from .dashboard_file import DashboardFile
 
 log = logging.getLogger(__name__)
 
 LOOPBACK = "127.0.0.1"
 
 BACKLOG = 128
-"""Connections that wait while the process that serves them starts."""
+"""Connections that wait while the serving process starts."""
 
 TAKEN_S = 10.0
-"""How long a port is tried that is taken, where browsers are signed in, whose cookies are for that port: a
-daemon that was killed leaves it to a process that is ending."""
+"""Seconds to retry a taken port if browsers are signed in, since their cookies are for that port: a daemon
+that was killed leaves it to a process that is ending."""
 
 TAKEN_PAUSE_S = 0.05
 
@@ -47,16 +56,16 @@ class Dashboard:
 
     @property
     def port(self) -> int:
-        """The port that it is served on, 0 while it isn't."""
+        """The port that the dashboard is served on, 0 while it isn't."""
         return 0 if self._listener is None else int(self._listener.getsockname()[1])
 
     @property
     def remark(self) -> str:
-        """Why the port is another one than was wanted, or nothing."""
+        """Why the port isn't the wanted one, or ""."""
         return self._remark
 
     async def reopen(self) -> None:
-        """Serve it again where browsers are signed in: their open pages come back by themselves."""
+        """Serve the dashboard again if browsers are signed in: their open pages then reconnect."""
         if self.access.port and self.access.sessions:
             try:
                 await self.open()
@@ -64,7 +73,8 @@ class Dashboard:
                 log.error("the dashboard isn't served: %s", error)
 
     async def open(self) -> int:
-        """Serve it, if it isn't yet, and return the port. Raises `Busy`, `StateError`."""
+        """Serve the dashboard unless it is served already, and return the port. Raises `Busy`,
+        `StateError`."""
         async with self._opening:
             if self._listener is None:
                 listener = await self._bind()
@@ -79,7 +89,7 @@ class Dashboard:
             return self.port
 
     def close(self) -> None:
-        """Give the port back."""
+        """Release the port."""
         if self._listener is not None:
             self._listener.close()
 
@@ -122,3 +132,241 @@ def _bound(port: int) -> socket.socket:
         listener.close()
         raise
     return listener
+
+
+CODE_S = 60.0
+"""Seconds for which a login code is valid."""
+
+CODES_MAX = 32
+"""Maximum number of unused codes; the oldest is dropped."""
+
+SESSION_S = 7 * 24 * 3600.0
+"""Seconds after which an unused session ends."""
+
+RENEWAL_S = 24 * 3600.0
+"""Seconds of a session after which its use prolongs it: one write a day."""
+
+SESSIONS_MAX = 50
+"""Maximum number of sessions; the one that ends first is dropped."""
+
+
+class Admission(Struct, frozen=True):
+    """A valid session.
+
+    `csrf` is the token that its changes must carry. `cookie` is the new cookie for the browser if the
+    session is new or was prolonged, else empty.
+    """
+
+    csrf: str
+    cookie: str = ""
+
+
+class DashboardAccess:
+    """Sign-in: login codes, sessions and the token for programs. On the event loop only; the file is read
+    and written in a thread."""
+
+    def __init__(self, file: DashboardFile, system: System) -> None:
+        self._file = file
+        self._system = system
+        self._state = DashboardState()
+        self._token = secrets.token_urlsafe(32)
+        self._codes: dict[str, float] = {}
+        self._writing = asyncio.Lock()
+
+    @property
+    def token(self) -> str:
+        """The bearer token for programs: new at each start, never written to disk."""
+        return self._token
+
+    @property
+    def port(self) -> int:
+        """The last port of the dashboard, 0 for none."""
+        return self._state.port
+
+    @property
+    def sessions(self) -> int:
+        """Number of signed-in browsers."""
+        return len(self._live())
+
+    async def load(self) -> str:
+        """Read the file; returns what is wrong with it, or ""."""
+        self._state, problem = await asyncio.to_thread(self._file.read)
+        return problem
+
+    async def keep_port(self, port: int) -> None:
+        """Remember the port for the next start. Raises `StateError`."""
+        if port != self._state.port:
+            await self._keep(replace(self._state, port=port))
+
+    def new_code(self) -> str:
+        """Return a code that one browser can sign in with, once, within `CODE_S`."""
+        now = self._system.monotonic()
+        self._codes = {digest: ends for digest, ends in self._codes.items() if ends > now}
+        while len(self._codes) >= CODES_MAX:
+            del self._codes[next(iter(self._codes))]
+        code = secrets.token_urlsafe(32)
+        self._codes[_digest(code)] = now + CODE_S
+        return code
+
+    def is_token(self, token: str) -> bool:
+        """Whether this is the token of this start."""
+        return _same(_digest(token), _digest(self._token))
+
+    async def redeem(self, code: str) -> Admission | None:
+        """Exchange a code for a new session, durable on return; None for a used, expired or unknown code.
+
+        Raises `StateError`; the code is used up all the same.
+        """
+        digest = _digest(code)
+        found = [code for code in self._codes if _same(code, digest)]
+        if not found or self._codes.pop(found[0]) <= self._system.monotonic():
+            return None
+        cookie = secrets.token_urlsafe(32)
+        session = KeptSession(_digest(cookie), self._now() + SESSION_S)
+        kept = sorted(self._live(), key=lambda session: session.expires)[-(SESSIONS_MAX - 1) :]
+        await self._keep(replace(self._state, sessions=(*kept, session)))
+        return Admission(self._csrf(cookie), cookie)
+
+    async def admit(self, cookie: str) -> Admission | None:
+        """Return the session of a cookie, None if there is no valid one."""
+        digest = _digest(cookie)
+        found = [session for session in self._live() if _same(session.digest, digest)]
+        if not found:
+            return None
+        ends = self._now() + SESSION_S
+        if found[0].expires > ends - RENEWAL_S:
+            return Admission(self._csrf(cookie))
+        kept = [session for session in self._live() if session is not found[0]]
+        try:
+            await self._keep(replace(self._state, sessions=(*kept, KeptSession(digest, ends))))
+        except StateError as error:
+            log.warning("a session of the dashboard isn't prolonged: %s", error)
+            return Admission(self._csrf(cookie))
+        return Admission(self._csrf(cookie), cookie)
+
+    async def revoke(self) -> int:
+        """End all sessions, codes and the token; returns the number of sessions.
+
+        Raises `StateError` if that can't be written: it then holds until the daemon ends.
+        """
+        count = self.sessions
+        self._codes.clear()
+        self._token = secrets.token_urlsafe(32)
+        await self._keep(DashboardState(port=self._state.port))
+        return count
+
+    def _live(self) -> list[KeptSession]:
+        """Return the valid sessions. A session that ends too far in the future was made by a wrong clock."""
+        now = self._now()
+        latest = now + SESSION_S + RENEWAL_S
+        return [session for session in self._state.sessions if now < session.expires <= latest]
+
+    def _csrf(self, cookie: str) -> str:
+        return hmac.new(bytes.fromhex(self._state.secret), cookie.encode(), hashlib.sha256).hexdigest()
+
+    async def _keep(self, state: DashboardState) -> None:
+        """Put a state into effect, and write the latest state. Raises `StateError`."""
+        self._state = state
+        async with self._writing:
+            await asyncio.to_thread(self._file.write, self._state)
+
+    def _now(self) -> float:
+        return self._system.now().timestamp()
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def _same(given: str, known: str) -> bool:
+    return hmac.compare_digest(given.encode(), known.encode())
+
+
+NAME = "dashboard.json"
+VERSION = 1
+FILE_BYTES = 64 * 1024
+"""Maximum size of the file in bytes; it takes 6 KB with all sessions."""
+
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+class KeptSession(Struct, frozen=True):
+    """A signed-in browser: the SHA-256 of its cookie in hexadecimal, and the end of its session in seconds
+    since the epoch."""
+
+    digest: str
+    expires: float
+
+
+class DashboardState(Struct, frozen=True):
+    """The persistent state. `port` is 0 before there was one; `secret` makes anti-forgery tokens."""
+
+    port: int = 0
+    secret: str = field(default_factory=lambda: secrets.token_hex(32))
+    sessions: tuple[KeptSession, ...] = ()
+
+
+class DashboardFile:
+    """The file in a state folder, 0600, replaced as a whole. Both methods block."""
+
+    def __init__(self, state_dir: str, system: System) -> None:
+        self._path = os.path.join(state_dir, NAME)
+        self._system = system
+
+    def read(self) -> tuple[DashboardState, str]:
+        """Return the content, and what is wrong with the file or "".
+
+        An unusable file is quarantined: then nobody is signed in, which a new login repairs.
+        """
+        try:
+            if problem := clear_own_file(self._path, self._system):
+                return DashboardState(), self._problem(f"can't be used ({problem})")
+            data, _ = self._system.read(self._path, FILE_BYTES + 1)
+        except FileNotFoundError:
+            return DashboardState(), ""
+        except OSError as error:
+            return DashboardState(), self._problem(f"can't be read ({error.strerror or error})")
+        try:
+            return _state_in(json.loads(data)), ""
+        except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged
+            return DashboardState(), self._problem(f"can't be used ({error}){self._set_aside()}")
+
+    def write(self, state: DashboardState) -> None:
+        """Replace the file. Raises `StateError`."""
+        data = json.dumps({"version": VERSION, **to_builtins(state)}, indent=1).encode() + b"\n"
+        try:
+            self._system.write_atomic(self._path, data)
+        except OSError as error:
+            raise StateError(
+                f"{self._path} can't be written ({error.strerror or error}), so that nobody can sign in to "
+                "the dashboard or out of it; see: foveal doctor"
+            ) from error
+
+    def _set_aside(self) -> str:
+        try:
+            return f" and is kept as {set_aside(self._path, self._system)}"
+        except OSError as error:
+            return f" nor set aside ({error.strerror or error})"
+
+    def _problem(self, what: str) -> str:
+        return f"{self._path} {what}: open the dashboard anew with: foveal dashboard"
+
+
+def check_dashboard_file(data: bytes) -> None:
+    """Raise an error for unusable content of the file."""
+    _state_in(json.loads(data))
+
+
+def _state_in(content: Mapping[str, Any]) -> DashboardState:
+    """Convert the file's content; raises any error for a wrong shape."""
+    if content["version"] != VERSION:
+        raise ValueError(f"its version is {content['version']!r:.20}, not {VERSION}")
+    port, secret = content["port"], content["secret"]
+    if type(port) is not int or not 0 <= port < 1 << 16:
+        raise ValueError(f"port is {port!r:.20}")
+    if not isinstance(secret, str) or not _HASH.fullmatch(secret):
+        raise ValueError("secret is none")
+    kept = tuple(KeptSession(entry["digest"], float(entry["expires"])) for entry in content["sessions"])
+    if not all(isinstance(session.digest, str) and _HASH.fullmatch(session.digest) for session in kept):
+        raise ValueError("a session has no digest")
+    return DashboardState(port, secret, kept)

@@ -1,4 +1,4 @@
-"""Owns the daemon's one mutable root: it composes the daemon's parts and gives them a life; knows no wire."""
+"""The composition root: the daemon's parts, started and stopped together."""
 
 from __future__ import annotations
 
@@ -8,61 +8,59 @@ import os
 from functools import partial
 from typing import Any
 
-from ..config.in_force import config_problems
+from ..config.last_valid import config_problems
 from ..config.settings import Environment, UserConfig
-from ..context.compressing import Compressing
 from ..context.context_log import ContextLog
-from ..context.explaining import Explaining
+from ..context.explanations import Explaining
 from ..context.rendered import BYTES_MAX, RenderedContexts
 from ..context.requests import Freshness
 from ..context.scopes import ScopeTable
 from ..context.scoping import Scoping
 from ..context.service import Contexts
-from ..context.sources import ContextSources
+from ..context.sources import Compressing, ContextSources
 from ..core.errors import NotFound
 from ..core.events import EventHub
 from ..core.metrics import Metrics
-from ..core.process_memory import resident_bytes
-from ..core.quarantined import QuarantineLog
-from ..core.resource_limits import descriptor_problem, disk_problem
+from ..core.quarantine import QuarantineLog
+from ..core.resources import descriptor_problem, disk_problem, resident_bytes
 from ..core.storage import DatabaseError
 from ..core.system import System
 from ..core.work import Work
 from ..embedding.semantics import Semantics
 from ..index.indexing import Indexing
 from ..memory.commit_marks import CommitMarks
-from ..memory.experience_meaning import ExperienceMeaning
 from ..memory.grafting import Grafting
-from ..memory.service import Experiences
+from ..memory.service import ExperienceMeaning, Experiences
 from ..privacy.permissions import Permissions
 from ..privacy.policy import NO_POLICY, Policy
 from ..project.freshness import Deadline, TreeFreshness, deadline_of
+from ..project.index_view import IndexSize
 from ..project.open_projects import OpenProjects
-from ..project.projects import IndexSize, Project
+from ..project.project import Project
 from ..project.snapshot import ProjectSnapshot
 from ..rules.agent_items import AgentItems
-from ..rules.item_searching import ItemSearching
+from ..rules.item_search import WarmItemSearch
 from ..rules.service import Items
-from ..rules.tool_lister import ToolLister
+from ..rules.tool_lists import ToolLister
 from ..search.lookups import describe_node, describe_symbols, find_files
 from ..search.query import DescribedHits, SearchQuery, SearchResult
 from ..search.service import SearchService
 from ..sessions.request_log_service import RequestLog
 from ..sessions.service import Sessions
-from .metric_history import MetricHistory
-from .metric_sample import Gauges
+from .metric_history import Gauges, MetricHistory
 
 log = logging.getLogger(__name__)
 
 QUERY_ATTEMPTS = 3
 NODE_ATTEMPTS = 3
-"""Attempts when files change meanwhile; after that the answer says so."""
+"""Maximum attempts if files change meanwhile; after that the answer says so."""
 
 
 class Engine:
-    """All state of a daemon. Every method belongs on the event loop; what blocks runs in threads.
+    """All state of a daemon.
 
-    `run` must be running as a task while requests are served, and `close` ends it.
+    Every method belongs on the event loop; blocking work runs in threads. `run` must be running as a task
+    while requests are served, and `close` ends it.
     """
 
     def __init__(self, environment: Environment, config: UserConfig, system: System) -> None:
@@ -89,7 +87,7 @@ class Engine:
         self._searching = SearchService(self._work, self.indexing, self.semantics)
         lister = ToolLister(environment.variables, environment.home, system)
         self.items = Items(environment, system, self._work, lister)
-        self.item_search = ItemSearching(self.semantics, self._work)
+        self.item_search = WarmItemSearch(self.semantics, self._work)
         self.sessions = Sessions(environment, self.projects, self.items, self._work, self.events, system)
         self.permissions = Permissions(self.projects, self.sessions, config, self._work, system)
         self.requests = RequestLog(environment.state_dir, self._work, system)
@@ -152,7 +150,7 @@ class Engine:
         self.compressing.close()
 
     async def problems(self) -> tuple[str, ...]:
-        """Return what keeps the daemon from its work or from keeping it now, in words; it goes by itself."""
+        """Return the problems that keep the daemon from its work now, in words; they clear by themselves."""
         disk = await asyncio.to_thread(disk_problem, self.state_dir, self._system)
         descriptors = await asyncio.to_thread(descriptor_problem)
         path = self._environment.config_path
@@ -162,7 +160,8 @@ class Engine:
         return tuple(filter(None, (*said, quarantined)))
 
     def gauges(self) -> Gauges:
-        """Return what waits, what is kept, and what memory each process has: some ten microseconds."""
+        """Return queue lengths, numbers of scopes and subscribers, and the memory of each process. Takes
+        some ten microseconds."""
         pids = {
             "daemon": os.getpid(),
             "indexer": self.indexing.link.pid,
@@ -171,7 +170,7 @@ class Engine:
         progress = [self.semantics.progress(project.root) for project in self.projects]
         return Gauges(
             files_pending=sum(project.tree.pending for project in self.projects),
-            chunks_pending=sum(one.pending for one in progress if one is not None),
+            chunks_pending=sum(vectors.pending for vectors in progress if vectors is not None),
             scopes=len(self.scopes),
             subscribers=len(self.events),
             memory_bytes={name: pid and resident_bytes(pid) for name, pid in pids.items()},
@@ -179,7 +178,7 @@ class Engine:
 
     @property
     def scopes_bytes(self) -> int:
-        """What the scopes and the contexts that are kept for them are counted with."""
+        """Estimated memory of the scopes and their cached contexts."""
         return self.scopes.memory_bytes + self._rendered.bytes
 
     # Projects, nodes, files
@@ -194,11 +193,11 @@ class Engine:
         return True
 
     async def size(self, project: Project) -> IndexSize:
-        """Return how much there is of a project's index."""
-        return await self._work.in_builder(project.read_size)
+        """Return the size of a project's index."""
+        return await self._work.in_builder(project.index.read_size)
 
     async def items_of(self, project: Project, deadline_ms: int | None = None) -> AgentItems:
-        """Return a project's items, those of its folders too as soon as these are known."""
+        """Return a project's items. Waits until the scan knows the rules of its folders."""
         await self._freshness.wait_named(project, deadline_of(project, deadline_ms))
         return await self.items.refresh(project)
 
@@ -236,7 +235,7 @@ class Engine:
     async def files(
         self, project: Project, query: str, limit: int, policy: Policy = NO_POLICY
     ) -> tuple[list[str], int]:
-        """Return the files that a part of a path finds, and how many, as far as an agent may see them."""
+        """Return the files whose paths match, and their number, under a policy."""
         tree = project.snapshot(policy).tree
         return await self._work.in_builder(partial(find_files, tree.files, query, limit))
 
@@ -248,7 +247,7 @@ class Engine:
         deadline_ms: int | None,
         policy: Policy = NO_POLICY,
     ) -> dict[str, Any]:
-        """Return the definitions that a part of a name finds, as far as an agent may see them."""
+        """Return the definitions whose names match, under a policy."""
         deadline = deadline_of(project, deadline_ms)
         degraded: list[str] = []
         await self._freshness.wait_searchable(project, deadline)
@@ -282,7 +281,7 @@ class Engine:
         deadline_ms: int | None,
         policy: Policy = NO_POLICY,
     ) -> dict[str, Any]:
-        """Answer a question about a project with hits and their snippets, as far as an agent may see it."""
+        """Answer a question about a project with hits and their snippets, under a policy."""
         deadline = deadline_of(project, deadline_ms)
         degraded = await self._settle(project, fresh, deadline, policy)
         for attempt in range(QUERY_ATTEMPTS):
@@ -316,24 +315,24 @@ class Engine:
     async def _settle(
         self, project: Project, fresh: Freshness, deadline: Deadline, policy: Policy
     ) -> list[str]:
-        """Have what is asked for taken in; return what the index may miss all the same, in words."""
+        """Wait until the index is fresh enough; return what it may still miss, in words."""
         if fresh == "tree" and await self._freshness.sync(project, deadline):
             return []
         await self._freshness.wait_searchable(project, deadline)
         late = ["the tree was not compared with the disk in time"] if fresh == "tree" else []
-        return [*late, *filter(None, (project.unsettled(policy),))]
+        return [*late, *filter(None, (project.index_state.unsettled(project.tree, policy),))]
 
     def note_file(self, project: Project, path: str, event: str, text: str | None) -> None:
         """Take in what an editor knows of a file before the disk does."""
         if event == "closed":
-            project.note_closed(path)
-            project.set_overlay(path, None)
+            project.hot_files.note_closed(path)
+            project.unsaved.set(path, None)
             return
-        project.note_opened(path)
+        project.hot_files.note_opened(path)
         if text is not None:
-            project.set_overlay(path, text)
+            project.unsaved.set(path, text)
         elif event == "changed":
-            project.set_overlay(path, None)
+            project.unsaved.set(path, None)
             refresh = self._freshness.refresh(project, (path,), deadline_of(project, None))
             self._work.start_unheard(refresh, f"refresh {path}")
 

@@ -1,4 +1,4 @@
-"""Owns the start of the faces process: the first connection to a socket that it serves brings it up."""
+"""Starts the faces process on the first connection to a socket that it serves."""
 
 from __future__ import annotations
 
@@ -12,26 +12,28 @@ import sys
 log = logging.getLogger(__name__)
 
 RESTART_PAUSE_S = 1.0
-"""After a failure, doubled with each further one: starting the process costs 0.3 s of a core."""
+"""Seconds to wait after a failure, doubled with each further one: a start costs 0.3 s of a core."""
 
 RESTART_PAUSE_MAX_S = 10.0
 
 STOP_S = 5.0
-"""What the process gets to end in; it gives the requests that run 2 s at the most."""
+"""Seconds for the process to end; it gives running requests 2 s at most."""
 
 OUTPUT_BYTES = 64 * 1024
-"""Of the process' output that are logged as one message."""
+"""Maximum bytes of the process' output that are logged as one message."""
 
 
 class FacesStarter:
-    """Waits for somebody to connect to a listening socket, then lends it to a process that serves it.
+    """Waits for a connection to a listening socket, then lends the socket to a process that serves it.
 
     The daemon never imports the HTTP server: its import alone takes longer than most answers. The process
-    accepts on the very same sockets, so that whoever connected first is answered too, and while there is no
-    process, connections wait in a socket's queue. It ends with the daemon, and by itself after a time without
-    requests. `argv` gets the descriptor of a Unix socket and the path of the daemon's socket; the listening
-    sockets come through the former (SCM_RIGHTS), each with a byte that means nothing, and it ends with the
-    daemon. What the process writes to its standard error is logged.
+    accepts on the very same sockets, so that the first client is answered too; while there is no process,
+    connections wait in a socket's queue. It ends with the daemon, and by itself after some time without
+    requests.
+
+    `argv` gets the descriptor of a Unix socket and the path of the daemon's socket. The listening sockets
+    come through the former (SCM_RIGHTS), each with a meaningless byte. The process' standard error is
+    logged.
     """
 
     def __init__(
@@ -50,7 +52,7 @@ class FacesStarter:
         self._control: socket.socket | None = None
 
     def lend(self, listener: socket.socket) -> None:
-        """Have one more listening socket served: by the process that runs, or when somebody connects."""
+        """Lend one more listening socket: to the running process, or when a client connects."""
         self._listeners.append(listener)
         if self._arrived is not None:
             asyncio.get_running_loop().add_reader(listener.fileno(), self._arrived.set)
@@ -58,7 +60,7 @@ class FacesStarter:
             _send(self._control, listener)
 
     def replace(self, former: socket.socket, listener: socket.socket) -> None:
-        """Have a socket served in the place of another, to which no path leads any more; that is closed."""
+        """Replace a socket to which no path leads any more, and close it."""
         self._listeners.remove(former)
         if self._arrived is not None:
             asyncio.get_running_loop().remove_reader(former.fileno())
@@ -66,7 +68,7 @@ class FacesStarter:
         self.lend(listener)
 
     async def run(self) -> None:
-        """Start the process when it is needed, again and again, until cancelled: then it is ended too."""
+        """Start the process whenever it is needed, until cancelled: then end it."""
         loop = asyncio.get_running_loop()
         pause = self._restart_pause_s
         while True:
@@ -138,7 +140,7 @@ def _send(control: socket.socket, listener: socket.socket) -> None:
 
 
 async def _wait_end(process: asyncio.subprocess.Process) -> int:
-    """Log what the process says and return the code that it ends with; when cancelled, end it."""
+    """Log the process' output and return its exit code; when cancelled, end the process."""
     assert process.stderr is not None
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(_log_output(process.stderr))  # all the time: unread output would hold up the end
@@ -150,7 +152,7 @@ async def _wait_end(process: asyncio.subprocess.Process) -> int:
 
 
 async def _log_output(stream: asyncio.StreamReader) -> None:
-    """Log what the process says until it ends."""
+    """Log the process' output until it ends."""
     while output := await stream.read(OUTPUT_BYTES):
         log.warning("the HTTP face says: %s", output.decode("utf-8", "replace").rstrip())
 

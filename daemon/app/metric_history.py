@@ -1,31 +1,142 @@
-"""Owns how the metrics were over the last hour and day: samples in bounded memory, lost with the process."""
+"""The metrics of the last hour and day: samples in bounded memory, lost with the process."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ..core.events import iso
-from ..core.metrics import Metrics, MetricsStatistics
+from ..core.metrics import LATENCY_BOUNDS_MS, OTHERS, HistogramStatistics, Metrics, MetricsStatistics
 from ..core.system import System
-from .metric_sample import Gauges, Sample, sample_between
+
+AGENTS_TOLD = 8
+"""Maximum number of agents whose tokens a sample lists, those with the most; the others are added up."""
+
+NOTHING = HistogramStatistics(LATENCY_BOUNDS_MS, (0,) * (len(LATENCY_BOUNDS_MS) + 1), 0.0, 0)
+
+
+class Gauges(Struct, frozen=True):
+    """Values that are read rather than counted: queue lengths, numbers of scopes and subscribers, and the
+    resident bytes of each process, None if it doesn't run."""
+
+    files_pending: int = 0
+    chunks_pending: int = 0
+    scopes: int = 0
+    subscribers: int = 0
+    memory_bytes: Mapping[str, int | None] = field(default_factory=dict)
+
+
+class Quantiles(Struct, frozen=True):
+    """Latencies in milliseconds; None without requests."""
+
+    p50: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+
+
+class Sample(Struct, frozen=True):
+    """The counts of the `seconds` before `at` (ISO 8601), and the gauges at its end.
+
+    `requests` counts answers and errors. `context` are the latencies of GetContext, `all` those of every
+    method; `methods` are those that answered, each with its number. Tokens are those of the contexts,
+    after and before compression, and by agent.
+    """
+
+    at: str
+    seconds: float
+    requests: int
+    errors: int
+    contexts: int
+    cached: int
+    tokens: int
+    tokens_before: int
+    tokens_by_agent: Mapping[str, int]
+    context: Quantiles
+    all: Quantiles
+    methods: Mapping[str, tuple[int, Quantiles]]
+    gauges: Gauges
+
+
+def sample_between(
+    before: MetricsStatistics, after: MetricsStatistics, at: str, seconds: float, gauges: Gauges
+) -> Sample:
+    """Return the sample between two states of the same metrics."""
+    latencies = {
+        name: difference
+        for name, histogram in after.latency_ms.items()
+        if (difference := _difference(before.latency_ms.get(name, NOTHING), histogram)).count
+    }
+    everything = _sum(latencies.values())
+    errors = sum(after.errors.values()) - sum(before.errors.values())
+    tokens = after.tokens_after - before.tokens_after
+    return Sample(
+        at=at,
+        seconds=round(seconds, 3),
+        requests=everything.count + errors,
+        errors=errors,
+        contexts=after.contexts - before.contexts,
+        cached=after.contexts_cached - before.contexts_cached,
+        tokens=tokens,
+        tokens_before=after.tokens_before - before.tokens_before,
+        tokens_by_agent=_tokens_by_agent(before.tokens_by_agent, after.tokens_by_agent, tokens),
+        context=_quantiles(latencies.get("GetContext", NOTHING)),
+        all=_quantiles(everything),
+        methods={name: (latency.count, _quantiles(latency)) for name, latency in latencies.items()},
+        gauges=gauges,
+    )
+
+
+def _tokens_by_agent(before: Mapping[str, int], after: Mapping[str, int], total: int) -> dict[str, int]:
+    """Return the tokens of the agents with the most, and the rest as `OTHERS`.
+
+    The metrics drop agents that haven't asked for long; such an agent starts anew there, so its former
+    tokens aren't subtracted.
+    """
+    found = {}
+    for name, tokens in after.items():
+        former = before.get(name, 0)
+        new = tokens - former if tokens >= former else tokens
+        if new and name != OTHERS:
+            found[name] = new
+    most = dict(sorted(found.items(), key=lambda entry: (-entry[1], entry[0]))[:AGENTS_TOLD])
+    rest = total - sum(most.values())
+    return most | ({OTHERS: rest} if rest > 0 else {})
+
+
+def _difference(before: HistogramStatistics, after: HistogramStatistics) -> HistogramStatistics:
+    counts = tuple(new - old for old, new in zip(before.counts, after.counts, strict=True))
+    return HistogramStatistics(after.bounds, counts, after.sum - before.sum, after.count - before.count)
+
+
+def _sum(histograms: Iterable[HistogramStatistics]) -> HistogramStatistics:
+    found = NOTHING
+    for each in histograms:
+        counts = tuple(map(sum, zip(found.counts, each.counts, strict=True)))
+        found = HistogramStatistics(each.bounds, counts, found.sum + each.sum, found.count + each.count)
+    return found
+
+
+def _quantiles(histogram: HistogramStatistics) -> Quantiles:
+    return Quantiles(*map(histogram.quantile, (0.5, 0.95, 0.99)))
+
 
 Period = Literal["hour", "day"]
 
 HOUR_STEP_S, HOUR_SAMPLES = 10.0, 360
 DAY_STEP_S, DAY_SAMPLES = 300.0, 288
-"""An hour has a point every 10 seconds, a day one every 5 minutes: about as many as a screen shows."""
+"""Seconds of a step and number of samples: an hour has a point every 10 seconds, a day every 5 minutes,
+about as many as a screen shows."""
 
 EARLY_S = 0.5
-"""A step counts as over so much before its end: a timer may fire a little early."""
+"""Seconds before its end from which a step counts as over: a timer may fire a little early."""
 
 
 class MetricSamples(Struct, frozen=True):
-    """Samples of one period, the oldest first, `step_s` seconds apart."""
+    """The samples of a period, the oldest first, `step_s` seconds apart."""
 
     period: Period
     step_s: float
@@ -33,9 +144,10 @@ class MetricSamples(Struct, frozen=True):
 
 
 class MetricHistory:
-    """Takes samples. On the event loop only: one takes .3 ms, 2 ms where all methods were called, and 4 KB.
+    """Takes samples. On the event loop only: a sample takes .3 ms, 2 ms if all methods were called, and 4
+    KB.
 
-    `gauges` reads what isn't counted, and `sleep` waits some seconds.
+    `gauges` reads the values that aren't counted, and `sleep` waits some seconds.
     """
 
     def __init__(
@@ -56,7 +168,7 @@ class MetricHistory:
         }
 
     async def run(self) -> None:
-        """Take samples for as long as the daemon runs; never ends by itself."""
+        """Take samples until cancelled."""
         while True:
             await self._sleep(self._due_in())
             self.take()
@@ -64,7 +176,7 @@ class MetricHistory:
     def take(self) -> None:
         """Take the samples that are due."""
         now = self._system.monotonic()
-        due = [one for one in self._series.values() if one.due_in(now) <= EARLY_S]
+        due = [series for series in self._series.values() if series.due_in(now) <= EARLY_S]
         if not due:
             return
         at, statistics, gauges = iso(self._system), self._metrics.statistics(), self._gauges()
@@ -72,17 +184,17 @@ class MetricHistory:
             series.take(now, at, statistics, gauges)
 
     def history(self, period: Period) -> MetricSamples:
-        """Return what was sampled of a period so far."""
+        """Return the samples of a period so far."""
         series = self._series[period]
         return MetricSamples(period, series.step_s, tuple(series.samples))
 
     def _due_in(self) -> float:
         now = self._system.monotonic()
-        return max(min(one.due_in(now) for one in self._series.values()), 0.0)
+        return max(min(series.due_in(now) for series in self._series.values()), 0.0)
 
 
 class _Series:
-    """The samples of one period, and the state that the next one begins with."""
+    """The samples of a period, and the state at which the next sample begins."""
 
     def __init__(self, step_s: float, most: int, now: float, statistics: MetricsStatistics) -> None:
         self.step_s = step_s
@@ -90,11 +202,11 @@ class _Series:
         self._began, self._before, self._due = now, statistics, now + step_s
 
     def due_in(self, now: float) -> float:
-        """Return in how many seconds the next sample is due; below zero for one that is late."""
+        """Return the seconds until the next sample is due; negative if it is late."""
         return self._due - now
 
     def take(self, now: float, at: str, statistics: MetricsStatistics, gauges: Gauges) -> None:
-        """Add what happened since the last sample."""
+        """Add a sample of the time since the last one."""
         self.samples.append(sample_between(self._before, statistics, at, now - self._began, gauges))
         self._began, self._before = now, statistics
         # On the grid of the steps, so that no delay adds up; after a long one from here on.

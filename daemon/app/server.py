@@ -1,4 +1,4 @@
-"""Owns the daemon's life: startup, run, shutdown. The composition of state folder, engine and sockets."""
+"""The daemon's life: startup, run, shutdown. Composes state folder, engine and sockets."""
 
 from __future__ import annotations
 
@@ -38,9 +38,8 @@ from ..config.settings import Environment, UserConfig
 from ..context.scopes import Scope
 from ..core.errors import FovealError
 from ..core.events import iso
-from ..core.process_memory import share_heaps
 from ..core.quarantine import clear_file, clear_folder, clear_socket
-from ..core.resource_limits import disk_problem
+from ..core.resources import disk_problem, share_heaps
 from ..core.system import System
 from .dashboard import Dashboard
 from .engine import Engine
@@ -50,47 +49,47 @@ from .state import StateLock, bring_up, check_version
 log = logging.getLogger(__name__)
 
 SWITCH_INTERVAL_S = 0.0005
-"""How long a build thread may hold the interpreter while the loop waits: with Python's 5 ms a reply's P99
-rose from 0.36 to 37 ms beside one busy thread, with this to 2.4 ms."""
+"""Seconds for which a build thread may hold the interpreter while the loop waits. With Python's 5 ms a
+reply's P99 rose from 0.36 to 37 ms beside a busy thread, with this to 2.4 ms."""
 
 GC_THRESHOLD = 50_000
-"""Young objects before a collection; the default of 700 collects in the middle of many builds."""
+"""Young objects before a garbage collection; the default of 700 collects in the middle of many builds."""
 
 IDLE_CHECK_S = 15.0
 
 LOOK_S = 2.0
-"""Seconds between two looks at the paths of sockets and lock: a few microseconds each."""
+"""Seconds between two checks of the sockets' and the lock's paths, which take a few microseconds."""
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-"""Errors of a full disk, on which a daemon starts all the same, and says so in Status."""
+"""Errors of a full disk. A daemon starts all the same, and Status says so."""
 
 HTTP_BACKLOG = 128
 """Connections that wait while the faces process starts."""
 
 LAST_CONFIG = "config.last.toml"
 FOLDERS = ("projects", "sessions", "embeddings", "tools")
-"""Of the state folder."""
+"""Folders of the state folder."""
 
 UNABLE_TO_START = (FovealError, paths.PathError, SocketInUse)
-"""What `prepare` and `serve` raise where there can be no daemon; its text is fit for a person."""
+"""Errors of `prepare` and `serve` that keep a daemon from starting; their text is fit for a person."""
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
-"""What asks a daemon to shut down."""
+"""Signals that ask a daemon to shut down."""
 
 
 class Startup(Struct, frozen=True):
-    """Where a daemon lives and how it logs."""
+    """The paths, settings and log of a daemon."""
 
     socket: str
     environment: Environment
     config: UserConfig
     config_warnings: tuple[str, ...]
-    """What was wrong with config.toml at the start, for the log; Status tells what is wrong with it now."""
+    """Warnings about config.toml at the start, for the log; Status shows the current ones."""
     log_to_file: bool
     socket_is_ours: bool = False
-    """Whether nobody chose the socket's path, so that what lies there may be set aside."""
+    """Whether the socket's path is the default, so that anything in its place may be quarantined."""
     mended: tuple[str, ...] = ()
-    """What had to be mended in the state folder at the start."""
+    """Repairs of the state folder at the start."""
 
 
 def prepare(socket_path: str | None, environ: Mapping[str, str], *, log_to_file: bool) -> Startup:
@@ -126,10 +125,11 @@ def prepare(socket_path: str | None, environ: Mapping[str, str], *, log_to_file:
 
 
 def serve(startup: Startup) -> None:
-    """Run a daemon until it is asked to stop. Raises `StateError` or `SocketInUse` if one runs already.
+    """Run a daemon until it is asked to stop. Raises `StateError` or `SocketInUse` if one is running
+    already.
 
-    Where its state folder is removed meanwhile it begins anew in one that it makes, and says so in Status;
-    also when there is room again on a disk that was full when it opened its files.
+    If its state folder is removed meanwhile it starts anew in a new one, and Status says so; also once
+    there is space again on a disk that was full when it opened its files.
     """
     os.umask(0o077)  # all that this process and its children make is the user's alone, from birth
     again = _serve(startup, ())
@@ -139,14 +139,14 @@ def serve(startup: Startup) -> None:
 
 
 class Again(Struct, frozen=True):
-    """What a daemon that is to begin anew takes over from itself: its scopes, and what Status is to say."""
+    """State that a restarting daemon takes over: its scopes, and messages for Status."""
 
     scopes: Sequence[Scope]
     mended: tuple[str, ...]
 
 
 def _serve(startup: Startup, scopes: Sequence[Scope]) -> Again | None:
-    """Run a daemon that begins with these scopes. Returns None if it was asked to stop."""
+    """Run a daemon with these scopes. Returns None if it was asked to stop."""
     state = startup.environment.state_dir
     system = System()
     mended = [*startup.mended, clear_file(paths.log_file(state), system)]
@@ -175,7 +175,7 @@ def _serve(startup: Startup, scopes: Sequence[Scope]) -> Again | None:
 
 
 class _Bound:
-    """A bound socket with its path, and the mark by which it is known that the path leads to it."""
+    """A bound socket with its path, and a mark that tells whether the path still leads to it."""
 
     def __init__(self, path: str, listener: socket.socket) -> None:
         self.path = path
@@ -188,7 +188,7 @@ class _Bound:
         return self._mark is not None and path_mark(self.path) == self._mark
 
     def bind_again(self) -> socket.socket:
-        """Bind another socket to the path; returns the former one. Raises as `bind` does."""
+        """Bind a new socket to the path; returns the former socket. Raises as `bind` does."""
         former, self.listener = self.listener, bind(self.path)
         self._mark = path_mark(self.path)
         return former
@@ -213,7 +213,7 @@ class Daemon:
         self._scopes = scopes
         self._stopping = asyncio.Event()
         self._again: tuple[str, ...] | None = None
-        """What Status is to say of why the daemon begins anew, None while it needn't."""
+        """Messages for Status on why the daemon restarts, None unless it does."""
         self._started_full = False
         self._engine = Engine(startup.environment, startup.config, System())
         self._engine.warnings = startup.mended
@@ -224,7 +224,7 @@ class Daemon:
         self._handlers = Handlers(self._engine, self._dashboard, self.stop)
 
     def stop(self) -> None:
-        """Ask the daemon to shut down; a second time changes nothing."""
+        """Ask the daemon to shut down; further calls have no effect."""
         self._stopping.set()
 
     async def run(self) -> Again | None:
@@ -280,7 +280,7 @@ class Daemon:
         self.stop()
 
     async def _look(self, server: Server) -> None:
-        """Bind sockets again whose paths were removed, and stop where the state folder was."""
+        """Rebind sockets whose paths were removed, and restart if the state folder was removed."""
         state = self._startup.environment.state_dir
         failed = said = ""
         while True:
@@ -319,7 +319,7 @@ class Daemon:
                     log.error("the socket can't be bound again: %s", error)
 
     async def _stop_when_idle(self, server: Server) -> None:
-        """Stop after the configured time in which nobody was connected and nothing was indexed."""
+        """Stop after the configured time without connections and indexing."""
         minutes = self._startup.config.daemon.idle_shutdown_minutes
         if not minutes:
             return
@@ -341,7 +341,7 @@ class Daemon:
 
 
 def _clear_places(startup: Startup, http_path: str, system: System) -> Iterator[str]:
-    """Set aside what lies where the daemon's own files and folders must be, and is of another kind."""
+    """Quarantine things of the wrong kind in the place of the daemon's own files and folders."""
     state = startup.environment.state_dir
     info = paths.daemon_file(state)
     yield from (clear_file(path, system) for path in (info, f"{info}.tmp"))
@@ -351,7 +351,7 @@ def _clear_places(startup: Startup, http_path: str, system: System) -> Iterator[
 
 
 def _hold_signals() -> set[int]:
-    """Let the signals that end a daemon wait, and return what waited before."""
+    """Block the signals that end a daemon, and return the signals that were blocked before."""
     return {int(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)}
 
 
@@ -395,8 +395,8 @@ def _log_error(error: BaseException, method: str) -> None:
 
 
 def _write_info(startup: Startup, http_path: str) -> str:
-    """Write daemon.json, which clients need only for a socket in an unusual place; return why that failed, or
-    ""."""
+    """Write daemon.json, which clients need only for a socket in an unusual place; return why that failed,
+    or ""."""
     info = DaemonInfo(
         pid=os.getpid(),
         start_time=iso(System()),
@@ -413,7 +413,7 @@ def _write_info(startup: Startup, http_path: str) -> str:
 
 
 def _remove_info(state: str) -> None:
-    """Remove daemon.json as far as the disk lets us: one that stays counts only while its socket is there."""
+    """Remove daemon.json if the disk permits: a remaining file counts only while its socket is there."""
     try:
         paths.remove_daemon_info(state)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Owns the state folder: its version, its lock, and that there is one daemon for it."""
+"""The state folder: its version, its migrations, and the lock that allows one daemon for it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ..core.quarantine import clear_file, set_aside
 from ..core.system import System
 
 Migration = Callable[[str, System], None]
-"""Brings the state folder at a path up by one version."""
+"""Migrates the state folder at a path by one version."""
 
 MIGRATIONS: Mapping[int, Migration] = {}
-"""The step from each version to the next. There is none yet: all folders so far are of version 1, in which
-each file knows its own version."""
+"""The migration from each version to the next. There is none yet: all folders so far are of version 1, in
+which each file has its own version."""
 
 BACKUPS = "backups"
 
@@ -31,14 +31,14 @@ DERIVED = (
     "index.sqlite", "lexical", "vectors", "cookies", "embeddings", "foveal.log", "lock", "start.lock",
     "daemon.json", BACKUPS,
 )  # fmt: skip
-"""What isn't copied, by the beginning of its name: it is made anew from the projects, or is of the moment."""
+"""Prefixes of names that aren't backed up: derived from the projects, or temporary."""
 
 
 def back_up(folder: str, version: int, system: System) -> str:
-    """Copy what can't be made anew to `backups/v<version>` and return that, durably.
+    """Copy everything that isn't derived to `backups/v<version>`, durably, and return that path.
 
-    A copy appears whole, by a rename. One that is there is kept: it was made before the migration that was
-    killed changed anything. Raises `OSError`, as for a full disk: then nothing was changed.
+    A copy appears whole, by a rename. An existing copy is kept: it was made before an interrupted
+    migration changed anything. Raises `OSError`, as for a full disk: then nothing was changed.
     """
     target = os.path.join(folder, BACKUPS, f"v{version}")
     if os.path.isdir(target):
@@ -53,7 +53,7 @@ def back_up(folder: str, version: int, system: System) -> str:
 
 
 def _copy(source: str, target: str, system: System) -> None:
-    """Copy a folder: regular files and folders, each forced to the disk."""
+    """Copy a folder: regular files and folders, each fsynced."""
     os.mkdir(target, 0o700)
     with system.scandir(source) as entries:
         found = sorted(entries, key=lambda entry: entry.name)
@@ -80,8 +80,8 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 STATE_VERSION = 1
-"""Raised when the layout of the state folder changes in a way that an older program can't read; then
-`migration.py` gets the step from the version before."""
+"""Version of the state folder's layout. It is raised when an older program couldn't read a new layout;
+then a migration from the version before is added."""
 
 VERSION_FILE = "version.json"
 VERSION_BYTES = 4096
@@ -97,10 +97,8 @@ class StateLock(Struct, frozen=True):
 
     @classmethod
     def take(cls, path: str, system: System | None = None) -> Self:
-        """Take the lock or raise `StateError` at once, with the pid of whoever holds it.
-
-        What is no file in its place is set aside.
-        """
+        """Take the lock or raise `StateError` at once, with the pid of its holder. Anything but a file in
+        its place is quarantined."""
         try:
             _clear(path, system or System())
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -125,23 +123,24 @@ class StateLock(Struct, frozen=True):
         return cls(descriptor)
 
     def lies_at(self, path: str) -> bool:
-        """Whether the lock's file still lies there: another daemon would take any other."""
+        """Whether the lock's file still lies there: another daemon would lock a new file."""
         try:
             return os.path.samestat(os.lstat(path), os.fstat(self.descriptor))
         except OSError:
             return False
 
     def release(self) -> None:
-        """Let go of the lock."""
+        """Release the lock."""
         os.ftruncate(self.descriptor, 0)
         os.close(self.descriptor)
 
 
 class StateMark(Struct, frozen=True):
-    """What version.json says: the version of the folder, and the one that it is being brought up from.
+    """The content of version.json: the version of the folder, and the version that it is being migrated
+    from.
 
-    `problem` says why the file can't be read; the folder counts as of this version then, since each file in
-    it knows its own, and what is newer is left alone.
+    `problem` says why the file can't be read. The folder then counts as of this version, since each file
+    in it has its own version, and newer files are left alone.
     """
 
     version: int
@@ -150,10 +149,10 @@ class StateMark(Struct, frozen=True):
 
 
 def check_version(folder: str, system: System, known: int = STATE_VERSION) -> StateMark | None:
-    """Return the mark of a state folder, None for a new one. Changes nothing but the
-    mode of a mark that its owner may not read.
+    """Return the mark of a state folder, None for a new folder. Changes nothing but the mode of an
+    unreadable mark.
 
-    Raises `StateError` for a folder of a newer program, and for a mark that the disk doesn't give.
+    Raises `StateError` for a folder of a newer program, and for a mark that can't be read from the disk.
     """
     path = os.path.join(folder, VERSION_FILE)
     try:
@@ -187,11 +186,11 @@ def bring_up(
     known: int = STATE_VERSION,
     migrations: Mapping[int, Migration] = MIGRATIONS,
 ) -> tuple[str, ...]:
-    """Mark a new folder, mend a damaged mark, and bring an older folder up to this version; needs the lock.
+    """Mark a new folder, repair a damaged mark, and migrate an older folder; needs the lock.
 
-    Before anything is changed in an older one it is copied to `backups/`. The mark names the new version at
-    once, with the old one beside it: an older program leaves the folder alone from then on, and this one goes
-    on where it was killed. Returns what was done, in sentences. Raises as `check_version` does.
+    An older folder is copied to `backups/` before it is changed. The mark names the new version at once,
+    beside the old one: an older program then leaves the folder alone, and this one continues an
+    interrupted migration. Returns what was done, in sentences. Raises as `check_version` does.
     """
     mark = check_version(folder, system, known)
     if mark is None:
@@ -214,8 +213,9 @@ def bring_up(
 
 
 def _read(data: bytes) -> StateMark:
-    """Read a mark. One without a check counts, as older programs and people write it; one whose check doesn't
-    fit is damaged: a bit that turned is to lock nobody out. Raises `ValueError` and others for damage."""
+    """Read a mark. A mark without a checksum counts, as older programs and people write it; one with a
+    wrong checksum is damaged, so that a flipped bit locks nobody out. Raises `ValueError` and others for
+    damage."""
     fields = json.loads(data)
     version, former = fields["state_version"], fields.get("migrating_from", 0)
     if type(version) is not int or type(former) is not int or version < 1:
@@ -238,9 +238,9 @@ def _check(fields: Mapping[str, object]) -> str:
 
 
 def _clear(path: str, system: System) -> None:
-    """Set aside what is no file in the place of the lock.
+    """Quarantine anything but a file in the place of the lock.
 
-    Under a lock of the folder itself, so that of two daemons that start at once the second doesn't set aside
+    Under a lock of the folder itself: of two daemons that start at once, the second must not quarantine
     the file that the first one holds by then.
     """
     try:

@@ -1,7 +1,7 @@
-"""Owns the round through all files of the state folder: which are damaged, and what mends that.
+"""Checks all files of the state folder for damage, and repairs it by quarantine.
 
-It reads each file as its owner does, and changes nothing; `repair` sets aside what is damaged, by a rename,
-so that the next daemon makes it anew or begins without it. Knows no daemon: the caller holds the lock.
+Each file is read as its owner reads it, and nothing is changed; `repair` renames a damaged file, so that
+the next daemon rebuilds it or starts without it. The caller holds the daemon's lock.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ..compression import model_cache
+from ..compression import model_compressor
 from ..context import scopes
 from ..context.feedback import Feedback
 from ..core.errors import InvalidRequest
@@ -26,29 +26,29 @@ from ..embedding import embeddings
 from ..embedding.model_cache import is_whole
 from ..embedding.vector_file import check_vector_file
 from ..index.lexical_files import check_files, read_listing
-from ..index.lexical_format import check_format
+from ..index.lexical_reader import check_format
 from ..index.store import check_index
-from ..memory.fields import BadField
+from ..memory.experience import BadField
 from ..memory.lines import lines_from, read_line
 from ..privacy.trust import TrustStore
 from ..rules.approvals import Approvals
 from ..rules.item_store import ItemStore
-from ..rules.tool_list import list_in
+from ..rules.tool_lists import list_in
 from ..sessions import request_log_file as ledger_file
 from ..sessions import request_log_migration as former
-from ..sessions.session_meta import NewerVersion, session_in
-from ..transcripts import cursor_store
-from . import dashboard_file
+from ..sessions.session_files import NewerVersion, session_in
+from ..transcripts import cursor as cursor_store
+from .dashboard import check_dashboard_file
 from .state import VERSION_FILE, check_version
 
 Condition = Literal["whole", "damaged", "aside", "unreadable", "unknown"]
 
 
 class Finding(Struct, frozen=True):
-    """What was found of a file or folder; `path` is relative to the state folder.
+    """The state of a file or folder; `path` is relative to the state folder.
 
-    `derived` says that it is made anew, so that nothing is lost with it; `mends_itself` that its owner mends
-    it when it is opened next and keeps what is whole, so that it needs no repair.
+    `derived` files are rebuilt, so that nothing is lost with them. `mends_itself` says that the owner
+    repairs the file when it is opened next and keeps all intact content, so that no repair is needed.
     """
 
     path: str
@@ -67,12 +67,12 @@ class _Kind(Struct, frozen=True):
 
 
 def check_state_files(state: str, system: System) -> Iterator[Finding]:
-    """Yield what is found of every file, by name; a large folder takes seconds a gigabyte."""
+    """Yield the state of every file, by name; a large folder takes seconds a gigabyte."""
     yield from _below(state, "", system)
 
 
 def repair(state: str, finding: Finding, system: System) -> str:
-    """Set aside what is damaged, and return its new name. Needs the daemon's lock. Raises `OSError`.
+    """Quarantine a damaged file, and return its new name. Needs the daemon's lock. Raises `OSError`.
 
     A database goes with its log.
     """
@@ -141,15 +141,15 @@ def _kind_of(name: str) -> _Kind | None:
 
 
 class _MendsItself(ValueError):
-    """Damage that its owner mends when it is opened next."""
+    """Damage that the owner repairs when the file is opened next."""
 
 
 def _check_dashboard(path: str, system: System) -> None:
-    dashboard_file.check(system.read(path)[0])
+    check_dashboard_file(system.read(path)[0])
 
 
 def _is_of_the_moment(name: str) -> bool:
-    """Whether a file says nothing that outlives a daemon."""
+    """Whether a file holds only temporary state."""
     return any(fnmatchcase(name, pattern) for pattern in _OF_THE_MOMENT)
 
 
@@ -255,7 +255,7 @@ def _check_model(path: str, system: System) -> None:
 
 
 def _check_nothing(path: str, system: System) -> None:
-    """Take what is opened with its database, or needs no look."""
+    """Skip files that are opened with their database, or need no check."""
 
 
 _KINDS = (
@@ -288,7 +288,9 @@ _KINDS = (
     _Kind("requests.sqlite", _check_requests),
     _Kind("requests-v1.sqlite", _check_former_requests),
     _Kind(
-        "compressions.sqlite", _check_database(model_cache.SCHEMA, model_cache.SCHEMA_VERSION), derived=True
+        "compressions.sqlite",
+        _check_database(model_compressor.SCHEMA, model_compressor.SCHEMA_VERSION),
+        derived=True,
     ),
     _Kind("dashboard.json", _check_dashboard, mends_itself=True),
     _Kind("hook-spool/*", _check_nothing, mends_itself=True),
@@ -301,4 +303,4 @@ _OF_THE_MOMENT = (
 
 _FOLDERS = ("projects", "sessions", "tools", "embeddings", "hook-spool", "projects/*", "sessions/*",
             "projects/*/vectors", "embeddings/models")  # fmt: skip
-"""Folders that hold what is checked."""
+"""Folders whose files are checked."""

@@ -11,11 +11,10 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from ..project.languages import language_of
-from ..project.tree import Symbol
-from .document import DOCUMENTS, Document
+from ..languages.shared.records import Symbol
+from ..languages.shared.table import language_of
+from .document import DOCUMENTS, Document, Term, Words, terms_of
 from .lines import Folded, Rows, compress_code, compress_data, compress_log, count_of, width_of
-from .prompt_terms import Term, Words, terms_of
 from .prose import compress_prose
 from .summaries import data_summary, log_summary
 

@@ -9,11 +9,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from .document import AROUND_MAX, Document
+from .document import AROUND_MAX, Document, Term
 from .lines import Folded, count_of
-from .prompt_terms import Term
-from .scoring import PROSE_WEIGHTS, PartGroup, PartSelection, TextParts, choose
-from .thinning import thinned
+from .scoring import PROSE_WEIGHTS, PartGroup, PartSelection, TextParts, choose, thinned
 
 UnitKind = Literal["heading", "sentence", "block"]
 
@@ -260,10 +258,10 @@ def _parts(document: Document, units: Units) -> TextParts:
     group = [group_of[index if unit.kind == "heading" else unit.section] for index, unit in enumerate(found)]
     sizes = [0] * len(headings)
     prior: list[float] = []
-    for one in group:
-        prior.append(POSITION / (1 + (sizes[one] if one >= 0 else len(prior))))
-        if one >= 0:
-            sizes[one] += 1
+    for item in group:
+        prior.append(POSITION / (1 + (sizes[item] if item >= 0 else len(prior))))
+        if item >= 0:
+            sizes[item] += 1
     groups: list[PartGroup] = []
     for size, heading in zip(sizes, headings, strict=True):
         outer = group_of[found[heading].section]
@@ -287,9 +285,9 @@ def _needed(found: Sequence[ProseUnit], index: int) -> list[int]:
     """Return what a unit isn't understood without: its headings, what introduces it, what it belongs to."""
     needed = [index]
     for unit in needed:
-        for one in (found[unit].section, found[unit].needs):
-            if one >= 0 and one not in needed and len(needed) <= AROUND_MAX:
-                needed.append(one)
+        for item in (found[unit].section, found[unit].needs):
+            if item >= 0 and item not in needed and len(needed) <= AROUND_MAX:
+                needed.append(item)
     return needed[1:]
 
 

@@ -6,7 +6,7 @@ import csv
 import json
 from collections.abc import Sequence
 
-from ..project.languages import language_of
+from ..languages.shared.table import language_of
 from .document import Document
 
 NAMED_LINES = 5_000
@@ -70,7 +70,7 @@ def _json(text: str) -> str:
     if isinstance(value, dict):
         return f"JSON, an object with {_some(list(value))}"
     if isinstance(value, list):
-        keys = dict.fromkeys(key for one in value[:1_000] if isinstance(one, dict) for key in one)
+        keys = dict.fromkeys(key for item in value[:1_000] if isinstance(item, dict) for key in item)
         what = f" of objects with {_some(list(keys))}" if keys else ""
         return f"JSON, a list of {len(value):,} value{'s' * (len(value) != 1)}{what}"
     return "JSON"

@@ -1,4 +1,4 @@
-"""Owns which addresses the dashboard's links open editors by: one for each name, or one of the user's own."""
+"""Addresses by which the dashboard's links open files in an editor: by name, or the user's own."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def editor_template(editor: str) -> str:
 
 
 def editor_problem(editor: str) -> str:
-    """Return why a setting names no editor, as the rest of a sentence; "" where it does."""
+    """Return why a setting names no editor, as the rest of a sentence; "" if it does."""
     if editor in EDITORS:
         return ""
     found = _TEMPLATE.fullmatch(editor)

@@ -1,9 +1,10 @@
-"""Owns the two configuration files: what each may set, and how a project's narrows the user's."""
+"""The two configuration files: what each may set, and how a project's narrows the user's."""
 
 from __future__ import annotations
 
+import difflib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
@@ -15,7 +16,6 @@ from ..privacy.agent_tables import AgentTable, AgentTables, parse_agent_tables
 from ..project.globs import compile_glob
 from ..rules.selection import ItemSelection, parse_selection
 from .editor_links import editor_problem
-from .named_tables import is_named_table, merged, models_in, task_weights_in
 from .settings import (
     FREE_TABLES,
     KEYS,
@@ -34,19 +34,18 @@ from .settings import (
     SelectionConfig,
     UserConfig,
     WeightsConfig,
+    rule_of,
 )
-from .source import ConfigSource, read_source
-from .values import Setting, checked, quoted, type_of, wrong
-from .warnings import Warnings
+from .source import ConfigSource, Setting, checked, quoted, read_source, type_of, wrong
 
 C = TypeVar("C")
 
 
 class LoadedConfig(Struct, Generic[C], frozen=True):
-    """A configuration with what a person should know about its file.
+    """A configuration with warnings about its file.
 
     `warnings` are whole sentences that begin with the file's path. `stamp` is that of the file that was
-    read, None where there is none: a different stamp later means that it must be read again.
+    read, None if there is none: a different stamp later means that it must be read again.
     """
 
     config: C
@@ -152,7 +151,7 @@ def _settings(source: ConfigSource, warnings: Warnings) -> Iterator[Setting]:
 
 
 def _selection(source: ConfigSource, below: SelectionConfig, *, trusted: bool) -> SelectionConfig:
-    """Return the settings of `[selection]` and `[selection.agents]` on top of the user's."""
+    """Return the settings of `[selection]` and `[selection.agents]` over the user's."""
     table = source.tables.get("selection")
     if table is None:
         return below
@@ -164,7 +163,7 @@ def _selection(source: ConfigSource, below: SelectionConfig, *, trusted: bool) -
             raise InvalidRequest("selection.agents must be a table with an agent's name for each table in it")
         own = parse_selection(table)
         by_agent: dict[str, ItemSelection] = {
-            name: parse_selection(one, f"selection.agents.{name}") for name, one in agents.items()
+            name: parse_selection(value, f"selection.agents.{name}") for name, value in agents.items()
         }
     except InvalidRequest as error:
         raise ConfigError(f"{source.place('selection')}: {error}. Mend it or take it away.") from error
@@ -174,8 +173,8 @@ def _selection(source: ConfigSource, below: SelectionConfig, *, trusted: bool) -
 
 
 def _agents(source: ConfigSource) -> tuple[AgentTable, ...]:
-    """Return the tables of `[agents]`. One that can't be used is an error and not a warning: what it was to
-    close would be open."""
+    """Return the tables of `[agents]`. An invalid table is an error and not a warning: it would leave open
+    what it was to close."""
     tables = source.tables.get("agents")
     if tables is None:
         return ()
@@ -205,7 +204,7 @@ def _dashboard(source: ConfigSource, changes: dict[str, Any]) -> DashboardConfig
 
 
 def _narrowed(setting: Setting, value: object, own: object, warnings: Warnings) -> object:
-    """Return what a project's value makes of the user's own one."""
+    """Return a project's value narrowed by the user's."""
     if isinstance(value, tuple) and isinstance(own, tuple):
         return tuple(dict.fromkeys(own + _narrowing(setting, value, warnings)))
     if setting.rule.project == "smaller" and isinstance(value, int) and isinstance(own, int) and value > own:
@@ -220,7 +219,7 @@ def _narrowed(setting: Setting, value: object, own: object, warnings: Warnings) 
 
 
 def _narrowing(setting: Setting, values: tuple[str, ...], warnings: Warnings) -> tuple[str, ...]:
-    """Return the patterns that leave files out, without those that would bring files back."""
+    """Return the patterns that exclude files, without those that would include files again."""
     widening = [value for value in values if value.lstrip().startswith("!") and not setting.rule.folder_names]
     if widening:
         warnings.add(
@@ -244,3 +243,131 @@ def _with_room(context: ContextConfig, warnings: Warnings) -> ContextConfig:
         f"({context.max_tokens}); {reserve} is used.",
     )
     return replace(context, reserve_tokens=reserve)
+
+
+NAMES_MAX = 100
+"""Maximum number of models or types of tasks in a file; a hostile file may have thousands."""
+
+NAME_CHARACTERS_MAX = 100
+
+Tasks = tuple[tuple[str, tuple[tuple[str, float], ...]], ...]
+
+
+def is_named_table(table: str, name: str, value: object) -> bool:
+    """Whether a key is one of the tables of models and types of tasks."""
+    return (table == "context" and name == "models") or (table == "weights" and isinstance(value, dict))
+
+
+def models_in(source: ConfigSource) -> tuple[tuple[str, int], ...]:
+    """Return the globs of `[context.models]` with their `max_tokens`, in order. Raises `ConfigError`."""
+    content = _table(source, "context").get("models")
+    if content is None:
+        return ()
+    if not isinstance(content, dict):
+        raise wrong(source, "context.models", "a table of models' names", type_of(content))
+    _check_names(source, "context.models", content)
+    key = KEYS["context"]["max_tokens"]
+    for name, value in content.items():
+        checked(Setting("context", f"models.{name}", key, value), source)
+    return tuple(content.items())
+
+
+def task_weights_in(source: ConfigSource, warnings: Warnings, *, trusted: bool) -> Tasks:
+    """Return the weights of `[weights.TASK_TYPE]`, sorted by type and key. Raises `ConfigError`.
+
+    A file that isn't `trusted` can set no weight that it can't set for all tasks.
+    """
+    tables = {name: value for name, value in _table(source, "weights").items() if isinstance(value, dict)}
+    _check_names(source, "weights", tables)
+    found: dict[str, tuple[tuple[str, float], ...]] = {}
+    for task, content in sorted(tables.items()):
+        own: dict[str, float] = {}
+        for name, value in content.items():
+            key = KEYS["weights"].get(name)
+            if key is None:
+                warnings.add_unknown(f"weights.{task}", name, value)
+            elif not trusted and rule_of(key).project == "no":
+                warnings.add(
+                    f"weights.{task}",
+                    name,
+                    f"weights.{task}.{name} belongs into the user's own file and is ignored here: a "
+                    "repository is not trusted, so its file can't weigh what the user asks for.",
+                )
+            else:
+                weight = checked(Setting("weights", f"{task}.{name}", key, value), source)
+                assert isinstance(weight, float)
+                own[name] = weight
+        found[task] = tuple(sorted(own.items()))
+    return tuple(found.items())
+
+
+def merged(below: Tasks, above: Tasks) -> Tasks:
+    """Return the weights merged key by key; those of `above` win."""
+    tasks = {task: dict(weights) for task, weights in below}
+    for task, weights in above:
+        tasks[task] = {**tasks.get(task, {}), **dict(weights)}
+    return tuple((task, tuple(sorted(weights.items()))) for task, weights in sorted(tasks.items()))
+
+
+def _table(source: ConfigSource, name: str) -> Mapping[str, object]:
+    content = source.tables.get(name)
+    return content if isinstance(content, dict) else {}
+
+
+def _check_names(source: ConfigSource, table: str, content: Mapping[str, object]) -> None:
+    if len(content) > NAMES_MAX:
+        raise wrong(source, table, f"a table of at most {NAMES_MAX} names", f"one of {len(content)}")
+    for name in content:
+        if not 0 < len(name) <= NAME_CHARACTERS_MAX or not name.isprintable():
+            expected = f"a table of printable names of 1 to {NAME_CHARACTERS_MAX} characters"
+            raise wrong(source, table, expected, f"one with {quoted(name)}")
+
+
+_MAX_WARNINGS = 20
+_MAX_COMPARED = 60
+
+
+class Warnings:
+    """Collects the warnings about one file; a hostile one can't make more than `_MAX_WARNINGS` of them."""
+
+    def __init__(self, source: ConfigSource) -> None:
+        self._source = source
+        self._sentences: list[str] = []
+        self._more = 0
+
+    def add(self, table: str, name: str, text: str) -> None:
+        """Add a sentence about a key of a table, or about one outside any if `table` is empty."""
+        if len(self._sentences) < _MAX_WARNINGS:
+            place = self._source.place(f"{table}.{name}" if table else name)
+            self._sentences.append(f"{place}: {text}")
+        else:
+            self._more += 1
+
+    def add_unknown(self, table: str, name: str, value: object) -> None:
+        """Add that a key or a table is unknown, with the nearest known one."""
+        if len(self._sentences) >= _MAX_WARNINGS:
+            self._more += 1  # spares a hostile file's 100,000 keys the search for the nearest one
+            return
+        is_table = not table and isinstance(value, dict)
+        nearest = _nearest_table(name) if is_table else _nearest_key(table, name)
+        what = f"unknown {'table' if is_table else 'key'} {quoted(f'{table}.{name}' if table else name)}"
+        hint = f"did you mean {nearest}?" if nearest else "docs/configuration.md lists the known ones."
+        self.add(table, name, f"{what} is ignored; {hint}")
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return the warnings."""
+        rest = (f"{self._source.path}: {self._more} more warnings.",) if self._more else ()
+        return (*self._sentences, *rest)
+
+
+def _nearest_table(name: str) -> str:
+    return next((f"[{near}]" for near in difflib.get_close_matches(name[:_MAX_COMPARED], KEYS, 1)), "")
+
+
+def _nearest_key(table: str, name: str) -> str:
+    """Return the known key that was most likely meant, of the same table where one is near, or nothing."""
+    name = name[:_MAX_COMPARED]
+    if near := difflib.get_close_matches(name, KEYS.get(table, ()), 1):
+        return f"{table}.{near[0]}"
+    owners = {key: owner for owner, keys in KEYS.items() for key in keys}
+    return next((f"{owners[key]}.{key}" for key in difflib.get_close_matches(name, owners, 1)), "")

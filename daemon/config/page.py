@@ -1,4 +1,4 @@
-"""Owns the page that documents the configuration, and each key as it is shown there; reads no file."""
+"""The page that documents the configuration, made from the settings."""
 
 from __future__ import annotations
 

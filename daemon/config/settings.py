@@ -1,4 +1,4 @@
-"""Owns the configuration: every key with its type, range and default; knows neither of its files' content."""
+"""The settings: every key with its type, range and default."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class KeyRule:
-    """What a key's value must satisfy; kept in the metadata of the dataclass field that is the key.
+    """The rule for a key's value; kept in the metadata of the dataclass field that is the key.
 
-    `minimum` and `maximum` are inclusive; `choices` lists the allowed strings, empty for any; `folder_names`
-    says that each string of a list is a single folder's name.
+    `minimum` and `maximum` are inclusive; `choices` lists the allowed strings, empty for any;
+    `folder_names` says that each string of a list is a single folder's name.
     """
 
     description: str
@@ -345,7 +345,7 @@ class SelectionConfig:
     def levels(self, agent_name: str) -> tuple[ItemSelection, ...]:
         """Return the settings that hold for an agent, later ones before earlier ones."""
         agents = (self.project_agents.get(agent_name), self.user_agents.get(agent_name))
-        return (self.user, self.project, *(one for one in agents if one is not None))
+        return (self.user, self.project, *(agent for agent in agents if agent is not None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,7 +405,7 @@ class UserConfig:
 
 @dataclass(frozen=True, slots=True)
 class ProjectConfig:
-    """What is in force for one project: the user's values, narrowed by the project's file."""
+    """The settings of a project: the user's values, narrowed by the project's file."""
 
     scan: ScanConfig = field(default_factory=ScanConfig)
     context: ContextConfig = field(default_factory=ContextConfig)
@@ -462,7 +462,7 @@ TYPE_NAMES = {
     "str": "string",
     "tuple[str, ...]": "list of strings",
 }
-"""What a person calls the type of a field, by its annotation."""
+"""Names of field types for a person, by annotation."""
 
 
 def _of_model(globs: tuple[tuple[str, int], ...], model: str) -> int | None:
@@ -471,7 +471,7 @@ def _of_model(globs: tuple[tuple[str, int], ...], model: str) -> int | None:
 
 
 def rule_of(key: Field[object]) -> KeyRule:
-    """Return what a key's value must satisfy."""
+    """Return the rule for a key's value."""
     rule = key.metadata["rule"]
     assert isinstance(rule, KeyRule)
     return rule

@@ -18,16 +18,17 @@ from ..core.storage import DatabaseError
 from ..index.store import Reader
 from ..privacy.secret_values import MASK
 from ..project.metadata import ProjectMetadata
-from ..rules.item_plan import LeftOutItem, PlannedItem
+from ..rules.items import LeftOutItem, PlannedItem
 from .anchor import (
+    SkeletonForms,
     constraint_slices,
     experience_slices,
+    hot_form,
     item_slices,
     metadata_slices,
     visible_metadata,
 )
-from .budget import Selection
-from .build_state import BuildState, begin
+from .build_state import BuildState, GatheredSources, begin
 from .content import Shown
 from .dependency_slices import (
     dependencies,
@@ -38,14 +39,11 @@ from .dependency_slices import (
     sibling_slices,
     siblings,
 )
-from .fitting import fit, without_held
 from .focus_nodes import focus_nodes, focus_slices, paths_called_for
-from .forms import SkeletonForms, hot_form
-from .found_definitions import found_definitions
-from .gathered import GatheredSources
-from .hit_slices import hit_slices, needed_slices
+from .hit_slices import found_definitions, hit_slices, needed_slices
 from .prompts import PromptTemplates, PromptValues
-from .reply import Conversation, conversation_of, reply_of
+from .reply import Conversation, conversation_of, fit, reply_of, without_held
+from .selection import Form, Selection, Slice, SliceType, fixed
 from .sent_content import (
     NOTHING_HELD,
     STANDING,
@@ -57,14 +55,13 @@ from .sent_content import (
     holds_whole,
     sent_lines,
 )
-from .slices import Form, Slice, SliceType, fixed
 
 
 class Built(Struct, frozen=True):
     """A rendered context with its record.
 
     `stale` are relative paths whose definitions in the index are older than their content on the disk;
-    the context was built without these definitions. `shown` proves what it shows (see `still_holds`), unless
+    the context was built without these definitions. `shown` proves what it shows (see `all_hold`), unless
     it isn't `lasting`: a file or the index could not be read, and no stamp would tell when it can. `items`
     are in it, `left_out` were considered and are not. `conversation` is what prompts, messages and
     records are made of, None where none is wanted. With `unfinished` there was no time for a part of it.
@@ -115,7 +112,7 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
     imported = dependencies(state, nodes)
     found = found_definitions(state, nodes)
     imported = dependencies_of_size(state, imported)
-    focus = {node.path for node in nodes} | {one.path for _, one in found}
+    focus = {node.path for node in nodes} | {match.path for _, match in found}
     importing = importers(state, nodes, focus | set(imported))
     beside = siblings(state, nodes, focus | {*imported, *importing})
     near = {*imported, *importing}
@@ -165,14 +162,17 @@ class _Sent(Struct, frozen=True):
     def held(self, costs: Mapping[str, int]) -> tuple[tuple[str, Held], ...]:
         """Return the slices that the conversation holds beside those that it held."""
         return tuple(
-            held_of(one, form, costs[one.id])
-            for one, form in self.whole.chosen
-            if not holds(self.resident, one, form)
+            held_of(candidate, form, costs[candidate.id])
+            for candidate, form in self.whole.chosen
+            if not holds(self.resident, candidate, form)
         )
 
     def saved(self, costs: Mapping[str, int]) -> int:
         """Return the tokens that weren't sent again; `costs` are those that were."""
-        return sum(max(self.whole.costs[one.id].tokens - costs[one.id], 0) for one, _ in self.whole.chosen)
+        return sum(
+            max(self.whole.costs[candidate.id].tokens - costs[candidate.id], 0)
+            for candidate, _ in self.whole.chosen
+        )
 
 
 def _record(
@@ -184,12 +184,12 @@ def _record(
 ) -> Built:
     """Record what was selected."""
     request = state.request
-    fitting = {one.id for one, _ in selection.chosen} | _fitting_tools(state, planned)
-    items = tuple(one for one in planned if one.slice_id in fitting)
+    fitting = {candidate.id for candidate, _ in selection.chosen} | _fitting_tools(state, planned)
+    items = tuple(item for item in planned if item.slice_id in fitting)
     # What was chosen by hand or by its mode is named though there is no room; what was found isn't.
-    named = [(one, one.slice_id in fitting) for one in planned]
-    named = [(one, fits) for one, fits in named if fits or one.score is None]
-    missed = (one for one in planned if one.score is not None and one.slice_id not in fitting)
+    named = [(item, item.slice_id in fitting) for item in planned]
+    named = [(item, fits) for item, fits in named if fits or item.score is None]
+    missed = (item for item in planned if item.score is not None and item.slice_id not in fitting)
     conversation = None
     if request.format in {"prompts", "messages"} or (request.prompt and state.scope.session_id):
         prompts = partial(_prompts, state)
@@ -208,8 +208,10 @@ def _record(
     if masked := context.count(MASK):
         reply["masked"] = masked
     # A copy of what is shown isn't, and may become something else.
-    copies = {one.slice.path for one in selection.dropped if one.reason == "duplicate"}
-    told = {one.path for one, _ in selection.chosen} | copies | state.left_out
+    copies = {
+        dropped_slice.slice.path for dropped_slice in selection.dropped if dropped_slice.reason == "duplicate"
+    }
+    told = {candidate.path for candidate, _ in selection.chosen} | copies | state.left_out
     shown = tuple(shown for path, shown in sorted(state.files.shown.items()) if path in told)
     lines = sent_lines(sent.whole.chosen, state.lines_of) if state.scope.session_id else ()
     memory = sum(150 + 8 * len(hashes) for _, _, hashes in lines)
@@ -221,7 +223,10 @@ def _record(
         memory + (conversation.memory_bytes if conversation else 0),
         state.files.lasting,
         items,
-        (*state.plan.left_out, *(LeftOutItem(one.item, one.score or 0.0, "budget") for one in missed)),
+        (
+            *state.plan.left_out,
+            *(LeftOutItem(missed_item.item, missed_item.score or 0.0, "budget") for missed_item in missed),
+        ),
         conversation,
         bool(state.gathered.unfinished),
         *_figures(selection, reply, sent),
@@ -235,8 +240,8 @@ def _compressible(state: BuildState, selection: Selection) -> tuple[Wanted, ...]
     later = state.gathered.compress
     if not isinstance(later, LaterCompressor):
         return ()
-    shortened = {one.path for one, form in selection.chosen if form.compressed}
-    return tuple(one for one in later.wanted if one.path in shortened)
+    shortened = {candidate.path for candidate, form in selection.chosen if form.compressed}
+    return tuple(document for document in later.wanted if document.path in shortened)
 
 
 def _prompts(state: BuildState, context: str) -> tuple[str, str]:
@@ -255,20 +260,25 @@ def _figures(
     """Return what the conversation holds now, and the tokens: saved, before compression, and by type."""
     costs = {identifier: cost.tokens for identifier, cost in selection.costs.items()}
     by_type: dict[str, int] = {}
-    for one in reply["slices"]:
-        by_type[one["type"]] = by_type.get(one["type"], 0) + one["tokens"]
-    return sent.held(costs), sent.saved(costs), sum(one["tokens_before"] for one in reply["slices"]), by_type
+    for item in reply["slices"]:
+        by_type[item["type"]] = by_type.get(item["type"], 0) + item["tokens"]
+    return (
+        sent.held(costs),
+        sent.saved(costs),
+        sum(item["tokens_before"] for item in reply["slices"]),
+        by_type,
+    )
 
 
 def _fitting_tools(state: BuildState, planned: Sequence[PlannedItem]) -> set[str]:
     """Return the ids of the tools whose descriptions together take no more than `max_bytes`."""
-    tools = [one for one in planned if one.item.type == "tool"]
+    tools = [item for item in planned if item.item.type == "tool"]
     room, fitting = state.request.max_bytes, set()
-    for one in tools:
-        size = len(one.item.description.encode("utf-8", "replace"))
-        size += len(one.item.text.encode("utf-8", "replace"))
+    for tool in tools:
+        size = len(tool.item.description.encode("utf-8", "replace"))
+        size += len(tool.item.text.encode("utf-8", "replace"))
         if size <= room:
-            fitting.add(one.slice_id)
+            fitting.add(tool.slice_id)
             room -= size
     if len(fitting) < len(tools):
         state.gaps.append(
@@ -289,13 +299,13 @@ def boosted(slices: Iterable[Slice], boosts: Mapping[str, float]) -> Iterator[Sl
 
     `boosts` are factors by path, and by id for items.
     """
-    for one in slices:
-        boost = boosts.get(one.id) or boosts.get(one.path) if one.type in BOOSTED else None
-        if boost is None or one.required:
-            yield one
+    for piece in slices:
+        boost = boosts.get(piece.id) or boosts.get(piece.path) if piece.type in BOOSTED else None
+        if boost is None or piece.required:
+            yield piece
         else:
-            weight = min(round(one.weight * boost, 4), 1.0)
-            yield replace(one, weight=weight, source=f"{one.source}; of use before (x{boost:.2f})")
+            weight = min(round(piece.weight * boost, 4), 1.0)
+            yield replace(piece, weight=weight, source=f"{piece.source}; of use before (x{boost:.2f})")
 
 
 if TYPE_CHECKING:
@@ -319,19 +329,19 @@ SHARE_OF_BEST = 0.1
 
 def news_in(slices: Sequence[Slice], resident: Resident | None, need: Need | None = None) -> Iterator[Slice]:
     """Yield the slices that a prompt may send, given what it needs of the code."""
-    best = max((one.score or 0.0 for one in slices if one.competes), default=0.0)
+    best = max((piece.score or 0.0 for piece in slices if piece.competes), default=0.0)
     sure = need is not None and need.is_sure
     least = max(min(PROBABILITY_MIN, BEST_ALONE * best) if sure else PROBABILITY_MIN, SHARE_OF_BEST * best)
-    for one in slices:
-        if one.type in BEGINNING or (one.competes and one.score is not None and one.score < least):
+    for piece in slices:
+        if piece.type in BEGINNING or (piece.competes and piece.score is not None and piece.score < least):
             continue
-        if resident is None or one.type not in STANDING or not holds_whole(resident, one):
-            yield one
+        if resident is None or piece.type not in STANDING or not holds_whole(resident, piece):
+            yield piece
 
 
 def has_news(chosen: Sequence[tuple[Slice, Form]], held: Collection[str]) -> bool:
     """Whether anything of what was chosen is worth sending; `held` are the ids of what isn't new."""
-    return any(one.id not in held and one.type not in BESIDE for one, _ in chosen)
+    return any(candidate.id not in held and candidate.type not in BESIDE for candidate, _ in chosen)
 
 
 SKELETON_SHARE = 0.25

@@ -1,4 +1,4 @@
-"""Owns who asks for a context: the session of a request, what its context takes from it, and the policy."""
+"""The caller of a request for a context: its agent, session and policy, and the job that its request is."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest
-from ..privacy.permissions import policy_for
+from ..privacy.permissions import Agent, policy_for
 from ..privacy.policy import NO_POLICY, Policy
-from ..project.projects import Project
+from ..project.project import Project
 from ..rules.item_plans import selection_of
 from ..rules.selection import ItemSelection
 from ..sessions.service import SessionState
-from ..sessions.sessions import Session
-from .requests import ContextRequest
+from ..sessions.session import Session
+from .requests import ContextRequest, Freshness
 from .scopes import Scope
 from .sent_content import Resident
 
@@ -38,9 +38,27 @@ class Caller(Struct, frozen=True):
     policy: Policy = NO_POLICY
     resident: Resident | None = None
 
-    def agent_name(self, request: ContextRequest, scope: Scope) -> str:
-        """Return what the agent is called: by the request, its scope or its session."""
-        return request.agent_name or scope.agent_name or (self.session.agent_name if self.session else "")
+
+NO_CALLER = Caller()
+"""The caller of a job until its session was looked up."""
+
+
+class ContextJob(Struct, frozen=True):
+    """A request for a context on its way: of which project and scope, what is asked, how fresh, by whom."""
+
+    project: Project
+    scope: Scope
+    request: ContextRequest
+    fresh: Freshness
+    caller: Caller
+    started: float
+    """When it was asked for, a time of `perf_counter`: the event loop's clock has milliseconds."""
+
+    @property
+    def agent_name(self) -> str:
+        """What the agent is called: by the request, its scope or its session."""
+        session = self.caller.session
+        return self.request.agent_name or self.scope.agent_name or (session.agent_name if session else "")
 
 
 class Callers:
@@ -56,7 +74,7 @@ class Callers:
         ask.
         """
         session = met.session
-        policy = policy_for(project.config, request.agent_name, request.agent_type, scope, met)
+        policy = policy_for(project.config, Agent(request.agent_name, request.agent_type), scope, met)
         if session is None:
             return Caller(problem=met.problem, policy=policy)
         if session.project_root != project.root:
@@ -74,18 +92,15 @@ class Callers:
         return caller if caller.policy == policy else replace(caller, policy=policy)
 
 
-def capped(request: ContextRequest, policy: Policy) -> ContextRequest:
-    """Return a request with no more tokens than a policy grants; the reserve is then a quarter at most."""
-    most = policy.max_tokens
-    if most is None or request.max_tokens <= most:
-        return request
+def capped(request: ContextRequest, most: int) -> ContextRequest:
+    """Return a request with `most` tokens, which its policy grants; the reserve is then a quarter at most."""
     return replace(request, max_tokens=most, reserve_tokens=min(request.reserve_tokens, most // 4))
 
 
 def _key_of(session: Session) -> str:
     """Return what a context depends on of a session: not when it was last used, nor what it is called."""
     parts = (
-        [[one.key.type, one.key.name, one.key.server_name, one.include] for one in session.items],
+        [[item.key.type, item.key.name, item.key.server_name, item.include] for item in session.items],
         [[key.type, key.name, key.server_name] for key in session.removed],
         session.context.get("files", ()),
         session.selection,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import codecs
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from threading import Lock
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.sized_cache import SizedCache
-from ..core.system import Stamp, System, is_racy, is_stamp_of, stamp_of
+from ..core.system import Stamp, System, is_racy, stamp_of
 from ..privacy.policy import NO_POLICY, Policy
 from ..project.binary import classify_content
 
@@ -155,24 +155,6 @@ class ContentReader:
     def _unsaved_content(self, path: str, shown: Shown | None) -> Content:
         text = self._overlays[path]
         return Content(text[: self._max_bytes], shown, cut=len(text) > self._max_bytes)
-
-
-def still_holds(shown: Shown, system: System) -> bool:
-    """Whether a file still has the content that was shown: a stat, and a read only where that isn't proof."""
-    return all_hold((shown,), system)
-
-
-def all_hold(shown: Iterable[Shown], system: System) -> bool:
-    """Whether files still have the content that was shown; one loop, since each hot answer waits for it."""
-    try:
-        for one in shown:
-            if not is_stamp_of(one.stamp, system.stat(one.path)):
-                return False
-            if one.racy and digest_of(system.read(one.path, one.length)[0]) != one.digest:
-                return False
-    except OSError:
-        return False
-    return True
 
 
 def digest_of(data: bytes) -> bytes:

@@ -1,19 +1,27 @@
-"""Owns what follows from giving a context to an agent: the record, the figures, what its window holds now."""
+"""The log of delivered contexts: their records, the metrics, and what each context window holds now."""
 
 from __future__ import annotations
 
+import secrets
+import sys
 import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from itertools import islice
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..core.events import EventHub
 from ..core.metrics import ContextFigures, Metrics
 from ..core.system import System
-from ..project.projects import Project
+from ..privacy.policy import Policy
 from ..sessions.request_log_service import RequestLog
 from ..sessions.service import Sessions
 from .assembly import Built
-from .caller import Caller
-from .given_contexts import GivenContexts
+from .caller import Caller, ContextJob
 from .requests import ContextRequest
 from .scopes import Scope
 from .sent_content import ContextWindows
@@ -49,35 +57,22 @@ class ContextLog:
         """Counts what came of requests; each report may change what is chosen."""
         return self._requests.reports
 
-    def given(
-        self,
-        project: Project,
-        scope: Scope,
-        request: ContextRequest,
-        caller: Caller,
-        built: Built,
-        reply: dict[str, Any],
-        started: float,
-    ) -> dict[str, Any]:
-        """Note that an agent is given a context; returns the reply with what that adds to it.
-
-        `started` is when it was asked for, a time of `perf_counter`: the event loop's clock has milliseconds.
-        """
+    def given(self, job: ContextJob, built: Built, reply: dict[str, Any]) -> dict[str, Any]:
+        """Note that an agent is given a context; returns the reply with what that adds to it."""
+        scope, request, agent_name = job.scope, job.request, job.agent_name
         if request.prompt and not request.preview:
-            project.feedback.shown(one["path"] for one in reply["slices"] if "path" in one)
+            job.project.feedback.shown(item["path"] for item in reply["slices"] if "path" in item)
         if scope.session_id and not request.preview:
             self._note_window(scope, request, built, reply)
-            if caller.session is not None:
-                self._sessions.note_use(caller.session)
-        elapsed_ms = round((time.perf_counter() - started) * 1000, 3)
+            if job.caller.session is not None:
+                self._sessions.note_use(job.caller.session)
+        elapsed_ms = round((time.perf_counter() - job.started) * 1000, 3)
         if scope.session_id and request.prompt.strip() and not request.preview:
-            agent_name = caller.agent_name(request, scope)
             request_id = self._requests.record(scope, request, built, reply, agent_name, elapsed_ms)
             if request_id is not None:
                 reply["request_id"] = request_id
-        agent_name = caller.agent_name(request, scope)
         reply["context_id"] = built.context_id
-        self.contexts.note(scope, request, agent_name, caller, built, reply, elapsed_ms)
+        self.contexts.note(job, agent_name, built, reply, elapsed_ms)
         figures = ContextFigures(
             agent_name,
             reply["tokens"],
@@ -88,33 +83,24 @@ class ContextLog:
             reply.get("masked", 0),
         )
         self._metrics.context_given(figures)
-        if reply["cached"]:  # of one that was built now it was told when it was
-            self.announce(scope, request, agent_name, built, started, cached=True)
+        if reply["cached"] and "context.built" in self._events.topics:
+            self.announce(job, built, job.started, cached=True)  # a new one was announced when it was built
         return reply
 
-    def announce(
-        self,
-        scope: Scope,
-        request: ContextRequest,
-        agent_name: str,
-        built: Built,
-        started: float,
-        *,
-        cached: bool = False,
-    ) -> None:
-        """Tell who subscribed of a context that was built, or given as it was kept."""
+    def announce(self, job: ContextJob, built: Built, started: float, *, cached: bool = False) -> None:
+        """Publish that a context was built, or a cached one delivered."""
         if not self._events.wanted("context.built"):
             return
         types: dict[str, int] = {}
-        for one in built.reply["slices"]:
-            types[one["type"]] = types.get(one["type"], 0) + 1
+        for item in built.reply["slices"]:
+            types[item["type"]] = types.get(item["type"], 0) + 1
         data = {
             "context_id": built.context_id,
-            "project": scope.root,
-            "scope_id": scope.id,
-            "session_id": scope.session_id,
-            "agent_name": agent_name,
-            "task_type": request.task_type,
+            "project": job.scope.root,
+            "scope_id": job.scope.id,
+            "session_id": job.scope.session_id,
+            "agent_name": job.agent_name,
+            "task_type": job.request.task_type,
             "tokens": built.reply["tokens"],
             "tokens_before": built.tokens_before,
             "slices": types,
@@ -126,7 +112,7 @@ class ContextLog:
     def forget_window(self, session_id: str, agent_id: str | None = None) -> None:
         """Forget what a session's agents hold, or one of them does: it was compacted, or begins anew."""
         self.windows.forget(session_id, agent_id)
-        for window in [one for one in self._last if one[0] == session_id and agent_id in {None, one[1]}]:
+        for window in [item for item in self._last if item[0] == session_id and agent_id in {None, item[1]}]:
             del self._last[window]
 
     def _note_window(
@@ -142,3 +128,256 @@ class ContextLog:
         if request.delta:
             reply["resident_tokens"] = resident.tokens
             reply["saved_tokens"] = built.saved_tokens
+
+
+GIVEN_MAX = 300
+"""Maximum number of contexts kept: an afternoon of one busy agent, or some hours of a few."""
+
+MEMORY_MAX = 32 << 20
+"""They take at most so many bytes together."""
+
+TEXTS_PER_SCOPE = 8
+"""Maximum number of contexts of one scope that keep their text, the latest: one that is asked a thousand
+times must not take the texts of all others away."""
+
+TEXT_CHARACTERS_MAX = 1 << 20
+"""A longer text isn't kept: it would take the place of others, and hashing it, a millisecond, their time."""
+
+TEXT_FIELDS = ("context", "system_prompt", "user_prompt", "messages", "tools")
+"""What of an answer is its text; all else is the record of it."""
+
+SHORT_CHARACTERS = 64
+"""A shorter text costs less than its place in the table would."""
+
+SLICE_BYTES = 1_000
+"""What the record of one slice takes in memory, measured: a dictionary of twelve entries with its texts."""
+
+RECORD_BYTES = 2_200
+"""What the record of a context takes beside its slices and its prompt, measured."""
+
+
+def new_context_id() -> str:
+    """Return an id that no context has: 64 random bits."""
+    return f"c_{secrets.token_hex(8)}"
+
+
+class SharedTexts:
+    """Texts with the number of their holders. What one holder keeps, it must drop as it was given back."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[str, int]] = {}
+        self.memory_bytes = 0
+        """What the texts take, without the table."""
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def keep(self, value: Any) -> Any:
+        """Return a value of maps, lists and texts whose long texts are those that others hold already.
+
+        Takes the time to hash each text once: a tenth of a millisecond for 100 KB.
+        """
+        if isinstance(value, str):
+            return self._keep(value) if len(value) >= SHORT_CHARACTERS else value
+        if isinstance(value, Mapping):
+            return {name: self.keep(item) for name, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.keep(item) for item in value]
+        return value
+
+    def drop(self, value: Any) -> None:
+        """Forget the texts of a value that `keep` gave, as far as nobody else holds them."""
+        if isinstance(value, str):
+            if len(value) >= SHORT_CHARACTERS:
+                self._drop(value)
+        elif isinstance(value, Mapping):
+            for item in value.values():
+                self.drop(item)
+        elif isinstance(value, list | tuple):
+            for item in value:
+                self.drop(item)
+
+    def _keep(self, text: str) -> str:
+        known, holders = self._kept.get(text, (text, 0))
+        self._kept[known] = (known, holders + 1)
+        if not holders:
+            self.memory_bytes += sys.getsizeof(known)
+        return known
+
+    def _drop(self, text: str) -> None:
+        known, holders = self._kept[text]
+        if holders > 1:
+            self._kept[known] = (known, holders - 1)
+            return
+        del self._kept[known]
+        self.memory_bytes -= sys.getsizeof(known)
+
+
+class Given(Struct):
+    """A context that was given, as it was the first time, and how often it was given since.
+
+    `reply` is the first answer, without its texts once these are forgotten, `request` is without history.
+    `policy` is what it was built under; by `agent_names` scope and session know its agent.
+    `elapsed_ms` and `cached` are of the first and of the last answer. `previous` is the id of the context of
+    its scope that was given before, "" for none, and `is_same` whether that had the same text to the byte.
+    """
+
+    id: str
+    scope: Scope
+    request: ContextRequest
+    agent_name: str
+    agent_names: tuple[str, ...]
+    policy: Policy
+    reply: dict[str, Any]
+    tokens_before: int
+    first_at: datetime
+    at: datetime
+    elapsed_ms: float
+    last_elapsed_ms: float
+    cached: bool
+    request_id: str = ""
+    times: int = 1
+    has_text: bool = True
+    previous: str = ""
+    is_same: bool = False
+    heading: str | None = None
+    """What a list tells of the prompt, as soon as it was asked for once."""
+
+    @property
+    def record_bytes(self) -> int:
+        """Estimate what it takes beside its text."""
+        slices = len(self.reply["slices"]) + len(self.reply.get("dropped", ())) + len(self.reply["items"])
+        return RECORD_BYTES + SLICE_BYTES * slices + 4 * len(self.request.prompt) + self.scope.memory_bytes
+
+
+class GivenContexts:
+    """The contexts by id, the one given last at the end. On the event loop only.
+
+    When there are too many, those whose text is forgotten go first; when they take too much, the oldest lose
+    their text first.
+    """
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self._given: OrderedDict[str, Given] = OrderedDict()
+        self._texts = SharedTexts()
+        self._with_text: dict[str, OrderedDict[str, None]] = {}
+        """By scope, the ids of its contexts that have their text, the one given last at the end."""
+        self._last: dict[str, str] = {}
+        """By scope, the id of the context that was given last."""
+        self._records_bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+    @property
+    def memory_bytes(self) -> int:
+        """What they are counted with."""
+        return self._texts.memory_bytes + self._records_bytes
+
+    def get(self, context_id: str) -> Given | None:
+        """Return a context that is kept, or None."""
+        return self._given.get(context_id)
+
+    def latest_first(self) -> Iterator[Given]:
+        """Yield the contexts, the one given last first."""
+        return reversed(self._given.values())
+
+    def note(
+        self, job: ContextJob, agent_name: str, built: Built, reply: Mapping[str, Any], elapsed_ms: float
+    ) -> None:
+        """Note that a context is given; one that is given again takes a microsecond or two."""
+        scope, request = job.scope, job.request
+        given = self._given.get(built.context_id)
+        if given is None:
+            now = self._system.now()
+            given = Given(
+                id=built.context_id,
+                scope=scope,
+                request=replace(request, history=()) if request.history else request,
+                agent_name=agent_name,
+                agent_names=_kept_names(scope, job.caller),
+                policy=job.caller.policy,
+                reply=dict(reply),
+                tokens_before=built.tokens_before,
+                first_at=now,
+                at=now,
+                elapsed_ms=elapsed_ms,
+                last_elapsed_ms=elapsed_ms,
+                cached=reply["cached"],
+                request_id=reply.get("request_id", ""),
+            )
+            self._add(given)
+            return
+        if given.request.preview and not request.preview:  # it was looked at before it was sent
+            given.request = replace(given.request, preview=False)
+        given.times += 1
+        given.at = self._system.now()
+        given.last_elapsed_ms = elapsed_ms
+        given.cached = reply["cached"]
+        given.request_id = reply.get("request_id", given.request_id)
+        self._given.move_to_end(given.id)
+        self._last[scope.id] = given.id
+        if given.has_text:
+            self._with_text[scope.id].move_to_end(given.id)
+
+    def _add(self, given: Given) -> None:
+        scope_id = given.scope.id
+        before = self._given.get(self._last.get(scope_id, ""))
+        self._keep_text(given)
+        if before is not None:
+            given.previous = before.id
+            given.is_same = before.has_text and before.reply["context"] == given.reply.get("context")
+        self._given[given.id] = given
+        self._last[scope_id] = given.id
+        self._records_bytes += given.record_bytes
+        texts = self._with_text.get(scope_id, ())
+        while len(texts) > TEXTS_PER_SCOPE:
+            self._forget_text(self._given[next(iter(texts))])
+        self._make_room()
+
+    def _keep_text(self, given: Given) -> None:
+        """Take the texts of an answer over, shared with those that are kept already, unless they are huge."""
+        texts = {name: given.reply[name] for name in TEXT_FIELDS if name in given.reply}
+        if len(given.reply["context"]) > TEXT_CHARACTERS_MAX:
+            for name in texts:
+                del given.reply[name]
+            given.has_text = False
+            return
+        given.reply |= self._texts.keep(texts)
+        self._with_text.setdefault(given.scope.id, OrderedDict())[given.id] = None
+
+    def _forget_text(self, given: Given) -> None:
+        for name in TEXT_FIELDS:
+            self._texts.drop(given.reply.pop(name, ""))
+        given.has_text = False
+        texts = self._with_text[given.scope.id]
+        del texts[given.id]
+        if not texts:
+            del self._with_text[given.scope.id]
+
+    def _make_room(self) -> None:
+        while len(self._given) > GIVEN_MAX:
+            earlier = islice(self._given.values(), GIVEN_MAX)  # not the one that has just come
+            bare = next((item for item in earlier if not item.has_text), None)
+            self._forget(bare or next(iter(self._given.values())))
+        while self.memory_bytes > MEMORY_MAX:
+            with_text = next((given for given in self._given.values() if given.has_text), None)
+            if with_text is not None:
+                self._forget_text(with_text)
+            else:
+                self._forget(next(iter(self._given.values())))
+
+    def _forget(self, given: Given) -> None:
+        if given.has_text:
+            self._forget_text(given)
+        del self._given[given.id]
+        self._records_bytes -= given.record_bytes
+        if self._last.get(given.scope.id) == given.id:
+            del self._last[given.scope.id]
+
+
+def _kept_names(scope: Scope, caller: Caller) -> tuple[str, ...]:
+    """Return the names of an agent that its scope and its session keep, whatever a request calls itself."""
+    of_session = caller.session.agent_name if caller.session is not None else ""
+    return tuple(filter(None, (scope.agent_name, of_session)))

@@ -7,13 +7,13 @@ import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from ..project.languages import fence_tag, language_of
+from ..languages.shared.table import fence_tag, language_of
 from ..project.path_roles import role_of
 from ..project.tree import ResolvedImport
 from .build_state import BuildState, content_key
 from .file_forms import OutlineForms, name_of
 from .focus import FocusNode, package_files
-from .slices import Slice
+from .selection import Slice
 
 IMPORTS_MIN, TOKENS_PER_IMPORT = 6, 400
 """A context shows so many imported files however small it is, and one more for so many of its tokens."""
@@ -46,18 +46,19 @@ def dependencies(state: BuildState, nodes: Sequence[FocusNode]) -> dict[str, str
     inside = {node.path for node in nodes}
     for path in dict.fromkeys(node.path for node in nodes if node.role == "focus"):
         imports = state.files.imports(path)
-        for one in imports:
-            if one.missing:
+        for imported in imports:
+            if imported.missing:
                 state.gaps.append(
-                    f"{path}:{one.imported.line} imports {one.imported.module}, which doesn't exist"
+                    f"{path}:{imported.imported.line} imports {imported.imported.module}, which doesn't exist"
                 )
-            elif _is_in_no_package(state, path, one, imports):
-                module, name = one.imported.module, one.imported.name
+            elif _is_in_no_package(state, path, imported, imports):
+                module, name = imported.imported.module, imported.imported.name
                 state.gaps.append(
-                    f"{path}:{one.imported.line} imports {name} from {module}, which has no such file or name"
+                    f"{path}:{imported.imported.line} imports {name} from {module}, which has no such file"
+                    " or name"
                 )
-            elif one.target:
-                for target in package_files(state.snapshot.tree.layout, one.target):
+            elif imported.target:
+                for target in package_files(state.snapshot.tree.layout, imported.target):
                     if target not in inside:
                         found.setdefault(target, path)
     limit = state.snapshot.config.context.dependencies_max
@@ -93,9 +94,9 @@ def siblings(state: BuildState, nodes: Sequence[FocusNode], known: Container[str
     for path in paths[:most]:
         folder = path.rpartition("/")[0]
         for name in layout.folders[folder].files if folder in layout.folders else ():
-            one = f"{folder}/{name}" if folder else name
-            if one not in inside and one not in known and one not in state.rule_files:
-                beside.setdefault(one, path)
+            neighbour = f"{folder}/{name}" if folder else name
+            if neighbour not in inside and neighbour not in known and neighbour not in state.rule_files:
+                beside.setdefault(neighbour, path)
     ranked = sorted(beside.items(), key=lambda pair: _distance(*pair))
     return dict(islice((pair for pair in ranked if state.files.has_definitions(pair[0])), most))
 
@@ -123,9 +124,9 @@ def dependency_slices(state: BuildState, dependencies: Mapping[str, str]) -> Ite
     """Yield a slice for each imported file that has anything to show; the others may have it later."""
     for position, (path, importer) in enumerate(dependencies.items()):
         relation = f"imported by {name_of(importer)}"
-        one = _outline(state, path, relation, f"imported by {importer}", state.weights.dependency, position)
-        if one is not None:
-            yield one
+        piece = _outline(state, path, relation, f"imported by {importer}", state.weights.dependency, position)
+        if piece is not None:
+            yield piece
 
 
 def importer_slices(state: BuildState, importers: Mapping[str, str]) -> Iterator[Slice]:
@@ -133,29 +134,29 @@ def importer_slices(state: BuildState, importers: Mapping[str, str]) -> Iterator
     weight = round(state.weights.dependency * IMPORTER_VALUE, 4)
     for position, (path, imported) in enumerate(importers.items(), IMPORTERS_PLACE):
         relation = f"imports {name_of(imported)}"
-        one = _outline(state, path, relation, f"imports {imported}", weight, position)
-        if one is not None:
-            yield one
+        piece = _outline(state, path, relation, f"imports {imported}", weight, position)
+        if piece is not None:
+            yield piece
 
 
 def sibling_slices(state: BuildState, siblings: Mapping[str, str]) -> Iterator[Slice]:
     """Yield a slice for each file beside the focus."""
     weight = round(state.weights.dependency * SIBLING_VALUE, 4)
     for position, (path, beside) in enumerate(siblings.items(), SIBLINGS_PLACE):
-        one = _outline(state, path, f"beside {name_of(beside)}", f"beside {beside}", weight, position)
-        if one is not None:
-            yield one
+        piece = _outline(state, path, f"beside {name_of(beside)}", f"beside {beside}", weight, position)
+        if piece is not None:
+            yield piece
 
 
 def _is_in_no_package(
-    state: BuildState, importer: str, one: ResolvedImport, imports: Iterable[ResolvedImport]
+    state: BuildState, importer: str, imported: ResolvedImport, imports: Iterable[ResolvedImport]
 ) -> bool:
     """Whether a name that Python imports from a package here is certainly none of its files or names.
 
     What a package makes up while it runs can't be told from its text: then it may have any name.
     """
-    name, module = one.imported.name, one.imported.module
-    if not name.isidentifier() or one.target or language_of(importer) != "python":
+    name, module = imported.imported.name, imported.imported.module
+    if not name.isidentifier() or imported.target or language_of(importer) != "python":
         return False
     whole = [each for each in imports if each.imported.module == module and not each.imported.name]
     if not whole or not all(each.imported.required for each in whole):
@@ -169,7 +170,7 @@ def _is_in_no_package(
         state.left_out.add(file)
         lines = content.text.split("\n")
         if file == importer:
-            del lines[one.imported.line - 1]
+            del lines[imported.imported.line - 1]
         says_it = re.compile(rf"\b{name}\b|{_MAKES_NAMES}")
         if content.problem or any(map(says_it.search, lines)):
             return False
@@ -217,7 +218,7 @@ def _outline(
         return None
     symbols = state.files.symbols(path)
     imports = () if symbols else state.files.imports(path)
-    passed_on = [one.target for one in imports if one.target]
+    passed_on = [imported.target for imported in imports if imported.target]
     if not symbols and not passed_on and state.files.is_bare(path):
         state.left_out.add(path)
         return None

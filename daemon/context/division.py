@@ -1,7 +1,4 @@
-"""Owns the division of a file: its definitions and the lines between them, and what an excerpt asks of each.
-
-All of it follows from the file alone, so that it is the same for every prompt and every room.
-"""
+"""A file divided into its definitions and the lines between them, and the cache of such divisions."""
 
 from __future__ import annotations
 
@@ -13,8 +10,14 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from ..project.tree import Symbol
-from .numbered_lines import numbered, split_lines, width_of
+from ..core.sized_cache import SizedCache
+from ..languages.shared.records import Symbol
+
+KEPT_CHARACTERS = 8_000_000
+"""Maximum characters of all files together whose divisions are kept, each of which takes about 2.5
+bytes with the definitions that it holds: 20 MB. In 3,000 files of Django these are three of four characters
+that new prompts come upon: it is the large files that are found again and again."""
+
 
 HASH_COMMENTS = frozenset(
     {"python", "ruby", "bash", "yaml", "toml", "makefile", "dockerfile", "perl", "r", "elixir", "cmake"}
@@ -109,7 +112,7 @@ class Division:
     def search_in(self, texts: Sequence[str]) -> None:
         """Look for words in these texts, one for each unit; the last step of making a division."""
         self._searched = _BETWEEN.join(texts)
-        self._ends = array("I", accumulate(len(one) + 1 for one in texts))
+        self._ends = array("I", accumulate(len(text) + 1 for text in texts))
         self._starts = array("I", [0, *self._ends])
 
     def holders(self, word: str) -> Iterator[int]:
@@ -269,3 +272,75 @@ def _sizes(lines: Sequence[str], units: Sequence[CodeUnit]) -> Sequence[int]:
 
 def _head_at(unit: CodeUnit, kind: int, depth: int) -> str:
     return unit.heads[kind] if unit.symbol is not None and unit.symbol.depth <= depth else ""
+
+
+def split_lines(text: str) -> list[str]:
+    r"""Split a text at its line feeds, as the parser counts lines; the \r of a \r\n is no part of a line.
+
+    The other breaks of `str.splitlines` end no line, so that numbers agree with compilers and editors.
+    """
+    lines = text.replace("\r\n", "\n").split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def count_lines(text: str) -> int:
+    """Return how many lines `split_lines` makes of a text."""
+    return text.count("\n") + (not text.endswith("\n") and text != "")
+
+
+def numbered(lines: Sequence[str], start: int, width: int) -> list[str]:
+    """Put its number before each line, counted from `start` and right-aligned in `width` characters."""
+    return [
+        f"{str(number).rjust(width)}  {line}" if line else str(number).rjust(width)
+        for number, line in enumerate(lines, start)
+    ]
+
+
+def width_of(number: int) -> int:
+    """Return the digits of a number: how wide numbers up to it are shown."""
+    return len(str(number))
+
+
+class Divisions:
+    """Divisions by the digest of their file, the least recently used ones forgotten first. Thread-safe.
+
+    What is kept can't become wrong: a content that changed has another digest, and definitions that the index
+    read anew are compared.
+    """
+
+    def __init__(self, most: int = KEPT_CHARACTERS) -> None:
+        self._most = most
+        self._kept = SizedCache[bytes, tuple[str, Division]](most)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    @property
+    def characters(self) -> int:
+        """How long the files are together whose divisions are kept."""
+        return self._kept.size
+
+    def of(self, text: str, tag: str, symbols: tuple[Symbol, ...], digest: bytes | None) -> Division:
+        """Return the division of a text; with a digest, which tells the text, the same as before."""
+        if digest is None:
+            return Division(text, tag, symbols)
+        kept_tag, known = self._kept.get(digest) or ("", None)
+        asked = (tag, len(text), symbols)
+        if known is not None and (kept_tag, known.characters, known.symbols) == asked:
+            return known
+        made = Division(text, tag, symbols)
+        if made.characters > self._most:
+            self._kept.discard(digest)
+        else:
+            self._kept.put(digest, (tag, made), made.characters)
+        return made
+
+    def forget(self, digest: bytes) -> None:
+        """Forget the division of a content that a file had until now: mostly no other one has it."""
+        self._kept.discard(digest)
+
+
+DIVISIONS = Divisions()
+"""Those of this process: what is in them follows from the files alone, so all projects may share them."""

@@ -131,7 +131,7 @@ class Feedback:
         for key in wanted:
             self._uses[key] = self._uses.pop(key, 0.0) + 1.0
         while len(self._uses) > KEYS_MAX:
-            del self._uses[min(self._uses, key=lambda one: self._uses[one])]
+            del self._uses[min(self._uses, key=lambda key: self._uses[key])]
         self.unsaved = True
         self._settle()
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 from . import render
 from .content import Content
-from .excerpt import FileSource, outline
+from .division import count_lines
+from .excerpt import FileSource, left_out_note, outline, shorten, shorten_definition
 from .focus import FocusNode
-from .numbered_lines import count_lines
-from .shortened import left_out_note, shorten, shorten_definition
+from .selection import Form
 from .skeleton import printable
-from .slices import Form
 
 NAMES_MAX = 8
 """The line that names a file names so many of its definitions."""

@@ -11,9 +11,9 @@ from typing import Literal
 from msgspec import Struct
 
 from ..index.store import Reader
+from ..languages.shared.table import language_of
 from ..privacy.policy import NO_POLICY, Policy
 from ..project.globs import compile_glob
-from ..project.languages import language_of
 from ..project.tree import Layout, Tree
 
 Role = Literal["focus", "expansion", "session_set", "document"]
@@ -84,14 +84,14 @@ def resolve_paths(
     """
     resolution = _Resolution(tree, role, policy)
     unique = list(dict.fromkeys(given))
-    for position, one in enumerate(unique):
+    for position, item in enumerate(unique):
         if len(resolution.found) >= FOCUS_MAX:
             resolution.gaps.append(
                 f"{len(unique) - position:,} of {len(unique):,} focus paths are left out:"
                 f" at most {FOCUS_MAX} nodes"
             )
             break
-        resolution.add(one)
+        resolution.add(item)
     return list(resolution.found.values()), [*resolution.gaps, *resolution.missing_gaps()]
 
 
@@ -205,12 +205,12 @@ class _Resolution:
         if self._denied:
             count = "a focus path is" if len(self._denied) == 1 else f"{len(self._denied):,} focus paths are"
             yield f"{count} not shown: {self._policy.why_hidden(self._denied[0])}"
-        for one in self._missing[:HINTS_MAX]:
-            name = one.partition("#")[0].rpartition("/")[2]
+        for item in self._missing[:HINTS_MAX]:
+            name = item.partition("#")[0].rpartition("/")[2]
             files = self._tree.files
             near = next((path for path in files if path.rpartition("/")[2] == name), "") if name else ""
             hint = f"; there is {near}" if near else ""
-            yield f"focus path {one!r:.300} doesn't exist in the project{hint}"
+            yield f"focus path {item!r:.300} doesn't exist in the project{hint}"
         if len(self._missing) > HINTS_MAX:
             yield f"{len(self._missing) - HINTS_MAX:,} more focus paths don't exist in the project"
 

@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterator, Sequence
 
 from ..core.errors import InvalidRequest
+from ..languages.shared.records import Symbol
 from ..project.roots import relative_path
-from ..project.tree import Symbol
 from .build_state import BuildState, content_key
 from .content import Content
 from .file_forms import DefinitionForms, FileForms, name_of, unshown_form
 from .focus import FOCUS_MAX, FocusNode, mentioned, resolve_paths, split_node_id
-from .slices import Form, GrowForm, Slice, fixed
+from .selection import Form, GrowForm, Slice, fixed
 
 
 def focus_nodes(state: BuildState) -> list[FocusNode]:
@@ -64,7 +64,7 @@ def _without_rules(state: BuildState, nodes: Sequence[FocusNode]) -> list[FocusN
 def _exact_paths(state: BuildState) -> set[str]:
     """Return the paths that the caller put in focus or expanded, as they were given."""
     known = state.snapshot.tree.files
-    return {split_node_id(known, one)[0] for one in (*state.scope.focus_paths, *state.scope.expanded)}
+    return {split_node_id(known, path)[0] for path in (*state.scope.focus_paths, *state.scope.expanded)}
 
 
 def _session_nodes(state: BuildState) -> list[FocusNode]:
@@ -164,7 +164,7 @@ def _symbol(state: BuildState, node: FocusNode, content: Content) -> Symbol | No
     """
     if not node.symbol or content.problem or state.files.unsaved(node.path):
         return None
-    return next((one for one in state.files.symbols(node.path) if one.name == node.symbol), None)
+    return next((symbol for symbol in state.files.symbols(node.path) if symbol.name == node.symbol), None)
 
 
 def _forms(

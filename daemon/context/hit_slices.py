@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import sqrt
 
+from msgspec.structs import replace
+
 from ..graph.code_graph import CLASSES
 from ..graph.needed_by import Needed, Role, needed_by
-from ..project.languages import language_of
+from ..languages.shared.records import Symbol
+from ..languages.shared.table import language_of
 from ..project.path_roles import role_of
-from ..project.tree import Symbol
-from ..search.query import FoundDefinition
+from ..search.query import FoundDefinition, Hit
 from . import render
 from .build_state import BuildState, content_key
 from .content import Content
 from .excerpt import outline
 from .file_forms import DefinitionForms, FileForms, name_of
 from .focus import FocusNode
-from .found_definitions import LINES_FREE, Found, worth
-from .slices import Form, Slice, fixed
+from .selection import Form, Slice, fixed
 
 LONG_CHARACTERS = 4_000
 """A definition of more characters (1,000 tokens, some 100 lines) enters by the lines that matter most, and
@@ -54,68 +55,68 @@ def hit_slices(state: BuildState, nodes: Sequence[FocusNode], found: Sequence[Fo
     """Yield a slice for each definition that can be read and lies in no copy of a file in focus; of an
     unsaved buffer, of which nobody knows where its definitions lie, for the file."""
     inside = {content_key(state.files.note(node.path)) for node in nodes if found and not node.symbol}
-    places = {path: place for place, path in enumerate(dict.fromkeys(one.path for _, one in found))}
+    places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in found))}
     unsaved: set[str] = set()
     most = 0.0
-    for reasons, one in found:
-        content = state.files.note(one.path)
-        symbol = _as_shown(one, state.files.symbols(one.path))
-        is_unsaved = state.files.unsaved(one.path)
+    for reasons, match in found:
+        content = state.files.note(match.path)
+        symbol = _as_shown(match, state.files.symbols(match.path))
+        is_unsaved = state.files.unsaved(match.path)
         problem = content.problem
-        if not problem and not is_unsaved and one.symbol is not None and symbol is None:
+        if not problem and not is_unsaved and match.symbol is not None and symbol is None:
             problem = "it changed since it was indexed"
         if problem:
-            gap = f"{one.path} was found for the prompt but is not shown: {problem}"
+            gap = f"{match.path} was found for the prompt but is not shown: {problem}"
             if gap not in state.gaps:
                 state.gaps.append(gap)
             continue
         if content_key(content) in inside:
-            state.left_out.add(one.path)
+            state.left_out.add(match.path)
             continue
-        if one.path in unsaved:
+        if match.path in unsaved:
             continue
-        most = most or worth(one)
-        weight = round(state.weights.document * sqrt(worth(one) / most), 4)
+        most = most or worth(match)
+        weight = round(state.weights.document * sqrt(worth(match) / most), 4)
         if is_unsaved:
-            unsaved.add(one.path)
-            yield _unsaved(state, content, reasons, one, found, weight, places[one.path])
+            unsaved.add(match.path)
+            yield _unsaved(state, content, reasons, match, found, weight, places[match.path])
             continue
-        source = state.source(one.path, content)
-        frame = render.code_frame(name_of(one.path), source.fence, source.tag)
-        forms = DefinitionForms(source, symbol, one.first, one.last, state.words, in_frame=True)
-        name = f"#{one.symbol.name}" if one.symbol is not None else f":{one.first}"
+        source = state.source(match.path, content)
+        frame = render.code_frame(name_of(match.path), source.fence, source.tag)
+        forms = DefinitionForms(source, symbol, match.first, match.last, state.words, in_frame=True)
+        name = f"#{match.symbol.name}" if match.symbol is not None else f":{match.first}"
         yield Slice(
-            id=f"document:{one.path}{name}",
+            id=f"document:{match.path}{name}",
             type="document",
             layer="focus",
             weight=weight,
-            order=(3, 10_000 + places[one.path], one.first),
+            order=(3, 10_000 + places[match.path], match.first),
             smallest=forms(LONG_CHARACTERS),
             grow=forms,
             full_characters=forms.full_characters,
-            path=one.path,
-            source=_source(reasons, one),
-            score=one.probability,
-            lines=(one.first, one.last),
-            content=content_key(content, (one.first, one.last)),
+            path=match.path,
+            source=_source(reasons, match),
+            score=match.probability,
+            lines=(match.first, match.last),
+            content=content_key(content, (match.first, match.last)),
             competes=True,
             frame=frame,
         )
-        if symbol is not None and _is_bare_class(state, one, symbol):
+        if symbol is not None and _is_bare_class(state, match, symbol):
             form, grow, characters = fixed(_members(source.symbols, symbol, source.tag))
             yield Slice(
-                id=f"members:{one.path}#{symbol.name}",
+                id=f"members:{match.path}#{symbol.name}",
                 type="document",
                 layer="focus",
                 weight=weight,
-                order=(3, 10_000 + places[one.path], one.first, 1),
+                order=(3, 10_000 + places[match.path], match.first, 1),
                 smallest=form,
                 grow=grow,
                 full_characters=characters,
-                path=one.path,
-                source=f"members of {name_of(one.path, symbol.name)}, which is probably meant",
-                score=one.probability,
-                lines=(one.last + 1, symbol.end_line),
+                path=match.path,
+                source=f"members of {name_of(match.path, symbol.name)}, which is probably meant",
+                score=match.probability,
+                lines=(match.last + 1, symbol.end_line),
                 competes=True,
                 frame=frame,
             )
@@ -130,16 +131,16 @@ def needed_slices(
     """
     if state.reader is None or not found or state.request.context_tokens < NEEDED_TOKENS_MIN:
         return
-    shown = {(one.path, one.first) for _, one in found}
+    shown = {(match.path, match.first) for _, match in found}
     inside = {node.path for node in nodes if not node.symbol}
     most = worth(found[0][1])
-    places = {path: place for place, path in enumerate(dict.fromkeys(one.path for _, one in found))}
-    for _, one in found[:NEEDED_OF_MAX]:
-        if one.symbol is None or role_of(one.path, language_of(one.path)) == "test":
+    places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in found))}
+    for _, match in found[:NEEDED_OF_MAX]:
+        if match.symbol is None or role_of(match.path, language_of(match.path)) == "test":
             continue  # a test is an example: what it calls is seldom what is asked about
-        if state.files.unsaved(one.path) or not state.files.indexed(one.path):
+        if state.files.unsaved(match.path) or not state.files.indexed(match.path):
             continue
-        for needed in needed_by(state.reader, one.path, one.symbol):
+        for needed in needed_by(state.reader, match.path, match.symbol):
             if needed.role == "within" or (needed.role == "call" and needed.symbol.kind in CLASSES):
                 continue
             if needed.path in inside or (needed.path, needed.first) in shown:
@@ -156,7 +157,7 @@ def needed_slices(
             body = head
             if symbol.end_line - symbol.start_line < OPENED_LINES:
                 body = DefinitionForms(source, symbol, first, symbol.end_line, in_frame=True)
-            probability = one.probability * NEEDED_SHARES[needed.role]
+            probability = match.probability * NEEDED_SHARES[needed.role]
             value = probability / sqrt(needed.last - needed.first + LINES_FREE)
             yield Slice(
                 id=f"needed:{needed.path}#{symbol.name}",
@@ -168,11 +169,11 @@ def needed_slices(
                 grow=body,
                 full_characters=body.full_characters,
                 path=needed.path,
-                source=f"needed to understand {name_of(one.path, one.symbol.name)}, which {says} it",
+                source=f"needed to understand {name_of(match.path, match.symbol.name)}, which {says} it",
                 lines=(first, last),
                 competes=True,
                 frame=render.code_frame(name_of(needed.path), source.fence, source.tag),
-                beside=f"document:{one.path}#{one.symbol.name}",
+                beside=f"document:{match.path}#{match.symbol.name}",
             )
 
 
@@ -186,25 +187,27 @@ def _without_marks(lines: Sequence[str], needed: Needed) -> tuple[int, int]:
     return needed.first + skipped, min(needed.last + skipped, needed.symbol.end_line)
 
 
-def _source(reasons: str, one: FoundDefinition) -> str:
-    return f"found for the prompt, probability {one.probability}: {reasons}"
+def _source(reasons: str, definition: FoundDefinition) -> str:
+    return f"found for the prompt, probability {definition.probability}: {reasons}"
 
 
 def _unsaved(
     state: BuildState,
     content: Content,
     reasons: str,
-    one: FoundDefinition,
+    definition: FoundDefinition,
     found: Iterable[Found],
     weight: float,
     place: int,
 ) -> Slice:
-    names = [each.symbol.name for _, each in found if each.path == one.path and each.symbol is not None]
-    node = FocusNode(one.path, "", "document", reasons)
-    source = state.source(one.path, content)
+    names = [
+        each.symbol.name for _, each in found if each.path == definition.path and each.symbol is not None
+    ]
+    node = FocusNode(definition.path, "", "document", reasons)
+    source = state.source(definition.path, content)
     forms = FileForms(node, source, state.words, names, cut=content.cut, unsaved=True)
     return Slice(
-        id=f"document:{one.path}",
+        id=f"document:{definition.path}",
         type="document",
         layer="focus",
         weight=weight,
@@ -212,22 +215,22 @@ def _unsaved(
         smallest=forms(LONG_CHARACTERS),
         grow=forms,
         full_characters=forms.full_characters,
-        path=one.path,
-        source=_source(reasons, one),
-        score=one.probability,
+        path=definition.path,
+        source=_source(reasons, definition),
+        score=definition.probability,
         content=content_key(content),
         competes=True,
     )
 
 
-def _is_bare_class(state: BuildState, one: FoundDefinition, symbol: Symbol) -> bool:
+def _is_bare_class(state: BuildState, definition: FoundDefinition, symbol: Symbol) -> bool:
     """Whether it is a class that is probably meant, of which the lines that are shown say hardly more than
     the name."""
     return (
         symbol.kind in CLASSES
-        and one.probability >= MEMBERS_PROBABILITY_MIN
-        and one.last < symbol.end_line
-        and one.last - one.first < BARE_LINES
+        and definition.probability >= MEMBERS_PROBABILITY_MIN
+        and definition.last < symbol.end_line
+        and definition.last - definition.first < BARE_LINES
         and state.request.context_tokens >= NEEDED_TOKENS_MIN
     )
 
@@ -235,9 +238,9 @@ def _is_bare_class(state: BuildState, one: FoundDefinition, symbol: Symbol) -> b
 def _members(symbols: Iterable[Symbol], around: Symbol, tag: str) -> Form:
     """Return the form that lists what a class holds, by signature."""
     members = [
-        one
-        for one in symbols
-        if around.start_line < one.start_line <= around.end_line and one.depth == around.depth + 1
+        symbol
+        for symbol in symbols
+        if around.start_line < symbol.start_line <= around.end_line and symbol.depth == around.depth + 1
     ]
     left_out = len(members) - MEMBERS_MAX
     more = f"⋮ {left_out:,} more\n" if left_out > 0 else ""
@@ -245,9 +248,118 @@ def _members(symbols: Iterable[Symbol], around: Symbol, tag: str) -> Form:
     return Form(f"⋮ members of {around.name}\n{listed}\n{more}", compressed=left_out > 0)
 
 
-def _as_shown(one: FoundDefinition, symbols: Iterable[Symbol]) -> Symbol | None:
+def _as_shown(definition: FoundDefinition, symbols: Iterable[Symbol]) -> Symbol | None:
     """Return a definition as its file has it now, without secrets; None where it isn't there any more."""
-    if one.symbol is None:
+    if definition.symbol is None:
         return None
-    wanted = (one.symbol.name, one.symbol.start_line, one.symbol.end_line)
+    wanted = (definition.symbol.name, definition.symbol.start_line, definition.symbol.end_line)
     return next((each for each in symbols if (each.name, each.start_line, each.end_line) == wanted), None)
+
+
+DEFINITIONS_MAX = 60
+"""Maximum number of definitions that compete for a context; 8,000 tokens hold about 50 of them."""
+
+SHOWN_MIN = 0.008
+"""What is needed with less probability isn't shown. In benchmarks/needed contexts of 8,000 tokens then show
+.96 of what they show without a threshold, in .64 of the tokens."""
+
+SHOWN_SHARE, SHARED_TOKENS = 0.15, 2_000
+"""And so much less than the best one: beside a sure place what is barely probable is noise. In a context of
+more than `SHARED_TOKENS` in proportion less, as who gives more tokens wants more places. In benchmarks/needed
+.03 for all shows .02, .05, .07, .05 and .03 more of the edited lines at 500 to 8,000 tokens, of which it uses
+a tenth to a third more."""
+
+WANTED_SHARE = 0.5
+"""In a file in focus what is at least so probable beside the best is shown first where not all fits."""
+
+LINES_FREE = 15
+"""Lines that each definition is counted as more: else what is trivial comes before what answers."""
+
+
+Found = tuple[str, FoundDefinition]
+"""What was found, behind the reasons in words."""
+
+
+def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[Found]:
+    """Return what competes for the context, what is worth most for its length first; none lies in another.
+
+    The best in a file in focus become wanted there.
+    """
+    inside = {node.path for node in nodes if node.role != "document" and not node.symbol}
+    best: dict[tuple[str, int], Found] = {}
+    in_focus: dict[str, list[FoundDefinition]] = {}
+    for reasons, match in _found(state):
+        if match.probability < SHOWN_MIN:
+            continue
+        if match.path in inside:
+            if match.symbol is not None:
+                in_focus.setdefault(match.path, []).append(match)
+            continue
+        known = best.get((match.path, match.first))
+        if known is None or known[1].probability < match.probability:
+            best[match.path, match.first] = reasons, match
+    for path, held in in_focus.items():
+        most = max(held_part.probability for held_part in held)
+        names = {
+            held_part.symbol.name
+            for held_part in held
+            if held_part.symbol and held_part.probability >= WANTED_SHARE * most
+        }
+        state.wanted.setdefault(path, names)
+    outermost = _outermost(best.values(), _shown_whole(state, nodes))
+    ordered = sorted(outermost, key=lambda pair: (-worth(pair[1]), pair[1].path, pair[1].first))
+    share = SHOWN_SHARE * min(SHARED_TOKENS / max(state.request.context_tokens, 1), 1.0)
+    whole = [item for _, item in ordered if item.symbol is None or item.last == item.symbol.end_line]
+    # That a class is named says nothing of its members: its head raises no bar for them.
+    least = share * max((item.probability for item in whole), default=0.0)
+    return [pair for pair in ordered if pair[1].probability >= least][:DEFINITIONS_MAX]
+
+
+def worth(definition: FoundDefinition) -> float:
+    """Return what a definition is worth: its probability for its length. In benchmarks/needed the square
+    root of the lines shows .02 more of the edited lines than none, at 1,000 tokens and above."""
+    return definition.probability / sqrt(definition.last - definition.first + LINES_FREE)
+
+
+def _found(state: BuildState) -> Iterator[Found]:
+    for hit in state.gathered.hits:
+        if hit.path not in state.rule_files:
+            said = _reasons_of(hit)
+            for definition in hit.definitions:
+                yield "; ".join(filter(None, (", ".join(definition.reasons), said))), definition
+
+
+def _shown_whole(state: BuildState, nodes: Sequence[FocusNode]) -> Mapping[str, list[tuple[int, int]]]:
+    """Return by path the lines of the definitions that are in focus."""
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for node in nodes:
+        if node.role != "document" and node.symbol:
+            for symbol in state.files.symbols(node.path):
+                if symbol.name == node.symbol:
+                    spans.setdefault(node.path, []).append((symbol.start_line, symbol.end_line))
+    return spans
+
+
+def _outermost(found: Iterable[Found], shown: Mapping[str, Sequence[tuple[int, int]]]) -> Iterator[Found]:
+    """Yield what lies neither in what is shown whole nor in another that was found, which is as probable as
+    what it holds."""
+    outer: Found | None = None
+    for reasons, match in sorted(found, key=lambda pair: (pair[1].path, pair[1].first, -pair[1].last)):
+        if any(first <= match.first and match.last <= last for first, last in shown.get(match.path, ())):
+            continue
+        if outer is not None and outer[1].path == match.path and match.last <= outer[1].last:
+            if match.probability > outer[1].probability:
+                outer = reasons, replace(outer[1], probability=match.probability)
+            continue
+        if outer is not None:
+            yield outer
+        outer = reasons, match
+    if outer is not None:
+        yield outer
+
+
+def _reasons_of(hit: Hit) -> str:
+    """Return in words why a file was found."""
+    words = {"lexical": "by its words", "vector": "by its meaning", "tree": "by name"}
+    ranked = [f"{words[name]} (rank {rank})" for name, rank in sorted(hit.sources.items())]
+    return ", ".join([*ranked, *hit.why]) or "by other parts of its file"

@@ -1,16 +1,21 @@
-"""Owns what one build knows of files: their content, and of the index what was read from that content."""
+"""The files that one build reads: their content, and the definitions and imports that the index has of it."""
 
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
 
+from msgspec.structs import replace
+
+from ..core.sized_cache import SizedCache
 from ..index.store import Reader
-from ..project.languages import LANGUAGES, language_of
+from ..languages.shared.records import Symbol
+from ..languages.shared.table import LANGUAGES, language_of
+from ..privacy.secret_values import MASK, mask_piece, may_hold_secrets
 from ..project.snapshot import ProjectSnapshot
-from ..project.tree import FileRecord, ResolvedImport, Symbol
+from ..project.tree import FileRecord, ResolvedImport
 from .content import Content, ContentReader, Shown
-from .kept_symbols import KEPT_SYMBOLS, MASKED_SYMBOLS
-from .masked_symbols import masked_symbols
 
 
 class KnownFiles:
@@ -71,7 +76,7 @@ class KnownFiles:
 
     def importers(self, path: str) -> tuple[str, ...]:
         """Return the files that import a file, as far as the index knows, by path."""
-        return () if self._reader is None else tuple(one for one, _ in self._reader.importers(path))
+        return () if self._reader is None else tuple(importer for importer, _ in self._reader.importers(path))
 
     def has_definitions(self, path: str) -> bool:
         """Whether the index knows definitions of a file, be they of its present content or not."""
@@ -108,3 +113,95 @@ class KnownFiles:
         language = LANGUAGES.get(language_of(path))
         is_code = language is not None and bool(language.grammar) and language.name != "markdown"
         return is_code and self.indexed(path) and not self.unsaved(path)
+
+
+SYMBOLS_MAX = 30_000
+"""Maximum number of definitions kept, about 350 bytes each, most of which a kept division of their file
+holds as well. A prompt asks for some 1,200 of them, which took an eighth of its build to read."""
+
+Key = tuple[bytes, str, int]
+"""The digest of a file's content, its language, and how many definitions it has: these tell its definitions,
+since a parser sees nothing else of it."""
+
+
+class KeptSymbols:
+    """Definitions by what tells them, the least recently used ones forgotten first. Thread-safe."""
+
+    def __init__(self, most: int = SYMBOLS_MAX) -> None:
+        self._most = most
+        self._kept = SizedCache[Key, tuple[Symbol, ...]](most)
+
+    @property
+    def count(self) -> int:
+        """How many definitions are kept."""
+        return self._kept.size
+
+    def of(self, record: FileRecord, read: Callable[[str], tuple[Symbol, ...]]) -> tuple[Symbol, ...]:
+        """Return the definitions of a file that the index has read, by `read` where they aren't known."""
+        key = _key_of(record)
+        known = self._kept.get(key)
+        if known is not None:
+            return known
+        found = read(record.path)
+        if len(found) != record.symbols or not record.digest:
+            return found  # of another moment than the record
+        if len(found) <= self._most:
+            self._kept.put(key, found, len(found) or 1)
+        return found
+
+    def forget(self, record: FileRecord) -> None:
+        """Forget the definitions of a content that a file had until now: mostly no other one has it."""
+        self._kept.discard(_key_of(record))
+
+
+def _key_of(record: FileRecord) -> Key:
+    return record.digest, record.language, record.symbols
+
+
+KEPT_SYMBOLS = KeptSymbols()
+"""Those of this process: they follow from contents alone, so that all projects may share them."""
+
+MASKED_SYMBOLS = KeptSymbols()
+"""The same with secrets masked."""
+
+
+SIGNATURE_MAX = 400
+"""Characters of a signature, as in the index."""
+
+
+def masked_symbols(symbols: Iterable[Symbol], text: str) -> tuple[Symbol, ...]:
+    """Return the definitions of a file with the secrets masked that its content has, given as `text` in which
+    they are masked already.
+
+    What the index keeps may be cut within a secret, so that its form can't be told any more. So where the
+    lines of a head have one, its first line as it is in the text takes its place, and a line of documentation
+    from such lines is left out.
+    """
+    known = tuple(symbols)
+    lines = text.split("\n")
+    masked = [number for number, line in enumerate(lines) if MASK in line]
+    clean = not may_hold_secrets(part for symbol in known for part in (symbol.signature, symbol.doc))
+    return tuple(_masked(symbol, lines, masked, clean=clean) for symbol in known)
+
+
+def _masked(symbol: Symbol, lines: list[str], masked: list[int], *, clean: bool) -> Symbol:
+    """Return a definition; `masked` are the indexes of the lines with a secret, in order. With `clean` what
+    the index keeps of it has none."""
+    first = symbol.start_line - 1
+    head = first + symbol.signature.count("\n") + 1
+    signature, doc = symbol.signature, symbol.doc
+    if not clean:
+        signature, doc = mask_piece(signature).text, mask_piece(doc).text
+    if _any_between(masked, first, head):
+        signature = lines[first].strip()[:SIGNATURE_MAX]
+    if doc and _any_between(masked, first - 1, symbol.end_line):
+        doc = doc if doc == symbol.doc and any(doc in line for line in lines) else ""
+    if signature == symbol.signature and doc == symbol.doc:
+        return symbol
+    return replace(symbol, signature=signature, doc=doc)
+
+
+def _any_between(masked: list[int], start: int, end: int) -> bool:
+    """Whether any of the lines from one to before another is among those that are masked."""
+    place = bisect_left(masked, start)
+    return place < len(masked) and masked[place] < end

@@ -93,7 +93,7 @@ class PromptTemplates:
     def key(self, task_type: str) -> tuple[tuple[str, Stamp], ...]:
         """Return what the prompts of a type of task depend on beside their values: a few stats."""
         found = []
-        for folder, name in (one for kind in KINDS for one in self._places(kind, task_type)):
+        for folder, name in (place for kind in KINDS for place in self._places(kind, task_type)):
             path = os.path.join(folder.path, name)
             try:
                 found.append((path, stamp_of(self._system.stat(path))))
@@ -173,7 +173,7 @@ def _variables(values: PromptValues) -> Mapping[str, Any]:
             "name": project.name,
             "description": project.description,
             "languages": [name for name, _ in project.languages],
-            "commands": [{"purpose": one.purpose, "line": one.line} for one in project.commands],
+            "commands": [{"purpose": command.purpose, "line": command.line} for command in project.commands],
             "branch": project.branch,
             "commits": list(project.commits),
         },
@@ -196,7 +196,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
         intercepted_binops = frozenset({"*", "**", "%"})
 
         def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-            if operator != "%" and all(isinstance(one, int | float) for one in (left, right)):
+            if operator != "%" and all(isinstance(item, int | float) for item in (left, right)):
                 if operator == "*" or abs(right) <= POWER_MAX:
                     return super().call_binop(context, operator, left, right)
             elif operator == "%" and not isinstance(left, str | bytes):

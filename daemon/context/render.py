@@ -12,10 +12,8 @@ from typing import Any
 
 from ..compression.compress import MARK
 from ..rules.items import Item
-from .budget import Cost, Measure
-from .excerpt import fenced
-from .shortened import left_out_note, shorten_text
-from .slices import Form, Slice, SliceType
+from .excerpt import fenced, left_out_note, shorten_text
+from .selection import Cost, Form, Measure, Slice, SliceType
 from .tokens import TokenCounter
 
 TITLE = "# PROJECT CONTEXT\n\n"
@@ -70,15 +68,15 @@ def frame_cost(counter: TokenCounter, format_: str, project: str, types: Abstrac
     else:
         titles = [title for title, members in SECTIONS if not types.isdisjoint(members)]
         texts = [TITLE, *(f"## {title}\n\n\n" for title in titles)]
-    return Cost(sum(map(counter.count, texts)), sum(len(one.encode("utf-8", "replace")) for one in texts))
+    return Cost(sum(map(counter.count, texts)), sum(len(text.encode("utf-8", "replace")) for text in texts))
 
 
 def render_json(project: str, chosen: Sequence[tuple[Slice, Form]]) -> str:
     """Return the slices as one JSON document, in the order of the sections."""
     slices = [
-        _json_slice(one, form)
+        _json_slice(candidate, form)
         for _, types in SECTIONS
-        for one, form in sorted(
+        for candidate, form in sorted(
             (pair for pair in chosen if pair[0].type in types), key=lambda pair: pair[0].order
         )
     ]
@@ -88,8 +86,8 @@ def render_json(project: str, chosen: Sequence[tuple[Slice, Form]]) -> str:
 def json_measure(counter: TokenCounter) -> Measure:
     """Return what a slice costs in the JSON document, with its name, its escapes and the comma behind."""
 
-    def measure(one: Slice, form: Form) -> Cost:
-        text = f"{json.dumps(_json_slice(one, form), ensure_ascii=False)}, "
+    def measure(piece: Slice, form: Form) -> Cost:
+        text = f"{json.dumps(_json_slice(piece, form), ensure_ascii=False)}, "
         return Cost(counter.count(text), len(text.encode("utf-8", "replace")))
 
     return measure
@@ -168,31 +166,31 @@ def inline(text: str) -> str:
     return re.sub(r"`{3,}", lambda run: " ".join("`" * len(run.group())), flat)
 
 
-def slice_summary(one: Slice, form: Form, tokens: int) -> dict[str, Any]:
+def slice_summary(piece: Slice, form: Form, tokens: int) -> dict[str, Any]:
     """Return a slice as the reply lists it.
 
     `tokens_before` are those that it would have taken whole: where it is compressed, by its characters and
     the tokens that those have which are shown.
     """
     summary: dict[str, Any] = {
-        "id": sys.intern(one.id),  # hundreds of kept contexts tell the same of the same files
-        "type": one.type,
-        "layer": one.layer,
-        "weight": one.weight,
+        "id": sys.intern(piece.id),  # hundreds of kept contexts tell the same of the same files
+        "type": piece.type,
+        "layer": piece.layer,
+        "weight": piece.weight,
         "tokens": tokens,
         "tokens_before": tokens,
         "compressed": form.compressed,
-        "source": sys.intern(one.source),
+        "source": sys.intern(piece.source),
     }
     if form.compressed:
-        whole = max(one.full_characters, one.content_characters)
+        whole = max(piece.full_characters, piece.content_characters)
         summary["tokens_before"] = max(tokens, -(-whole * tokens // max(len(form.text), 1)))
-    if one.path:
-        summary["path"] = sys.intern(one.path)
-    if one.lines is not None:
-        summary["start_line"], summary["end_line"] = one.lines
-    if one.score is not None:
-        summary["score"] = one.score
+    if piece.path:
+        summary["path"] = sys.intern(piece.path)
+    if piece.lines is not None:
+        summary["start_line"], summary["end_line"] = piece.lines
+    if piece.score is not None:
+        summary["score"] = piece.score
     return summary
 
 
@@ -207,15 +205,15 @@ def _parts(chosen: Sequence[tuple[Slice, Form]]) -> Iterator[tuple[str, str]]:
             for frame, framed in groupby(members, key=lambda pair: pair[0].frame):
                 before, behind = frame or ("", "")
                 yield "", before
-                yield from ((one.id, form.text) for one, form in framed)
+                yield from ((item.id, form.text) for item, form in framed)
                 yield "", behind
             if members[-1][0].frame is None and not members[-1][1].text.endswith("\n\n"):
                 yield "", "\n"
 
 
-def _json_slice(one: Slice, form: Form) -> dict[str, Any]:
+def _json_slice(piece: Slice, form: Form) -> dict[str, Any]:
     text = form.text.strip("\n")
-    return {"id": one.id, "type": one.type, "layer": one.layer, "path": one.path, "text": text}
+    return {"id": piece.id, "type": piece.type, "layer": piece.layer, "path": piece.path, "text": text}
 
 
 def _rest_of(count: int, name: str, *, is_file: bool) -> str:

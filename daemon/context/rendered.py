@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
+from ..core.system import System, is_stamp_of
 from .assembly import Built
-from .content import Shown
+from .content import Shown, digest_of
 
 ENTRIES_PER_SCOPE = 8
 """A scope is asked for with few combinations of prompt, budget and format at a time."""
@@ -24,6 +25,22 @@ class RenderedEntry(Struct, frozen=True):
     revision: int
     validity: tuple[object, ...]
     built: Built
+
+
+def all_hold(shown: Iterable[Shown], system: System) -> bool:
+    """Whether files still have the content that was shown; one loop, since each hot answer waits for it."""
+    try:
+        for shown_file in shown:
+            if not is_stamp_of(shown_file.stamp, system.stat(shown_file.path)):
+                return False
+            if (
+                shown_file.racy
+                and digest_of(system.read(shown_file.path, shown_file.length)[0]) != shown_file.digest
+            ):
+                return False
+    except OSError:
+        return False
+    return True
 
 
 class RenderedContexts:

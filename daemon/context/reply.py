@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ..rules.item_plan import PlannedItem
-from ..rules.items import Item
+from ..rules.items import Item, PlannedItem
 from . import render
-from .budget import Dropped, Selection
 from .requests import ContextRequest
-from .slices import Form, Slice
+from .selection import NOTHING, Cost, Dropped, Form, Selection, Slice, plain_measure, select
+from .sent_content import LinesOf, Resident, Unsent, named_if_held
 from .tokens import TokenCounter
 
 GAPS_MAX = 20
@@ -56,17 +56,17 @@ def conversation_of(
     makes the two prompts around a context; slices that are `held`, by their ids, are named there and sent no
     more.
     """
-    tools = tuple(one.item for one in items if one.item.type == "tool")
+    tools = tuple(item.item for item in items if item.item.type == "tool")
     if request.format == "prompts":
         return Conversation(*prompts(context), (), (), tools)
     rest = render.render_markdown(
         [pair for pair in chosen if pair[0].type not in render.ITEM_TYPES or pair[0].id in held]
     )
-    forms = {one.id: form for one, form in chosen if one.id not in held}
+    forms = {candidate.id: form for candidate, form in chosen if candidate.id not in held}
     texts = [
-        (one.item, render.item_message(one.item, forms[one.slice_id]))
-        for one in items
-        if one.slice_id in forms
+        (item.item, render.item_message(item.item, forms[item.slice_id]))
+        for item in items
+        if item.slice_id in forms
     ]
     return Conversation(
         *prompts(rest),
@@ -92,20 +92,20 @@ def reply_of(
     `items` are those in it, with True, and with False those that should be and have no room: they are marked.
     """
     layers = {"anchor": 0, "focus": 0, "horizon": 0}
-    for one, _ in selection.chosen:
-        layers[one.layer] += selection.costs[one.id].tokens
-    no_room = [one.slice for one in selection.dropped if one.reason == "budget"]
+    for candidate, _ in selection.chosen:
+        layers[candidate.layer] += selection.costs[candidate.id].tokens
+    no_room = [dropped_slice.slice for dropped_slice in selection.dropped if dropped_slice.reason == "budget"]
     reply: dict[str, Any] = {
         "scope_id": scope_id,
         "context": context,
         "tokens": counter.count(context),
         "bytes": len(context.encode("utf-8", "replace")),
         "truncated": bool(no_room) or any(form.compressed for _, form in selection.chosen),
-        "gaps": _capped([*gaps, *_no_room(no_room, {one.path for one, _ in selection.chosen})]),
+        "gaps": _capped([*gaps, *_no_room(no_room, {candidate.path for candidate, _ in selection.chosen})]),
         "degraded": list(degraded),
         "layers": layers,
         "slices": _slices(selection, request, context),
-        "items": [_item_map(one, dropped=not fits) for one, fits in items],
+        "items": [_item_map(item, dropped=not fits) for item, fits in items],
     }
     if selection.dropped:
         reply["dropped"] = _dropped(selection.dropped)
@@ -118,31 +118,31 @@ def _slices(selection: Selection, request: ContextRequest, context: str) -> list
     """Return the slices as the reply lists them, each with where its text stands but in a JSON document."""
     spans = {} if request.format == "json" else render.spans(selection.chosen, context)
     found = []
-    for one, form in selection.chosen:
-        summary = render.slice_summary(one, form, selection.costs[one.id].tokens)
-        if one.id in spans:
-            summary["span"] = list(spans[one.id])
+    for candidate, form in selection.chosen:
+        summary = render.slice_summary(candidate, form, selection.costs[candidate.id].tokens)
+        if candidate.id in spans:
+            summary["span"] = list(spans[candidate.id])
         found.append(summary)
     return found
 
 
-def _item_map(one: PlannedItem, *, dropped: bool) -> dict[str, Any]:
-    found: dict[str, Any] = {"type": one.item.type, "name": one.item.name}
-    if one.item.server_name:
-        found["server_name"] = one.item.server_name
-    found["include_mode"] = one.include
-    if one.score is not None:
-        found["similarity_score"] = one.score
+def _item_map(planned: PlannedItem, *, dropped: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {"type": planned.item.type, "name": planned.item.name}
+    if planned.item.server_name:
+        found["server_name"] = planned.item.server_name
+    found["include_mode"] = planned.include
+    if planned.score is not None:
+        found["similarity_score"] = planned.score
     if dropped:
         found["dropped"] = True
     return found
 
 
 def _dropped(dropped: Sequence[Dropped]) -> list[dict[str, Any]]:
-    heaviest = sorted(dropped, key=lambda one: -one.slice.weight)[:DROPPED_MAX]
+    heaviest = sorted(dropped, key=lambda dropped_slice: -dropped_slice.slice.weight)[:DROPPED_MAX]
     return [
-        {"id": one.slice.id, "type": one.slice.type, "weight": one.slice.weight, "reason": one.reason}
-        for one in heaviest
+        {"id": item.slice.id, "type": item.slice.type, "weight": item.slice.weight, "reason": item.reason}
+        for item in heaviest
     ]
 
 
@@ -151,10 +151,11 @@ def _no_room(dropped: Sequence[Slice], shown: Collection[str]) -> list[str]:
     if not dropped:
         return []
     # What had to be in it comes first.
-    ranked = sorted(dropped, key=lambda one: not one.required)
+    ranked = sorted(dropped, key=lambda dropped_slice: not dropped_slice.required)
     names = list(
         dict.fromkeys(
-            f"more of {one.path}" if one.path and one.path in shown else one.path or one.id for one in ranked
+            f"more of {item.path}" if item.path and item.path in shown else item.path or item.id
+            for item in ranked
         )
     )
     more = f" and {len(names) - NO_ROOM_MAX:,} more" if len(names) > NO_ROOM_MAX else ""
@@ -166,3 +167,63 @@ def _capped(gaps: Sequence[str]) -> list[str]:
     if len(unique) <= GAPS_MAX:
         return unique
     return [*unique[: GAPS_MAX - 1], f"{len(unique) - GAPS_MAX + 1:,} more gaps"]
+
+
+class ContextReply(dict[str, Any]):
+    """An answer whose first fields are those of `kept`, which never changes; what differs comes after."""
+
+    __slots__ = ("kept",)
+    kept: Mapping[str, Any]
+
+
+REFITS_MAX = 4
+"""Attempts with a smaller budget where the text came out larger than its slices promised."""
+
+
+def fit(
+    slices: Sequence[Slice], request: ContextRequest, project: str, counter: TokenCounter
+) -> tuple[Selection, str]:
+    """Return what is selected and the context, which is never above the limits of the request.
+
+    Which slices are in depends on the limits and the slices alone; only how far they grow may take a second
+    attempt, since a vocabulary may count a whole a little above its parts.
+    """
+    frame = render.frame_cost(counter, request.format, project, {piece.type for piece in slices})
+    limits = Cost(max(request.context_tokens - frame.tokens, 0), max(request.max_bytes - frame.bytes, 0))
+    measure = render.json_measure(counter) if request.format == "json" else None
+    withheld = NOTHING
+    for _ in range(REFITS_MAX):
+        selection = select(slices, limits, counter, measure, withheld)
+        context = _rendered(selection, request, project)
+        tokens = counter.count(context) - request.context_tokens
+        size = len(context.encode("utf-8", "replace")) - request.max_bytes
+        if tokens <= 0 and size <= 0:
+            return selection, context
+        withheld = Cost(withheld.tokens + max(2 * tokens, 0), withheld.bytes + max(2 * size, 0))
+    return Selection((), {}, tuple(Dropped(piece, "budget") for piece in slices)), ""
+
+
+def without_held(
+    selection: Selection,
+    resident: Resident,
+    lines_of: LinesOf,
+    request: ContextRequest,
+    project: str,
+    counter: TokenCounter,
+) -> tuple[Selection, str, Unsent]:
+    """Return a selection and its context without what the conversation holds already, and what that is."""
+    unsent = named_if_held(selection.chosen, resident, lines_of)
+    measure = render.json_measure(counter) if request.format == "json" else plain_measure(counter)
+    costs = {
+        candidate.id: measure(candidate, form)
+        for (candidate, form), (_, old) in zip(unsent.chosen, selection.chosen, strict=True)
+        if form is not old
+    }
+    fewer = replace(selection, chosen=unsent.chosen, costs={**selection.costs, **costs})
+    return fewer, _rendered(fewer, request, project), unsent
+
+
+def _rendered(selection: Selection, request: ContextRequest, project: str) -> str:
+    if request.format == "json":
+        return render.render_json(project, selection.chosen)
+    return render.render_markdown(selection.chosen)

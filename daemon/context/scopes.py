@@ -137,7 +137,10 @@ class ScopeTable:
     def find(self, identity: str) -> Scope | None:
         """Return the scope of an identity and mark it as used, or None."""
         scope_id = self._by_identity.get(identity)
-        return None if scope_id is None else self.get(scope_id)
+        if scope_id is None:
+            return None
+        self._scopes.move_to_end(scope_id)
+        return self._scopes[scope_id]
 
     def add(self, scope: Scope) -> Scope:
         """Add a scope under a new id and return it."""
@@ -323,7 +326,7 @@ def _scope_of(record: dict[str, object]) -> Scope:
         if name == "hot" and isinstance(value, list):
             known[name] = tuple(HotNode(str(node["path"]), str(node["reason"])) for node in value)
         elif isinstance(value, list):
-            if not all(isinstance(one, str) for one in value):
+            if not all(isinstance(item, str) for item in value):
                 raise ValueError(f"{name} holds more than texts")
             known[name] = tuple(value)
     return Scope(**known)  # type: ignore[arg-type]  # each was compared with the field's own type

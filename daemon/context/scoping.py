@@ -19,7 +19,7 @@ from ..core.storage import DatabaseError, may_pass
 from ..core.system import System
 from ..core.work import Work
 from ..project.open_projects import OpenProjects
-from ..project.projects import Project
+from ..project.project import Project
 from ..project.snapshot import ProjectSnapshot
 from ..project.tree import Tree
 from ..search.lookups import describe_node
@@ -170,7 +170,7 @@ class Scoping:
         unique = list(dict.fromkeys(node_ids))
         added = [node for node in unique if node in known and node not in present]
         if added:
-            project.note_asked(tuple(added))
+            project.hot_files.note_asked(tuple(added))
             self._change(replace(scope, expanded=(*scope.expanded, *added)))
             await self.persist()
         return {
@@ -221,7 +221,7 @@ class Scoping:
             created_at=iso(self._system),
         )
         scope = self._scopes.add(replace(scope, inherited=self._scopes.constraints_above(scope)))
-        project.note_asked(scope.focus_paths)
+        project.hot_files.note_asked(scope.focus_paths)
         self._events.publish("scope.created", {"scope_id": scope.id, "project": scope.root})
         self._evict(scope.id)
         return scope

@@ -7,18 +7,19 @@ runs, and forgotten with a compaction: then everything is sent afresh, which cos
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from ..compression.compress import MARK
 from . import render
-from .shown_lines import ShownLines
-from .slices import Form, Slice, SliceType
+from .selection import Form, Slice, SliceType
 
 WINDOWS_MAX = 1_000
 SLICES_MAX = 2_000
@@ -109,53 +110,53 @@ def named_if_held(chosen: Sequence[tuple[Slice, Form]], resident: Resident, line
     so is the same whatever is held: a conversation that asks the same again isn't filled up with ever less
     that matters.
     """
-    rests = [_rest(one, form, resident, lines_of) for one, form in chosen]
+    rests = [_rest(candidate, form, resident, lines_of) for candidate, form in chosen]
     by_name: dict[str, list[tuple[Slice, Form]]] = {}
     for pair, rest in zip(chosen, rests, strict=True):
         if rest is None:
             by_name.setdefault(_name(pair[0]), []).append(pair)
     lines: dict[str, str] = {}
     for name, pairs in by_name.items():
-        line = _line(name, [one for one, _ in pairs])
+        line = _line(name, [pair for pair, _ in pairs])
         if len(line) < sum(len(form.text) for _, form in pairs):
-            lines |= {one.id: "" for one, _ in pairs} | {pairs[0][0].id: line}
+            lines |= {pair.id: "" for pair, _ in pairs} | {pairs[0][0].id: line}
     kept = []
-    for (one, form), rest in zip(chosen, rests, strict=True):
-        if one.id in lines:
-            order = (one.order[0], RESIDENT_ORDER, *one.order[1:])
-            kept.append((replace(one, order=order, frame=None), Form(lines[one.id])))
+    for (candidate, form), rest in zip(chosen, rests, strict=True):
+        if candidate.id in lines:
+            order = (candidate.order[0], RESIDENT_ORDER, *candidate.order[1:])
+            kept.append((replace(candidate, order=order, frame=None), Form(lines[candidate.id])))
         else:
-            kept.append((one, form if rest is None else rest))
-    held = frozenset(one.id for (one, _), rest in zip(chosen, rests, strict=True) if rest is None)
+            kept.append((candidate, form if rest is None else rest))
+    held = frozenset(candidate.id for (candidate, _), rest in zip(chosen, rests, strict=True) if rest is None)
     return Unsent(tuple(kept), frozenset(lines), held)
 
 
 def sent_lines(chosen: Iterable[tuple[Slice, Form]], lines_of: LinesOf) -> tuple[SentLines, ...]:
     """Return the lines of files that are sent with these forms."""
     return tuple(
-        (sys.intern(one.path), first, hashes)
-        for one, form in chosen
-        if one.path and one.type not in STANDING
-        for first, hashes in ShownLines(one, form, lines_of(one.path)).runs()
+        (sys.intern(candidate.path), first, hashes)
+        for candidate, form in chosen
+        if candidate.path and candidate.type not in STANDING
+        for first, hashes in ShownLines(candidate, form, lines_of(candidate.path)).runs()
     )
 
 
-def held_of(one: Slice, form: Form, tokens: int) -> tuple[str, Held]:
+def held_of(piece: Slice, form: Form, tokens: int) -> tuple[str, Held]:
     """Return what a window holds of a slice that was sent in this form."""
-    held = Held(_digest(form.text), _whole(one, form), len(form.text), tokens)
-    return sys.intern(one.id), held
+    held = Held(_digest(form.text), _whole(piece, form), len(form.text), tokens)
+    return sys.intern(piece.id), held
 
 
-def holds(resident: Resident, one: Slice, form: Form) -> bool:
+def holds(resident: Resident, piece: Slice, form: Form) -> bool:
     """Whether a window was sent a slice in this form."""
-    held = resident.slices.get(one.id)
+    held = resident.slices.get(piece.id)
     return held is not None and held.digest == _digest(form.text)
 
 
-def holds_whole(resident: Resident, one: Slice) -> bool:
+def holds_whole(resident: Resident, piece: Slice) -> bool:
     """Whether a window was sent a slice, in whatever form, and there is now no more or other of it."""
-    held = resident.slices.get(one.id)
-    return held is not None and held.whole == _digest(one.grow(one.full_characters).text)
+    held = resident.slices.get(piece.id)
+    return held is not None and held.whole == _digest(piece.grow(piece.full_characters).text)
 
 
 class ContextWindows:
@@ -195,7 +196,9 @@ class ContextWindows:
 
     def forget(self, session_id: str, agent_id: str | None = None) -> None:
         """Forget what a session's windows hold, or one agent's: it was compacted, or begins anew."""
-        for window in [one for one in self._windows if one[0] == session_id and agent_id in {None, one[1]}]:
+        for window in [
+            window for window in self._windows if window[0] == session_id and agent_id in {None, window[1]}
+        ]:
             self._pop(window)
 
     def _pop(self, window: tuple[str, str]) -> Resident:
@@ -205,21 +208,21 @@ class ContextWindows:
         return resident
 
 
-def _whole(one: Slice, form: Form) -> bytes:
+def _whole(piece: Slice, form: Form) -> bytes:
     """Return the digest of all that there is of a slice; of a file, which may be long, of what is shown."""
-    if form.compressed and one.type in STANDING:
-        form = one.grow(one.full_characters)
+    if form.compressed and piece.type in STANDING:
+        form = piece.grow(piece.full_characters)
     return _digest(form.text)
 
 
-def _rest(one: Slice, form: Form, resident: Resident, lines_of: LinesOf) -> Form | None:
+def _rest(piece: Slice, form: Form, resident: Resident, lines_of: LinesOf) -> Form | None:
     """Return what a window doesn't hold of a form, None where it holds all."""
-    if holds(resident, one, form):
+    if holds(resident, piece, form):
         return None
-    lines = resident.lines.get(one.path)
-    if lines is None or one.type in STANDING:
+    lines = resident.lines.get(piece.path)
+    if lines is None or piece.type in STANDING:
         return form
-    return ShownLines(one, form, lines_of(one.path)).without(lines.hashes)
+    return ShownLines(piece, form, lines_of(piece.path)).without(lines.hashes)
 
 
 def _with_lines(before: Mapping[str, HeldLines], sent: Iterable[SentLines]) -> Mapping[str, HeldLines]:
@@ -245,18 +248,20 @@ def _with_lines(before: Mapping[str, HeldLines], sent: Iterable[SentLines]) -> M
 
 
 def _count(lines: Mapping[str, HeldLines]) -> int:
-    return sum(len(one.hashes) for one in lines.values())
+    return sum(len(line.hashes) for line in lines.values())
 
 
-def _name(one: Slice) -> str:
+def _name(piece: Slice) -> str:
     """Return what a slice is named by; definitions share a line if they are of one file."""
-    return (one.path or one.id.partition(":")[2] or one.id) + ("\0" if one.path and one.lines else "")
+    return (piece.path or piece.id.partition(":")[2] or piece.id) + (
+        "\0" if piece.path and piece.lines else ""
+    )
 
 
 def _line(name: str, slices: Iterable[Slice]) -> str:
     """Return the line that names slices of one name."""
     ranges: list[tuple[int, int]] = []
-    for first, last in sorted({one.lines for one in slices if one.path and one.lines}):
+    for first, last in sorted({piece.lines for piece in slices if piece.path and piece.lines}):
         if ranges and first <= ranges[-1][1] + 1:
             ranges[-1] = (ranges[-1][0], max(ranges[-1][1], last))
         else:
@@ -267,3 +272,116 @@ def _line(name: str, slices: Iterable[Slice]) -> str:
 
 def _digest(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+NOTES = ("\u2026", "\u22ee", MARK)
+"""What rows begin with that say something of the lines around them."""
+
+NOTE_SHARE = 2
+"""Lines are left out where they have so many times the characters of the note that takes their place."""
+
+_NUMBERED = re.compile(r" *(\d+)(?:  (.*))?")
+_TELLING = re.compile(r"\w")
+
+
+def line_hash(line: str) -> int:
+    """Return a number by which lines are told apart while the daemon runs, never 0."""
+    return hash(line) or 1
+
+
+class ShownLines:
+    """The lines of its file that a slice shows in a form; `source` are all lines of the file.
+
+    A row counts only if it is the line that it says to be: behind its number, or in its place below the first
+    line of the slice where rows have no numbers. The rows of a form that is no code show none.
+    """
+
+    def __init__(self, piece: Slice, form: Form, source: Sequence[str]) -> None:
+        self._form = form
+        self._source = source
+        self._rows = form.text.split("\n")
+        self._body = _body(self._rows, in_frame=piece.frame is not None)
+        self._numbers = self._numbered() or self._in_place(piece.lines[0] if piece.lines else 1)
+
+    def runs(self) -> Iterator[tuple[int, array[int]]]:
+        """Yield the number of the first and the hashes of all lines of each run of shown lines."""
+        for rows in self._runs(sorted(self._numbers)):
+            numbers = [self._numbers[row] for row in rows]
+            yield numbers[0], array("q", (line_hash(self._source[number - 1]) for number in numbers))
+
+    def without(self, held: Sequence[int]) -> Form | None:
+        """Return the form without runs of lines that are held, None where it shows nothing else.
+
+        `held` are the hashes of the lines that are held, by their numbers from 0.
+        """
+        known = [row for row in sorted(self._numbers) if self._holds(held, self._numbers[row])]
+        if not known:
+            return self._form
+        inside = frozenset(known)
+        if not any(row not in inside and self._is_telling(row) for row in self._body):
+            return None
+        notes: dict[int, str] = {}
+        gone: set[int] = set()
+        for rows in self._runs(known):
+            note = f"\u22ee {lines_named(self._numbers[rows[0]], self._numbers[rows[-1]])}: shown before"
+            if sum(len(self._rows[row]) + 1 for row in rows) > NOTE_SHARE * len(note):
+                notes[rows[0]] = note
+                gone.update(rows)
+        if not gone:
+            return self._form
+        kept = (
+            notes.get(row, text) for row, text in enumerate(self._rows) if row in notes or row not in gone
+        )
+        return replace(self._form, text="\n".join(kept), compressed=True)
+
+    def _holds(self, held: Sequence[int], number: int) -> bool:
+        return number < len(held) and held[number] == line_hash(self._source[number - 1])
+
+    def _is_telling(self, row: int) -> bool:
+        text = self._rows[row].strip()
+        numbered = _NUMBERED.fullmatch(text)
+        shown = text if numbered is None or row not in self._numbers else numbered[2] or ""
+        return not text.startswith(NOTES) and _TELLING.search(shown) is not None
+
+    def _runs(self, rows: Sequence[int]) -> Iterator[list[int]]:
+        """Yield rows in runs that follow each other here and in the file."""
+        run: list[int] = []
+        for row in rows:
+            if run and not (row == run[-1] + 1 and self._numbers[row] == self._numbers[run[-1]] + 1):
+                yield run
+                run = []
+            run.append(row)
+        if run:
+            yield run
+
+    def _numbered(self) -> Mapping[int, int]:
+        """Return the rows that are lines behind their numbers."""
+        found = {}
+        for row in self._body:
+            match = _NUMBERED.fullmatch(self._rows[row])
+            number = int(match[1]) if match and len(match[1]) < 10 else 0
+            if match and 0 < number <= len(self._source) and (match[2] or "") == self._source[number - 1]:
+                found[row] = number
+        return found
+
+    def _in_place(self, first: int) -> Mapping[int, int]:
+        """Return the rows that are the lines from the first one on."""
+        found = {}
+        for number, row in enumerate(self._body, first):
+            if number > len(self._source) or self._rows[row].rstrip("\r") != self._source[number - 1]:
+                break
+            found[row] = number
+        return found
+
+
+def lines_named(first: int, last: int) -> str:
+    """Return a range of lines in words."""
+    return f"line {first}" if first == last else f"lines {first}-{last}"
+
+
+def _body(rows: Sequence[str], *, in_frame: bool) -> range:
+    """Return the rows between what stands around them: a line with the place, or a heading and a fence."""
+    if in_frame:
+        return range(1, len(rows) - 1)
+    fences = [row for row, text in enumerate(rows) if text.startswith("```")]
+    return range(fences[0] + 1, fences[-1]) if len(fences) > 1 else range(0)

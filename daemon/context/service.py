@@ -1,4 +1,4 @@
-"""Owns the answers to GetContext: kept ones that still hold, builds shared by all who wait for the same."""
+"""The service behind GetContext: cached contexts that are still valid, and builds shared by their callers."""
 
 from __future__ import annotations
 
@@ -15,32 +15,28 @@ from msgspec.structs import replace
 from ..core.system import System
 from ..core.work import SharedWork, Work
 from ..privacy.permissions import Permissions
-from ..privacy.policy import Policy
 from ..privacy.trust import TEMPLATE_FOLDER
 from ..project.freshness import Deadline, TreeFreshness, deadline_of
 from ..project.metadata import ProjectMetadata
-from ..project.projects import Project
+from ..project.project import Project
 from ..project.tree import Tree
 from ..rules.service import Items
 from ..search.query import NOTHING_FOUND
 from ..sessions.request_log_service import sent_of
-from ..sessions.request_messages import conversation
+from ..sessions.request_record import conversation
 from ..sessions.service import NOBODY, Sessions, SessionState
-from .answer_fields import ContextReply
 from .assembly import Built, build
-from .caller import Caller, Callers, capped
-from .compressing import Compressing
-from .content import all_hold
-from .context_log import ContextLog
+from .build_state import GatheredSources
+from .caller import NO_CALLER, Callers, ContextJob, capped
+from .context_log import ContextLog, new_context_id
 from .focus import resolve_paths
-from .gathered import GatheredSources
-from .given_contexts import new_context_id
 from .prompts import PromptTemplates, TemplateFolder
-from .rendered import RenderedContexts, RenderedEntry
+from .rendered import RenderedContexts, RenderedEntry, all_hold
+from .reply import ContextReply
 from .requests import ContextRequest, Freshness
 from .scopes import Scope, ScopeTable
-from .scoping import Scoping, has_hot
-from .sources import LONG_S, SEARCH_UNFINISHED, ContextSources
+from .scoping import Scoping
+from .sources import LONG_S, SEARCH_UNFINISHED, Compressing, ContextSources
 
 ATTEMPTS = 3
 """Build attempts when shown files change meanwhile; after that the reply says that it is stale."""
@@ -97,19 +93,18 @@ class Contexts:
     def get_nowait(
         self, project: Project, scope: Scope, request: ContextRequest, fresh: Freshness
     ) -> dict[str, Any] | None:
-        """Return the answer if it is known and still holds: the path that has to be fast."""
-        started = time.perf_counter()
-        known = self._find_nowait(project, scope, request, fresh)
-        if known is None:
+        """Return the answer if it is cached and still valid: the path that has to be fast."""
+        found = self._find_nowait(project, scope, request, fresh)
+        if found is None:
             return None
-        caller, built = known
-        degraded = tuple(filter(None, (caller.problem, self._scoping.problem)))
-        missing = _missing(project, caller.policy)
-        reply = _answer(project, built, missing, project.clock, cached=True, degraded=degraded)
-        return self._log.given(project, scope, request, caller, built, reply, started)
+        job, built = found
+        missing = project.index_state.unsettled(project.tree, job.caller.policy)
+        reply = _reply(job, built, missing, [*filter(None, (job.caller.problem, self._scoping.problem))])
+        reply["cached"], reply["clock"] = True, project.clock_at(project.tree.generation)
+        return self._log.given(job, built, reply)
 
     def is_ready(self, project: Project, scope: Scope, request: ContextRequest, fresh: Freshness) -> bool:
-        """Whether the answer is known and still holds."""
+        """Whether the answer is cached and still valid."""
         return self._find_nowait(project, scope, request, fresh) is not None
 
     async def get(
@@ -121,19 +116,14 @@ class Contexts:
         deadline_ms: int | None,
     ) -> dict[str, Any]:
         """Return a context, built if need be. The same request by several callers is computed once."""
-        started = time.perf_counter()
-        scope, caller, built, reply = await self._get(project, scope, request, fresh, deadline_ms)
-        return self._log.given(project, scope, request, caller, built, reply, started)
+        job = ContextJob(project, scope, request, fresh, NO_CALLER, time.perf_counter())
+        return self._log.given(*await self._get(job, deadline_ms))
 
     async def _get(
-        self,
-        project: Project,
-        scope: Scope,
-        request: ContextRequest,
-        fresh: Freshness,
-        deadline_ms: int | None,
-    ) -> tuple[Scope, Caller, Built, dict[str, Any]]:
-        """Return what was answered, and what it is of."""
+        self, job: ContextJob, deadline_ms: int | None
+    ) -> tuple[ContextJob, Built, dict[str, Any]]:
+        """Return the job with its caller, the context and the reply."""
+        project, scope, fresh = job.project, job.scope, job.fresh
         times = _Times.until(deadline_of(project, deadline_ms))
         degraded: list[str] = []
         # Rules of folders and what the project says of itself are looked up by names.
@@ -145,49 +135,60 @@ class Contexts:
                 degraded.append(
                     "the tree was not compared with the disk in time: files changed just now may be missing"
                 )
-        refreshed = self._items.refresh(project)
-        if await self._sources.within(times.gathered, refreshed, "refresh items", ITEMS_LEAST_S) is None:
-            degraded.append("rules and references were not compared with the disk in time")
-        # Waited for whatever the deadline: it may say who asks, and so what may be shown.
-        met = await self._sessions.find(scope.session_id) if scope.session_id else NOBODY
-        caller = self._caller(project, scope, request, met)
-        request = capped(request, caller.policy)
-        if request.is_long:
-            await self._work.in_builder(lambda: request.key)  # and it is remembered
-        await self._permissions.prepare(project, caller.policy)
-        degraded += filter(None, (caller.problem, self._scoping.problem))
-        scope = self._scoping.with_hot(project, scope)
-        project.settle_feedback()
+        # As for a cached answer: what was found is looked at now, the places of new files twice a second.
+        if fresh == "tree" or not self._items.holds(project, asyncio.get_running_loop().time()):
+            refreshed = self._items.refresh(project)
+            if await self._sources.within(times.gathered, refreshed, "refresh items", ITEMS_LEAST_S) is None:
+                degraded.append("rules and references were not compared with the disk in time")
+        # Waited for whatever the deadline: the session may say who asks, and so what may be shown.
+        session = await self._sessions.find(scope.session_id) if scope.session_id else NOBODY
+        job = self._with_caller(job, session)
+        if job.request.is_long:
+            await self._work.in_builder(lambda: job.request.key)  # and it is remembered
+        await self._permissions.prepare(project, job.caller.policy)
+        degraded += filter(None, (job.caller.problem, self._scoping.problem))
+        job = replace(job, scope=self._scoping.with_hot(project, scope))
+        project.pending_edits.settle()
         # Before it is looked up, so that all who ask now ask for the same.
         metadata = await self._sources.metadata(project, times.gathered)
-        built = self._kept(project, scope, request, caller, fresh, compared)
-        if built is not None:
-            clock = project.clock if compared is None else project.clock_at(compared.generation)
-            missing = _missing(project, caller.policy, compared)
-            reply = _answer(project, built, missing, clock, cached=True, degraded=degraded)
-            return scope, caller, built, reply
-        validity = self._validity(project, scope, request, caller, compared)
-        generation = None if compared is None else compared.generation
-        key = (scope.id, scope.revision, request.key, validity, fresh, generation, deadline_ms)
-        begin = partial(self._build, project, scope, request, caller, metadata, times, compared)
-        try:
-            async with asyncio.timeout(times.built.left(LONG_S)):
-                joined = key in self._building
-                built = await self._building.run(key, begin, f"context {scope.id}")
-                if joined and fresh != "no" and not all_hold(built.shown, self._system):
-                    # It was begun before this was asked, and may have read what changed between the two.
-                    built = await self._building.run(key, begin, f"context {scope.id}")
-        except TimeoutError:  # it goes on, and the next request finds it
-            built = await self._build_quickly(project, scope, request, caller)
-        if built.stale:
-            named = ", ".join(built.stale[:5])
-            degraded.append(
-                f"{named} changed and could not be read again in time: their definitions are left out"
+        validity = self._validity(job, compared)
+        built = self._cached(job, validity)
+        cached = built is not None
+        if built is None:
+            generation = None if compared is None else compared.generation
+            key = (
+                job.scope.id,
+                job.scope.revision,
+                job.request.key,
+                validity,
+                fresh,
+                generation,
+                deadline_ms,
             )
-        clock = project.clock_at(built.generation)
-        missing = _missing(project, caller.policy, compared)
-        reply = _answer(project, built, missing, clock, cached=False, degraded=degraded)
-        return scope, caller, built, reply
+            begin = partial(self._build, job, metadata, times, compared)
+            try:
+                async with asyncio.timeout(times.built.left(LONG_S)):
+                    joined = key in self._building
+                    built = await self._building.run(key, begin, f"context {job.scope.id}")
+                    if joined and fresh != "no" and not all_hold(built.shown, self._system):
+                        # It was begun before this was asked, and may have read what changed between the two.
+                        built = await self._building.run(key, begin, f"context {job.scope.id}")
+            except TimeoutError:  # it goes on, and the next request finds it
+                built = await self._build_quickly(job)
+            if built.stale:
+                named = ", ".join(built.stale[:5])
+                degraded.append(
+                    f"{named} changed and could not be read again in time: their definitions are left out"
+                )
+        # Nothing is missing of a tree that was compared with the disk for this request.
+        missing = (
+            "" if compared is not None else project.index_state.unsettled(project.tree, job.caller.policy)
+        )
+        reply = _reply(job, built, missing, degraded)
+        latest = project.tree if compared is None else compared
+        generation = latest.generation if cached else built.generation
+        reply["cached"], reply["clock"] = cached, project.clock_at(generation)
+        return job, built, reply
 
     def prepare(
         self,
@@ -198,49 +199,37 @@ class Contexts:
         deadline_ms: int | None,
     ) -> None:
         """Begin to build a context in the background, for a request that follows."""
-        work = self._prepare(project, scope, request, fresh, deadline_ms)
-        self._work.start_unheard(work, f"prepare {scope.id}")
+        job = ContextJob(project, scope, request, fresh, NO_CALLER, time.perf_counter())
+        self._work.start_unheard(self._prepare(job, deadline_ms), f"prepare {scope.id}")
 
-    async def _prepare(
-        self,
-        project: Project,
-        scope: Scope,
-        request: ContextRequest,
-        fresh: Freshness,
-        deadline_ms: int | None,
-    ) -> None:
-        await self._get(project, scope, request, fresh, deadline_ms)
-        self._sources.warm(project)
+    async def _prepare(self, job: ContextJob, deadline_ms: int | None) -> None:
+        await self._get(job, deadline_ms)
+        self._sources.warm(job.project)
 
     async def _build(
-        self,
-        project: Project,
-        scope: Scope,
-        request: ContextRequest,
-        caller: Caller,
-        metadata: ProjectMetadata | None,
-        times: _Times,
-        tree: Tree | None,
+        self, job: ContextJob, metadata: ProjectMetadata | None, times: _Times, tree: Tree | None
     ) -> Built:
-        """Build a context of a tree, the last one where None is given, and keep it if that can be done."""
+        """Build a context of a tree, the latest where None is given, and cache it if that can be done."""
+        project, scope, request = job.project, job.scope, job.request
         deadline, started = times.gathered, time.perf_counter()
-        if not project.searchable:
+        if not project.index_state.searchable:
             self._sources.load_search()
         if project.tree.pending:
             await self._freshness.refresh(project, _unread_focus(project, scope), deadline)
         if request.prompt.strip() or scope.focus_paths or scope.expanded:
             await self._freshness.wait_searchable(project, deadline)  # the rest needs names only
         self._sources.prefer(project, scope)
-        sources = await self._sources.sources(project, request, caller, deadline)
+        sources = await self._sources.sources(job, deadline)
         for _ in range(ATTEMPTS):
-            await self._sources.within(deadline, self._items.refresh(project), "refresh items")
-            plan = await self._sources.plan(project, scope, request, caller, deadline)
-            planned_of = project.items
-            # Both at the same moment, so that what is kept says what it was built from.
-            validity = self._validity(project, scope, request, caller, tree)
-            snapshot = project.snapshot(caller.policy, tree)
+            if not self._items.holds(project, asyncio.get_running_loop().time()):
+                await self._sources.within(deadline, self._items.refresh(project), "refresh items")
+            plan = await self._sources.plan(job, sources, deadline)
+            planned_of = project.instructions.items
+            # Both at the same moment, so that the entry says what it was built from.
+            validity = self._validity(job, tree)
+            snapshot = project.snapshot(job.caller.policy, tree)
             found = NOTHING_FOUND if sources.found is None else sources.found
-            need = found.need if request.news and project.searchable else None
+            need = found.need if request.news and project.index_state.searchable else None
             gathered = GatheredSources(
                 snapshot,
                 scope,
@@ -252,7 +241,7 @@ class Contexts:
                 sources.unfinished,
                 metadata=metadata,
                 meaning=sources.meanings.scores,
-                resident=caller.resident,
+                resident=job.caller.resident,
                 boosts=project.feedback.boosts if request.prompt and project.config.context.feedback else {},
                 templates=self._templates(project),
                 compress=self._compressing.compress(),
@@ -263,99 +252,96 @@ class Contexts:
                 break
             tree = None  # of these files a later one knows more
             # The file that changed may not be what was looked for any more, or just that.
-            sources = await self._sources.sources(project, request, caller, deadline)
+            sources = await self._sources.sources(job, deadline)
         self._compressing.ask_later(project, built.compressible)
         # What could not be asked may be asked the next time.
         settled = sources.is_whole and metadata is not None
         settled = settled and (not request.prompt or self._sources.is_settled(project))
-        settled = settled and not plan.degraded and planned_of is project.items
+        settled = settled and not plan.degraded and planned_of is project.instructions.items
         if built.lasting and not built.stale and settled and scope.id in self._scopes:
             self._rendered.put(scope.id, request.key, RenderedEntry(scope.revision, validity, built))
-        self._log.announce(scope, request, caller.agent_name(request, scope), built, started)
+        self._log.announce(job, built, started)
         return built
 
-    async def _build_quickly(
-        self, project: Project, scope: Scope, request: ContextRequest, caller: Caller
-    ) -> Built:
+    async def _build_quickly(self, job: ContextJob) -> Built:
         """Build what needs neither a search nor the index, in a thread that waits for nobody."""
+        project, request = job.project, job.request
         gathered = GatheredSources(
-            project.snapshot(caller.policy),
-            scope,
+            project.snapshot(job.caller.policy),
+            job.scope,
             request,
-            self._scopes.constraints_above(scope),
-            plan=await self._sources.plan_unsearched(project, scope, request, caller),
+            self._scopes.constraints_above(job.scope),
+            plan=await self._sources.plan_unsearched(job),
             unfinished=(SEARCH_UNFINISHED, QUICK) if request.prompt.strip() else (QUICK,),
             quick=True,
-            metadata=None if project.metadata is None else project.metadata[1],
-            resident=caller.resident,
+            metadata=project.metadata.value,
+            resident=job.caller.resident,
             templates=self._templates(project),
         )
         return await asyncio.to_thread(_built, gathered)
 
     def _templates(self, project: Project) -> tuple[TemplateFolder, ...]:
         """Return where templates of prompts lie: the project's, as far as they are trusted, the user's."""
-        trusted = project.trusted
+        trusted = project.settings.trusted
 
         def allows(name: str, data: bytes) -> bool:
             return trusted.covers(f"{TEMPLATE_FOLDER}/{name}", data)
 
         return TemplateFolder(os.path.join(project.root, TEMPLATE_FOLDER), allows), self._own_templates
 
-    def _caller(self, project: Project, scope: Scope, request: ContextRequest, met: SessionState) -> Caller:
-        """Return who asks, with what that conversation holds already where it says that it keeps it."""
-        caller = self._callers.of(project, scope, request, met)
-        if not request.delta or not scope.session_id:
-            return caller
-        return replace(caller, resident=self._log.windows.of(scope.session_id, scope.agent_id))
+    def _with_caller(self, job: ContextJob, session: SessionState) -> ContextJob:
+        """Return a job with its caller, within that caller's limits.
+
+        Where the conversation keeps what it was sent, the caller has what it holds.
+        """
+        scope, request = job.scope, job.request
+        caller = self._callers.of(job.project, scope, request, session)
+        if request.delta and scope.session_id:
+            caller = replace(caller, resident=self._log.windows.of(scope.session_id, scope.agent_id))
+        most = caller.policy.max_tokens
+        if most is not None and request.max_tokens > most:
+            request = capped(request, most)
+        return ContextJob(job.project, scope, request, job.fresh, caller, job.started)
 
     def _find_nowait(
         self, project: Project, scope: Scope, request: ContextRequest, fresh: Freshness
-    ) -> tuple[Caller, Built] | None:
-        if fresh == "tree" or not project.settings_hold() or not has_hot(project, scope):
+    ) -> tuple[ContextJob, Built] | None:
+        """Return a cached context that is valid as far as can be told without waiting."""
+        started = time.perf_counter()
+        if fresh == "tree" or not project.settings.hold():
+            return None
+        if project.state == "ready" and scope.hot != project.hot_nodes():
             return None
         now = asyncio.get_running_loop().time()
-        if fresh == "shown" and not (self._items.holds(project, now) and project.metadata_holds(now)):
+        if fresh == "shown" and not (
+            self._items.holds(project, now) and project.metadata.holds(project.tree, now)
+        ):
             return None
-        met = self._sessions.known(scope.session_id) if scope.session_id else NOBODY
-        if met is None:
+        session = self._sessions.known(scope.session_id) if scope.session_id else NOBODY
+        if session is None:
             return None
-        caller = self._caller(project, scope, request, met)
-        built = self._kept(project, scope, capped(request, caller.policy), caller, fresh)
-        return None if built is None else (caller, built)
+        job = self._with_caller(ContextJob(project, scope, request, fresh, NO_CALLER, started), session)
+        built = self._cached(job, self._validity(job))
+        return None if built is None else (job, built)
 
-    def _kept(
-        self,
-        project: Project,
-        scope: Scope,
-        request: ContextRequest,
-        caller: Caller,
-        fresh: Freshness,
-        tree: Tree | None = None,
-    ) -> Built | None:
+    def _cached(self, job: ContextJob, validity: tuple[object, ...]) -> Built | None:
         """Return a rendered context whose files are as they were: on the disk, or as far as is known."""
-        hold = project.know if fresh == "no" else partial(all_hold, system=self._system)
-        validity = self._validity(project, scope, request, caller, tree)
-        return self._rendered.find(scope.id, request.key, scope.revision, validity, hold)
+        hold = job.project.knows if job.fresh == "no" else partial(all_hold, system=self._system)
+        return self._rendered.find(job.scope.id, job.request.key, job.scope.revision, validity, hold)
 
-    def _validity(
-        self,
-        project: Project,
-        scope: Scope,
-        request: ContextRequest,
-        caller: Caller,
-        tree: Tree | None = None,
-    ) -> tuple[object, ...]:
+    def _validity(self, job: ContextJob, tree: Tree | None = None) -> tuple[object, ...]:
         """Return what a context depends on beside its scope, its request and the files that it shows."""
-        known = project.validity(prompted=bool(request.prompt), tree=tree)
+        scope, request, caller = job.scope, job.request, job.caller
+        prompted = bool(request.prompt)
         return (
-            *known,
-            self._scopes.constraints_above(scope),
+            *job.project.validity(prompted=prompted, tree=tree),
+            self._scopes.constraints_above(scope) if scope.parent_id or scope.inherited else (),
             caller.key,
-            self._log.reports if request.prompt else 0,
-            caller.agent_name(request, scope),
+            self._log.reports if prompted else 0,
+            job.agent_name,
             caller.policy,
             None if caller.resident is None else caller.resident.key,
-            PromptTemplates(self._templates(project), self._system).key(request.task_type)
+            PromptTemplates(self._templates(job.project), self._system).key(request.task_type)
             if request.format in {"prompts", "messages"}
             else (),
         )
@@ -385,26 +371,17 @@ def _built(gathered: GatheredSources) -> Built:
     return replace(built, reply=reply)
 
 
-def _answer(
-    project: Project, built: Built, missing: str, clock: str, *, cached: bool, degraded: Sequence[str] = ()
-) -> dict[str, Any]:
-    partial_answer = bool(built.stale or built.unfinished or missing) or project.state == "scanning"
+def _reply(job: ContextJob, built: Built, missing: str, degraded: Sequence[str]) -> dict[str, Any]:
+    """Return the reply with a context; `missing` says what may be missing as not all is indexed."""
     reply: dict[str, Any]
     if missing or degraded:
         reply = {**built.reply, "gaps": [*built.reply["gaps"], *filter(None, (missing,))]}
         reply["degraded"] = [*reply["degraded"], *degraded]
     else:
         reply = ContextReply(built.reply)
-    reply["partial"], reply["cached"], reply["clock"] = partial_answer, cached, clock
+        reply.kept = built.reply
+    reply["partial"] = bool(built.stale or built.unfinished or missing) or job.project.state == "scanning"
     return reply
-
-
-def _missing(project: Project, policy: Policy, compared: Tree | None = None) -> str:
-    """Say what may be missing as the project isn't indexed completely, or nothing.
-
-    All is known of a tree that was compared with the disk for the request.
-    """
-    return "" if compared is not None else project.unsettled(policy)
 
 
 def _unread_focus(project: Project, scope: Scope) -> list[str]:

@@ -1,4 +1,4 @@
-"""Owns the sources of a context: what it is built from beside its files, each asked by itself.
+"""The sources of a context beside its files: search, items, experiences, metadata, a compressing model.
 
 One that fails or takes too long is left out and named; the others don't wait for it.
 """
@@ -6,33 +6,36 @@ One that fails or takes too long is left out and named; the others don't wait fo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+import os
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Any, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from msgspec.structs import replace
 
+from ..compression.compress import Compress, compress
+from ..compression.model_compressor import CompressionSettings, LaterCompressor, ModelCompressor, Wanted
+from ..config.settings import CompressionConfig, Environment
 from ..core.errors import StateError
 from ..core.system import System
 from ..core.work import SharedWork, Work
-from ..memory.experience_meaning import WAIT_S, ExperienceMeaning, Meanings
+from ..memory.service import WAIT_S, ExperienceMeaning, Meanings
 from ..privacy.permissions import Permissions
 from ..privacy.visible import visible_session
 from ..project.freshness import Deadline
 from ..project.metadata import ProjectMetadata, metadata_key, read_metadata
-from ..project.projects import Project
+from ..project.project import Project
 from ..rules.agent_items import AgentItems
-from ..rules.item_keys import ItemKey
-from ..rules.item_plan import ItemPlan
 from ..rules.item_plans import ITEMS_WAIT_S, plan_items, profiles_for
-from ..rules.item_searching import ItemSearching
+from ..rules.item_search import WarmItemSearch
+from ..rules.items import ItemKey, ItemPlan
 from ..search.query import NOTHING_FOUND, SearchQuery, SearchResult
 from ..search.service import SearchService
 from ..sessions.request_log_service import RequestLog
-from ..sessions.sessions import Session
-from .caller import Caller
-from .requests import ContextRequest
+from ..sessions.session import Session
+from .caller import Caller, ContextJob
 from .scopes import Scope
 
 T = TypeVar("T")
@@ -51,6 +54,8 @@ class Sources(Struct, frozen=True):
 
     found: SearchResult | None
     meanings: Meanings
+    served: asyncio.Future[Mapping[ItemKey, float]]
+    """How well items served nearly equal earlier prompts."""
 
     @property
     def degraded(self) -> tuple[str, ...]:
@@ -74,7 +79,7 @@ class ContextSources:
     def __init__(
         self,
         searching: SearchService,
-        item_search: ItemSearching,
+        item_search: WarmItemSearch,
         meaning: ExperienceMeaning,
         permissions: Permissions,
         requests: RequestLog,
@@ -90,14 +95,14 @@ class ContextSources:
         self._system = system
         self._reading = SharedWork[str, ProjectMetadata](work)
 
-    async def sources(
-        self, project: Project, request: ContextRequest, caller: Caller, deadline: Deadline
-    ) -> Sources:
+    async def sources(self, job: ContextJob, deadline: Deadline) -> Sources:
         """Ask what a prompt is about, all at once; nothing without one, or where nothing may enter."""
-        meaning = self._meaning.near(project, request.prompt, deadline.left(WAIT_S))
+        meaning = self._meaning.near(job.project, job.request.prompt, deadline.left(WAIT_S))
         near = self._work.start(meaning, "compare experiences")
-        found = await self._search(project, request, caller, deadline)
-        return Sources(found, await near)
+        served = self._work.start(self._served(job), "find what served earlier")
+        served.add_done_callback(lambda late: late.cancelled() or late.exception())
+        found = await self._search(job, deadline)
+        return Sources(found, await near, served)
 
     def is_settled(self, project: Project) -> bool:
         """Whether a search now finds all that there is to find."""
@@ -113,7 +118,7 @@ class ContextSources:
 
     def warm(self, project: Project) -> None:
         """Have the texts of a project's items embedded in the background."""
-        self._item_search.warm(project.root, project.items.items)
+        self._item_search.warm(project.root, project.instructions.items.items)
 
     async def metadata(self, project: Project, deadline: Deadline) -> ProjectMetadata | None:
         """Return what a project says of itself, read again if its manifests or its commit changed.
@@ -121,31 +126,26 @@ class ContextSources:
         None where that can't be had in time; then the next request finds it.
         """
         now = asyncio.get_running_loop().time()
-        if project.metadata is not None and project.metadata_holds(now):
-            return project.metadata[1]
+        if project.metadata.value is not None and project.metadata.holds(project.tree, now):
+            return project.metadata.value
         left = Deadline(min(deadline.at, now + METADATA_WAIT_S))
         read = self._reading.run(project.root, partial(self._read_metadata, project), "metadata")
         return await self.within(left, read, "read metadata")
 
-    async def plan(
-        self, project: Project, scope: Scope, request: ContextRequest, caller: Caller, deadline: Deadline
-    ) -> ItemPlan:
+    async def plan(self, job: ContextJob, sources: Sources, deadline: Deadline) -> ItemPlan:
         """Return the items of a request; items of mode `agent` are searched as long as there is time."""
-        work = self._plan_searched(project, scope, request, caller, deadline)
-        plan = await self.within(deadline, work, "plan items")
+        plan = await self.within(deadline, self._plan_searched(job, sources, deadline), "plan items")
         if plan is None:
-            plan = await self.plan_unsearched(project, scope, request, caller)
+            plan = await self.plan_unsearched(job)
             problem = "items were not searched: there was no time"
             plan = replace(plan, degraded=(*plan.degraded, problem))
         return plan
 
-    async def plan_unsearched(
-        self, project: Project, scope: Scope, request: ContextRequest, caller: Caller
-    ) -> ItemPlan:
+    async def plan_unsearched(self, job: ContextJob) -> ItemPlan:
         """Return the items of a request that need no search, at once."""
-        profiles = profiles_for(project.config, caller.agent_name(request, scope), caller.selection)
-        silent = replace(request, prompt="", history=())
-        known, session = await self._visible(project, caller)
+        profiles = profiles_for(job.project.config, job.agent_name, job.caller.selection)
+        silent = replace(job.request, prompt="", history=())
+        known, session = await self._visible(job.project, job.caller)
         return await plan_items(known, session, silent, profiles, {}, self._item_search, 0.0)
 
     async def within(
@@ -159,50 +159,125 @@ class ContextSources:
         future.add_done_callback(lambda late: late.cancelled() or late.exception())
         return None
 
-    async def _search(
-        self, project: Project, request: ContextRequest, caller: Caller, deadline: Deadline
-    ) -> SearchResult | None:
-        limit = project.config.context.hits_max
-        if not request.prompt.strip() or not limit:
+    async def _search(self, job: ContextJob, deadline: Deadline) -> SearchResult | None:
+        limit = job.project.config.context.hits_max
+        if not job.request.prompt.strip() or not limit:
             return NOTHING_FOUND
-        work = self._searching.search(
-            project, SearchQuery(request.prompt, limit, definitions=True), deadline, caller.policy
-        )
+        query = SearchQuery(job.request.prompt, limit, definitions=True)
+        work = self._searching.search(job.project, query, deadline, job.caller.policy)
         return await self.within(deadline, work, "search for a context")
 
     async def _read_metadata(self, project: Project) -> ProjectMetadata:
         tree = project.tree
         key = await self._work.in_builder(partial(metadata_key, tree, self._system))
         known = project.metadata
-        if known is not None and known[0] == key:
-            return known[1]
+        if known.value is not None and known.key == key:
+            return known.value
         denials = self._system.denials
         metadata = await self._work.in_builder(partial(read_metadata, tree, self._system))
         if self._system.denials == denials:
-            project.set_metadata(key, metadata)
+            known.set(key, metadata)
         return metadata
 
-    async def _plan_searched(
-        self, project: Project, scope: Scope, request: ContextRequest, caller: Caller, deadline: Deadline
-    ) -> ItemPlan:
-        profiles = profiles_for(project.config, caller.agent_name(request, scope), caller.selection)
+    async def _served(self, job: ContextJob) -> Mapping[ItemKey, float]:
+        if not job.request.prompt.strip():
+            return {}
+        return await self._requests.served(job.project.root, job.request.prompt)
+
+    async def _plan_searched(self, job: ContextJob, sources: Sources, deadline: Deadline) -> ItemPlan:
+        project, request = job.project, job.request
+        profiles = profiles_for(project.config, job.agent_name, job.caller.selection)
         served: Mapping[ItemKey, float] = {}
         problem: tuple[str, ...] = ()
-        if request.prompt.strip():
-            try:
-                served = await self._requests.served(project.root, request.prompt)
-            except StateError as error:
-                problem = (f"what served earlier requests isn't known: {error}",)
+        try:
+            served = await asyncio.shield(sources.served)
+        except StateError as error:
+            problem = (f"what served earlier requests isn't known: {error}",)
         within_s = deadline.left(ITEMS_WAIT_S)
-        known, session = await self._visible(project, caller)
+        known, session = await self._visible(project, job.caller)
         plan = await plan_items(known, session, request, profiles, served, self._item_search, within_s)
         return replace(plan, degraded=(*plan.degraded, *problem)) if problem else plan
 
     async def _visible(self, project: Project, caller: Caller) -> tuple[AgentItems, Session | None]:
         """Return the items and the session as the agent may see them."""
-        items = project.items
+        items = project.instructions.items
         known = await self._permissions.items(project, caller.policy)
         if caller.session is None:
             return known, None
         denied = frozenset(items.by_key.keys() - known.by_key.keys())
         return known, visible_session(caller.policy, caller.session, denied)
+
+
+CACHE_FILE = "compressions.sqlite"
+
+
+class Compressing:
+    """Gives each build what compresses, and asks the model afterwards. On the event loop only."""
+
+    def __init__(
+        self, config: CompressionConfig, environment: Environment, system: System, work: Work
+    ) -> None:
+        self._config = config
+        self._environment = environment
+        self._system = system
+        self._work = work
+        self._model: ModelCompressor | None = None
+        self._asked: set[tuple[str, str, int]] = set()
+        """Texts that are being asked about: project, path, room."""
+
+    async def load(self) -> None:
+        """Open the cache, where a model is switched on."""
+        if self._config.enabled:
+            settings = CompressionSettings(**asdict(self._config))
+            path = os.path.join(self._environment.state_dir, CACHE_FILE)
+            variables = self._environment.variables
+            make = partial(ModelCompressor, settings, self._system, path, variables)
+            self._model = await self._work.in_builder(make)
+
+    def close(self) -> None:
+        """Close the cache."""
+        if self._model is not None:
+            self._model.close()
+
+    def compress(self) -> Compress:
+        """Return what compresses the documents of one context."""
+        return compress if self._model is None else LaterCompressor(self._model)
+
+    def ask_later(self, project: Project, wanted: Sequence[Wanted]) -> None:
+        """Have the model make documents shorter, for later contexts."""
+        new = [
+            document
+            for document in wanted
+            if (project.root, document.path, document.characters) not in self._asked
+        ]
+        if self._model is not None and new:
+            self._asked.update((project.root, document.path, document.characters) for document in new)
+            self._work.start_unheard(self._ask(project, self._model, new), f"compress for {project.root}")
+
+    def describe(self) -> dict[str, Any] | None:
+        """Return for Status what is sent where and what came of it; None where nothing is."""
+        if self._model is None:
+            return None
+        settings = {"endpoint": self._config.endpoint, "model": self._config.model}
+        return {**settings, **structs.asdict(self._model.statistics())}
+
+    async def _ask(self, project: Project, model: ModelCompressor, wanted: Sequence[Wanted]) -> None:
+        made = False
+        try:
+            for document in wanted:
+                work = partial(
+                    model.compress,
+                    document.text,
+                    document.path,
+                    document.words,
+                    document.characters,
+                    document.symbols,
+                    document.names,
+                )
+                made |= bool((await asyncio.to_thread(work)).model)
+        finally:
+            self._asked.difference_update(
+                (project.root, document.path, document.characters) for document in wanted
+            )
+        if made:
+            project.note_compressed()

@@ -1,6 +1,6 @@
-"""Owns the daemon's end of a child process: it starts it, talks to it, and starts it again.
+"""The daemon's end of a child process: starts it, talks to it and restarts it.
 
-The only place that knows that the indexer and the embedder are other processes.
+The only module that knows that the indexer and the embedder are other processes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from .errors import ChildDied, FovealError
 from .pipe import LENGTH, Beat, Envelope, Reply, Stop, encode
-from .process_memory import is_runnable, process_state
+from .resources import is_runnable, process_state
 
 log = logging.getLogger(__name__)
 
@@ -29,15 +29,15 @@ starts the row anew."""
 SETTLED_S = 60.0
 
 BEAT_S = 1.5
-"""Seconds between two questions to a process whether it runs."""
+"""Seconds between two heartbeats."""
 
 SILENT_BEATS = 3
-"""Beats in a row that a process neither answers nor uses or waits for a processor in before it is replaced:
-with the beat in which it stopped that is 7.5 s at most."""
+"""Missed heartbeats in a row before a process that uses no processor time is replaced: 7.5 s at most, with
+the heartbeat in which it stopped."""
 
 HUNG_BEATS = 80
-"""Beats in a row without an answer, or in one turn of work, before a process is replaced although it may use
-the processor: 120 s. A file that hangs the indexer ends it after 30 s, by an alarm of its own."""
+"""Missed heartbeats in a row, or heartbeats within one turn of work, before a process is replaced even
+though it may be busy: 120 s. A file that hangs the indexer ends it after 30 s, by an alarm of its own."""
 
 StartedCallback = Callable[[], Awaitable[None]]
 
@@ -77,9 +77,9 @@ class ChildProcess(Generic[E]):
         self._on_silent = on_silent
         self._lazy = lazy
         self._beat: Beat | None = None
-        """The last answer to the question whether it runs, until that is asked again."""
+        """The last answer to a heartbeat, None until the next heartbeat is sent."""
         self._killed = ""
-        """Why it was killed, or by what, in words."""
+        """Why the process was killed, in words."""
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._at_reply: dict[int, Callable[[], None]] = {}
@@ -148,7 +148,7 @@ class ChildProcess(Generic[E]):
         return await self._ask(command, at_reply)
 
     def wake(self) -> None:
-        """Have a lazy process started, if none runs."""
+        """Start a lazy process, if none runs."""
         self._wanted.set()
 
     async def request_at_start(self, command: object) -> Any:
@@ -253,7 +253,7 @@ class ChildProcess(Generic[E]):
                 self._ready.set()
 
     async def _watch(self, process: asyncio.subprocess.Process, writer: asyncio.StreamWriter) -> None:
-        """Ask the process time and again whether it runs, and kill one that doesn't."""
+        """Send heartbeats to the process, and kill it if it stops answering."""
         loop = asyncio.get_running_loop()
         unanswered, idle, working, said = 0, 0, 0, False
         turn, used = Beat(), None
@@ -331,7 +331,7 @@ class ChildProcess(Generic[E]):
 
 
 def _signal_name(number: int) -> str:
-    """Return what a signal is called; most real-time signals have a number only."""
+    """Return the name of a signal; most real-time signals have only a number."""
     try:
         return signal.Signals(number).name
     except ValueError:

@@ -1,6 +1,8 @@
-"""Owns the daemon's exceptions; knows nothing of the wire, whose codes the handlers choose by class."""
+"""The daemon's exceptions. The wire's code for each is chosen in `api/handlers.py`."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 
 class FovealError(Exception):
@@ -35,7 +37,7 @@ class TooLarge(FovealError):
 
 
 class DeadlineExceeded(FovealError):
-    """The answer didn't come in time and there was nothing poorer to give."""
+    """The deadline passed before there was any answer, even an incomplete one."""
 
 
 class Busy(FovealError):
@@ -43,7 +45,11 @@ class Busy(FovealError):
 
 
 class Unsupported(FovealError):
-    """A known request in a form that this version doesn't serve."""
+    """A request that this version can't serve. `data` says what it does serve."""
+
+    def __init__(self, message: str, data: Mapping[str, object] | None = None) -> None:
+        super().__init__(message)
+        self.data = data
 
 
 class ConfigError(FovealError):

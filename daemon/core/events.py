@@ -1,4 +1,4 @@
-"""Owns the events that clients subscribe to; knows topics and data, and no connection."""
+"""The events that clients subscribe to, by topic."""
 
 from __future__ import annotations
 
@@ -28,23 +28,30 @@ Sink = Callable[[dict[str, Any]], None]
 
 
 class EventHub:
-    """Hands each event to those who asked for its topic. On the event loop only; sinks must not block."""
+    """Delivers each event to the subscribers of its topic. On the event loop only; sinks must not block."""
 
     def __init__(self, system: System) -> None:
         self._system = system
         self._sinks: dict[object, tuple[frozenset[str], Sink]] = {}
+        self.topics: frozenset[str] = frozenset()
+        """Topics that anybody listens to."""
 
     def subscribe(self, key: object, topics: Collection[str], sink: Sink) -> None:
-        """Send events of these topics to a sink, in place of what the key was subscribed to before."""
+        """Send events of these topics to a sink, replacing the key's former subscription."""
         self._sinks[key] = (frozenset(topics), sink)
+        self._collect_topics()
 
     def unsubscribe(self, key: object) -> None:
         """Forget a subscriber; unknown ones are ignored."""
         self._sinks.pop(key, None)
+        self._collect_topics()
+
+    def _collect_topics(self) -> None:
+        self.topics = frozenset().union(*(topics for topics, _ in self._sinks.values()))
 
     def wanted(self, topic: Topic) -> bool:
-        """Whether anybody listens, so that costly data need not be made for nobody."""
-        return any(topic in topics for topics, _ in self._sinks.values())
+        """Whether the topic has a subscriber; without one, costly data need not be made."""
+        return topic in self.topics
 
     def publish(self, topic: Topic, data: dict[str, Any]) -> None:
         """Send `{topic, at, data}` to the topic's subscribers; `at` is ISO 8601 in UTC."""

@@ -1,7 +1,7 @@
-"""Owns what the daemon measures of itself: latencies, contexts, tokens by agent. Knows no method and no wire.
+"""The daemon's own metrics: latencies, contexts, tokens by agent.
 
-Only counts and sums, in bounded memory; what is asked for rarely, such as memory and queues, is read when it
-is asked. Nothing of it leaves the machine.
+Only counts and sums, in bounded memory. Values that are rarely asked for, such as memory and queue
+lengths, are read on request. No metric leaves the machine.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from msgspec import Struct, field
 LATENCY_BOUNDS_MS = (
     0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1_000.0, 2_500.0, 5_000.0, 10_000.0,
 )  # fmt: skip
-"""Upper bounds of the buckets, in steps of about 2.5 as Prometheus has them, from the hot path's 0.2 ms to
-the longest deadline in use; what takes longer is counted in one more."""
+"""Upper bounds of the buckets in milliseconds, in steps of about 2.5 as Prometheus has them, from the hot
+path's 0.2 ms to the longest deadline in use. Larger values go into one more bucket."""
 
 TOKEN_BOUNDS = (250.0, 500.0, 1_000.0, 2_000.0, 4_000.0, 8_000.0, 16_000.0, 32_000.0, 64_000.0, 128_000.0)
 
 AGENTS_MAX = 100
-"""Tokens are counted for so many agents, the last that asked; those of the others go into `OTHERS`."""
+"""Maximum number of agents whose tokens are counted, the most recent ones; the others go into `OTHERS`."""
 
 OTHERS = "(others)"
 
 
 class HistogramStatistics(Struct, frozen=True):
-    """`counts` has one number for each of `bounds`, inclusive upper ones, and one for what is above."""
+    """`counts` has one number for each of the inclusive upper `bounds`, and one for larger values."""
 
     bounds: tuple[float, ...]
     counts: tuple[int, ...]
@@ -35,10 +35,8 @@ class HistogramStatistics(Struct, frozen=True):
     count: int
 
     def quantile(self, share: float) -> float | None:
-        """Estimate the value below which a share (0..1) lies, linear within its bucket; None without values.
-
-        A value above the last bound is told as that bound.
-        """
+        """Estimate the value below which a share (0..1) of the values lies, linear within its bucket; None
+        without values. A value above the last bound counts as that bound."""
         wanted, seen = share * self.count, 0
         for position, count in enumerate(self.counts):
             if count and seen + count >= wanted:
@@ -85,9 +83,9 @@ class ContextFigures(Struct, frozen=True):
 class MetricsStatistics(Struct, frozen=True):
     """All counts since the daemon started.
 
-    `latency_ms` is by method, `errors` by method and code. Of contexts: how many, how many were answered
-    from what was kept, how many were partial, their size, tokens before and after compression, tokens by
-    type of slice and by agent, and how many secrets were masked.
+    `latency_ms` is by method, `errors` by method and code. Of contexts: how many, how many came from the
+    cache, how many were partial, their size, tokens before and after compression, tokens by type of slice
+    and by agent, and how many secrets were masked.
     """
 
     latency_ms: Mapping[str, HistogramStatistics]
@@ -104,12 +102,12 @@ class MetricsStatistics(Struct, frozen=True):
 
     @property
     def cache_hit_rate(self) -> float | None:
-        """The share of contexts that were answered from what was kept, 0 to 1; None before the first."""
+        """The share of contexts that came from the cache, 0 to 1; None before the first."""
         return self.contexts_cached / self.contexts if self.contexts else None
 
     @property
     def compression_ratio(self) -> float | None:
-        """Tokens after compression for each before, 0 to 1; None before the first."""
+        """Tokens after compression divided by tokens before, 0 to 1; None before the first."""
         return self.tokens_after / self.tokens_before if self.tokens_before else None
 
 
@@ -134,7 +132,7 @@ class Metrics:
         histogram.observe(elapsed_ms)
 
     def failed(self, method: str, code: str) -> None:
-        """Count an error that a known method was answered with."""
+        """Count an error reply of a known method."""
         self._errors[method, code] = self._errors.get((method, code), 0) + 1
 
     def context_given(self, figures: ContextFigures) -> None:

@@ -1,159 +1,184 @@
-"""Owns the reading of a request's parameters: types, ranges and messages; knows no method."""
+"""Converts a request's parameters into its type, or says what is wrong with them; knows no method."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, TypeVar
+
+from msgspec import Meta, Struct, ValidationError, convert, inspect
 
 from .errors import InvalidRequest, TooLarge
 
-MISSING: Any = object()
-"""The default of a field that must be given."""
-
 LIST_MAX = 20_000
-"""Entries of a list that are looked at; a frame has room for some millions."""
+"""Maximum entries of a list; a frame has room for some millions."""
+
+NonEmpty = Annotated[str, Meta(pattern=r"\S")]
+"""A string with more in it than white space."""
+
+Texts = Annotated[tuple[str, ...], Meta(max_length=LIST_MAX)]
+"""A list of strings."""
+
+RequestT = TypeVar("RequestT", bound=Struct)
 
 
-class Parameters:
-    """One request's parameters. Each reader raises `InvalidRequest` that names the field and what it takes.
+def read_request(kind: type[RequestT], fields: Mapping[str, Any], prefix: str = "") -> RequestT:
+    """Return a map of parameters as a request; unknown fields are ignored, and null counts as absent.
 
-    None counts as absent, since many languages send an optional field that way; unknown fields are ignored.
+    Raises `InvalidRequest` that names the field, its value and what it takes, or `TooLarge`.
     """
+    try:
+        return convert(fields, kind)
+    except ValidationError:
+        pass
+    given = {name: value for name, value in fields.items() if value is not None and isinstance(name, str)}
+    try:
+        return convert(given, kind)
+    except ValidationError:
+        pass
+    wanted = inspect.type_info(kind)
+    assert isinstance(wanted, inspect.StructType)
+    read = _struct(given, wanted, prefix)
+    try:
+        return convert(read, kind)
+    except ValidationError as error:
+        raise InvalidRequest(f"the parameters can't be read: {error}") from error
 
-    def __init__(self, values: Mapping[str, Any], prefix: str = "") -> None:
-        self._values = values
-        self._prefix = prefix
 
-    @property
-    def fields(self) -> Mapping[str, Any]:
-        """All fields as they came, for who checks them itself."""
-        return self._values
-
-    def has(self, name: str) -> bool:
-        """Whether a field is given."""
-        return self._values.get(name) is not None
-
-    def text(self, name: str, default: str = MISSING, *, empty: bool = True) -> str:
-        """Return a string; one that is required or may not be empty says so."""
-        value = self._take(name, default, "a string")
-        if not self.has(name):
-            return default
-        if not isinstance(value, str):
-            raise self._wrong(name, "a string", value)
-        if not empty and not value.strip():
-            raise InvalidRequest(f"{self._prefix}{name} must not be empty", self._prefix + name)
-        return value
-
-    def optional_text(self, name: str) -> str | None:
-        """Return a string, or None where it isn't given."""
-        return self.text(name) if self.has(name) else None
-
-    def integer(self, name: str, default: int | None, minimum: int, maximum: int) -> int | None:
-        """Return an integer within a range, both ends included."""
-        value = self._take(name, default, "an integer")
-        if not self.has(name):
-            return default
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)  # JSON's and Lua's numbers
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise self._wrong(name, "an integer", value)
-        if not minimum <= value <= maximum:
-            raise InvalidRequest(
-                f"{self._prefix}{name} must be from {minimum:,} to {maximum:,}, not {_kind_of(value)}",
-                self._prefix + name,
-            )
-        return value
-
-    def number(self, name: str, default: float, minimum: float, maximum: float) -> float:
-        """Return a number within limits, both included."""
-        value = self._values.get(name)
-        if value is None:
-            return default
-        limits = f"a number from {minimum} to {maximum}"
-        if isinstance(value, bool) or not isinstance(value, int | float) or not minimum <= value <= maximum:
-            raise self._wrong(name, limits, value)
-        return float(value)
-
-    def flag(self, name: str, default: bool = False) -> bool:
-        """Return a boolean."""
-        value = self._take(name, default, "true or false")
-        if not isinstance(value, bool):
-            raise self._wrong(name, "true or false", value)
-        return value
-
-    def choice(self, name: str, default: str, choices: Sequence[str]) -> str:
-        """Return one of some words."""
-        value = self.text(name, default)
-        if value not in choices:
-            raise InvalidRequest(
-                f"{self._prefix}{name} must be one of {', '.join(choices)}, not {value!r:.60}",
-                self._prefix + name,
-            )
-        return value
-
-    def texts(self, name: str) -> tuple[str, ...] | None:
-        """Return a list of strings, or None where it isn't given."""
-        if not self.has(name):
-            return None
-        return tuple(self._list(name, str, "strings"))
-
-    def map(self, name: str) -> Mapping[str, Any] | None:
-        """Return a map, or None where it isn't given."""
-        if not self.has(name):
-            return None
-        value = self._values[name]
-        if value == []:
-            return {}  # an empty table of Lua may be packed as a list
-        if not isinstance(value, dict):
-            raise self._wrong(name, "a map", value)
-        return value
-
-    def text_or_map(self, name: str) -> str | Mapping[str, Any] | None:
-        """Return a string or a map, or None where it isn't given."""
-        return self._values[name] if isinstance(self._values.get(name), str) else self.map(name)
-
-    def part(self, name: str) -> Parameters | None:
-        """Return a map as parameters of its own, or None where it isn't given."""
-        fields = self.map(name)
-        return None if fields is None else Parameters(fields, f"{self._prefix}{name}.")
-
-    def maps(self, name: str) -> tuple[Parameters, ...]:
-        """Return a list of maps as parameters of their own; empty where it isn't given."""
-        if not self.has(name):
-            return ()
-        values = self._list(name, dict, "maps")
-        return tuple(Parameters(one, f"{self._prefix}{name}[{index}].") for index, one in enumerate(values))
-
-    def _list(self, name: str, kind: type, noun: str) -> list[Any]:
-        value = self._values[name]
-        if value == {}:
-            return []  # an empty table of Lua may be packed as a map
-        if not isinstance(value, list):
-            raise self._wrong(name, f"a list of {noun}", value)
-        if len(value) > LIST_MAX:
-            raise TooLarge(f"{self._prefix}{name} has {len(value):,} entries; at most {LIST_MAX:,} are taken")
-        for index, one in enumerate(value):
-            if not isinstance(one, kind):
+def _read(value: Any, wanted: inspect.Type, name: str) -> Any:
+    """Return a value in the form that msgspec converts. Raises `InvalidRequest` or `TooLarge`."""
+    wanted = _member(value, wanted)
+    if value == [] and isinstance(wanted, inspect.DictType | inspect.StructType):
+        value = {}  # an empty table of Lua may be packed as a list
+    if value == {} and isinstance(wanted, inspect.VarTupleType):
+        value = []  # or as a map
+    if isinstance(wanted, inspect.IntType) and isinstance(value, float) and value.is_integer():
+        value = int(value)  # JSON's and Lua's numbers
+    if not _fits(value, wanted):
+        raise InvalidRequest(f"{name} must be {_noun(wanted)}, not {_kind_of(value)}", name)
+    match wanted:
+        case inspect.StructType():
+            return _struct(value, wanted, f"{name}.")
+        case inspect.DictType():
+            return _dict(value, wanted, name)
+        case inspect.VarTupleType():
+            return _list(value, wanted, name)
+        case inspect.IntType(ge=least, le=most):
+            if (least is not None and value < least) or (most is not None and value > most):
                 raise InvalidRequest(
-                    f"{self._prefix}{name} must be a list of {noun}; [{index}] is {_kind_of(one)}",
-                    self._prefix + name,
+                    f"{name} must be from {least:,} to {most:,}, not {_kind_of(value)}", name
                 )
-        return value
+        case inspect.LiteralType(values=words):
+            if value not in words:
+                raise InvalidRequest(
+                    f"{name} must be one of {', '.join(map(str, words))}, not {value!r:.60}", name
+                )
+        case inspect.StrType(pattern=pattern):
+            if pattern is not None and not re.search(pattern, value):
+                raise InvalidRequest(f"{name} must not be empty", name)
+    return value
 
-    def _take(self, name: str, default: object, expected: str) -> object:
-        value = self._values.get(name)
+
+def _struct(fields: Mapping[str, Any], wanted: inspect.StructType, prefix: str) -> dict[str, Any]:
+    found = {}
+    for field in wanted.fields:
+        name = field.encode_name
+        value = fields.get(name)
         if value is not None:
-            return value
-        if default is MISSING:
-            raise InvalidRequest(
-                f"{self._prefix}{name} is missing; it must be {expected}", self._prefix + name
-            )
-        return default
+            found[name] = _read(value, field.type, prefix + name)
+        elif field.required:
+            raise InvalidRequest(f"{prefix}{name} is missing; it must be {_noun(field.type)}", prefix + name)
+    return found
 
-    def _wrong(self, name: str, expected: str, value: object) -> InvalidRequest:
-        return InvalidRequest(
-            f"{self._prefix}{name} must be {expected}, not {_kind_of(value)}", self._prefix + name
-        )
+
+def _dict(values: Mapping[Any, Any], wanted: inspect.DictType, name: str) -> dict[str, Any]:
+    if isinstance(wanted.value_type, inspect.AnyType):
+        return {key: value for key, value in values.items() if isinstance(key, str)}
+    if not all(isinstance(key, str) for key in values):
+        raise InvalidRequest(f"{name} must be a map whose keys are strings", name)
+    return {
+        key: None if value is None else _read(value, wanted.value_type, f"{name}.{key}")
+        for key, value in values.items()
+    }
+
+
+def _list(values: Sequence[Any], wanted: inspect.VarTupleType, name: str) -> list[Any]:
+    if wanted.max_length is not None and len(values) > wanted.max_length:
+        raise TooLarge(f"{name} has {len(values):,} entries; at most {wanted.max_length:,} are taken")
+    entry = wanted.item_type
+    wrong = next((index for index, value in enumerate(values) if not _fits(value, entry)), None)
+    if wrong is not None:
+        raise InvalidRequest(f"{name} must be {_noun(wanted)}; [{wrong}] is {_kind_of(values[wrong])}", name)
+    if isinstance(entry, inspect.LiteralType):
+        unknown = next((value for value in values if value not in entry.values), None)
+        if unknown is not None:
+            words = ", ".join(map(str, entry.values))
+            raise InvalidRequest(f"{name} names {unknown!r:.60}, which is none; there are {words}", name)
+    if isinstance(entry, inspect.StructType):
+        return [_entry(value, entry, f"{name}[{index}]") for index, value in enumerate(values)]
+    return list(values)
+
+
+def _entry(value: Any, wanted: inspect.StructType, name: str) -> Any:
+    try:
+        return convert(value, wanted.cls)
+    except ValidationError:
+        return _struct(value, wanted, f"{name}.")
+
+
+def _member(value: Any, wanted: inspect.Type) -> inspect.Type:
+    """Return a type without its description; of a union the one that a value is of, or the last."""
+    if isinstance(wanted, inspect.Metadata):
+        return _member(value, wanted.type)
+    if not isinstance(wanted, inspect.UnionType):
+        return wanted
+    kinds = [kind for kind in wanted.types if not isinstance(kind, inspect.NoneType)]
+    return next((kind for kind in kinds if _fits(value, kind)), kinds[-1])
+
+
+def _fits(value: Any, wanted: inspect.Type) -> bool:
+    """Whether a value is of the Python type that a type takes, whatever its bounds."""
+    match wanted:
+        case inspect.StrType() | inspect.LiteralType():
+            return isinstance(value, str)
+        case inspect.BoolType():
+            return isinstance(value, bool)
+        case inspect.IntType():
+            return isinstance(value, int) and not isinstance(value, bool)
+        case inspect.FloatType(ge=least, le=most):
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            return is_number and (least is None or value >= least) and (most is None or value <= most)
+        case inspect.DictType() | inspect.StructType():
+            return isinstance(value, dict)
+        case inspect.VarTupleType():
+            return isinstance(value, list | tuple)
+        case _:
+            return True
+
+
+def _noun(wanted: inspect.Type) -> str:
+    """Return what a message calls a type."""
+    match wanted:
+        case inspect.Metadata(extra_json_schema={"description": str(described)}):
+            return described
+        case inspect.UnionType():
+            kinds = [_noun(kind) for kind in wanted.types if not isinstance(kind, inspect.NoneType)]
+            return " or ".join(kinds)
+        case inspect.StrType() | inspect.LiteralType():
+            return "a string"
+        case inspect.BoolType():
+            return "true or false"
+        case inspect.IntType():
+            return "an integer"
+        case inspect.FloatType(ge=least, le=most):
+            return f"a number from {least} to {most}"
+        case inspect.VarTupleType(item_type=entry):
+            is_map = isinstance(entry, inspect.StructType | inspect.DictType)
+            return "a list of maps" if is_map else "a list of strings"
+        case inspect.DictType() | inspect.StructType():
+            return "a map"
+        case _:
+            return "a value"
 
 
 def _kind_of(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Owns the pipe between the daemon and a child process: what crosses it, and the child's end.
+"""The pipe between the daemon and a child process, and the child's end of it.
 
 Messages are pickled: both ends are this program, in one version, started by the same user.
 """
@@ -25,14 +25,14 @@ LENGTH = struct.Struct("<Q")
 
 
 class Envelope(Struct, frozen=True):
-    """A command with the number under which its reply is awaited."""
+    """A command, and the number that its reply will carry."""
 
     number: int
     command: object
 
 
 class Reply(Struct, frozen=True):
-    """The answer to the command of that number: a value, or the message of the error it ended with."""
+    """The reply to a command: a value, or the message of the error that it raised."""
 
     number: int
     value: object
@@ -40,13 +40,14 @@ class Reply(Struct, frozen=True):
 
 
 class Stop(Struct, frozen=True):
-    """Finish and end the process; replied just before."""
+    """Finish and end the process; it replies first."""
 
 
 class Beat(Struct, frozen=True):
-    """Asks a child whether it runs, and comes back as the answer, from a thread that does nothing else.
+    """A heartbeat: sent to a child and returned by a thread that does nothing else.
 
-    The answer says how many `turns` of work the child has begun, and `at` which project it works; "" is none.
+    The reply says how many `turns` of work the child has begun, and `at` which project it works; "" is
+    none.
     """
 
     turns: int = 0
@@ -94,10 +95,8 @@ class ChildPipe:
     def _receive(
         self, submit: Callable[[Envelope], None], at_end: Callable[[], None], beat: Callable[[], Beat]
     ) -> None:
-        """Read commands until the daemon is gone, then end the process at once.
-
-        SQLite's log makes that safe at any point, and nothing else is worth finishing for nobody.
-        """
+        """Read commands until the daemon is gone, then end the process at once. SQLite's log makes that
+        safe at any point, and no unfinished work would be of use."""
         try:
             with contextlib.suppress(OSError), self._socket.makefile("rb") as stream:
                 while (data := _read_message(stream)) is not None:
@@ -114,7 +113,7 @@ class ChildPipe:
 
 
 def _read_message(stream: BufferedReader) -> bytes | None:
-    """Return the next message, None at the end; a daemon that is killed may leave a part of one."""
+    """Return the next message, None at the end. A daemon that is killed may leave part of a message."""
     header = stream.read(LENGTH.size)
     if len(header) < LENGTH.size:
         return None

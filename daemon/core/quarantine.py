@@ -1,8 +1,8 @@
-"""Owns what is done with a thing in the state folder that is not what must lie there: it is set aside.
+"""Quarantines things in the state folder that are of the wrong kind, or damaged.
 
-A folder, a pipe or a symlink that leads nowhere in the place of a file would end the daemon or hold it for
-ever, and so would a file in the place of a folder. It is renamed, never removed. What is of the right kind
-and lost its mode gets it back. Knows nothing of contents.
+A folder, a pipe or a dangling symlink in the place of a file would end the daemon or block it for ever,
+and so would a file in the place of a folder. It is renamed, never removed. A thing of the right kind with
+a wrong mode gets its mode back. Contents aren't looked at.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import Struct
 
 from .system import System
 
@@ -18,13 +21,13 @@ MARK = ".damaged-"
 """Between the name of a file and the time at which it was quarantined, in nanoseconds."""
 
 KEPT_AS = "it is kept as"
-"""In each sentence about a thing that was set aside, and in none about a mode that was mended."""
+"""Part of every message about a quarantined file, and of no message about a mended mode."""
 
 
 def clear_file(path: str, system: System) -> str:
-    """Make sure that a regular file, or nothing, lies at a path; returns in words what was done, or "".
+    """Make sure that a regular file, or nothing, lies at a path; returns what was done, in words, or "".
 
-    A symlink to a regular file is one. Raises `OSError` where the folder can't be changed.
+    A symlink to a regular file counts as a file. Raises `OSError` where the folder can't be changed.
     """
     return _clear(path, system, stat.S_ISREG, 0o600, "a file")
 
@@ -54,23 +57,23 @@ def clear_socket(path: str, system: System) -> str:
 
 
 def set_aside(path: str, system: System) -> str:
-    """Rename what lies at a path, beside it, and return its new name without the folder."""
+    """Rename a file or folder to a quarantined name beside it, and return that name without the folder."""
     aside = f"{path}{MARK}{system.time_ns()}"
     os.replace(path, aside)
     return os.path.basename(aside)
 
 
 def quarantine_last(path: str, system: System) -> str:
-    """Quarantine what is derived and may be large, as `set_aside`; of several only the last one is kept."""
+    """Quarantine a derived file or folder, which may be large: only the last quarantined copy is kept."""
     folder, name = os.path.split(path)
     with system.scandir(folder) as entries:
-        former = [one.path for one in entries if one.name.startswith(f"{name}{MARK}")]
+        former = [entry.path for entry in entries if entry.name.startswith(f"{name}{MARK}")]
     kept = set_aside(path, system)
-    for one in former:
-        if os.path.isdir(one) and not os.path.islink(one):
-            shutil.rmtree(one, ignore_errors=True)
+    for old in former:
+        if os.path.isdir(old) and not os.path.islink(old):
+            shutil.rmtree(old, ignore_errors=True)
         else:
-            os.unlink(one)
+            os.unlink(old)
     return kept
 
 
@@ -97,3 +100,71 @@ def _kind(mode: int) -> str:
     kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket",
              stat.S_IFLNK: "a symlink that leads nowhere", stat.S_IFREG: "a file"}  # fmt: skip
     return kinds.get(stat.S_IFMT(mode), "a device")
+
+
+NAMED_MAX = 5
+"""Maximum number of files that a sentence names."""
+
+
+class _Folder(Struct, frozen=True):
+    """A folder as it was listed: quarantined names in it, and folders below it."""
+
+    mtime_ns: int
+    names: tuple[str, ...]
+    folders: tuple[str, ...]
+
+
+class QuarantineLog:
+    """The quarantined files below a state folder. Made when the daemon starts; thread-safe."""
+
+    def __init__(self, folder: str, system: System) -> None:
+        self._folder = folder
+        self._system = system
+        self._since = system.time_ns()
+        self._listed: dict[str, _Folder] = {}
+        self._lock = threading.Lock()
+
+    def problem(self, said: Sequence[str] = ()) -> str:
+        """Say what was quarantined since the start and isn't `said` already, or nothing.
+
+        A stat for each folder below; blocks.
+        """
+        with self._lock:
+            listed: dict[str, _Folder] = {}
+            found = sorted(self._below("", listed))
+            self._listed = listed
+        found = [path for path in found if not any(os.path.basename(path) in text for text in said)]
+        if not found:
+            return ""
+        more = f" and {len(found) - NAMED_MAX:,} more" if len(found) > NAMED_MAX else ""
+        return (
+            f"damaged files were quarantined since the daemon started: {', '.join(found[:NAMED_MAX])}{more}; "
+            "what can be derived is built anew, see: foveal doctor --deep"
+        )
+
+    def _below(self, folder: str, listed: dict[str, _Folder]) -> Iterator[str]:
+        """Yield what was quarantined in a folder and below it, and note in `listed` the folders there are."""
+        try:
+            mtime_ns = self._system.stat(os.path.join(self._folder, folder)).st_mtime_ns
+            known = self._listed.get(folder)
+            if known is None or known.mtime_ns != mtime_ns:
+                known = self._list(folder, mtime_ns)
+        except OSError:
+            return  # it went just now, or can't be looked at, which `disk_problem` says
+        listed[folder] = known
+        yield from (os.path.join(folder, name) for name in known.names)
+        for name in known.folders:
+            yield from self._below(os.path.join(folder, name), listed)
+
+    def _list(self, folder: str, mtime_ns: int) -> _Folder:
+        names, folders = [], []
+        with self._system.scandir(os.path.join(self._folder, folder)) as entries:
+            for entry in entries:
+                name, mark, moment = entry.name.partition(MARK)
+                if mark:
+                    digits = moment.partition("-")[0]
+                    if digits == moment and digits.isdigit() and int(digits) >= self._since:
+                        names.append(name + mark + moment)
+                elif entry.is_dir(follow_symlinks=False):
+                    folders.append(name)
+        return _Folder(mtime_ns, tuple(names), tuple(folders))

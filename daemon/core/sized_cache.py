@@ -1,4 +1,4 @@
-"""Owns the cache whose values count by their size: those used longest ago go when there is too much."""
+"""A cache that is bounded by the size of its values and evicts the least recently used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ V = TypeVar("V")
 
 
 class SizedCache(Generic[K, V]):
-    """Values by key, of at most a size in all, in whatever unit they are put with. Thread-safe."""
+    """Values by key, up to a total size in any unit. Thread-safe."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -25,11 +25,11 @@ class SizedCache(Generic[K, V]):
 
     @property
     def size(self) -> int:
-        """What all values count together."""
+        """The total size of all values."""
         return self._size
 
     def get(self, key: K) -> V | None:
-        """Return a value, which was used last then; None where there is none."""
+        """Return a value and mark it as used, None if it isn't cached."""
         with self._lock:
             kept = self._kept.get(key)
             if kept is None:
@@ -38,7 +38,7 @@ class SizedCache(Generic[K, V]):
             return kept[0]
 
     def put(self, key: K, value: V, size: int) -> None:
-        """Keep a value, in the place of a former one; one that is larger than all may be leaves nothing."""
+        """Put a value, replacing the former one. A value above the total size isn't cached."""
         with self._lock:
             self._forget(key)
             self._kept[key] = (value, size)

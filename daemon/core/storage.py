@@ -60,7 +60,7 @@ def open_database(
     """
     # Before SQLite looks: on a pipe in the place of its file or its log it waits for ever.
     done = [clear_file(path + suffix, system) for suffix in (*_SUFFIXES, SEAL)]
-    cleared = "; ".join(one for one in done if KEPT_AS in one)
+    cleared = "; ".join(sentence for sentence in done if KEPT_AS in sentence)
     try:
         if distrusted and os.path.exists(path):
             raise DatabaseError(distrusted)
@@ -270,7 +270,7 @@ def _fits_seal(path: str, *, derived: bool) -> bool | None:
         data, status = System().read(path + SEAL, 200)[0], os.stat(path)
     except OSError:
         return None
-    numbers = [int(one) if one.isdigit() else -1 for one in data.split()]
+    numbers = [int(part) if part.isdigit() else -1 for part in data.split()]
     if len(numbers) != 4 or _has_log(path):
         return None  # a seal that makes no sense says nothing; with a log the file was open since
     seal = _Seal(*numbers[:3])

@@ -1,4 +1,4 @@
-"""Owns the seam to time and the file system, so that tests can stop the clock and make disks fail."""
+"""Time and the file system, so that tests can stop the clock and make disks fail."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
@@ -14,10 +14,10 @@ from msgspec import Struct
 
 
 class Stamp(Struct, frozen=True):
-    """What a stat says of a file's content: sizes in bytes, times in nanoseconds since the epoch.
+    """The identity of a file's content by its stat: sizes in bytes, times in nanoseconds since the epoch.
 
-    Two equal stamps mean the same content, except within the granularity of the file system's clock
-    (about 4 ms on Linux): see `RACY_NS`.
+    Two equal stamps mean the same content, except within the granularity of the file system's clock (about
+    4 ms on Linux): see `RACY_NS`.
     """
 
     size: int
@@ -37,9 +37,9 @@ ticks are 1 to 10 ms), so such a file is compared by hash the next time, as git 
 
 
 def is_racy(stamp: Stamp, now_ns: int) -> bool:
-    """Whether a file may change again without another stamp, by the clock before it was read.
+    """Whether a file may change again without a new stamp, by the clock before it was read.
 
-    The time of the change of its record counts too: anybody can set the other one back, as unpacking does.
+    The change time of the inode counts too: anybody can set the modification time back, as unpacking does.
     """
     return abs(now_ns - stamp.mtime_ns) < RACY_NS or abs(now_ns - stamp.ctime_ns) < RACY_NS
 
@@ -63,8 +63,28 @@ def is_stamp_of(stamp: Stamp, status: os.stat_result) -> bool:
     ) or (abs(stamp.mtime_ns) == LATEST_NS and stamp_of(status) == stamp)
 
 
+def stamps_hold(
+    stat_path: Callable[[str], os.stat_result], stamps: Iterable[tuple[str, Stamp | None]]
+) -> bool:
+    """Whether paths still have their stamps, None for a path without a file.
+
+    `stat_path` is `System.stat`, or `System.lstat` which doesn't follow links. One loop, since each cached
+    answer waits for it.
+    """
+    for path, stamp in stamps:
+        try:
+            status = stat_path(path)
+        except (OSError, ValueError):
+            if stamp is not None:
+                return False
+        else:
+            if stamp is None or not is_stamp_of(stamp, status):
+                return False
+    return True
+
+
 PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
-"""Errors that pass without a change of any file, once others give back descriptors, memory or processes."""
+"""Errors that clear without a change of any file, once descriptors, memory or processes are freed."""
 
 
 class System:
@@ -74,11 +94,11 @@ class System:
     """
 
     denials = 0
-    """How often a file or folder wasn't read for a reason that passes by itself. Who keeps what was found by
-    the stamps of files must not keep what was found while this grew: no stamp tells when it could be read."""
+    """Number of reads of files or folders that failed for a temporary reason. A result must not be cached
+    by the stamps of files if this grew meanwhile: no stamp tells when the file could be read."""
 
     def deny(self, error: BaseException | None) -> bool:
-        """Count an error among the `denials` if it is one that passes by itself; returns whether it is."""
+        """Count an error as a denial if it is temporary; returns whether it is."""
         passes = isinstance(error, OSError) and error.errno in PASSING
         self.denials += passes
         return passes
@@ -95,7 +115,7 @@ class System:
         return min(max(self.clock_ns(), 0), LATEST_NS)
 
     def clock_ns(self) -> int:
-        """Return what the wall clock shows, whatever that is."""
+        """Return the time of the wall clock, unchecked."""
         return time.time_ns()
 
     def monotonic(self) -> float:
@@ -103,7 +123,7 @@ class System:
         return time.monotonic()
 
     def thread_time(self) -> float:
-        """Return how long this thread has had a processor, in seconds."""
+        """Return the processor time of this thread, in seconds."""
         return time.thread_time()
 
     def sleep(self, seconds: float) -> None:
@@ -115,11 +135,11 @@ class System:
         return os.stat(path)
 
     def lstat(self, path: str) -> os.stat_result:
-        """Stat a path itself."""
+        """Stat a path without following symlinks."""
         return os.lstat(path)
 
     def statvfs(self, path: str) -> os.statvfs_result:
-        """Return what is known of the disk below a path: its room and how it is mounted."""
+        """Return the space of the disk below a path, and how it is mounted."""
         return os.statvfs(path)
 
     def may_write(self, folder: str) -> bool:

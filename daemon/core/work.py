@@ -1,4 +1,4 @@
-"""Owns the daemon's tasks and threads: who runs what, who hears of failures, how all of it ends."""
+"""The daemon's tasks and threads: where work runs, how failures are reported, and how it ends."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 CLIENT: ContextVar[Hashable] = ContextVar("client", default=None)
-"""The client process for whose request code runs, None for the daemon's own work. What waits for threads and
-for the embedder takes turns by it."""
+"""The client process whose request is running, None for the daemon's own work. Threads and the embedder
+serve client processes in turns."""
 
 BUILD_THREADS = 2
-"""Builds read files and SQLite, which give way to each other; more threads would only share two cores."""
+"""Threads for builds. They read files and SQLite, which release the interpreter; more threads would only
+share two cores."""
 
 
 class Work:
-    """Tasks in the engine's group, and two pools of threads. Every method belongs on the event loop.
+    """Tasks in the engine's group, and two pools of threads.
 
-    Between `begin` and `cancel` work is taken on; `close` ends the threads.
+    Every method belongs on the event loop. Work is accepted between `begin` and `cancel`; `close` ends the
+    threads.
     """
 
     def __init__(self) -> None:
@@ -45,21 +47,19 @@ class Work:
         self._tasks = tasks
 
     def cancel(self) -> None:
-        """Cancel what runs, in the order in which it began, and begin nothing more."""
+        """Cancel running tasks in the order in which they began, and accept no more."""
         self._closing = True
         for running in list(self._running):
             running.cancel()
 
     def close(self) -> None:
-        """End the threads; what is being written is finished. Blocks."""
+        """End the threads once running writes are finished. Blocks."""
         self._builders.shutdown(wait=True, cancel_futures=True)
         self._writer.shutdown(wait=True)
 
     def start(self, work: Coroutine[Any, Any, T], name: str) -> asyncio.Future[T]:
-        """Run work that requests wait for. If it fails, that is theirs to hear, and no end of the group.
-
-        Raises `Busy` when the daemon shuts down.
-        """
+        """Run work that requests wait for. A failure is raised to them and doesn't end the group. Raises
+        `Busy` when the daemon shuts down."""
         if self._tasks is None or self._closing:
             work.close()
             raise Busy("the daemon is shutting down; try again when it has been started anew")
@@ -70,18 +70,18 @@ class Work:
         return future
 
     def start_unheard(self, work: Coroutine[Any, Any, object], name: str) -> None:
-        """Run work that nobody waits for: a failure is logged. A daemon that shuts down begins none."""
+        """Run work in the background: a failure is logged. No work is accepted once the daemon shuts down."""
         if self._tasks is None or self._closing:
             work.close()
             return
         self._keep(self._tasks.create_task(_log_failure(work, name), name=name))
 
     async def in_builder(self, work: Callable[[], T]) -> T:
-        """Run blocking work that reads, in one of the builders' threads."""
+        """Run blocking work that reads, in one of the builder threads."""
         return await asyncio.get_running_loop().run_in_executor(self._builders, work)
 
     async def in_writer(self, work: Callable[[], T]) -> T:
-        """Run blocking work that writes. One thread does, in the order in which it was asked to."""
+        """Run blocking work that writes. There is one such thread, so writes keep their order."""
         return await asyncio.get_running_loop().run_in_executor(self._writer, work)
 
     def _keep(self, running: asyncio.Future[Any]) -> None:
@@ -90,24 +90,22 @@ class Work:
 
 
 class TaskTurns(Generic[T]):
-    """What waits, by the client process for which it does: each process in turn, what it waits for in order.
-
-    Who asks for a thousand things doesn't hold up who asks for one.
-    """
+    """A queue that serves client processes in turn, and each process in order, so that a client with a
+    thousand requests doesn't delay one with a single request."""
 
     def __init__(self) -> None:
         self._waiting: OrderedDict[Hashable, deque[T]] = OrderedDict()
-        """The process whose turn is next comes first."""
+        """Client processes in the order of their turns."""
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
 
     def put(self, item: T) -> None:
-        """Let an item wait, for the client process of this context."""
+        """Add an item for the client process of this context."""
         self._waiting.setdefault(CLIENT.get(), deque()).append(item)
 
     def take(self) -> T:
-        """Return the item whose turn it is, of those that wait."""
+        """Remove and return the item whose turn it is."""
         client, items = self._waiting.popitem(last=False)
         item = items.popleft()
         if items:
@@ -116,7 +114,7 @@ class TaskTurns(Generic[T]):
 
 
 class FairGate:
-    """Lets some through at the same time, by turns: `async with gate`. On the event loop only."""
+    """A semaphore that admits client processes in turns: `async with gate`. On the event loop only."""
 
     def __init__(self, most: int) -> None:
         self._free = most
@@ -148,7 +146,7 @@ class FairGate:
 
 
 class FairThreads(Executor):
-    """Threads that take turns between the client processes for which they are given work."""
+    """An executor whose threads serve client processes in turns."""
 
     def __init__(self, threads: int, name: str) -> None:
         self._changed = Condition()
@@ -159,7 +157,7 @@ class FairThreads(Executor):
         self._threads: list[Thread] = []
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Have something done for the client process of this context."""
+        """Submit a call for the client process of this context."""
         future: Future[T] = Future()
         with self._changed:
             if self._closing:
@@ -174,7 +172,8 @@ class FairThreads(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Take nothing more, and end when all is done; with `cancel_futures` what hasn't begun isn't."""
+        """Accept no more work and end when all is done; with `cancel_futures`, work that hasn't begun is
+        dropped."""
         with self._changed:
             self._closing = True
             while cancel_futures and self._turns:
@@ -207,9 +206,9 @@ class FairThreads(Executor):
 
 
 class SharedWork(Generic[K, T]):
-    """Work that is done once for all who ask for the same at the same time.
+    """Work that concurrent requests for the same key share.
 
-    Who gives up takes nothing from the others, and all go on in the order in which they came.
+    A waiter that gives up doesn't affect the others, and all go on in the order in which they came.
     """
 
     def __init__(self, work: Work) -> None:
@@ -217,11 +216,11 @@ class SharedWork(Generic[K, T]):
         self._running: dict[K, asyncio.Future[T]] = {}
 
     def __contains__(self, key: K) -> bool:
-        """Whether somebody has begun the work under this key, and it goes on."""
+        """Whether work under this key is running."""
         return key in self._running
 
     async def run(self, key: K, begin: Callable[[], Coroutine[Any, Any, T]], name: str) -> T:
-        """Return what becomes of the work under this key, which is begun if nobody has begun it."""
+        """Return the result of the work under this key, which is started unless it is running."""
         future = self._running.get(key)
         if future is None:
             future = self._work.start(begin(), name)
@@ -234,7 +233,7 @@ class SharedWork(Generic[K, T]):
 
 
 async def _settle(work: Coroutine[Any, Any, T], future: asyncio.Future[T]) -> None:
-    """Hand what becomes of work to those who wait for it."""
+    """Pass the result of the work to those who wait for it."""
     try:
         result = await work
     except asyncio.CancelledError:

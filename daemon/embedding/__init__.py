@@ -1,1 +1,1 @@
-"""Text becomes vectors: the embedding model, what it has embedded, and the search among that."""
+"""Text becomes vectors: the embedding model, the stored embeddings, and the search among them."""

@@ -1,4 +1,4 @@
-"""Owns every embedding that was ever computed: one SQLite file for all projects, by model and content."""
+"""The store of all embeddings: one SQLite file for all projects, by model and content."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ class EmbeddingStore:
 
         Those with an id in `keep` stay. The file gives their room to new ones. It is written anew, smaller,
         when more than half of it is empty or what went lay too scattered to free enough: that takes some
-        seconds a gigabyte, while nobody else can use the store, and for a moment the disk holds it twice.
+        seconds a gigabyte, while the store can't be used, and for a moment the disk holds it twice.
         """
         with self._lock:
             used, count = self._used_bytes(), self._count()
@@ -205,7 +205,7 @@ class EmbeddingStore:
         return self._select(query, (number,), set(digests))
 
     def _longest_unused(self, count: int, kept: Ids) -> list[tuple[int, int, bytes]]:
-        """Return (id, model, digest) of so many embeddings, at most all that aren't in `kept`, in order."""
+        """Return (id, model, digest) of at most `count` embeddings that aren't in `kept`, in order."""
         chosen: list[tuple[int, int, bytes]] = []
         rows = self._db.execute("SELECT id, model, digest FROM digests ORDER BY day, id")
         while len(chosen) < count and (some := rows.fetchmany(_BATCH)):
@@ -318,7 +318,7 @@ def _listed(ids: Ids | Iterable[int]) -> Ids | list[int]:
 
 
 def _remove_all_but_last_damaged(path: str) -> None:
-    """Remove what was set aside earlier; the last one is there for who wants to know what happened to it."""
+    """Remove the files quarantined earlier, except the last, which stays for inspection."""
     aside = f"{path}.damaged-"
     found = glob.glob(f"{glob.escape(aside)}*")
     moments = {name.removeprefix(aside).partition("-")[0] for name in found}

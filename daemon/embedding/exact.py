@@ -1,4 +1,4 @@
-"""Owns exact scoring of vectors with numpy: unit length, cosine, the best of several queries."""
+"""Exact scoring of vectors with numpy: unit length, cosine, the best of several queries."""
 
 from __future__ import annotations
 

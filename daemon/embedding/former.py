@@ -1,7 +1,7 @@
-"""Owns what a model that was configured before still answers, while another one's vectors are made.
+"""The formerly configured model, which answers while the vectors of the new model are made.
 
-Nothing more is embedded with it: its vectors are those that the embeddings hold of it. That they hold them is
-also how it is known which one it was, so that it is known after a restart too.
+It embeds no more documents: its vectors are those that the store holds. The store also tells which model it
+was, so that this is known after a restart too.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class FormerModels:
         self._models: dict[str, LazyModel] = {}
 
     def find(self, root: str, folder: str, store: EmbeddingStore, embedded: int) -> Former | None:
-        """Return the one that covers the most of a project, and more than the `embedded` contents that have
-        a vector already; None where none does. Its vectors aren't loaded yet: `refresh` does that.
+        """Return the model that covers the most of a project, and more than the `embedded` contents that have
+        a vector already; None without such a model. Its vectors aren't loaded yet: `refresh` does that.
 
         Takes a second for a million chunks and each model that ever embedded anything.
         """
@@ -66,7 +66,7 @@ class FormerModels:
         return Former(best, vectors, self._models.setdefault(best, self._made(name)))
 
     def retain(self, formers: Iterable[Former]) -> None:
-        """Unload all models but those of these."""
+        """Unload all other models."""
         keys = {former.key for former in formers}
         for key in self._models.keys() - keys:
             self._models.pop(key).close()
@@ -93,7 +93,7 @@ def _coverage(folder: str, store: EmbeddingStore, keys: list[str]) -> tuple[int,
 
 
 def _unheard(event: ModelLoaded | ModelProgress) -> None:
-    """Say nothing of a former model's loading: what is told is about the one that embeds."""
+    """Ignore the loading of a former model: only the model that embeds is reported."""
 
 
 def _unasked() -> None:

@@ -1,4 +1,4 @@
-"""Owns usearch: the only file that imports it. Searches a graph of vectors, and builds one."""
+"""Search graphs of vectors, built and searched. The only file that imports usearch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns an embedding model of the process: loaded when it is first needed, and tried again when it can't be.
+"""An embedding model of the process, loaded when first needed and tried again after a failure.
 
 Fetching one takes minutes and rebuilding one seconds, so it is done on a thread that nothing waits for: no
 command, no question, and not the end of the process.
@@ -12,8 +12,7 @@ from contextlib import suppress
 
 from ..core.errors import FovealError
 from ..core.system import System
-from .errors import ModelNotReady, ModelUnavailable
-from .messages import ModelLoaded, ModelProgress
+from .messages import ModelLoaded, ModelNotReady, ModelProgress, ModelUnavailable
 from .model import EmbeddingModel, load_model
 from .model_cache import Progress
 
@@ -29,8 +28,8 @@ SHORT_PHASES = frozenset({"starting", "loading", "ready"})
 class LazyModel:
     """The model of this name, kept in `folder`. Safe across threads.
 
-    `send` hears how its loading goes, on the thread that loads; `changed` is called there when that has ended
-    either way. An error that nobody foresaw is raised by whoever asks next.
+    `send` receives the progress of loading, on the thread that loads; `changed` is called
+    there when that has ended either way. An unexpected error is raised in the next caller.
     """
 
     def __init__(
@@ -63,7 +62,7 @@ class LazyModel:
             return self._get()
 
     def get(self, wait_s: float) -> EmbeddingModel:
-        """Return the model, and wait so many seconds if it only has to be loaded.
+        """Return the model, waiting up to `wait_s` if it only has to be loaded.
 
         Raises `ModelUnavailable` where it can't be had, the same until it is tried again, and `ModelNotReady`
         where it will be later: at once where it has to be fetched or rebuilt.
@@ -84,7 +83,7 @@ class LazyModel:
             return self._news.wait_for(lambda: not self._phase, wait_s)
 
     def close(self) -> None:
-        """Let nobody wait for it any more, for good."""
+        """End all waiting for the model, for good."""
         with self._news:
             self._closed = True
             self._news.notify_all()
@@ -100,7 +99,7 @@ class LazyModel:
         return left if self._problem and left > 0 else None
 
     def _get(self) -> EmbeddingModel | None:
-        """Return the model, and have it loaded if it isn't there and nobody does. Called under the lock."""
+        """Return the model, and begin to load it unless that is done or under way. Needs the lock."""
         if self._fault is not None:
             raise self._fault
         if self._model is None and not self._phase and not self._closed and self.patience() is None:
@@ -114,16 +113,16 @@ class LazyModel:
         fault: BaseException | None = None
         try:
             model = self._load(self.name, self._folder, 1, self._tell, self._system)
-            # Before anybody has it, so that what is told of its work comes later.
+            # Before anybody has the model, so that reports of its work come later.
             self._send(ModelLoaded(model.name, model.dim, model.degraded))
-        except (BrokenPipeError, ConnectionResetError) as error:  # nobody is there to hear of it
+        except (BrokenPipeError, ConnectionResetError) as error:  # the daemon is gone
             fault = error
         except (FovealError, OSError) as error:
             problem = str(error)
         except BaseException as error:  # noqa: BLE001 - raised again where somebody can deal with it
             fault = error
         if problem:
-            # Where nobody is left to hear it the process ends anyway.
+            # Without a daemon the process ends anyway.
             with suppress(BrokenPipeError, ConnectionResetError):
                 self._send(ModelProgress("failed", 1.0))
         with self._news:

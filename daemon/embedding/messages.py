@@ -1,8 +1,10 @@
-"""Owns what crosses between the daemon and the embedder process: commands down, events and replies up."""
+"""The messages between the daemon and the embedder process: commands down, events, replies and errors up."""
 
 from __future__ import annotations
 
 from msgspec import Struct
+
+from ..core.errors import FovealError
 
 
 class Configure(Struct, frozen=True):
@@ -26,7 +28,7 @@ class KeepVectors(Struct, frozen=True):
 
 
 class DropVectors(Struct, frozen=True):
-    """Keep a project's vectors no more; what was embedded stays on the disk."""
+    """Drop a project's vectors; its embeddings stay on the disk."""
 
     root: str
 
@@ -45,7 +47,7 @@ class PreferFiles(Struct, frozen=True):
 
 
 class SetPaused(Struct, frozen=True):
-    """Embed nothing in the background until told otherwise; questions are answered all the same."""
+    """Pause or resume background embedding; questions are answered all the same."""
 
     paused: bool
 
@@ -140,3 +142,22 @@ class ModelLoaded(Struct, frozen=True):
 
 
 EmbedderEvent = VectorProgress | ModelProgress | ModelLoaded
+
+
+DEFAULT_MODEL = "all-MiniLM-L6-v2"
+DEFAULT_DIMENSIONS = 384
+
+
+class ModelUnavailable(FovealError):
+    """There is no embedding model: it isn't installed, isn't known, or can't be fetched.
+
+    The message says what to do. Lexical and structural answers need no model and go on.
+    """
+
+
+class ModelNotReady(FovealError):
+    """The embedding model is being fetched, rebuilt or loaded, which takes too long to wait for."""
+
+
+class RebuildFailed(FovealError):
+    """The bundled model can't be rebuilt here; it can still be used as it is, several times slower."""

@@ -1,4 +1,4 @@
-"""Owns the embedding model at work: text in, vectors of length 1 out; alone knows fastembed.
+"""The embedding model at work: text in, vectors of length 1 out. The only file that imports fastembed.
 
 The default model is read from installed packages and never touches the network. Any other is one that
 fastembed knows by name, and fastembed fetches it.
@@ -19,10 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.system import System
-from .bundled_model import WEIGHTS
-from .defaults import DEFAULT_DIMENSIONS, DEFAULT_MODEL
-from .errors import ModelUnavailable
-from .model_cache import GRAPH_FILE, TOKEN_WINDOW, ModelFolder, Progress, open_model_folder
+from .messages import DEFAULT_DIMENSIONS, DEFAULT_MODEL, ModelUnavailable
+from .model_cache import GRAPH_FILE, TOKEN_WINDOW, WEIGHTS, ModelFolder, Progress, open_model_folder
 
 Vectors = NDArray[np.float32]
 """Embeddings, float32 (texts, dimensions), each row of length 1."""

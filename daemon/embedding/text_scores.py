@@ -1,7 +1,7 @@
-"""Owns the comparison of texts by meaning: short ones that belong to no project's index, such as rules.
+"""The comparison by meaning of short texts that belong to no project's index, such as rules.
 
-Each is embedded once and kept on the disk by its content, in a file of its own, so that neither the upkeep of
-projects nor a damaged file of the one hinders the other.
+Each text is embedded once and stored by its content, in a file of its own, so that neither the upkeep of
+projects nor a damaged file of one hinders the other.
 """
 
 from __future__ import annotations
@@ -30,16 +30,17 @@ log = logging.getLogger(__name__)
 STORE_FILE = "texts.sqlite"
 
 MAX_BYTES = 64_000_000
-"""Of that file: some 70,000 texts. Above it those unused for longest are forgotten."""
+"""Maximum size of that file, some 70,000 texts; above it those unused for longest are forgotten."""
 
 MAX_DOCUMENTS = 8_192
-"""Vectors of documents that are kept in memory, 768 bytes each."""
+"""Maximum number of cached vectors of documents, 768 bytes each."""
 
 MAX_QUERIES = 256
-"""Queries whose vectors are kept in memory: what was said before comes again with each message."""
+"""Maximum number of cached vectors of queries: earlier messages come again with each new message."""
 
 MAX_THREADS = 4
-"""At most so many embed a batch, which somebody waits for: 151 chunks of rules take .75 s of one core."""
+"""Maximum number of threads that embed a batch, for which a caller waits: 151 chunks of rules take .75 s of a
+core."""
 
 
 class TextScorer:

@@ -1,4 +1,4 @@
-"""Owns what is done in the background: whose vectors are kept, what is due for them, what has to wait."""
+"""The background work on vectors: which projects have them, what is due, and what has to wait."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from functools import partial
 from typing import TypeVar
 
 import numpy as np
+from msgspec import Struct
 
 from ..core.errors import FovealError
 from ..core.storage import DatabaseError, OtherVersion, damage_raised, may_pass
@@ -19,13 +20,11 @@ from ..core.system import System
 from ..index.chunk_table import ChunkText
 from ..index.embedded_text import embedded_text
 from ..index.store import check_index
-from .defaults import DEFAULT_DIMENSIONS, DEFAULT_MODEL
 from .embeddings import EmbeddingStore
 from .exact import Floats, as_ids
-from .former import FormerModels
-from .kept import Kept
+from .former import Former, FormerModels
 from .lazy_model import LazyModel
-from .messages import Configure, VectorProgress
+from .messages import DEFAULT_DIMENSIONS, DEFAULT_MODEL, Configure, VectorProgress
 from .model import EmbeddingModel, model_key
 from .project_vectors import FOLDER, ProjectVectors
 from .vector_file import remove_other_vectors
@@ -36,7 +35,7 @@ BATCH = 64
 """Chunks embedded between two commits: 0.4 s on two cores, which is what a killed process loses."""
 
 RATE_BATCHES = 16
-"""The rate that is told is that of so many batches."""
+"""Number of the latest batches whose rate is reported."""
 
 RETRY_S = 30.0
 """What could not be done is tried again after this long: a disk was full, an index was being replaced."""
@@ -52,7 +51,7 @@ look for some takes seconds."""
 class Upkeep:
     """The projects of a process and their embeddings. For one thread, but for `get` and `hurry`.
 
-    Nothing is raised for what may pass, such as a full disk: it is put off, and `report` hears the reason
+    Errors that may pass, such as a full disk, are not raised: work is put off, and `report` gets the reason
     with the progress. `stand_back` is called before each text is embedded, and may wait; `give_way` once on
     each thread that works in the background, with how nice it is to be.
     """
@@ -74,7 +73,7 @@ class Upkeep:
         self._system = system
         self._report = report
         self._stand_back = stand_back
-        self._kept: dict[str, Kept] = {}
+        self._kept: dict[str, EmbeddedProject] = {}
         self._rates: deque[tuple[int, float]] = deque(maxlen=RATE_BATCHES)
         self._paused = False
         self._max_bytes = command.max_bytes
@@ -86,14 +85,14 @@ class Upkeep:
         # Vectors are loaded and graphs built at low priority too, and questions are not answered here.
         self._threads = BackgroundThreads(command.threads, system, give_way)
 
-    def get(self, root: str) -> Kept | None:
+    def get(self, root: str) -> EmbeddedProject | None:
         """Return a project that is kept. From any thread."""
         return self._kept.get(root)
 
     def keep(self, root: str, folder: str) -> None:
         """Keep the vectors of a project from now on, or again after its index was replaced."""
         self.drop(root)
-        self._kept[root] = Kept(root, folder)
+        self._kept[root] = EmbeddedProject(root, folder)
         self.advance(self._kept[root])
 
     def drop(self, root: str) -> None:
@@ -128,17 +127,17 @@ class Upkeep:
                 former.model.close()
 
     def close(self) -> None:
-        """Let go of everything; what was embedded is on the disk."""
+        """Close everything; the embeddings are on the disk."""
         self._threads.close()
         for root in list(self._kept):
             self.drop(root)
         if self._store is not None:
             self._store.close()
 
-    def due(self) -> Kept | None:
+    def due(self) -> EmbeddedProject | None:
         """Return the project with the least to do, so that a small one doesn't wait for a large one.
 
-        Has the model loaded where that is what is missing. Raises what nobody foresaw of that.
+        Begins to load the model where only that is missing. Raises unexpected errors of that.
         """
         now = self._system.monotonic()
         due = [kept for kept in self._kept.values() if kept.again_at <= now]
@@ -164,7 +163,7 @@ class Upkeep:
         for kept in self._kept.values():
             self._tell(kept)
 
-    def advance(self, kept: Kept) -> None:
+    def advance(self, kept: EmbeddedProject) -> None:
         """Take the next step for a project: load its vectors and look for new chunks, or embed some."""
         try:
             kept.problem, kept.again_at = "", 0.0
@@ -180,9 +179,9 @@ class Upkeep:
         self._tell(kept)
 
     def keep_embedded(
-        self, kept: Kept, vectors: ProjectVectors, chunks: list[ChunkText], matrix: Floats
+        self, kept: EmbeddedProject, vectors: ProjectVectors, chunks: list[ChunkText], matrix: Floats
     ) -> None:
-        """Keep what was embedded for a question, unless its project was dropped meanwhile."""
+        """Store the embeddings made for a question, unless its project was dropped meanwhile."""
         if self._kept.get(kept.root) is kept and kept.vectors is vectors:
             try:
                 with damage_raised():
@@ -192,18 +191,18 @@ class Upkeep:
                 self._put_off(kept, error)
             self._tell(kept)
 
-    def note_failure(self, kept: Kept, vectors: ProjectVectors, error: DatabaseError) -> None:
+    def note_failure(self, kept: EmbeddedProject, vectors: ProjectVectors, error: DatabaseError) -> None:
         """Put a project off where a question to some vectors failed, unless that was dealt with already."""
         if self._kept.get(kept.root) is kept and vectors in kept.all_vectors():
             self._put_off(kept, error)
             self._tell(kept)
 
-    def _wants_model(self, kept: Kept) -> bool:
+    def _wants_model(self, kept: EmbeddedProject) -> bool:
         """Whether a project can't go on without the model: it has chunks to embed, or isn't even loaded, as
         nothing was ever embedded with this model and so the size of its vectors isn't known."""
         return kept.vectors is None or (kept.vectors.pending > 0 and not self._paused)
 
-    def _look(self, kept: Kept) -> None:
+    def _look(self, kept: EmbeddedProject) -> None:
         """Load the vectors of a project, if they aren't, and look for chunks that came and went."""
         store = self._store = self._store or self._open_store()
         vectors = kept.vectors = kept.vectors or self._load(kept, store)
@@ -217,8 +216,8 @@ class Upkeep:
             self._threads.run(kept.former.vectors.refresh)
         kept.stale = False
 
-    def _load(self, kept: Kept, store: EmbeddingStore) -> ProjectVectors | None:
-        """Open the vectors of a project; None as long as nobody knows their size."""
+    def _load(self, kept: EmbeddedProject, store: EmbeddingStore) -> ProjectVectors | None:
+        """Open the vectors of a project; None as long as their size isn't known."""
         dim = DEFAULT_DIMENSIONS if self._is_default else store.dim(self._key)
         if dim is None:
             model = self.model.get_nowait()
@@ -244,7 +243,7 @@ class Upkeep:
 
         return np.stack(self._threads.map(embed, chunks, self._stand_back))
 
-    def _conclude(self, kept: Kept) -> None:
+    def _conclude(self, kept: EmbeddedProject) -> None:
         """Where all chunks of a project have their vectors, let go of the ones that other models made."""
         if kept.stale or kept.vectors is None or kept.vectors.pending:
             return
@@ -271,7 +270,7 @@ class Upkeep:
         self._threads.run(partial(store.prune, self._max_bytes, ids))
         self._pruned_to = store.used_bytes()
 
-    def _put_off(self, kept: Kept, error: Exception) -> None:
+    def _put_off(self, kept: EmbeddedProject, error: Exception) -> None:
         """Try again later what the model, a database or the disk didn't allow."""
         log.warning("the vectors of %s have to wait: %s", kept.root, error)
         kept.problem = f"vectors can't be kept for now ({error})"
@@ -295,7 +294,7 @@ class Upkeep:
         self._distrusted = False
         return store
 
-    def _tell(self, kept: Kept) -> None:
+    def _tell(self, kept: EmbeddedProject) -> None:
         vectors, former = kept.vectors, kept.former
         problem = kept.problem or self.model.problem
         if vectors is not None:
@@ -316,7 +315,7 @@ class Upkeep:
         self._report(VectorProgress(kept.root, contents, pending, round(rate, 1), problem, name, damage))
 
 
-def _index_damage(kept: Kept) -> str:
+def _index_damage(kept: EmbeddedProject) -> str:
     """Return why a project's index can't be read, "" where it is whole or there is none."""
     try:
         check_index(kept.folder)
@@ -406,3 +405,35 @@ def nicest(nice: int, share: float, least: float) -> int:
         if weight >= least * (weight + others):
             return wanted
     return 0
+
+
+class EmbeddedProject(Struct):
+    """A project with vectors. Changed by one thread, and read by that of questions.
+
+    `vectors` is None until they are loaded. `former` answers as long as it covers more; `former_sought` says
+    that it was looked for. `stale` says that the project's chunks have to be looked at. `is_alone` says that
+    no vector files of other models are left. Until `again_at` nothing is done, because of `problem`.
+    `index_damage` says why the project's index can't be read, until it is reported.
+    """
+
+    root: str
+    folder: str
+    vectors: ProjectVectors | None = None
+    former: Former | None = None
+    former_sought: bool = False
+    stale: bool = True
+    is_alone: bool = False
+    problem: str = ""
+    index_damage: str = ""
+    again_at: float = 0.0
+
+    def all_vectors(self) -> list[ProjectVectors]:
+        """Return the vectors that are loaded: of the configured model, and of a former one."""
+        found = [self.vectors, None if self.former is None else self.former.vectors]
+        return [vectors for vectors in found if vectors is not None]
+
+    def let_go(self) -> None:
+        """Close and forget all vectors, so that they are loaded anew."""
+        for vectors in self.all_vectors():
+            vectors.close()
+        self.vectors, self.former, self.former_sought, self.stale = None, None, False, True

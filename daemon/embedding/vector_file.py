@@ -1,4 +1,4 @@
-"""Owns the layout of a vector file: a search graph, the ids of its rows, and a checksum; knows no usearch.
+"""The layout of a vector file: a search graph, the ids of its rows, and a checksum; without usearch.
 
 The graph is what usearch saves, and damage in it can kill the process that loads it. So nothing of a file is
 used before all of it is verified, and what is verified is the very memory that is used afterwards.

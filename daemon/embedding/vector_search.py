@@ -1,4 +1,4 @@
-"""Owns the way of a question through vectors: by which model, through which, what is embedded for it."""
+"""The search of a question among vectors: by which model, through which vectors, what is embedded for it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from ..core.system import System
 from ..index.embedded_text import embedded_text
 from .exact import Floats, scores, stored_halves, unit
 from .former import Former
-from .kept import Kept
 from .messages import SearchVectors, VectorHits
 from .model import EmbeddingModel
 from .project_vectors import ProjectVectors, have_direction, no_vectors
-from .upkeep import Upkeep
+from .upkeep import EmbeddedProject, Upkeep
 
 
 class VectorSearch:
@@ -50,7 +49,7 @@ class VectorSearch:
         except FovealError as error:
             raise FovealError(f"{error}; {note}") from error
 
-    def _by_former(self, kept: Kept, former: Former, command: SearchVectors) -> VectorHits:
+    def _by_former(self, kept: EmbeddedProject, former: Former, command: SearchVectors) -> VectorHits:
         model = former.model.get(command.wait_s)
         queries = _embedded(model, command.texts)
         if not len(queries):
@@ -61,7 +60,7 @@ class VectorSearch:
             hits, note=f"searched with the model {former.model.name} until {name} has embedded all"
         )
 
-    def _by_present(self, kept: Kept, command: SearchVectors, deadline: float) -> VectorHits:
+    def _by_present(self, kept: EmbeddedProject, command: SearchVectors, deadline: float) -> VectorHits:
         vectors = kept.vectors
         if vectors is None and kept.problem:
             raise FovealError(kept.problem)
@@ -84,7 +83,7 @@ class VectorSearch:
         return VectorHits(tuple(ordered[: command.limit]), max(0, hits.pending - len(first)))
 
     def _search(
-        self, kept: Kept, vectors: ProjectVectors, queries: Floats, command: SearchVectors
+        self, kept: EmbeddedProject, vectors: ProjectVectors, queries: Floats, command: SearchVectors
     ) -> VectorHits:
         try:
             with damage_raised():
@@ -96,7 +95,7 @@ class VectorSearch:
         return hits
 
     def _embed_first(
-        self, kept: Kept, vectors: ProjectVectors, model: EmbeddingModel, command: SearchVectors
+        self, kept: EmbeddedProject, vectors: ProjectVectors, model: EmbeddingModel, command: SearchVectors
     ) -> dict[bytes, Floats]:
         """Embed what a question needs and has no vector yet, as far as its time allows."""
         deadline = self._system.monotonic() + command.first_s
@@ -118,7 +117,7 @@ class VectorSearch:
             self._later(partial(self._upkeep.keep_embedded, kept, vectors, done, matrix))
         return embedded
 
-    def _failed(self, kept: Kept, vectors: ProjectVectors, error: DatabaseError) -> FovealError:
+    def _failed(self, kept: EmbeddedProject, vectors: ProjectVectors, error: DatabaseError) -> FovealError:
         """Have a failure dealt with where nothing else is being done for the project; returns what to say."""
         self._later(partial(self._upkeep.note_failure, kept, vectors, error))
         return FovealError(kept.problem or f"the vectors can't be read ({error})")

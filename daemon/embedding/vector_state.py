@@ -1,4 +1,4 @@
-"""Owns a project's vectors at one moment, and how they are searched: a graph, a tail, and who is dead."""
+"""A project's vectors at one moment, and their search: a graph, the vectors since, and those removed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from .exact import (
     scores,
 )
 from .graph import Graph
-from .tail import Tail
 
 GRAPH_COST = 25
 QUERY_COST = 0.2
@@ -29,7 +28,7 @@ QUERY_COST = 0.2
 fifth to each comparison. The cheaper way is taken; for few or for very many that is to compare."""
 
 OVERFETCH = 2
-"""Under a filter so many times what it should take is fetched from the graph, as hits don't spread evenly."""
+"""Factor by which more is fetched from the graph under a filter, as hits don't spread evenly."""
 
 
 class Nearest(Struct, frozen=True):
@@ -102,12 +101,12 @@ class VectorState:
         return VectorState(self.graph, np.union1d(self.dead, ids), self.tail.without(ids))
 
     def buried(self) -> VectorState:
-        """Return this without the dead who are nowhere."""
+        """Return this state without removed ids that lie in neither graph nor tail."""
         dead = no_ids() if self.graph is None else self.dead[self.graph.contains(self.dead)]
         return VectorState(self.graph, dead, self.tail)
 
     def replaced(self, graph: Graph | None) -> VectorState:
-        """Return this with another graph; what was alive and isn't in the new one is in the tail."""
+        """Return this state with another graph; live vectors that the new graph lacks are in the tail."""
         tail = self.tail if graph is None else self.tail.without(graph.ordered_ids)
         if self.graph is not None:
             rows = np.flatnonzero(self.live)
@@ -162,7 +161,7 @@ def no_ids() -> Ids:
 
 
 def _picked(ids: Ids, rows: Rows | None, found: Floats, picked: Rows) -> Nearest:
-    """Return some of what was scored: all rows, or these."""
+    """Return some of the scored vectors: all rows, or these."""
     return Nearest(ids[picked if rows is None else rows[picked]], found[picked])
 
 
@@ -172,3 +171,59 @@ def _joined(parts: Iterator[Nearest], k: int | None) -> Nearest:
     values = np.concatenate([part.scores for part in found])
     order = np.lexsort((ids, -values))[:k]
     return Nearest(ids[order], values[order])
+
+
+class Tail:
+    """Ids with their unit vectors in 32 bits. Never changes; what was appended makes a new one.
+
+    The new one shares the memory of the former, behind whose end it writes. So only the newest may be
+    appended to, by one thread at a time, while any thread reads the older ones.
+    """
+
+    __slots__ = ("_buffer", "_id_buffer", "_ordered", "ids", "matrix")
+
+    def __init__(self, ids: Ids, matrix: Floats) -> None:
+        self._set(ids, matrix, len(ids))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def contains(self, ids: Ids) -> NDArray[np.bool_]:
+        """Whether each id is here."""
+        return are_in(ids, self._ordered)
+
+    def rows_in(self, ordered: Ids) -> Rows:
+        """Return the rows whose ids are in an ordered array."""
+        return np.flatnonzero(are_in(self.ids, ordered))
+
+    def appended(self, ids: Ids, matrix: Floats) -> Tail:
+        """Return this with more vectors; their ids must not be here yet."""
+        start, end = len(self.ids), len(self.ids) + len(ids)
+        id_buffer, buffer = self._id_buffer, self._buffer
+        if end > len(buffer):
+            id_buffer, buffer = _room(end, self.matrix.shape[1])
+            id_buffer[:start], buffer[:start] = self.ids, self.matrix
+        id_buffer[start:end], buffer[start:end] = ids, matrix
+        tail = Tail.__new__(Tail)
+        tail._set(id_buffer, buffer, end)
+        return tail
+
+    def without(self, ordered: Ids) -> Tail:
+        """Return this without the ids in an ordered array."""
+        gone = are_in(self.ids, ordered)
+        return Tail(self.ids[~gone], self.matrix[~gone]) if gone.any() else self
+
+    def _set(self, id_buffer: Ids, buffer: Floats, count: int) -> None:
+        self._id_buffer, self._buffer = id_buffer, buffer
+        self.ids, self.matrix = id_buffer[:count], buffer[:count]
+        self._ordered = np.sort(self.ids)
+
+
+def empty_tail(dim: int) -> Tail:
+    """Return a tail without vectors."""
+    return Tail(np.empty(0, dtype=np.uint64), np.empty((0, dim), dtype=np.float32))
+
+
+def _room(count: int, dim: int) -> tuple[Ids, Floats]:
+    """Return space for twice as many, so that n vectors that come one by one are copied 2n times at most."""
+    return np.empty(2 * count, dtype=np.uint64), np.empty((2 * count, dim), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Owns the vectors of one project: adds and drops them, finds the nearest, keeps them in a file.
+"""The vectors of one project: added, removed, searched, and stored in a file.
 
 The truth is in the database of embeddings. The file can be lost, damaged or old: `sync` makes up for that.
 """
@@ -18,7 +18,6 @@ from ..core.system import System
 from .embeddings import StoredVectors
 from .exact import Ids, Matrix, as_ids, ordered_ids, stored_halves, unit
 from .graph import Graph, GraphBuilder
-from .tail import empty_tail
 from .vector_file import (
     OtherVectors,
     file_name,
@@ -27,7 +26,7 @@ from .vector_file import (
     temporary_path,
     write_vector_file,
 )
-from .vector_state import Nearest, VectorState, no_ids
+from .vector_state import Nearest, VectorState, empty_tail, no_ids
 
 TAIL_VECTORS = 8_192
 TAIL_SHARE = 64
@@ -40,7 +39,7 @@ LIVE_SHARE = 0.6
 """A graph of which less is alive is built anew. Above that the dead cost little but room."""
 
 PUBLISHED_GROWTH = 1.5
-"""While many vectors are added at once, those so far are saved and searched whenever they grew so much."""
+"""Growth of a bulk addition after which the vectors added so far are saved and searched."""
 
 LoadVectors = Callable[[Ids], StoredVectors]
 """Returns embeddings by id, without those that are gone: `EmbeddingStore.vectors` of a model."""

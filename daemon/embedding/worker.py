@@ -1,4 +1,4 @@
-"""Owns the embedder process: questions are answered on threads of their own, chunks embedded behind them.
+"""The embedder process: questions are answered on threads of their own, ahead of the embedding of chunks.
 
 One process for all projects of a daemon. It ends when the pipe ends, so it never outlives its daemon.
 """
@@ -17,9 +17,9 @@ from ..core.errors import FovealError
 from ..core.pipe import ChildPipe, Envelope, Reply, Stop
 from ..core.storage import DatabaseError
 from ..core.system import System
-from .defaults import DEFAULT_MODEL
 from .lazy_model import LazyModel
 from .messages import (
+    DEFAULT_MODEL,
     ChunksChanged,
     Configure,
     DropVectors,
@@ -40,7 +40,7 @@ from .vector_search import VectorSearch
 class Embedder:
     """The state of the process. `send` takes replies and events to the daemon, from any thread.
 
-    What can't be done for now is put off, and all else goes on; an error that nobody foresaw ends `run`.
+    Work that can't be done now is put off, and all else goes on; an unexpected error ends `run`.
     """
 
     def __init__(self, system: System, send: Callable[[Reply | EmbedderEvent], None]) -> None:
@@ -216,7 +216,7 @@ def _raise(error: BaseException) -> None:
 
 
 def _give_way(nice: int) -> None:
-    """Make this thread so much nicer; on systems where it would be the whole process, it stays as it is.
+    """Make this thread nicer; on systems where it would be the whole process, it stays as it is.
 
     As a batch job it never takes the processor from one that wakes up, such as an editor, however nice it is.
     Questions are answered at the daemon's own priority.

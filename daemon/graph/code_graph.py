@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 
 from ..index.link_table import Definition, Link
 from ..index.store import Reader
-from ..project.languages import family_of
+from ..languages.shared.qualified_names import base_name, without_number
+from ..languages.shared.table import family_of
 from ..project.path_roles import role_of
-from ..project.qualified_names import base_name, without_number
 from ..project.tree import Tree
 
 CONSTRUCTORS: Final = frozenset(

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
+from ..core.relative_paths import within
 from ..index.store import Reader
-from ..project.relative_paths import within
 from .code_graph import CodeGraph, leads
 from .found import FOUND_MAX, Findings, FoundPlace, in_order
 from .generation_cache import GenerationCache

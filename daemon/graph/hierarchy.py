@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ..index.link_table import Definition, Link
-from ..project.qualified_names import base_name
+from ..languages.shared.qualified_names import base_name
 from .code_graph import CLASSES, CodeGraph, leads
 from .found import FOUND_MAX, Certainty, Findings, FoundPlace, in_order
 from .subjects import Meaning, several

@@ -7,8 +7,8 @@ from typing import Final, Literal, NamedTuple
 
 from ..index.link_table import Definition, Link
 from ..index.store import Reader
-from ..project.qualified_names import without_number
-from ..project.tree import Symbol
+from ..languages.shared.qualified_names import without_number
+from ..languages.shared.records import Symbol
 from .code_graph import CLASSES
 
 VALUE_LINES: Final = 3

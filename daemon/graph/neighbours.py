@@ -8,8 +8,9 @@ from typing import Final
 from msgspec import Struct
 
 from ..index.store import Reader
-from ..project.qualified_names import base_name
-from ..project.tree import Symbol, Tree
+from ..languages.shared.qualified_names import base_name
+from ..languages.shared.records import Symbol
+from ..project.tree import Tree
 from .code_graph import CLASSES, CodeGraph
 from .found import Certainty, Findings
 from .hierarchy import subclasses, superclasses

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Final
 
 from ..index.link_table import Definition, Link
-from ..project.qualified_names import base_name, without_number
+from ..languages.shared.qualified_names import base_name, without_number
 from .code_graph import CALLS, CodeGraph, is_constructor
 from .found import FOUND_MAX, Findings, FoundPlace, in_order
 from .hierarchy import OWNERS_MAX, is_kin, overridden_by

@@ -1,53 +1,88 @@
-"""Owns what an event is answered with before it has a host's form: how much room there is, and the tag."""
+"""The text of answers to hooks: the tag around it, its limits, and the lines beside a context.
+
+Injected text states facts: orders in it make models distrust it.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
+from ...hooks.hosts.hook_answer import OutputLimit
 
 CONTEXT_TAG = "foveal-context"
-"""What stands in this element is ours; the reader of transcripts takes exactly it out."""
+"""The element around everything that foveal injects; the reader of transcripts removes exactly it."""
+
+INCOMPLETE_CHARACTERS = 320
+"""Maximum length of the line about what a context lacks: the three longest reasons."""
 
 _OPENING, _CLOSING = f"<{CONTEXT_TAG}>\n", f"\n</{CONTEXT_TAG}>"
 _FORGED = re.compile(rf"<(?=[\s/]*{CONTEXT_TAG}\b)", re.IGNORECASE)
 _CUT = "\n(The rest was left out for its length.)"
 
-
-class OutputLimit(Struct, frozen=True):
-    """How much text an event's answer may bring to the model, in characters and bytes; in tokens where the
-    host counts those. Without characters the host takes none."""
-
-    characters: int = 0
-    tokens: int | None = None
+Sets = Mapping[str, tuple[str, ...]]
 
 
-class HookAnswer(Struct, frozen=True):
-    """What goes to the model, wrapped already, and one line for the user; each may be empty."""
-
-    context: str = ""
-    message: str = ""
-
-
-NO_ROOM = OutputLimit()
-NOTHING = HookAnswer()
-
-
-def text_room(room: OutputLimit) -> int:
+def text_limit(limit: OutputLimit) -> int:
     """Return how many characters are left for the text between the tags."""
-    return max(0, room.characters - len(_OPENING) - len(_CLOSING) - len(_CUT))
+    return max(0, limit.characters - len(_OPENING) - len(_CLOSING) - len(_CUT))
 
 
-def wrapped(text: str, room: OutputLimit) -> str:
-    """Return a text between the tags, cut at a line where it is too long; nothing where there is nothing.
+def wrapped(text: str, limit: OutputLimit) -> str:
+    """Return a text between the tags, cut at a line if it is too long; "" for no text.
 
-    Tags inside of the text, which may come from anywhere, are none any more: it can't end the element.
+    Tags inside the text, which may come from anywhere, are escaped: they can't end the element.
     """
     text = _FORGED.sub("&lt;", text.strip("\n"))
-    most = text_room(room)
+    most = text_limit(limit)
     if not text.strip() or not most:
         return ""
     if len(text) > most:
         head = text[:most]
         text = (head.rpartition("\n")[0] or head) + _CUT
     return f"{_OPENING}{text}{_CLOSING}"
+
+
+def session_section(session_id: str) -> str:
+    """Return the section on session context: what it is, how it is set and read, and when."""
+    return (
+        "## Session context\n\n"
+        "foveal keeps small named sets for this session (files, endpoints, ports, or any other name) and"
+        " gives them back when the session is resumed or its window was compacted.\n"
+        "- Set: the MCP tool `set_relevant_context` (set_name, items, mode replace or merge)."
+        " Read: `get_relevant_context` (set_name, or none for all).\n"
+        "- When: work starts from a specification or notes file; the user asks to remember a file;"
+        " endpoints or ports are in use that later turns need.\n"
+        f"- This session's id there: `{session_id}`."
+    )
+
+
+def incomplete_line(reasons: Sequence[str]) -> str:
+    """Return the line for the model that says what its context lacks."""
+    line = f"(This context is incomplete: {'; '.join(reasons)}.)"
+    return line if len(line) <= INCOMPLETE_CHARACTERS else f"{line[: INCOMPLETE_CHARACTERS - 3]}…)"
+
+
+def resumed_line(sets: Sets) -> str:
+    """Return the line for a user whose session continues with its context sets."""
+    return f"foveal: context restored ({_counted(sets)})" if sets else "foveal: context restored"
+
+
+def changed_line(before: Sets, after: Sets) -> str:
+    """Return the line for a user whose session's context sets changed; "" if they didn't."""
+    parts: list[str] = []
+    for name in dict.fromkeys((*before, *after)):
+        old, new = set(before.get(name, ())), set(after.get(name, ()))
+        if old != new:
+            counts = [f"+{len(new - old)}"] * bool(new - old) + [f"-{len(old - new)}"] * bool(old - new)
+            parts.append(f"{_shown(name)} {' '.join(counts)}")
+    return f"foveal: session context changed ({', '.join(parts)})" if parts else ""
+
+
+def _counted(sets: Sets) -> str:
+    return ", ".join(f"{len(entries)} {_shown(name)}" for name, entries in sets.items())
+
+
+def _shown(name: str) -> str:
+    """Return a set's name without characters that a terminal can't show."""
+    return "".join(character if character.isprintable() else "?" for character in name)

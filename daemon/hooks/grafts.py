@@ -1,4 +1,4 @@
-"""Owns the grafts that hooks hand over: kept on the disk until they are done, one after the other."""
+"""The queue of transcripts that hooks hand over for grafting, kept on disk until each is done."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from functools import partial
 
 from msgspec import Struct
 
+from ...hooks.hosts.events import Event, SessionEnding, SubagentStopped, TurnEnded
 from ..core.errors import InvalidRequest
 from ..core.quarantine import MARK, clear_file, set_aside
 from ..core.system import System
-from .dialects import speaker_of
-from .events import Event, SessionEnding, SubagentStopped, TurnEnded
-from .fields import fields_in
+from .payloads import fields_in, formats_of
 
 log = logging.getLogger(__name__)
 
 REPORTS = "hook-reports"
-"""The folder of last words that came without a transcript, as long as they are being read."""
+"""The folder of reports that came without a transcript, while they are read."""
 
 REST_S = 120.0
-"""A person who reads an answer and asks again does so sooner; then the next turn's end counts."""
+"""Seconds without a turn after which a conversation is grafted; a person who asks again does so sooner."""
 
 LATEST_S = 900.0
-"""A conversation that never rests is grafted so often: reading what is new takes a process and a second."""
+"""Seconds between the grafts of a conversation that never rests: each takes a process and a second."""
 
 REFUSED_MAX = 1_000
+"""Maximum transcripts remembered as unreadable."""
 
 Graft = Callable[[str, str, str, str], Awaitable[object]]
-"""Grafts a transcript, given the agent's folder, the file, the session and the agent."""
+"""Grafts a transcript, given the agent's folder, the file, the session's id and the agent's name."""
 
 
 class _Resting(Struct):
-    """A conversation whose turn ended: its file in the spool, and between which times it is grafted."""
+    """A conversation whose turn ended: its file in the spool, and when it is grafted (loop time)."""
 
     path: str
     due: float
@@ -49,9 +49,8 @@ class _Resting(Struct):
 class HookGrafts:
     """The grafts of hooks. On the event loop only; `run` must be running as a task.
 
-    A subagent's end and a conversation's are grafted at once. The end of a turn is grafted when the
-    conversation has rested for `rest_s`, so that one that goes on costs nothing, and at the latest `latest_s`
-    after the first turn that waits. What waits lies on the disk, one file for a conversation.
+    The end of a subagent or a conversation is grafted at once. The end of a turn is grafted after `rest_s`
+    without another turn, at the latest `latest_s` after the first. Each waiting conversation is one file.
     """
 
     def __init__(
@@ -71,19 +70,19 @@ class HookGrafts:
         self._latest_s = latest_s
         self._spool = Spool(state_dir, system)
         self._waiting = asyncio.Event()
-        self._waiting.set()  # what the last daemon left, and hooks that found none
+        self._waiting.set()  # events left by the last daemon, or by hooks that found none
         self._files = asyncio.Lock()
-        """Held while the spool is looked at: the file that is just being put may be one that is to rest."""
+        """Held while the spool is read: a file that is being written may belong to a resting conversation."""
         self._put_off: set[str] = set()
         self._resting: dict[str, _Resting] = {}
         """By the path of the transcript."""
         self._refused: OrderedDict[str, None] = OrderedDict()
-        """Transcripts of conversations that no format knows."""
+        """Transcripts in no known format."""
 
     async def run(self) -> None:
-        """Graft what is spooled, at the start and whenever something is; never ends by itself.
+        """Graft spooled events at the start and whenever one arrives; never returns.
 
-        What fails for a reason that may pass is tried again at the next start.
+        An event that fails for a temporary reason is tried again at the next start.
         """
         while True:
             await self._wait()
@@ -95,7 +94,7 @@ class HookGrafts:
                     await self._take(spooled)
 
     def look(self) -> None:
-        """Look for what hooks spooled because there was no time to answer them."""
+        """Read the spool again: hooks write events there if no daemon took them."""
         self._waiting.set()
 
     async def keep(self, host: str, event: str, cwd: str, payload: str) -> None:
@@ -104,19 +103,19 @@ class HookGrafts:
             log.warning("the end of an agent's work isn't grafted: too many wait already")
         self._waiting.set()
 
-    async def rest(self, host: str, event: str, told: TurnEnded | SessionEnding, payload: str) -> None:
+    async def rest(self, host: str, name: str, event: TurnEnded | SessionEnding, payload: str) -> None:
         """Note that a conversation rests or ends; durable when this returns.
 
-        Nothing is written for one that waits already, nor for a transcript that can't be read anyway.
+        Nothing is written if it waits already, nor for a transcript that can't be read.
         """
-        path = told.transcript_path
+        path = event.transcript_path
         if not os.path.isabs(path) or path in self._refused:
             return
         async with self._files:
-            ends, now = isinstance(told, SessionEnding), asyncio.get_running_loop().time()
+            ends, now = isinstance(event, SessionEnding), asyncio.get_running_loop().time()
             resting = self._resting.get(path)
             if resting is None:
-                put = partial(self._spool.put, (host, event, told.origin.cwd), payload)
+                put = partial(self._spool.put, (host, name, event.origin.cwd), payload)
                 if not (file := await asyncio.to_thread(put)):
                     log.warning("a conversation isn't grafted: too much waits already")
                     return
@@ -125,21 +124,21 @@ class HookGrafts:
         self._waiting.set()
 
     async def _wait(self) -> None:
-        """Wait until there is something to look at, or a conversation has rested for long enough."""
-        due = min((one.due for one in self._resting.values()), default=None)
+        """Wait until an event arrives or a conversation is due."""
+        due = min((resting.due for resting in self._resting.values()), default=None)
         with suppress(TimeoutError):
             async with asyncio.timeout_at(due):
                 await self._waiting.wait()
 
     def _end_rests(self) -> set[str]:
-        """Forget the rests that are over, and return the files of those that are not."""
+        """Remove conversations that are due, and return the files of the others."""
         now = asyncio.get_running_loop().time()
-        for path in [path for path, one in self._resting.items() if one.due <= now]:
+        for path in [path for path, resting in self._resting.items() if resting.due <= now]:
             del self._resting[path]
-        return {one.path for one in self._resting.values()}
+        return {resting.path for resting in self._resting.values()}
 
     async def _take(self, spooled: Spooled) -> None:
-        """Graft what a spooled event tells and remove it; the one place that takes its failures."""
+        """Graft a spooled event and remove it; handles every failure of a graft."""
         try:
             event = _event_of(spooled)
             if isinstance(event, SubagentStopped):
@@ -155,7 +154,7 @@ class HookGrafts:
         await asyncio.to_thread(self._spool.remove, spooled.path)
 
     async def _graft_event(self, event: SubagentStopped) -> None:
-        """Graft a transcript, or the last words where there is none that can be read."""
+        """Graft a transcript, or the report if the transcript can't be read."""
         origin = event.origin
         agent = origin.agent_type or origin.host
         if event.transcript_path:
@@ -174,19 +173,19 @@ class HookGrafts:
                 await asyncio.to_thread(os.unlink, path)
 
     async def _graft_conversation(self, event: TurnEnded | SessionEnding) -> None:
-        """Graft what is new in a conversation. One that can't be read isn't tried at each of its turns."""
+        """Graft the new part of a conversation. An unreadable transcript isn't tried again at each turn."""
         origin, path = event.origin, event.transcript_path
         try:
             await self._graft_own(origin.cwd, path, origin.session_id, origin.policy_name)
         except InvalidRequest:
-            if await asyncio.to_thread(_says_something, path):  # else its host may still write it
+            if await asyncio.to_thread(_has_content, path):  # its host may still write an empty one
                 self._refused[path] = None
             if len(self._refused) > REFUSED_MAX:
                 self._refused.popitem(last=False)
             raise
 
     def _write_report(self, event: SubagentStopped) -> str:
-        """Write last words as a transcript in the plain format, and return its path."""
+        """Write a report as a transcript in the plain format, and return its path."""
         folder = os.path.join(self._state_dir, REPORTS)
         os.makedirs(folder, mode=0o700, exist_ok=True)
         path = os.path.join(folder, f"{hashlib.sha256(repr(event).encode()).hexdigest()[:32]}.jsonl")
@@ -195,7 +194,7 @@ class HookGrafts:
         return path
 
 
-def _says_something(path: str) -> bool:
+def _has_content(path: str) -> bool:
     try:
         return os.path.getsize(path) > 0
     except OSError:
@@ -205,17 +204,18 @@ def _says_something(path: str) -> bool:
 def _event_of(spooled: Spooled) -> Event | None:
     fields = fields_in(spooled.payload)
     name = spooled.event or fields.text("hook_event_name", "hookEventName")
-    return speaker_of(spooled.host, fields, name, {}).reads.read(fields, name, spooled.cwd)
+    return formats_of(spooled.host, fields, name, {}).reads.read(fields, name, spooled.cwd)
 
 
 FOLDER = "hook-spool"
 MAX_BYTES = 9 * 1024 * 1024
-"""As large as an event may be that a daemon took; hooks keep less, see there."""
+"""Maximum bytes of a spooled event; hooks spool less."""
 MAX_FILES = 256
+"""Maximum spooled events."""
 
 
 class Spooled(Struct, frozen=True):
-    """An event that waits: the file, the host, the event's name, the folder it was told in, the payload."""
+    """A spooled event: its file, host, name, working folder and payload."""
 
     path: str
     host: str
@@ -232,7 +232,7 @@ class Spool:
         self._system = system
 
     def put(self, words: Sequence[str], payload: str) -> str:
-        """Keep an event; durable when this returns. Returns its file, "" where the spool is full."""
+        """Write an event; durable when this returns. Returns its file, "" if the spool is full."""
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         if sum(MARK not in name for name in os.listdir(self._folder)) >= MAX_FILES:
             return ""
@@ -242,7 +242,7 @@ class Spool:
         return path
 
     def waiting(self) -> tuple[Spooled, ...]:
-        """Return the events that wait, oldest first; what is none of ours is left alone."""
+        """Return the spooled events, oldest first; files of others are left alone."""
         try:
             names = sorted(os.listdir(self._folder))
         except FileNotFoundError:
@@ -252,10 +252,10 @@ class Spool:
             for name in names
             if not name.endswith(".tmp") and MARK not in name
         )
-        return tuple(one for one in found if one is not None)
+        return tuple(event for event in found if event is not None)
 
     def remove(self, path: str) -> None:
-        """Remove an event that was dealt with."""
+        """Remove an event that was handled."""
         try:
             os.unlink(path)
         except FileNotFoundError:
@@ -266,11 +266,11 @@ class Spool:
             clear_file(path, self._system)
             data, _ = self._system.read(path, MAX_BYTES)
         except OSError:
-            return None  # a hook removed it, as one of too many
+            return None  # a hook removed it because the spool was full
         parts = data.split(b"\0", 3)
         if len(parts) < 4:
             with suppress(OSError):
-                set_aside(path, self._system)  # where it is, it would take the room of another
+                set_aside(path, self._system)  # in place it would take up one of the files
             return None
         host, event, cwd = (os.fsdecode(part) for part in parts[:3])
         return Spooled(path, host, event, cwd, parts[3].decode("utf-8", "replace"))

@@ -1,51 +1,14 @@
-"""Owns which instruction files each host reads by itself: these are never put before it a second time."""
+"""The instruction files that a host reads by itself: foveal never sends them a second time."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
-from msgspec import Struct
-
+from ...hooks.hosts.host import NativeRules
+from ...hooks.hosts.registry import host_named
 from ..rules.items import Item
-
-
-class _Reading(Struct, frozen=True):
-    """What a host reads: patterns of names, and file names at the root that count by their content too."""
-
-    names: re.Pattern[str]
-    roots: tuple[str, ...]
-
-
-def _reading(names: str, *roots: str) -> _Reading:
-    return _Reading(re.compile(names), roots)
-
-
-_READINGS: Mapping[str, _Reading] = {
-    # Files of folders below are read when something there is touched, so they are the host's too.
-    "claude-code": _reading(
-        r"(?:^|/)(?:CLAUDE\.md|CLAUDE\.local\.md|\.claude/CLAUDE\.md)$|(?:^|/)\.claude/(?:rules|skills)/",
-        "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md",
-    ),
-    "codex": _reading(
-        r"^(?:~/\.codex/)?AGENTS(?:\.override)?\.md$|(?:^|/)\.agents/skills/",
-        "AGENTS.override.md", "AGENTS.md",
-    ),
-    "cursor": _reading(
-        r"(?:^|/)\.cursor/rules/|^\.cursorrules$|^(?:[^./~][^/]*/)*AGENTS\.md$", "AGENTS.md", ".cursorrules"
-    ),
-    "gemini": _reading(r"(?:^|/)GEMINI\.md$", "GEMINI.md"),
-    "copilot": _reading(
-        r"^(?:[^./~][^/]*/)*(?:AGENTS|CLAUDE|GEMINI)\.md$"
-        r"|(?:^|/)\.github/(?:copilot-instructions\.md$|instructions/)|^~/\.copilot/instructions/",
-        "AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md",
-    ),
-    "opencode": _reading(r"(?:^|/)AGENTS\.md$", "AGENTS.md"),
-}  # fmt: skip
-
-_AGENTS = re.compile(r"(?:^|/)(?:\.claude/)?AGENTS\.md$")
-_CLAUDE_ROOTS = frozenset(("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"))
 
 
 def native_rules(
@@ -53,18 +16,19 @@ def native_rules(
 ) -> tuple[Item, ...]:
     """Return the rules that a host reads by itself.
 
-    `folder` is the agent's, relative to the root ("" for the root). `read` gives the text of a file at the
-    root by its relative path, None where there is none. What an own file imports, and a file that says the
-    same as an own one, counts as read.
+    `folder` is the agent's, relative to the root ("" for the root). `read` returns the text of a file at the
+    root by its relative path, None if it doesn't exist. Files that a native file imports, and files with the
+    same text as a native one, count as read.
     """
-    reading = _READINGS.get(host)
-    rules = [item for item in items if item.type == "rule"]
-    if reading is None:
+    found = host_named(host)
+    if found is None or found.native_rules is None:
         return ()
-    texts = {_plain(text) for name in reading.roots if (text := read(name)) is not None}
-    own = [rule for rule in rules if _is_own(host, reading, rule.name, folder)]
-    if host == "claude-code" and not _has_claude_file(rules, texts):
-        own += [rule for rule in rules if _AGENTS.search(rule.name)]
+    native = found.native_rules
+    rules = [item for item in items if item.type == "rule"]
+    texts = {_plain(text) for name in native.roots if (text := read(name)) is not None}
+    own = [rule for rule in rules if _is_native(native, rule.name, folder)]
+    if native.otherwise and not texts and not any(rule.name in native.roots for rule in rules):
+        own += [rule for rule in rules if native.otherwise.search(rule.name)]
     parts = {part for rule in own for part in rule.parts}
     names = {rule.name for rule in own}
     return tuple(
@@ -74,29 +38,17 @@ def native_rules(
     )
 
 
-def _is_own(host: str, reading: _Reading, name: str, folder: str) -> bool:
-    if reading.names.search(name):
-        return True
-    # Codex reads what lies between the root and its folder, and nothing below.
+def _is_native(native: NativeRules, name: str, folder: str) -> bool:
     above, _, base = name.rpartition("/")
-    return (
-        host == "codex"
-        and base in {"AGENTS.md", "AGENTS.override.md"}
-        and f"{folder}/".startswith(f"{above}/")
-    )
-
-
-def _has_claude_file(rules: Iterable[Item], texts: set[str]) -> bool:
-    """Whether there is a CLAUDE.md, beside which Claude Code reads no AGENTS.md."""
-    return bool(texts) or any(rule.name in _CLAUDE_ROOTS for rule in rules)
+    return bool(native.names.search(name)) or (base in native.above and f"{folder}/".startswith(f"{above}/"))
 
 
 def _plain(text: str) -> str:
-    """Return a text without comments and layout, as far as two files that say the same may differ."""
+    """Return a text without comments and layout, in which two files that say the same may differ."""
     return " ".join(re.sub(r"<!--.*?-->", " ", text, flags=re.DOTALL).split())
 
 
 def folder_in(root: str, cwd: str) -> str:
-    """Return a folder relative to a root, "" for the root and for one outside."""
+    """Return a folder relative to a root, "" for the root and for a folder outside it."""
     relative = os.path.relpath(os.path.realpath(cwd), root)
     return "" if relative == "." or relative.startswith("..") else relative

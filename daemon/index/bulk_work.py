@@ -1,6 +1,6 @@
-"""Owns the order of one project's work: opened, looked at, read, linked, then swept from time to time.
+"""The background work of one project: open its index, read and link its files, then sweep from time to time.
 
-It is done in steps, so that requests and edits come first.
+The work is done in steps, so that requests and edits come first.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import logging
 import os
 from collections.abc import Iterator
 
+from ..languages.shared.parse import PARSER_VERSION
 from ..project import git
-from ..project.parse import PARSER_VERSION
 from ..project.scan_results import RootGone
 from .chunks import CHUNKER_VERSION
 from .messages import ActivityTaken
@@ -19,8 +19,8 @@ from .project_index import ProjectIndex
 log = logging.getLogger(__name__)
 
 STEP_S = 0.04
-"""How long one step of bulk work may take before requests and edits are looked at: 40 ms is under half of
-what save-to-visible may take at the median (100 ms)."""
+"""Maximum seconds of one step of bulk work, between which requests and edits are served: under half of what
+save-to-visible may take at the median (100 ms)."""
 
 HISTORY_COMMITS = 500
 
@@ -29,22 +29,24 @@ CONTENT_VERSION = f"{PARSER_VERSION}.{CHUNKER_VERSION}.1"
 kept by linking.py, since links are made anew without reading."""
 
 VERSION_KEY = "parser"
-"""The setting in the store that says how its contents were read."""
+"""The store's key for the `CONTENT_VERSION` that its contents were read with."""
 
 READING_AGAIN = "reading again"
-"""That setting while all contents are read again: a process that ends meanwhile leaves that to the next."""
+"""Its value while all contents are read again: a process that ends meanwhile leaves the rest to the next."""
 
 SWEEP_REST = 1_000
-"""After a sweep there is none for so many times as long as it took: 0.1 % of a core, of 0.5 % that an idle
-daemon may take. 3,000 files take some 0.1 s, 100,000 about 5 s."""
+"""Pause between two sweeps, as a multiple of the time that a sweep takes: 0.1 % of a core. 3,000 files take
+some 0.1 s, 100,000 about 5 s."""
 
 SWEEP_REST_MAX_S = 600.0
-"""An event that the system lost is made up for within this time, however large the tree."""
+"""Maximum pause between two sweeps, so that a change whose event was lost is found within this time."""
 
 
 class BulkWork:
-    """What is done for one project beside what it is asked, on the indexer's working thread: it begins with
-    opening the index. Methods raise `DatabaseError` where the store fails."""
+    """The background work of one project, on the indexer's working thread; it begins by opening the index.
+
+    Methods raise `DatabaseError` where the store fails.
+    """
 
     def __init__(self, index: ProjectIndex) -> None:
         self._index = index
@@ -53,7 +55,7 @@ class BulkWork:
         self._progress = index.progress
         self._system = index.system
         self._steps: Iterator[None] | None = self._open()
-        """What is under way; each step of it ends in a yield."""
+        """The work under way; each step ends in a yield."""
         self._next_sweep = 0.0
 
     def patience(self) -> float | None:
@@ -68,7 +70,7 @@ class BulkWork:
         """Do one step of what is under way, or begin the periodic sweep when its time has come."""
         if self._steps is None:
             if self._index.lexing.patience() == 0.0:
-                self.read_later()  # the words of what was saved shortly before
+                self.read_later()  # the words of recent saves
             elif self._system.monotonic() >= self._next_sweep:
                 self._steps = self._sweep()
             return
@@ -90,15 +92,14 @@ class BulkWork:
         self._index.store.set_meta(VERSION_KEY, READING_AGAIN)
 
     def begin(self) -> None:
-        """Have read and linked what waits for it, if nothing else is under way."""
+        """Read and link the files that wait, if nothing else is under way."""
         waits = self._progress.state == "indexing" or self._files.unread or self._index.linking.waiting()
         if self._rests and (waits or self._changes.sweep_due):
             self._progress.state = "indexing"
             self._steps = self._read()
 
     def read_later(self) -> None:
-        """Link what can be linked in a step, leave the rest and what is unread to later ones, and say how far
-        the index is."""
+        """Link for one step, leave the rest and the unread files to later steps, and report progress."""
         self.link(STEP_S)
         self.begin()
         with self._index.suspects.work():
@@ -112,8 +113,8 @@ class BulkWork:
         self._progress.report()
 
     def link(self, seconds: float) -> bool:
-        """Link files that wait, for so long; whether some still do. While contents are unread nothing is
-        linked, as it would be linked again."""
+        """Link waiting files for up to `seconds`; return whether some still wait. While contents are unread
+        nothing is linked, as it would be linked again."""
         if self._files.unread:
             return True
         with self._index.suspects.work():
@@ -164,7 +165,7 @@ class BulkWork:
         self._progress.become("indexing")
         yield from self._index.reading.look(STEP_S)
         yield from self._read()
-        # Only now: a process that was killed before reads the rest with the next one.
+        # Only now: after a killed process the next one reads the rest.
         store.set_meta(VERSION_KEY, version)
         self._take_history()
         self._index.announce(ActivityTaken(self._index.command.root))
@@ -195,7 +196,7 @@ class BulkWork:
         self._progress.become("ready")
 
     def _sweep(self) -> Iterator[None]:
-        """Look for what no event told; for the root, where that is gone."""
+        """Sweep for changes without an event; where the root is gone, look for it."""
         self._schedule_sweep()
         if self._progress.state == "degraded":
             if not os.path.isdir(self._index.command.root):
@@ -211,7 +212,7 @@ class BulkWork:
         yield from self._read()
 
     def _schedule_sweep(self, took: float = 0.0) -> None:
-        """Set the time of the next sweep, where the last one took so many seconds."""
+        """Set the time of the next sweep by the seconds that the last sweep took."""
         command = self._index.command
         if self._index.watch.native and self._progress.state != "degraded":
             seconds = max(command.sweep_interval_s, min(SWEEP_REST * took, SWEEP_REST_MAX_S))
@@ -232,5 +233,5 @@ class BulkWork:
         self._files.note_commits(counts)
 
     def _version(self) -> str:
-        """How contents are read, and which files of secrets: what was read in another way is read again."""
+        """Return how contents are read, and which secret files; after a change all are read again."""
         return " ".join((CONTENT_VERSION, *self._index.command.show_files))

@@ -1,4 +1,4 @@
-"""Owns the tables of chunks in a project's index: their lines, their texts, and who waits for them."""
+"""The tables of chunks in a project's index: their lines, their texts, and the changes that readers await."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ with the chunks and goes when they are, so neither a crash between the two nor a
 a file. Ids of chunks are never used again, so that what the vector side has seen up to an id stays seen."""
 
 BATCH = 500
-"""Values in one statement; SQLite's limit is 32,766."""
+"""Maximum number of values in a statement; SQLite's limit is 32,766."""
 
 COPIES_READ = 10
 """Average number of copies of a content that one statement reads for many of them."""
@@ -89,8 +89,8 @@ def pack_chunks(chunks: Sequence[Chunk]) -> StoredText:
     """Return a file's chunks, in their order, as they are written."""
     return StoredText(
         tuple(
-            (one.start_line, one.end_line, one.symbol, one.kind, "\0".join(one.names), one.digest, one.embed)
-            for one in chunks
+            (c.start_line, c.end_line, c.symbol, c.kind, "\0".join(c.names), c.digest, c.embed)
+            for c in chunks
         ),
         zlib.compress("\0".join(chunk.text for chunk in chunks).encode("utf-8", "replace"), 1),
     )
@@ -136,7 +136,7 @@ class ChunkTable:
 
     def set_files_lexed(self, file_ids: Iterable[int]) -> None:
         """Note that the lexical index has committed these files as they are now."""
-        self._db.executemany("DELETE FROM unlexed WHERE file_id = ?", [(one,) for one in file_ids])
+        self._db.executemany("DELETE FROM unlexed WHERE file_id = ?", [(file_id,) for file_id in file_ids])
 
     def unlexed_among(self, file_ids: Iterable[int]) -> list[int]:
         """Return those of some files that have changes which the lexical index hasn't committed yet."""
@@ -191,7 +191,7 @@ class ChunkQueries:
         return self.size()[0]
 
     def size(self) -> tuple[int, int]:
-        """Return how many chunks there are, and the id of the last one that there ever was (0 for none)."""
+        """Return the number of chunks, and the highest id that was ever given (0 for none)."""
         (count,) = self._db.execute("SELECT COUNT(*) FROM chunks").fetchone()
         last = self._db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'chunks'").fetchone()
         return int(count), 0 if last is None else int(last[0])
@@ -277,9 +277,9 @@ class ChunkQueries:
         """
         known = self.by_ids(ids)
         return {
-            number: ChunkText(number, one.file_id, one.path, one.kind, one.names, one.digest, text)
+            number: ChunkText(number, chunk.file_id, chunk.path, chunk.kind, chunk.names, chunk.digest, text)
             for number, text in self.texts_of(known.values()).items()
-            if (one := known[number])
+            if (chunk := known[number])
         }
 
     def texts_of(self, chunks: Iterable[StoredChunk | ChunkPlace]) -> dict[int, str]:
@@ -411,12 +411,12 @@ def _texts(database: Database, file_id: int) -> list[ChunkText]:
 
 
 def _texts_of_file(database: Database, file_id: int, count: int) -> list[str]:
-    """Return the texts of a file's chunks, of which there are so many. Raises `TextsDamaged`."""
+    """Return the texts of a file's `count` chunks. Raises `TextsDamaged`."""
     return [_decoded(text) for text in _packed_texts(database, file_id, count)]
 
 
 def _packed_texts(database: Database, file_id: int, count: int) -> list[bytes]:
-    """Return the same as they are stored: most of a file's are not asked for."""
+    """Return the same still encoded, because most of them are not read."""
     row = database.execute("SELECT chunks FROM texts WHERE file_id = ?", (file_id,)).fetchone()
     try:
         texts = zlib.decompress(b"" if row is None else row[0]).split(b"\0")

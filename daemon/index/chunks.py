@@ -1,4 +1,4 @@
-"""Owns chunks: how a file's text is divided into what is searched, ranked and embedded; reads no file."""
+"""Chunks: how a file's text is divided into what is searched, ranked and embedded. Reads no file."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from itertools import islice
 
 from msgspec import Struct
 
-from ..project.source_text import MAX_NAME, clean_source
-from ..project.tree import ParsedFile, SplitPoint, Symbol
+from ..languages.shared.records import ParsedFile, SplitPoint, Symbol
+from ..languages.shared.source_text import MAX_NAME, clean_source
 from .divider import MAX_CHARACTERS, Divider, Range
 from .embedded_text import is_worth_embedding
 from .text_kind import TextKind, kind_of_text

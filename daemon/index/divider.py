@@ -1,4 +1,4 @@
-"""Owns the division of a file into ranges of lines that fit into chunks; says nothing of what they hold."""
+"""The division of a file into ranges of lines that fit into chunks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
-from ..project.tree import SplitPoint, Symbol
+from ..languages.shared.records import SplitPoint, Symbol
 
 MAX_CHARACTERS = 1_500
 """Characters of a chunk's text. Definitions up to this size stay whole."""

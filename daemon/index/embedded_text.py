@@ -1,4 +1,4 @@
-"""Owns what the embedding model is given of a chunk: its header, then its text without what says nothing."""
+"""The text that the embedding model reads of a chunk: a header, then its text without licenses and rules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ bracket with a word. It would be near to anything."""
 
 
 class Embeddable(Protocol):
-    """What is asked of a chunk; see `Chunk`."""
+    """The part of a `Chunk` that this file needs."""
 
     @property
     def names(self) -> tuple[str, ...]: ...  # noqa: D102 - named in `Chunk`

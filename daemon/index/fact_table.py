@@ -1,4 +1,4 @@
-"""Owns the table of facts in a project's index: what linking a file needs, and which names files mention."""
+"""The table of facts in a project's index: what linking a file needs, and which names files mention."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 
 from ..core.errors import FovealError
 from ..core.storage import Database
-from ..linking.interface import FileInterface
-from ..project.references import Binding, Reference, References, TypeFact
+from ..languages.shared.interface import FileInterface
+from ..languages.shared.references import Binding, Reference, References, TypeFact
 
 SCHEMA = """
 CREATE TABLE facts (

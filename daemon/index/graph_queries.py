@@ -1,4 +1,4 @@
-"""Owns questions about all of a project's graph: which names exist, who imports whom, what nobody means."""
+"""Queries over a project's whole graph: the names that exist, imports between files, unused definitions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from ..core.storage import Database
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 from .link_table import BATCH, BY_NAME, Definition
 
 T = TypeVar("T")
@@ -122,7 +122,7 @@ class GraphQueries:
         return sorted(found)
 
     def edges_into(self, targets: Collection[str]) -> list[ImportEdge]:
-        """Return who imports files, by importer and target."""
+        """Return the imports between files, by importer and target."""
         found = [
             ImportEdge(*row)
             for batch in _batches(targets)
@@ -133,7 +133,7 @@ class GraphQueries:
         return sorted(found)
 
     def module_imports(self, module: str, limit: int) -> list[ModuleImport]:
-        """Return who imports a module, or what lies in it, that isn't the project's; by path and line."""
+        """Return the imports of an outside module, or of what lies in it, by path and line."""
         # What goes on behind one of `.`, `/` and `:` sorts before the character that follows it.
         ranges = [
             value for mark, after in ("./", "/0", ":;") for value in (f"{module}{mark}", f"{module}{after}")

@@ -1,18 +1,22 @@
-"""Owns the files of one project as its index knows them: each change of them is a commit, announced after it.
+"""The files of one project as its index knows them: each change is a commit, announced afterwards.
 
 Names are known before contents: a file that came or was written waits in `unread` until it is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from ..project.languages import language_of
+from ..core.system import System
+from ..languages.shared.import_folders import is_test
+from ..languages.shared.imports import ImportResolver, keys_of_path
+from ..languages.shared.records import Import
+from ..languages.shared.table import language_of
 from ..project.metadata import NO_SOURCE
 from ..project.scan_results import ScanChanges
-from ..project.source_folders import is_test
 from ..project.tree import FileRecord
-from .import_targets import ImportTargets
+from .import_table import ImportRow, StoredImport
 from .linking import Linking
 from .messages import TreeDelta
 from .progress import Progress
@@ -25,7 +29,7 @@ seen in answers at once. More are linked when all of them are read."""
 
 
 class IndexedFiles:
-    """One project's files, on the indexer's working thread; `announce` hears of each commit.
+    """One project's files, on the indexer's working thread; `announce` receives each commit.
 
     `known` are their records by path. `unread` are the paths to read, in order, each with what was known of
     its content before, if anything. Others may look at both while this changes them.
@@ -77,10 +81,10 @@ class IndexedFiles:
         added = [record.path for record in changes.upserted if record.path not in self.known]
         self._take_names(changes.upserted, added, removed)
         if self._progress.state == "ready" and len(self.unread) > LINK_NOW:
-            self._progress.become("indexing")  # before anybody hears of files that aren't read
+            self._progress.become("indexing")  # before unread files are announced
         with self._store.transaction() as generation:
             self._linking.names_changed(added, removed)
-            self._linking.contents_lost([one.path for one in changes.upserted if one.skipped])
+            self._linking.contents_lost([record.path for record in changes.upserted if record.skipped])
             self._store.remove_files(removed)
             self._store.put_records(changes.upserted)
             upserted = [record.path for record in changes.upserted]
@@ -118,7 +122,7 @@ class IndexedFiles:
             self._store.put_records(records)
             changes: list[InterfaceChanged] = []
             for content in contents:
-                self._suspects.begin(content.record.path)  # what it shows to others is made out here
+                self._suspects.begin(content.record.path)  # its interface is computed here
                 changes += self._store.put_contents([content])
             read = [content.record.path for content in contents]
             self._linking.contents_changed(changes, read)
@@ -162,3 +166,75 @@ class IndexedFiles:
 def _is_source(path: str) -> bool:
     """Whether a file's name and folder say that it is code, and no test's."""
     return language_of(path) not in NO_SOURCE and not is_test(path.rpartition("/")[0])
+
+
+RETRY_MAX = 2_000
+"""Maximum number of names that come or go before all imports are resolved again at once."""
+
+
+class ImportTargets:
+    """The imports of one project, on the indexer's working thread.
+
+    `names` are the paths of its files, live. The files that configure imports are read below `root`, up to
+    `max_bytes`. The caller tells `resolver` of each name that comes or goes.
+    """
+
+    def __init__(
+        self, root: str, max_bytes: int, names: Collection[str], store: Store, system: System
+    ) -> None:
+        self._root = root
+        self._max_bytes = max_bytes
+        self._store = store
+        self._system = system
+        self.resolver = ImportResolver(names, self._read_config)
+
+    def row(self, record: FileRecord, imported: Import) -> ImportRow:
+        """Return what is written of an import of a file that was read."""
+        target, missing = self._resolve(record.path, record.language, imported)
+        keys = self.resolver.retry_keys(record.path, record.language, imported)
+        return ImportRow(imported, target, missing, keys)
+
+    def resolve_again(
+        self, added: Sequence[str], removed: Sequence[str], upserted: Iterable[str]
+    ) -> Collection[str]:
+        """Resolve imports again that may lead elsewhere now, in the caller's transaction; returns the files
+        of which any does."""
+        updates = []
+        importers: dict[str, None] = {}
+        for found in self._candidates(added, removed, upserted):
+            target, missing = self._resolve(found.importer, found.language, found.imported)
+            if (target, missing) != (found.target, found.missing):
+                updates.append((found.row, target, missing))
+                importers[found.importer] = None
+        self._store.imports.update(updates)
+        return importers.keys()
+
+    def _candidates(
+        self, added: Sequence[str], removed: Sequence[str], upserted: Iterable[str]
+    ) -> Sequence[StoredImport]:
+        """Return the imports that may lead elsewhere now."""
+        if any(map(self.resolver.is_config, (*upserted, *removed))):
+            self.resolver.invalidate_config()
+            candidates = self._store.imports.all()
+            # They wait for files at other places now.
+            self._store.imports.put_keys((found.row, self._retry_keys(found)) for found in candidates)
+            return candidates
+        if len(added) + len(removed) > RETRY_MAX:
+            return self._store.imports.all()
+        keys = {key for path in (*added, *removed) for key in keys_of_path(path)}
+        return self._store.imports.to_retry(sorted(keys), removed)
+
+    def _resolve(self, importer: str, language: str, imported: Import) -> tuple[str, bool]:
+        target = self.resolver.resolve(importer, language, imported)
+        if target is not None:
+            return ("" if target == importer else target), False  # a package that imports a name of its own
+        return "", imported.required and self.resolver.is_internal(importer, language, imported)
+
+    def _retry_keys(self, stored: StoredImport) -> tuple[str, ...]:
+        return self.resolver.retry_keys(stored.importer, stored.language, stored.imported)
+
+    def _read_config(self, path: str) -> bytes | None:
+        try:
+            return self._system.read(os.path.join(self._root, path), self._max_bytes)[0]
+        except OSError:
+            return None

@@ -1,6 +1,6 @@
-"""Owns what the indexer is asked of one project and what the watcher told it: each done ahead of bulk work.
+"""One project in the indexer process: its requests and the watcher's events, both served ahead of bulk work.
 
-Runs in the indexer process, on its one working thread. What a commit changed is announced after it.
+Runs on the process's one working thread. A commit's changes are announced after it.
 """
 
 from __future__ import annotations
@@ -14,41 +14,43 @@ from ..core.errors import FovealError
 from ..core.system import System
 from ..project.scan_results import RootGone
 from ..project.watcher import Watcher
-from .beside import MakeBeside
 from .bulk_work import STEP_S, BulkWork
 from .messages import Event, OpenProject, Refreshed
 from .project_index import ProjectIndex
+from .side_process import StartSideProcess
 from .suspects import Alarm
 
 READ_NOW = 64
 """Maximum number of changed files read at once; more become bulk work, so that names are known first."""
 
 SYNC_FILES = 512
-"""The same for `sync`, whose caller waits for the contents."""
+"""Maximum number of files that `sync` reads, whose caller waits for the contents."""
 
 T = TypeVar("T")
 Steps = Generator[None, None, T]
-"""Work in steps, between which other projects have their turns, and what comes of it."""
+"""Work in steps, between which other projects have their turns, with its result."""
 
 Answer = Callable[[Refreshed | None, str], None]
-"""Takes what came of a request, or why nothing did."""
+"""Takes the result of a request, or why it failed."""
 
 SYNC_LEXING_S = 1.0
-"""How long `sync` may write what changed into the lexical index: some thousands of chunks."""
+"""Maximum seconds that `sync` writes changes into the lexical index: some thousands of chunks."""
 
 SYNC_LINKING_S = 1.0
-"""The same for linking what changed, and what was linked through it: some hundred files."""
+"""Maximum seconds that `sync` links what changed, and what was linked through it: some hundred files."""
 
 COOKIE_FILES = 10_000
-"""Above so many files a sync trusts the watcher and its cookie; below, a sweep is as fast (30 ms for
-6,809 files)."""
+"""Minimum number of files for a sync to trust the watcher and its cookie; below, a sweep is as fast (30 ms
+for 6,809 files)."""
 
 
 class ProjectIndexer:
-    """One project in the indexer process. `announce` sends an event, `wake` says from any thread that there
-    is something to do, which `step` does: what was asked, what the watcher saw, bulk work. `alarm` ends the
-    process if a file takes too long, `make_watcher` is called as `Watcher` is, `make_beside` as `Beside` is;
-    without it no other process reads or links."""
+    """One project in the indexer process.
+
+    `announce` sends an event, `wake` says from any thread that there is something to do, which `step` does:
+    requests, what the watcher saw, bulk work. `alarm` ends the process if a file takes too long,
+    `make_watcher` is called as `Watcher` is. Without `start_side_process` no side process reads or links.
+    """
 
     def __init__(
         self,
@@ -59,7 +61,7 @@ class ProjectIndexer:
         *,
         alarm: Alarm | None = None,
         make_watcher: Callable[..., Watcher] = Watcher,
-        make_beside: MakeBeside | None = None,
+        start_side_process: StartSideProcess | None = None,
     ) -> None:
         self._root = command.root
         self._index = ProjectIndex(
@@ -69,15 +71,14 @@ class ProjectIndexer:
             wake,
             alarm,
             make_watcher,
-            make_beside,
+            start_side_process,
         )
         self._files = self._index.files
         self._changes = self._index.changes
         self._bulk = BulkWork(self._index)
         self._asked: deque[tuple[Steps[Refreshed], Answer]] = deque()
         self._heard_last = False
-        """The last step took what the watcher saw: bulk work has its turn, or it would never under events
-        without end."""
+        """Whether the last step took events: then bulk work has its turn, even under endless events."""
 
     @property
     def generation(self) -> int:
@@ -85,7 +86,7 @@ class ProjectIndexer:
         return self._index.store.generation
 
     def close(self) -> None:
-        """Stop watching and close the index; what was asked is answered with an error."""
+        """Stop watching and close the index; open requests are answered with an error."""
         while self._asked:
             steps, answer = self._asked.popleft()
             steps.close()
@@ -101,7 +102,7 @@ class ProjectIndexer:
         return 0.0 if self._asked or self._hears() else self._bulk.patience()
 
     def step(self) -> None:
-        """Do one step of what was asked; else take what the watcher saw and do bulk work by turns."""
+        """Do one step of a request; without one take the watcher's events and do bulk work in turns."""
         if self._asked:
             self._step_asked()
         elif self._hears() and not (self._heard_last and self._bulk.patience() == 0.0):
@@ -112,7 +113,7 @@ class ProjectIndexer:
             self._bulk.step()
 
     def ask(self, steps: Steps[Refreshed], answer: Answer) -> None:
-        """Have a request done in steps, after those before, and answered."""
+        """Queue a request to be done in steps and answered."""
         self._asked.append((steps, answer))
 
     def refresh(self, paths: Sequence[str], *, words: bool = False) -> Refreshed:
@@ -133,8 +134,8 @@ class ProjectIndexer:
             yield
         if words:
             with self._index.suspects.work():
-                self._index.lexing.write_now(paths)  # words of what was read before may have been put off
-        self._bulk.begin()  # who refers to them is linked behind this
+                self._index.lexing.write_now(paths)  # words of earlier reads may have been put off
+        self._bulk.begin()  # the files that refer to them are linked later
         return Refreshed(self.generation, complete=True)
 
     def sync_in_steps(self) -> Steps[Refreshed]:
@@ -156,7 +157,7 @@ class ProjectIndexer:
         return Refreshed(self.generation, complete=settled and not unread and not lexing and not linking)
 
     def rebuild_lexical(self) -> None:
-        """Fill the lexical index anew from the store: somebody found it damaged."""
+        """Fill the lexical index anew from the store, since a reader found it damaged."""
         self._index.lexing.repair()
         self._index.progress.report()  # that it is empty for now
         self._bulk.read_later()
@@ -184,7 +185,7 @@ class ProjectIndexer:
             return self._index.lexing.step(seconds)
 
     def _repeat(self, work: Callable[[float], bool], seconds: float) -> Steps[bool]:
-        """Do something that takes so long at most in steps, until it returns that there is no more of it."""
+        """Repeat work in steps for up to `seconds`, until it returns that nothing is left."""
         deadline = self._index.system.monotonic() + seconds
         while more := work(min(STEP_S, seconds)):
             if self._index.system.monotonic() > deadline:
@@ -205,7 +206,7 @@ class ProjectIndexer:
         return self._index.watch.has_batch and not self._changes.is_listing
 
     def _take_batch(self) -> None:
-        """Take in what the watcher saw, and read it now if that is little."""
+        """Take in what the watcher saw, and read it now if it is little."""
         batch = self._index.watch.next_batch()
         if batch is None:
             return

@@ -1,4 +1,4 @@
-"""Owns what the daemon asks of the indexer, and what it makes of its events."""
+"""The daemon's side of the indexer: what it asks for, and what it does with events."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from ..core.errors import ChildDied, FovealError, ProjectUnavailable
 from ..core.events import EventHub
 from ..core.work import Work
 from ..embedding.semantics import Semantics
-from ..project.projects import Project, read_tree
+from ..project.index_view import read_tree
+from ..project.project import Project
 from ..project.tree import Tree
 from .messages import (
     AtWork,
@@ -38,26 +39,26 @@ log = logging.getLogger(__name__)
 ARGV = (sys.executable, "-m", "foveal.daemon.index.worker")
 
 DEATHS_MAX = 5
-"""Ends of the indexer at work on one project within `DEATHS_WITHIN_S` before that project is left out. A file
-that ends it is left alone after two, so that some bad files don't cost a project its index."""
+"""Number of ends of the indexer at work on a project within `DEATHS_WITHIN_S` after which it is left out. A
+file that ends it is left alone after two, so that some bad files don't cost a project its index."""
 
 DEATHS_WITHIN_S = 900.0
-"""Seconds for which an end of the indexer counts."""
+"""Seconds in which an end of the indexer counts."""
 
 REOPEN_S = 30.0
-"""Seconds between two times that an index is opened anew because a reader found it damaged."""
+"""Minimum seconds between two openings of an index that a reader found damaged."""
 
 DISTRUST_S = 3_600.0
-"""Seconds in which an index is built anew for a reader's sake once only; what a check finds counts always."""
+"""Minimum seconds between two rebuilds because of a reader; what a check finds always counts."""
 
 PATHS_MAX = 100
-"""An event names so many changed paths; `count` says how many there are."""
+"""Maximum number of changed paths that an event names; `count` gives their number."""
 
 
 class Indexing:
     """The projects that the indexer is to index. On the event loop only.
 
-    `link.run` must be running as a task; a new indexer process is told of all projects again.
+    `link.run` must be running as a task; a new indexer process opens all projects again.
     """
 
     def __init__(self, work: Work, events: EventHub, semantics: Semantics) -> None:
@@ -70,26 +71,25 @@ class Indexing:
         semantics.on_index_damage = self.note_damage
         self._projects: dict[str, Project] = {}
         self._begun = asyncio.Event()
-        """The first indexer has started, or could not be."""
+        """Set when the first indexer has started, or failed to."""
         self._opened: set[Project] = set()
-        """Those of them that the process that runs now has opened."""
+        """The projects that the running process has opened."""
         self._held: dict[Project, list[Event]] = {}
-        """What the indexer says of a project waits here while it opens it."""
+        """Events of projects that the indexer is opening."""
         self._silent = ""
-        """Why the indexer doesn't answer, as it was said of the projects."""
+        """Why the indexer doesn't answer, as set on the projects."""
         self._at_work = ""
-        """The root of the project that the indexer works at."""
+        """The root of the project that the indexer works on."""
         self._left_out: set[str] = set()
-        """The roots of projects that aren't indexed, since the indexer ended too often at work on them."""
+        """The roots of projects that aren't indexed any more, since the indexer ended too often on them."""
         self._deaths: dict[str, list[float]] = {}
         """When the indexer ended at work on a project, by root, on the event loop's clock."""
         self._closing: Counter[str] = Counter()
-        """How many closings of a root the indexer has yet to confirm: what it says until then is of a project
-        that was closed."""
+        """Closings of a root that the indexer has yet to confirm: until then its events are outdated."""
         self._reopened: dict[str, float] = {}
-        """When a damaged index may be opened anew again, on the event loop's clock."""
+        """When a damaged index may be opened anew, on the event loop's clock."""
         self._distrusted: dict[str, float] = {}
-        """When an index may be built anew for a reader's sake again."""
+        """When an index may be rebuilt because of a reader."""
 
     async def ask(self, command: Command) -> Refreshed | None:
         """Have the indexer do something. Raises `ChildDied`, or `FovealError` with its message."""
@@ -109,14 +109,14 @@ class Indexing:
         return trees[-1] if trees and reply.complete else None
 
     async def open(self, project: Project) -> None:
-        """Have a project indexed. One that can't be is served without, and says so."""
+        """Have a project indexed. If that fails the project is served without an index, and says so."""
         self._projects[project.root] = project
         project.on_damage = partial(self.note_damage, project.root)
-        if self._begun.is_set():  # else the first indexer is told of all projects when it has started
+        if self._begun.is_set():  # else the first indexer opens all projects when it has started
             await self._open(project)
 
     def close(self, project: Project) -> None:
-        """Have a project indexed no more. The indexer hears of it when it comes to that."""
+        """Stop indexing a project. The indexer closes it when it comes to that."""
         self._projects.pop(project.root, None)
         self._opened.discard(project)
         self._forgive(project.root)
@@ -129,17 +129,17 @@ class Indexing:
         return project.root in self._left_out
 
     async def retry(self, project: Project) -> None:
-        """Have a project indexed again that was left out."""
+        """Index a project again that was left out."""
         self._forgive(project.root)
         await self._open(project)
 
     def note_damage(self, root: str, problem: str) -> None:
-        """Have an index that somebody could not read quarantined and built anew, once in a while."""
+        """Have an index that a reader found damaged quarantined and built anew, at most every `REOPEN_S`."""
         now, project = asyncio.get_running_loop().time(), self._projects.get(root)
         if project is None or self.is_left_out(project) or now < self._reopened.get(root, 0.0):
             return
         self._reopened[root] = now + REOPEN_S
-        project.problems["index"] = f"the index could not be read ({problem}): it is checked and built anew"
+        project.index_state.damage = f"the index could not be read ({problem}): it is checked and built anew"
         distrusted = problem if now >= self._distrusted.get(root, 0.0) else ""
         self._distrusted[root] = now + DISTRUST_S
         self._work.start_unheard(self._reopen(project, distrusted), f"reopen {root}")
@@ -151,10 +151,10 @@ class Indexing:
 
     async def _reopen(self, project: Project, distrusted: str = "") -> None:
         """Open a project in the indexer again, with an index built anew where it is `distrusted`."""
-        async with project.index_lock:
+        async with project.index_state.lock:
             if self.is_left_out(project):
                 return
-            project.forget_progress()
+            project.index_state.forget()
             await self._begin(project, distrusted)
 
     async def reindex(self, project: Project, *, full: bool) -> None:
@@ -168,7 +168,7 @@ class Indexing:
             self._forgive(project.root)
         await self._open(project)  # which may still wait for its turn, in a process that has just started
         if project not in self._opened:
-            problem = project.problems.get("indexer", "it was closed meanwhile")
+            problem = project.index_state.indexer_problem or "it was closed meanwhile"
             if self.link.pid is None:
                 raise ChildDied(f"{project.root} can't be indexed now: {problem}")
             raise ProjectUnavailable(f"{project.root} can't be indexed: {problem}")
@@ -177,7 +177,7 @@ class Indexing:
     async def _close(self, root: str) -> None:
         self._closing[root] += 1
         try:
-            with contextlib.suppress(FovealError):  # the next one isn't told of the project
+            with contextlib.suppress(FovealError):  # the next process doesn't open the project
                 await self.ask(CloseProject(root))
         finally:
             self._closing[root] -= 1
@@ -185,7 +185,7 @@ class Indexing:
                 del self._closing[root]
 
     def _forgive(self, root: str) -> None:
-        """Forget how often the indexer ended at work on a project: somebody asks for it."""
+        """Forget how often the indexer ended at work on a project, since it is requested again."""
         self._left_out.discard(root)
         self._deaths.pop(root, None)
 
@@ -195,7 +195,7 @@ class Indexing:
         return [at for at in self._deaths.get(root, ()) if at > since]
 
     async def _open(self, project: Project) -> None:
-        async with project.index_lock:
+        async with project.index_state.lock:
             if project not in self._opened:
                 await self._begin(project)
 
@@ -215,18 +215,18 @@ class Indexing:
             if self._projects.get(project.root) is project:
                 self._opened.add(project)
             held.clear()
-            project.expect_scan()
+            project.index_state.expect_scan()
 
         try:
             command = _open_command(project, len(self._recent_deaths(project.root)), distrusted)
             opened: Refreshed = await self.link.request(command, forget_former)
-            project.set_indexer_problem("")
-            project.problems.pop("index", None)
+            project.index_state.set_indexer_problem("")
+            project.index_state.damage = ""
             if opened.generation != project.tree.generation:
                 read = await self._work.in_builder(partial(read_tree, project.root, project.folder))
         except FovealError as error:
-            project.set_indexer_problem(str(error))
-            if not isinstance(error, ChildDied):  # else the next process is told of it
+            project.index_state.set_indexer_problem(str(error))
+            if not isinstance(error, ChildDied):  # else the next process opens it
                 self._degrade(project)
         finally:
             del self._held[project]
@@ -250,8 +250,8 @@ class Indexing:
         """Say of all projects that the indexer doesn't answer, or with "" that it does again; one that isn't
         indexed for another reason keeps that."""
         for project in self._projects.values():
-            if project.problems.get("indexer", "") in {"", self._silent}:
-                project.set_indexer_problem(reason)
+            if project.index_state.indexer_problem in {"", self._silent}:
+                project.index_state.set_indexer_problem(reason)
         self._silent = reason
 
     def _on_died(self, reason: str) -> None:
@@ -267,15 +267,17 @@ class Indexing:
         for project in self._projects.values():
             if self.is_left_out(project):
                 continue
-            project.set_indexer_problem(f"the indexer process {reason} and is being started again")
+            project.index_state.set_indexer_problem(
+                f"the indexer process {reason} and is being started again"
+            )
             # Whatever changes now is unknown until the next one has compared the tree with the disk.
-            project.expect_scan()
+            project.index_state.expect_scan()
             self._announce_progress(project)
 
     def _leave_out(self, project: Project, reason: str) -> None:
         """Index a project no more, so that others are; say so."""
         self._left_out.add(project.root)
-        project.set_indexer_problem(
+        project.index_state.set_indexer_problem(
             f"not indexed any more: the indexer ended {DEATHS_MAX} times at work on this project (at last it "
             f"{reason}), and other projects wait for it; try again with: foveal reindex {project.root}"
         )
@@ -283,10 +285,10 @@ class Indexing:
 
     def _degrade(self, project: Project) -> None:
         """Say that a project isn't indexed, for the reason that its problems name."""
-        progress = project.progress or ProjectProgress(
+        progress = project.index_state.progress or ProjectProgress(
             project.root, "degraded", "off", (), len(project.tree.files), project.tree.pending, ()
         )
-        project.set_progress(replace(progress, state="degraded", watch="off"))
+        project.index_state.set_progress(replace(progress, state="degraded", watch="off"))
         self._announce_progress(project)
 
     def _on_event(self, event: Event) -> None:
@@ -300,14 +302,14 @@ class Indexing:
             self._held[project].append(event)
         elif isinstance(event, TreeDelta):
             project.apply(event)
-            if event.replaced:  # who reads the former one is to read this one, all of whose files are new
+            if event.replaced:  # readers of the former index have to read this one, whose files are all new
                 self._work.start_unheard(self._reopen(project), f"reopen {project.root}")
             if project.state == "ready" and (event.upserted or event.removed):
                 self._semantics.note_change(project.root)
             if event.upserted or event.removed or event.resync:
                 self._announce_change(project, event)
         elif isinstance(event, ProjectProgress):
-            project.set_progress(event)
+            project.index_state.set_progress(event)
             if event.state == "ready":
                 self._embed(project)
             self._announce_progress(project)
@@ -315,7 +317,7 @@ class Indexing:
             self._work.start_unheard(self._load_activity(project), f"activity {project.root}")
 
     def _embed(self, project: Project) -> None:
-        """Have what was read embedded: only now, since names and words come first."""
+        """Have the contents embedded: only now, since names and words come first."""
         if self._semantics.keeps(project.root):
             self._semantics.note_change(project.root)
         else:
@@ -324,13 +326,13 @@ class Indexing:
 
     async def _load_activity(self, project: Project) -> None:
         before = project.state
-        project.set_activity(await self._work.in_builder(project.read_activity))
+        project.set_activity(await self._work.in_builder(project.index.read_activity))
         if project.state != before:
             self._announce_progress(project)
 
     def _announce_progress(self, project: Project) -> None:
-        if project.progress is not None:
-            progress = replace(project.progress, state=project.state)
+        if project.index_state.progress is not None:
+            progress = replace(project.index_state.progress, state=project.state)
             self._events.publish("index.progress", _progress_map(progress))
 
     def _announce_change(self, project: Project, delta: TreeDelta) -> None:

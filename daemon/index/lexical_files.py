@@ -1,4 +1,4 @@
-"""Owns what the files of a lexical index say without its engine: whether they are whole, how much they hold.
+"""The files of a lexical index, read without its engine: whether they are whole, how much they hold.
 
 Only the checksums and the list of segments are read here; what is inside the files is the engine's.
 """
@@ -9,20 +9,24 @@ import json
 import os
 import stat
 import struct
+import threading
 import zlib
 from collections.abc import Mapping
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from msgspec import Struct
 
 from ..core.errors import FovealError
+
+if TYPE_CHECKING:
+    from .lexical_reader import LexicalReader
 
 FOLDER = "lexical"
 """The lexical index in a project's folder."""
 
 
 class LexicalDamaged(FovealError):
-    """The index is missing, of another version, or its files are not what was written: build it anew."""
+    """The index is missing, of another version, or its files were changed: build it anew."""
 
 
 class LexicalAbsent(LexicalDamaged):
@@ -113,7 +117,7 @@ def check_files(
 
 
 def check_kinds(folder: str) -> None:
-    """Raise `LexicalDamaged` where something in the folder is no regular file: the engine opens what it finds
+    """Raise `LexicalDamaged` where an entry of the folder is no regular file: the engine opens what it finds
     there, and on a pipe it would wait for ever."""
     with os.scandir(folder) as entries:
         for entry in entries:
@@ -200,3 +204,30 @@ def _is_whole(path: str) -> bool:
             found = zlib.crc32(block, found)
             end -= len(block)
         return end == 0 and bool(found == wanted)
+
+
+class LexicalHandle:
+    """The lexical index of one project as readers see it: opened at the first `current`. For any thread."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = os.path.join(folder, FOLDER)
+        self._lock = threading.Lock()
+        self._reader: LexicalReader | None = None
+
+    def current(self) -> LexicalReader:
+        """Return a reader that sees the latest commit. Raises `LexicalDamaged`, or `OSError`.
+
+        An index that was built anew meanwhile is opened anew.
+        """
+        # Here and not above: the daemon starts without the engine and loads it for the first question.
+        from .lexical_reader import LexicalReader
+
+        with self._lock:
+            if self._reader is not None:
+                try:
+                    self._reader.refresh()
+                except (LexicalDamaged, OSError):
+                    self._reader = None
+            if self._reader is None:
+                self._reader = LexicalReader(self._folder)
+            return self._reader

@@ -1,12 +1,16 @@
-"""Owns keeping the lexical index equal to the store: what changed there is written here, soon or at once."""
+"""The writing of the lexical index, which follows the store: changes are written soon, or at once."""
 
 from __future__ import annotations
 
 import logging
 import os
+import shutil
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+
+import tantivy
+from msgspec import Struct
 
 from ..core.quarantine import quarantine_last
 from ..core.system import System
@@ -16,12 +20,13 @@ from .lexical_files import (
     LexicalAbsent,
     LexicalDamaged,
     LexicalListing,
+    LexicalStatistics,
     LexicalUnwritable,
     check_files,
     read_listing,
+    statistics,
 )
-from .lexical_format import check_format
-from .lexical_writer import LexicalDocument, LexicalWriter
+from .lexical_reader import check_format, make_schema, raising, register_terms
 from .reading import Terms
 from .store import Store
 from .terms import document_terms, path_terms
@@ -41,7 +46,7 @@ APART_S = 0.3
 the indexer reads what else was saved. The first save after a while is committed at once."""
 
 IDLE_S = 20.0
-"""A writer holds seven threads and up to 30 MB: it goes when nothing was written for so long."""
+"""Seconds without a write after which a writer closes; it holds seven threads and up to 30 MB."""
 
 RETRY_S = 5.0
 RETRY_MAX_S = 60.0
@@ -61,7 +66,7 @@ CREATED_LATELY_S = 60.0
 FILLED_FROM = "lexical"
 """The setting in the store that says that the lexical index was filled from this very store, and by which of
 its commits: the number that the engine gave it. Without it what lies there belongs to a store that is gone,
-whose numbers meant other files; one of an earlier commit is a copy that somebody put back."""
+whose numbers meant other files; one of an earlier commit is a restored copy."""
 
 
 class Lexing:
@@ -114,7 +119,7 @@ class Lexing:
             self._create("it is to be built anew")
 
     def repair(self) -> None:
-        """Fill the index anew, since somebody could not read it; not if that was just done."""
+        """Fill the index anew, since a reader found it damaged, unless that was just done."""
         self._verified = False
         if self._system.monotonic() - self._created_at > CREATED_LATELY_S or not self._is_whole():
             self.close()
@@ -165,7 +170,7 @@ class Lexing:
 
     def write_now(self, paths: Iterable[str]) -> None:
         """Write those of these files that wait for it and commit, ahead of what else waits."""
-        known = [one for one in map(self._store.chunks.id_of, paths) if one is not None]
+        known = [file_id for file_id in map(self._store.chunks.id_of, paths) if file_id is not None]
         file_ids = self._store.chunks.unlexed_among(known)
         if not file_ids or self._system.monotonic() < self._again_at:
             return
@@ -265,14 +270,14 @@ class Lexing:
         writer.replace(file_id, map(_document, chunks))
 
     def _documents_offered(self, file_id: int) -> list[LexicalDocument] | None:
-        """Return a file's documents of what was offered; None where that isn't of its chunks as they are."""
+        """Return a file's documents from the offered terms; None where these aren't of its present chunks."""
         path, chunks = self._store.chunks.kinds_of_file(file_id)
         terms = self._take_offered(path)
-        if terms is None or [each[1:] for each in chunks] != [(one.digest, one.kind) for one in terms]:
+        if terms is None or [each[1:] for each in chunks] != [(chunk.digest, chunk.kind) for chunk in terms]:
             return None
         return [
-            LexicalDocument(number, one.kind, [one.body], [one.path], [one.symbols])
-            for (number, *_), one in zip(chunks, terms, strict=True)
+            LexicalDocument(number, chunk.kind, [chunk.body], [chunk.path], [chunk.symbols])
+            for (number, *_), chunk in zip(chunks, terms, strict=True)
         ]
 
     def _take_offered(self, path: str) -> Sequence[Terms] | None:
@@ -297,7 +302,7 @@ class Lexing:
         return self._writer
 
     def _quarantine(self, error: LexicalDamaged) -> None:
-        """Keep the last damaged index, for who wants to know what happened to it."""
+        """Keep the last damaged index for inspection."""
         kept = quarantine_last(self._folder, self._system)
         log.warning("the lexical index in %s is damaged (%s) and kept as %s", self._folder, error, kept)
 
@@ -312,7 +317,7 @@ class Lexing:
         self._writer = LexicalWriter.create(self._folder)
         self._store.set_meta(FILLED_FROM, "0")
         self._created_at = self._system.monotonic()
-        self._committed_at = -APART_S  # what was found before is to be found again soon
+        self._committed_at = -APART_S  # what could be found before has to be found again soon
         self._pause_s = COMMIT_FIRST_S
         self._begin()
         return self._writer
@@ -332,7 +337,7 @@ class Lexing:
                 check_files(self._folder, listing)
                 self._check_age(listing)
             except (LexicalDamaged, OSError):
-                return False  # whoever opens it next hears why
+                return False  # the next one to open it sees why
             self._verified = True
         return self._verified
 
@@ -345,7 +350,7 @@ class Lexing:
 
 def _size(terms: Iterable[Terms]) -> int:
     """Return about how many characters terms take."""
-    return sum(len(one.body) + len(one.symbols) + 100 for one in terms)
+    return sum(len(chunk.body) + len(chunk.symbols) + 100 for chunk in terms)
 
 
 def _document(chunk: ChunkText) -> LexicalDocument:
@@ -353,3 +358,97 @@ def _document(chunk: ChunkText) -> LexicalDocument:
     return LexicalDocument(
         chunk.id, chunk.kind, document_terms(chunk.text), path_terms(chunk.path), list(dict.fromkeys(symbols))
     )
+
+
+class LexicalDocument(Struct, frozen=True):
+    """A chunk as it is indexed: its id (unsigned, 64 bits) and kind, and terms as `terms` makes them."""
+
+    chunk_id: int
+    kind: str
+    body: Sequence[str]
+    path: Sequence[str]
+    symbols: Sequence[str]
+
+
+class LexicalWriter:
+    """The writing side: one for each index, in one process; not safe across threads.
+
+    What was not committed is gone with the process, and nothing else is.
+    """
+
+    def __init__(self, folder: str) -> None:
+        """Open an index. Raises `LexicalDamaged` when it must be created first, `LexicalUnwritable`."""
+        listing = read_listing(folder)
+        check_format(listing.format)
+        check_files(folder, listing)
+        with raising(LexicalDamaged):
+            index = tantivy.Index.open(folder)
+            # Opened for reading too, it would load its segments with each commit for nothing.
+            index.config_reader("manual")
+        register_terms(index)
+        self._folder = folder
+        with raising(LexicalUnwritable):
+            # A lock left by a dead process doesn't count: it is an flock, which the system releases.
+            self._writer = index.writer(WRITER_BYTES, num_threads=1)
+        self._changed = False
+
+    @classmethod
+    def create(cls, folder: str) -> LexicalWriter:
+        """Make an empty index in place of what there may be; mark all files as not indexed before.
+
+        Readers keep what they have read, and raise `LexicalDamaged` on refresh until they are opened anew.
+        Raises `LexicalUnwritable` or `OSError`.
+        """
+        if os.path.islink(folder):
+            os.unlink(folder)  # its target isn't ours
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        with raising(LexicalUnwritable):
+            tantivy.Index(make_schema(), path=folder, reuse=False)
+        return cls(folder)
+
+    def replace(self, file_id: int, documents: Iterable[LexicalDocument]) -> None:
+        """Put a file's chunks in place of those that it had. Ids are unsigned, of 64 bits."""
+        rows = [_row(file_id, document) for document in documents]
+        self.remove([file_id])
+        with raising(LexicalUnwritable):
+            for row in rows:
+                self._writer.add_document(row)
+
+    def remove(self, file_ids: Iterable[int]) -> None:
+        """Take files out; one that isn't there does nothing."""
+        with raising(LexicalUnwritable):
+            for file_id in file_ids:
+                self._changed = True
+                self._writer.delete_documents_by_term("file_key", str(file_id))
+
+    def commit(self) -> None:
+        """Make the changes since the last commit durable and visible to readers; without any, do nothing."""
+        if self._changed:
+            with raising(LexicalUnwritable):
+                self._writer.commit()
+            self._changed = False
+
+    def close(self) -> None:
+        """Let go of the index, once. What wasn't committed is lost; merges that run are begun anew later."""
+        del self._writer
+
+    def statistics(self) -> LexicalStatistics:
+        """Count the committed documents. Raises `LexicalDamaged`."""
+        return statistics(self._folder)
+
+
+WRITER_BYTES = 30_000_000
+"""Memory for documents before a segment is written; the engine takes no less than 15 MB."""
+
+
+def _row(file_id: int, document: LexicalDocument) -> tantivy.Document:
+    row = tantivy.Document()
+    row.add_unsigned("chunk", document.chunk_id)
+    row.add_unsigned("file", file_id)
+    row.add_text("file_key", str(file_id))
+    row.add_text("kind", document.kind)
+    row.add_text("body", " ".join(document.body))
+    row.add_text("path", " ".join(document.path))
+    row.add_text("symbols", " ".join(document.symbols))
+    return row

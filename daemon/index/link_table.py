@@ -1,4 +1,4 @@
-"""Owns the tables of links in a project's index: what refers to what, what that rests on, who waits."""
+"""The tables of links in a project's index: what refers to what, what that rests on, the linking queue."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from ..core.storage import Database
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 
 SCHEMA = """
 CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -38,10 +38,10 @@ STATES: Final = ("name", "resolved", "external")
 BY_NAME: Final = STATES.index("name")
 
 LIMIT: Final = 2_000
-"""Links of one answer: more than anybody reads. So many take 8 ms, the first 50 of them 1 ms."""
+"""Maximum number of links in an answer, more than anybody reads: they take 8 ms, the first 50 take 1 ms."""
 
 BATCH: Final = 500
-"""Values in one statement; SQLite's limit is 32,766."""
+"""Maximum number of values in a statement; SQLite's limit is 32,766."""
 
 T = TypeVar("T")
 
@@ -129,7 +129,7 @@ class LinkQueries:
             # What stands in the last file may go on in the next batch, where it can precede what is known.
             if len(found) >= limit and batch[0][0] != places[start - 1][0]:
                 break
-            found.extend(self._rows(_OUT_OF + clause.format(marks=_marks(batch)), [one[2] for one in batch]))
+            found.extend(self._rows(_OUT_OF + clause.format(marks=_marks(batch)), [key[2] for key in batch]))
         found.sort()
         return [link for _, _, _, link in found[:limit]]
 

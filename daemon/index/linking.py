@@ -1,4 +1,4 @@
-"""Owns which files are linked when: the queue, worked off in steps, and who is put into it by a change."""
+"""The linking queue of a project, worked off in steps, and which files a change puts into it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from ..core.system import System
-from ..linking.evaluator import World
+from ..languages.shared.imports import ImportResolver, keys_of_path
+from ..languages.shared.link_rules import World
+from ..languages.shared.records import Symbol
+from ..languages.shared.references import References
 from ..linking.linker import LINKER_VERSION, LinkedFile, link_file
-from ..project.import_keys import keys_of_path
-from ..project.imports import ImportResolver
-from ..project.references import References
-from ..project.tree import FileRecord, Symbol
+from ..project.tree import FileRecord
 from .fact_table import FactsDamaged
 from .link_ahead import FILES_MAX, FILES_MIN, LinkAhead, QueuedFile
 from .link_table import BY_NAME, KINDS, STATES, LinkRow
@@ -37,7 +37,7 @@ CUT_KEY: Final = "linking_cut"
 """The setting in the store that lists the files whose links were made in part."""
 
 AHEAD_FROM: Final = 200
-"""From so many files that wait another process links too: fewer are linked before it has started."""
+"""Minimum number of waiting files for a side process: fewer are linked before it has started."""
 
 
 class Linking:
@@ -94,7 +94,7 @@ class Linking:
         return self._table.waiting()
 
     def step(self, seconds: float) -> tuple[bool, bool]:
-        """Link files that wait, for so long; whether any link changed, and whether files still wait.
+        """Link waiting files for up to `seconds`; return whether a link changed, and if files still wait.
 
         At least one file is linked, so that steps of any length come to an end.
         """
@@ -103,7 +103,7 @@ class Linking:
         while True:
             self._ask_ahead()
             waiting = self._next_batch()
-            # While nothing is left for this process it waits for the other one.
+            # With nothing left to do here, wait for the side process.
             patience = 0.0 if waiting else max(0.0, deadline - self._system.monotonic())
             outcomes = self._take_ahead(patience)
             if not waiting and not outcomes and not self._is_away():
@@ -127,7 +127,7 @@ class Linking:
     # Who is linked again; all of these belong in a transaction.
 
     def contents_changed(self, changes: Iterable[InterfaceChanged], paths: Iterable[str]) -> None:
-        """Queue who may mean something else, now that files of these `paths` were written anew."""
+        """Queue the files whose links may change, now that files of these `paths` were written anew."""
         self._epoch += 1
         for path in paths:
             self._world.content_changed(path)
@@ -136,7 +136,7 @@ class Linking:
             self._queue_dependents(each)
 
     def names_changed(self, added: Collection[str], removed: Collection[str]) -> None:
-        """Queue who may mean something else, now that names came or went; the store still has the latter."""
+        """Queue the files whose links may change, now that names came or went; the store still has those."""
         self._epoch += 1
         for path in added:
             self._world.name_added(path)
@@ -150,7 +150,7 @@ class Linking:
         self._table.queue(self._table.consulting(sorted(places)), urgent=True)
 
     def contents_lost(self, paths: Iterable[str]) -> None:
-        """Queue who may mean something else, now that files' contents can't be known any more."""
+        """Queue the files whose links may change, now that files' contents can't be known any more."""
         self._epoch += 1
         for path in paths:
             self._world.content_changed(path)
@@ -158,7 +158,7 @@ class Linking:
             self._table.queue(self._table.consulting([path, _folder(path)]), urgent=True)
 
     def imports_changed(self, importers: Collection[str]) -> None:
-        """Queue who may mean something else, now that imports of files lead elsewhere."""
+        """Queue the files whose links may change, now that imports of files lead elsewhere."""
         self._epoch += 1
         self._world.imports_changed()
         if importers:
@@ -336,7 +336,7 @@ def _with_more(path: str, paths: Collection[str]) -> str:
 
 
 def _paths_in(text: str | None) -> set[str]:
-    """Return what was kept; nothing of what makes no sense."""
+    """Return the stored value, or nothing where it makes no sense."""
     try:
         return {path for path in json.loads(text or "[]") if isinstance(path, str)}
     except (ValueError, TypeError, RecursionError):

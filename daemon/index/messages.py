@@ -1,4 +1,4 @@
-"""Owns what crosses between the daemon and the indexer process: commands down, events and replies up."""
+"""The messages between the daemon and the indexer process: commands down, events and replies up."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..core.pipe import Stop
 from ..project.tree import FileRecord, ProjectState, WatchMode
 
 EDITS_MAX = 50
-"""A batch of more paths is a checkout or a build, not somebody's editing."""
+"""Maximum number of paths in a batch that counts as editing; more are a checkout or a build."""
 
 
 class OpenProject(Struct, frozen=True):
@@ -16,7 +16,7 @@ class OpenProject(Struct, frozen=True):
     `deaths` is how often the indexer ended lately at work on it: others have their turns first.
 
     `exclude`, `skip_folders_extra` and `show_files` are as in the configuration. `distrusted` says why the
-    index that is there can't be used, where somebody who read it found that out, or is empty.
+    index that is there can't be used, where a reader found that out, or is empty.
     """
 
     root: str

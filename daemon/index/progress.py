@@ -1,4 +1,4 @@
-"""Owns how far the index of one project is: its state and what is wrong with it, told when it changes."""
+"""The progress of one project's index: its state and its problems, reported when they change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .watching import ProjectWatch
 
 
 class ProgressPart(Protocol):
-    """Something that can be worse than it should be."""
+    """A part of the index that may have a problem."""
 
     @property
     def problem(self) -> str:
@@ -22,11 +22,11 @@ class ProgressPart(Protocol):
 
 
 class Progress:
-    """How far one project is, on the indexer's working thread; `announce` hears of it.
+    """The progress of one project, on the indexer's working thread; `announce` receives reports.
 
-    `known` and `unread` are its files and those of them that wait to be read, `parts` those whose problems
-    are told beside the scanner's and the watch's; all of them live. `state` may be set without being told.
-    `reasons` are other things that are wrong, by what they are about.
+    `known` are the project's files and `unread` those to be read; `parts` are reported with their problems
+    beside the scanner and the watch; all are live. `state` may be set without a report. `reasons` are other
+    problems by their subject.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Progress:
         self.state: ProjectState = "scanning"
         self.reasons: dict[str, str] = {}
         self.words = False
-        """Whether what was read can be found by its words; may be set without being told."""
+        """Whether the files read so far can be found by their words; may be set without a report."""
         self._root = root
         self._announce = announce
         self._known = known
@@ -54,21 +54,20 @@ class Progress:
         self._linking = linking
         self._parts = parts
         self._statistics: ScanStatistics | None = None
-        """What the scanner left out, until it looks again: to count it in each step took a tenth of the
-        time."""
+        """What the scanner left out, until its next scan: counting in each step took a tenth of the time."""
         self._reported: ProjectProgress | None = None
 
     def become(self, state: ProjectState) -> None:
-        """Set the state, and say so."""
+        """Set the state and report it."""
         self.state = state
         self.report()
 
     def count_again(self) -> None:
-        """Count what the scanner left out when it is told next: it has looked again."""
+        """Count anew for the next report what the scanner left out, since it scanned again."""
         self._statistics = None
 
     def report(self) -> None:
-        """Say how far the index is, if that changed since it was last said."""
+        """Report the progress, if it changed since the last report."""
         if self._statistics is None:
             self._statistics = self._scanner.statistics()
         progress = ProjectProgress(

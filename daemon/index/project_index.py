@@ -1,4 +1,4 @@
-"""Owns the parts of one project's index: how they are put together, never in which order they work."""
+"""The parts of one project's index, put together. In which order they work is up to `bulk_work.py`."""
 
 from __future__ import annotations
 
@@ -9,18 +9,15 @@ from ..project.scan import Scanner
 from ..project.scan_settings import ALWAYS_SKIPPED_FOLDERS, ScanSettings
 from ..project.tree import FileRecord
 from ..project.watcher import Watcher
-from .beside import MakeBeside
-from .import_targets import ImportTargets
-from .indexed_files import IndexedFiles
+from .indexed_files import ImportTargets, IndexedFiles
 from .lexing import Lexing
 from .link_ahead import LinkAhead, LinkOpening
 from .linking import Linking
 from .messages import Event, OpenProject
 from .progress import Progress
-from .read_results import ReadResults
-from .readers import Readers, count_for
 from .reading import FileReader
-from .reading_queue import ReadingQueue
+from .reading_queue import Readers, ReadingQueue, ReadResults, count_for
+from .side_process import StartSideProcess
 from .store import Store
 from .suspects import Alarm, Suspects
 from .tree_changes import TreeChanges
@@ -42,7 +39,7 @@ class ProjectIndex:
         on_batch: Callable[[], None],
         alarm: Alarm | None,
         make_watcher: Callable[..., Watcher],
-        make_beside: MakeBeside | None,
+        start_side_process: StartSideProcess | None,
     ) -> None:
         root, folder, max_bytes = command.root, command.folder, command.max_file_bytes
         self.command = command
@@ -62,7 +59,7 @@ class ProjectIndex:
             system,
             begin=self.suspects.begin,
             blame=self.suspects.blame,
-            ahead=None if make_beside is None else LinkAhead(make_beside, opening),
+            ahead=None if start_side_process is None else LinkAhead(start_side_process, opening),
         )
         self.watch = ProjectWatch(folder, on_batch, make_watcher)
         scanner = Scanner(root, system, _settings(command))
@@ -95,8 +92,8 @@ class ProjectIndex:
             self.suspects,
             system,
             None
-            if make_beside is None
-            else lambda files: Readers(make_beside, root, max_bytes, count_for(files)),
+            if start_side_process is None
+            else lambda files: Readers(start_side_process, root, max_bytes, count_for(files)),
         )
         if self.store.replaced:
             self.progress.reasons["index"] = self.store.replaced

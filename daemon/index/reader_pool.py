@@ -1,4 +1,4 @@
-"""Owns the connections to a project's index that threads borrow; one that meets damage says so."""
+"""Connections to a project's index that threads borrow, for all of it or for what an agent may see."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from ..core.errors import FovealError
 from ..core.storage import DatabaseError, OtherVersion, may_pass
 from .store import Reader
 
 READERS_MAX = 4
-"""Maximum number of idle connections: as many as builds run at a time."""
+"""Maximum number of idle connections, which is the number of builds at a time."""
 
 CHECKED_S = 60.0
-"""Seconds in which an index that was found whole isn't read again for an error that may have come of it."""
+"""Seconds in which an index that was found whole isn't checked again after an error."""
 
 
 class ReaderPool:
     """Connections to an index, lent to one thread at a time and kept for the next.
 
-    `on_damage` hears, from any thread, of what can't pass by itself.
+    `on_damage` is called, from any thread, for errors that can't pass by themselves.
     """
 
     def __init__(
@@ -43,8 +44,8 @@ class ReaderPool:
     def borrow(self) -> Iterator[Reader]:
         """Lend a reader. Raises `DatabaseError` where there is no index yet, or a damaged one.
 
-        A value that no index holds raises anything in whoever reads it: then all of the file is read, and it
-        is `DatabaseError` if that is damaged.
+        A value that no index holds may raise anything in its reader: then the whole file is checked, and the
+        error becomes `DatabaseError` if it is damaged.
         """
         with self._lock:
             reader, lives = self._idle.pop() if self._idle else None, self._lives
@@ -102,3 +103,51 @@ class ReaderPool:
             self._note(damage)
             raise DatabaseError(str(damage)) from error
         self._whole_until = now + CHECKED_S
+
+
+class PartialReader(Reader):
+    """A reader that knows no file whose path `denies`. `key` tells readers of different parts apart, so that
+    caches don't mix them.
+
+    Each snapshot first looks at the files that came since the last one: 100,000 files take the time of as
+    many calls of `denies`, once for a connection.
+    """
+
+    def __init__(self, folder: str, denies: Callable[[str], bool], key: str) -> None:
+        super().__init__(folder)
+        self.path = f"{self.path}?{key}"
+        self._denies = denies
+        self._last = 0
+        self._db.executescript(f"PRAGMA query_only = OFF; PRAGMA temp_store = MEMORY; {_VIEWS}")
+
+    @contextmanager
+    def snapshot(self) -> Iterator[int]:
+        """Make all reads inside see one state, without what is hidden in it; yields its generation."""
+        with super().snapshot() as generation:
+            self._hide_new_files()
+            yield generation
+
+    def _hide_new_files(self) -> None:
+        """Hide the files that came since the last look; a file that comes back has another id."""
+        rows = self._db.execute("SELECT id, path FROM main.files WHERE id > ?", (self._last,)).fetchall()
+        hidden = [(number, path) for number, path in rows if self._denies(path)]
+        self._db.executemany("INSERT OR IGNORE INTO temp.hidden VALUES (?, ?)", hidden)
+        self._last = max((number for number, _ in rows), default=self._last)
+
+
+_SHOWN = "file_id NOT IN (SELECT id FROM temp.hidden)"
+_VIEWS = f"""
+CREATE TEMP TABLE hidden (id INTEGER PRIMARY KEY, path TEXT NOT NULL);
+CREATE INDEX temp.hidden_by_path ON hidden (path);
+CREATE TEMP VIEW files AS SELECT * FROM main.files WHERE id NOT IN (SELECT id FROM temp.hidden);
+CREATE TEMP VIEW definitions AS SELECT * FROM main.definitions WHERE {_SHOWN};
+CREATE TEMP VIEW chunks AS SELECT * FROM main.chunks WHERE {_SHOWN};
+CREATE TEMP VIEW texts AS SELECT * FROM main.texts WHERE {_SHOWN};
+CREATE TEMP VIEW unlinked AS SELECT * FROM main.unlinked WHERE {_SHOWN};
+CREATE TEMP VIEW imports AS SELECT * FROM main.imports
+    WHERE {_SHOWN} AND target NOT IN (SELECT path FROM temp.hidden);
+CREATE TEMP VIEW links AS SELECT * FROM main.links WHERE {_SHOWN} AND (target <= 0 OR NOT EXISTS (
+    SELECT 1 FROM main.definitions d WHERE d.id = target AND d.file_id IN (SELECT id FROM temp.hidden)));
+CREATE TEMP VIEW activity AS SELECT * FROM main.activity
+    WHERE path NOT IN (SELECT path FROM temp.hidden);
+"""  # noqa: S608 - fixed text

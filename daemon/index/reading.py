@@ -1,19 +1,20 @@
-"""Owns the reading of one file: from its bytes to what is stored of it; knows neither store nor project.
+"""The reading of one file, from its bytes to what is stored of it; knows neither store nor project.
 
-What comes out is made of plain values, since it may be made in another process (`read_ahead.py`).
+The results are plain values, since a side process may make them.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from ..core.system import System, is_racy, stamp_of
-from ..linking.interface import interface_of
+from ..languages.shared.interface import interface_of
+from ..languages.shared.parse import parse_source
+from ..languages.shared.table import LANGUAGES, language_of
 from ..project.binary import classify_content
-from ..project.languages import LANGUAGES, language_of
-from ..project.parse import parse_source
 from .chunk_table import StoredText, pack_chunks
 from .chunks import Chunk, chunk_source
 from .fact_table import StoredFacts, pack_facts
@@ -23,15 +24,20 @@ DIGEST_BYTES: Final = 16
 
 
 class FileOpening(NamedTuple):
-    """Of which project a process reads, files of so many bytes at most: the first message to it."""
+    """The project that a side process reads: files below a root of at most `max_bytes`."""
 
     root: str
     max_bytes: int
 
+    def begin(self) -> Callable[[object, FileToRead], Read]:
+        """Return what reads a file."""
+        reader = FileReader(self.root, self.max_bytes, System())
+        return lambda _context, file: reader.read(file)
+
 
 class FileToRead(NamedTuple):
-    """A file to be read: its path below the root, its language by its name, and what is known of it from
-    before, as `digest` and `former_language`. `words` says that its search terms are wanted too."""
+    """A file to be read: its path below the root, its language by its name, and what was known of it before
+    as `digest` and `former_language`. With `words` its search terms are wanted too."""
 
     path: str
     language: str
@@ -41,7 +47,7 @@ class FileToRead(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """A chunk's search terms, joined by spaces, with what says which chunk it is."""
+    """A chunk's search terms, joined by spaces, with what identifies the chunk."""
 
     digest: bytes
     kind: str
@@ -53,7 +59,7 @@ class Terms(NamedTuple):
 class Contents(NamedTuple):
     """What a file says. The fields of symbols are those of `Symbol`, those of imports of `Import`.
 
-    `facts` is None where its language says nothing of what it refers to, `terms` where they weren't wanted.
+    `facts` is None where the language has no references, `terms` where they weren't wanted.
     """
 
     lines: int
@@ -68,7 +74,7 @@ class Look(NamedTuple):
     """What a look at a file's bytes says, before they are parsed.
 
     `stamp` is size, mtime, ctime and inode, None for a file that is gone or can't be read; `skipped` is why
-    the content isn't indexed, `gone` for a file that isn't there any more.
+    the content isn't indexed, `gone` for a file that no longer exists.
     """
 
     path: str
@@ -80,7 +86,7 @@ class Look(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A file that was read; `contents` is None where there is nothing new to be said of them."""
+    """A file that was read; `contents` is None where they are not new."""
 
     look: Look
     contents: Contents | None
@@ -145,7 +151,7 @@ def contents_of(path: str, data: bytes, language: str, *, words: bool = False) -
         tuple(
             (s.name, s.kind, s.start_line, s.end_line, s.signature, s.doc, s.depth) for s in parsed.symbols
         ),
-        tuple((one.module, one.name, one.line, one.required) for one in parsed.imports),
+        tuple((i.module, i.name, i.line, i.required) for i in parsed.imports),
         pack_chunks(chunks),
         facts,
         tuple(_terms(path, chunk) for chunk in chunks) if words else None,

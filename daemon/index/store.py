@@ -1,4 +1,4 @@
-"""Owns a project's index on disk, one SQLite file that is its truth; never reads the project's own files."""
+"""A project's index on disk: one SQLite file, its source of truth. Never reads the project's own files."""
 
 from __future__ import annotations
 
@@ -19,16 +19,19 @@ from ..core.storage import (
     transaction,
 )
 from ..core.system import Stamp, System
-from ..linking.interface import FileInterface, InterfaceChange, change_between, interface_of
-from ..project.qualified_names import base_name
-from ..project.references import References
-from ..project.tree import FileRecord, Import, ResolvedImport, Symbol
+from ..languages.shared.interface import FileInterface, InterfaceChange, change_between, interface_of
+from ..languages.shared.qualified_names import base_name
+from ..languages.shared.records import Import, Symbol
+from ..languages.shared.references import References
+from ..project.tree import FileRecord, ResolvedImport
 from .chunk_table import SCHEMA as CHUNK_SCHEMA
 from .chunk_table import ChunkQueries, ChunkTable, StoredText, pack_chunks
 from .chunks import Chunk
 from .fact_table import SCHEMA as FACT_SCHEMA
 from .fact_table import FactsDamaged, FactTable, StoredFacts, pack_facts
 from .graph_queries import GraphQueries
+from .import_table import SCHEMA as IMPORT_SCHEMA
+from .import_table import ImportRow, ImportTable
 from .link_table import SCHEMA as LINK_SCHEMA
 from .link_table import LinkQueries, LinkTable
 
@@ -45,7 +48,7 @@ written out and read again within a transaction: a twelfth of a first index."""
 
 class FileContent(Struct, frozen=True):
     """What is written for a file whose content was read: its record, definitions, imports and chunks, and
-    what it refers to (None where its language says nothing of that). The last two may be packed already."""
+    what it refers to (None where its language has no references). The last two may be packed already."""
 
     record: FileRecord
     symbols: Sequence[Symbol]
@@ -61,27 +64,6 @@ class InterfaceChanged(Struct, frozen=True):
     path: str
     change: InterfaceChange
     other_file: bool
-
-
-class ImportRow(Struct, frozen=True):
-    """An import as it is stored: where it leads (empty if nowhere), and the keys under which a file that
-    appears later is matched to it (see `ImportResolver.retry_keys`)."""
-
-    imported: Import
-    target: str
-    missing: bool
-    keys: tuple[str, ...]
-
-
-class StoredImport(Struct, frozen=True):
-    """An import with its row id, importer and that file's language, for resolving it again."""
-
-    row: int
-    importer: str
-    language: str
-    imported: Import
-    target: str
-    missing: bool
 
 
 class Activity(Struct, frozen=True):
@@ -118,6 +100,7 @@ class Store:
         self._db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         self.chunks = ChunkTable(self._db)
         self.facts = FactTable(self._db)
+        self.imports = ImportTable(self._db)
         self.links = LinkTable(self._db)
         self.replaced = opened.replaced
         if self.replaced or opened.anew:
@@ -136,7 +119,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[int]:
-        """Run the writes inside as one; yields the new generation, which is stored with them."""
+        """Run the writes inside as one transaction; yields the new generation, which is stored with them."""
         with self.side_notes():
             yield self.advance()
 
@@ -148,7 +131,7 @@ class Store:
 
     @contextmanager
     def side_notes(self) -> Iterator[None]:
-        """Run writes that say nothing of the tree, such as activity, as one; the generation stays."""
+        """Run writes that don't change the tree, such as activity, as one transaction of no generation."""
         try:
             with transaction(self._db):
                 yield
@@ -196,7 +179,7 @@ class Store:
                 self._clear_content(self._file_id(record.path))
 
     def put_contents(self, contents: Iterable[FileContent]) -> list[InterfaceChanged]:
-        """Write files that were read, in place of what was known of them; they are queued to be linked.
+        """Write files that were read, in place of their former contents; they are queued to be linked.
 
         Returns which of them show something else to others now.
         """
@@ -204,16 +187,8 @@ class Store:
         for content in contents:
             self._db.execute(_PUT_FILE, _file_row(content.record))
             file_id = self._file_id(content.record.path)
-            self._clear_imports(file_id)
+            self.imports.put(file_id, content.imports)
             self._put_definitions(file_id, content.symbols)
-            for row in content.imports:
-                cursor = self._db.execute(
-                    "INSERT INTO imports (file_id, module, name, line, required, target, missing)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    (file_id, row.imported.module, row.imported.name, row.imported.line,
-                     row.imported.required, row.target, row.missing),
-                )  # fmt: skip
-                self._db.executemany(_PUT_KEY, [(key, cursor.lastrowid) for key in row.keys])
             text = content.chunks if isinstance(content.chunks, StoredText) else pack_chunks(content.chunks)
             self.chunks.put(file_id, text)
             change = self._put_facts(file_id, content)
@@ -228,37 +203,6 @@ class Store:
             if row is not None:
                 self._clear_content(row[0])
                 self._db.execute("DELETE FROM files WHERE id = ?", row)
-
-    def imports_to_retry(self, keys: Iterable[str], targets: Iterable[str]) -> list[StoredImport]:
-        """Return the imports that may lead elsewhere: stored under one of `keys`, or leading to a target."""
-        found: dict[int, StoredImport] = {}
-        for clause, values in (
-            ("i.id IN (SELECT import_id FROM import_keys WHERE key = ?)", keys),
-            ("i.target = ?", targets),
-        ):
-            for value in values:
-                for row in self._db.execute(f"{_STORED_IMPORTS} WHERE {clause}", (value,)):
-                    found[row[0]] = _stored_import(row)
-        return [found[row] for row in sorted(found)]
-
-    def all_imports(self) -> list[StoredImport]:
-        """Return every import of the project, for when the rules of resolution changed."""
-        return [_stored_import(row) for row in self._db.execute(f"{_STORED_IMPORTS} ORDER BY i.id")]
-
-    def update_imports(self, updates: Iterable[tuple[int, str, bool]]) -> None:
-        """Write where imports lead now: (row id, target, missing)."""
-        self._db.executemany(
-            "UPDATE imports SET target = ?, missing = ? WHERE id = ?",
-            [(target, missing, row) for row, target, missing in updates],
-        )
-
-    def put_keys(self, keys: Iterable[tuple[int, Sequence[str]]]) -> None:
-        """Write under which keys imports wait for files now: (row id, keys)."""
-        for row, wanted in keys:
-            found = {key for (key,) in self._db.execute(_KEYS, (row,))}
-            if found != set(wanted):
-                self._db.execute("DELETE FROM import_keys WHERE import_id = ?", (row,))
-                self._db.executemany(_PUT_KEY, [(key, row) for key in wanted])
 
     def add_edits(self, paths: Iterable[str], now_ns: int) -> None:
         """Count one edit for each path."""
@@ -316,18 +260,11 @@ class Store:
         return InterfaceChanged(path, change, former.language != content.record.language)
 
     def _clear_content(self, file_id: int) -> None:
-        self._clear_imports(file_id)
+        self.imports.clear(file_id)
         self._put_definitions(file_id, ())
         self.facts.clear(file_id)
         self.links.clear(file_id)
         self.chunks.clear(file_id)
-
-    def _clear_imports(self, file_id: int) -> None:
-        self._db.execute(
-            "DELETE FROM import_keys WHERE import_id IN (SELECT id FROM imports WHERE file_id = ?)",
-            (file_id,),
-        )
-        self._db.execute("DELETE FROM imports WHERE file_id = ?", (file_id,))
 
 
 class Reader:
@@ -389,7 +326,7 @@ class Reader:
         )
 
     def importers(self, path: str) -> tuple[tuple[str, int], ...]:
-        """Return who imports a file: (path, line), by path; a file that does so twice comes once."""
+        """Return the importers of a file as (path, line), by path; each file comes once."""
         rows = self._db.execute(
             "SELECT f.path, MIN(i.line) FROM imports i JOIN files f ON f.id = i.file_id"
             # The index on targets holds those that are known; it is used if the question says so too.
@@ -489,21 +426,12 @@ CREATE TABLE definitions (
     end_line INTEGER NOT NULL, signature TEXT NOT NULL, doc TEXT NOT NULL, depth INTEGER NOT NULL);
 CREATE UNIQUE INDEX definitions_by_file ON definitions (file_id, ordinal);
 CREATE INDEX definitions_by_base ON definitions (base);
-CREATE TABLE imports (
-    id INTEGER PRIMARY KEY, file_id INTEGER NOT NULL, module TEXT NOT NULL, name TEXT NOT NULL,
-    line INTEGER NOT NULL, required INTEGER NOT NULL, target TEXT NOT NULL, missing INTEGER NOT NULL);
-CREATE INDEX imports_by_file ON imports (file_id);
-CREATE INDEX imports_by_target ON imports (target) WHERE target != '';
-CREATE INDEX imports_by_module ON imports (module) WHERE target = '';
-CREATE TABLE import_keys (
-    key TEXT NOT NULL, import_id INTEGER NOT NULL, PRIMARY KEY (key, import_id)) WITHOUT ROWID;
-CREATE INDEX import_keys_by_import ON import_keys (import_id);
 CREATE TABLE activity (
     path TEXT PRIMARY KEY, commits INTEGER NOT NULL, edits INTEGER NOT NULL, edited_ns INTEGER NOT NULL
 ) WITHOUT ROWID;
 """
 
-SCHEMA = _SCHEMA + CHUNK_SCHEMA + FACT_SCHEMA + LINK_SCHEMA
+SCHEMA = _SCHEMA + IMPORT_SCHEMA + CHUNK_SCHEMA + FACT_SCHEMA + LINK_SCHEMA
 """All tables of an index."""
 
 _PUT_FILE = """
@@ -514,17 +442,9 @@ language = excluded.language, skipped = excluded.skipped, lines = excluded.lines
 racy = excluded.racy, hashed = excluded.hashed
 """
 
-_PUT_KEY = "INSERT OR IGNORE INTO import_keys VALUES (?, ?)"
-_KEYS = "SELECT key FROM import_keys WHERE import_id = ?"
-
 _FILES = (
     "SELECT path, size, mtime_ns, ctime_ns, inode, digest, language, skipped, lines, symbols, racy,"
     " hashed FROM files"
-)
-
-_STORED_IMPORTS = (
-    "SELECT i.id, f.path, f.language, i.module, i.name, i.line, i.required, i.target, i.missing"
-    " FROM imports i JOIN files f ON f.id = i.file_id"
 )
 
 _SYMBOL = "d.name, d.kind, d.start_line, d.end_line, d.signature, d.doc, d.depth"
@@ -558,13 +478,6 @@ def _records(
         yield FileRecord(
             path, stamp, bytes(digest), language, skipped, lines, symbols, bool(racy), bytes(hashed)
         )
-
-
-def _stored_import(row: tuple[int, str, str, str, str, int, int, str, int]) -> StoredImport:
-    number, importer, language, module, name, line, required, target, missing = row
-    return StoredImport(
-        number, importer, language, Import(module, name, line, bool(required)), target, bool(missing)
-    )
 
 
 _UNSIGNED = (1 << 64) - 1

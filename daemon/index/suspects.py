@@ -1,4 +1,4 @@
-"""Owns the note of which file is being worked on, so that a file that ends the process twice is left alone.
+"""Notes of which file is being worked on, so that a file that ends the process twice is left alone.
 
 Memory runs out, a native library crashes, a parser never returns: none of that can be caught in the process
 that it ends. So the note is written before each file, and the next process reads whose turn it was.
@@ -38,7 +38,7 @@ META_KEY: Final = "suspects"
 _LENGTH: Final = struct.Struct("<I")
 
 Alarm = Callable[[float], object]
-"""Ends this process after so many seconds; with 0 it doesn't."""
+"""Ends this process after some seconds, with 0 never."""
 
 
 class Suspects:
@@ -124,7 +124,7 @@ class Suspects:
             self._count(path, record.stamp)
 
     def absolve(self) -> None:
-        """Forget who was suspected only: all of them were read now."""
+        """Forget the suspects, all of which have been read now."""
         kept = {path: entry for path, entry in self._deaths.items() if self._is_left_alone(path)}
         if kept != self._deaths:
             self._keep(kept)
@@ -197,7 +197,7 @@ class Suspects:
 
 
 def set_alarm(seconds: float) -> None:
-    """Have the kernel end this process after so many seconds, with 0 not any more.
+    """Have the kernel end this process after `seconds`, with 0 no longer.
 
     A native library that never returns holds the interpreter, so that no thread of ours could.
     """
@@ -217,7 +217,7 @@ def _noted_in(data: bytes) -> tuple[str, Stamp] | None:
 
 
 def _deaths_in(text: str | None) -> dict[str, tuple[int, Stamp]]:
-    """Return what was kept; nothing of what makes no sense, which only has the files tried again."""
+    """Return the stored notes, or nothing where they make no sense: then the files are only tried again."""
     try:
         rows = json.loads(text or "{}")
         return {str(path): (int(row[0]), Stamp(*map(int, row[1:]))) for path, row in rows.items()}

@@ -1,4 +1,4 @@
-"""Owns search terms: how source text, paths, symbol names and questions become the words that are matched.
+"""Search terms: how source text, paths, symbol names and questions become the words that are matched.
 
 Documents and questions are cut in the same way, so that what stands in one can be found by the other. Terms
 hold no white space. Nothing here knows the index that they end in.

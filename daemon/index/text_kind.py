@@ -1,4 +1,4 @@
-"""Owns the kinds of text: code, prose, data or generated, by which evidence, and what each is worth."""
+"""The kinds of text: code, prose, data or generated; the evidence for each, and how much of it is indexed."""
 
 from __future__ import annotations
 

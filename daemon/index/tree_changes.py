@@ -1,4 +1,4 @@
-"""Owns what changes in one project's tree: found by the scanner, told by the watcher, given to the index."""
+"""The changes of one project's tree: found by the scanner, reported by the watcher, given to the index."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .progress import Progress
 from .watching import ProjectWatch
 
 TOUCHED_MAX = 1_000
-"""More paths at once aren't looked at one by one."""
+"""Maximum number of reported paths that are examined; for more the tree is swept."""
 
 SYNC_SWEEPS = 4
-"""A tree that still changed in the last of so many sweeps in a row is said to keep changing."""
+"""Number of sweeps in a row after which a tree that still changes is reported as such."""
 
 SWEPT_NOW = 10_000
-"""Trees of up to so many files are swept in one step of some 50 ms, so that what was moved goes and comes in
-one commit; larger ones in many steps."""
+"""Maximum number of files that are swept in one step of some 50 ms, so that a moved file goes and comes in
+one commit; larger trees take many steps."""
 
 
 class TreeChanges:
@@ -48,13 +48,13 @@ class TreeChanges:
         self._files = files
         self._progress = progress
         self.sweep_due = False
-        """The tree is to be compared with the disk, by `sweep_in_steps`."""
+        """Whether the tree has to be compared with the disk, by `sweep_in_steps`."""
         self.sweep_s = 0.0
-        """How long the last sweep in steps took of this process."""
+        """Seconds of work of the last sweep in steps."""
 
     @property
     def is_listing(self) -> bool:
-        """Whether the tree is being listed anew: what the watcher saw meanwhile waits for the end of it."""
+        """Whether the tree is being listed anew; the watcher's events wait until it is."""
         return self._scanner.is_listing
 
     def list_all(self) -> Iterator[None]:
@@ -129,7 +129,7 @@ class TreeChanges:
         if batch.overflow or len(touched) > TOUCHED_MAX:
             self._files.announce(resync=True)
             if batch.overflow and self._watch.active:
-                # A folder may have been replaced, and nobody heard that its watch is lost.
+                # A folder may have been replaced, and the loss of its watch went unnoticed.
                 self._watch.replace(self._scanner.watch_folders)
             self._sweep_soon()
             return
@@ -172,5 +172,5 @@ class TreeChanges:
             return
         folders = [os.path.join(self._root, folder) for folder in changes.folders_added]
         self._watch.add(folders)
-        # A folder is watched only from now on: what came into it before is found by looking.
+        # A folder is watched only from now on: earlier files in it are found by looking.
         self.examine(folders)

@@ -1,4 +1,4 @@
-"""Owns the watch of one project: its watcher, and what its thread hands over to the indexer's."""
+"""The watch of one project: its watcher, and the events that its thread hands over to the indexer's."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from ..project.watcher import WatchBatch, Watcher
 log = logging.getLogger(__name__)
 
 COOKIE_S = 2.0
-"""How long a cookie is waited for."""
+"""Maximum seconds to wait for a cookie."""
 
 COOKIE_STEP_S = 0.02
-"""How long of that in one step: other projects have their turns in between."""
+"""Seconds of that in one step, between which other projects have their turns."""
 
 PENDING_PATHS = 4_000
-"""Maximum number of changed paths that wait to be taken; of more it is only known that there were: a sweep
-finds them, and takes less time than to look at each."""
+"""Maximum number of changed paths that wait to be taken; more become one overflow: a sweep finds them in
+less time than a look at each."""
 
 
 class ProjectWatch:
     """The watch of one project's folders, on the indexer's working thread; there is none before `begin`.
 
-    `on_batch` is called from the watcher's thread when there is something to be taken: what came since the
-    last time, as one batch, however often the same file changed. Cookies are written into
+    `on_batch` is called from the watcher's thread when events can be taken: all since the last time, as one
+    batch, however often the same file changed. Cookies are written into
     `folder`, which is the project's own in the state folder. `make_watcher` is called as `Watcher` is.
     """
 
@@ -39,7 +39,7 @@ class ProjectWatch:
         self._make_watcher = make_watcher
         self._watcher: Watcher | None = None
         self._hearing = threading.Lock()
-        """Guards what waits to be taken."""
+        """Guards the events that wait to be taken."""
         self._paths: set[str] = set()
         self._lost: set[str] = set()
         self._overflow = False
@@ -59,12 +59,12 @@ class ProjectWatch:
 
     @property
     def native(self) -> bool:
-        """Whether the system tells of changes."""
+        """Whether the system reports changes."""
         return self.mode == "native"
 
     @property
     def problem(self) -> str:
-        """Say why the system doesn't tell of changes, or nothing."""
+        """Say why the system doesn't report changes, or ""."""
         watcher = self._watcher
         return "" if watcher is None or watcher.mode == "native" else watcher.reason
 
@@ -104,11 +104,11 @@ class ProjectWatch:
 
     @property
     def has_batch(self) -> bool:
-        """Whether there is something to be taken."""
+        """Whether events wait to be taken."""
         return not self._closed and bool(self._paths or self._lost or self._overflow)
 
     def next_batch(self) -> WatchBatch | None:
-        """Return what was heard since the last time; None for nothing."""
+        """Return the events since the last time; None for none."""
         if not self.has_batch:
             return None
         with self._hearing:
@@ -117,7 +117,7 @@ class ProjectWatch:
         return batch
 
     def end(self) -> None:
-        """Stop watching; what was heard before can still be taken."""
+        """Stop watching; earlier events can still be taken."""
         if self._watcher is not None:
             self._watcher.close()
             self._watcher = None

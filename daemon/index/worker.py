@@ -1,6 +1,6 @@
-"""Owns the indexer process: requests first, then turns that are fair between projects, and the pipe.
+"""The indexer process: requests first, then turns that are fair between projects, and the pipe.
 
-One process for all projects of a daemon. It ends when the pipe ends, so it never outlives its daemon.
+One process serves all projects of a daemon. It ends with the pipe, so it never outlives its daemon.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from ..core.errors import FovealError
 from ..core.pipe import Beat, ChildPipe, Envelope, Reply, Stop
 from ..core.storage import DatabaseError, may_pass, named
 from ..core.system import System
-from .beside import Beside, MakeBeside, available_cores
 from .indexer import ProjectIndexer
 from .messages import (
     AtWork,
@@ -36,6 +35,7 @@ from .messages import (
     SyncTree,
     TreeDelta,
 )
+from .side_process import SideProcess, StartSideProcess, available_cores
 from .store import check_index
 from .suspects import Alarm, set_alarm
 from .world import YOUNG_OBJECTS
@@ -44,28 +44,27 @@ log = logging.getLogger(__name__)
 
 FAILURES_MAX = 3
 FAILURES_S = 900.0
-"""Maximum number of unexpected errors of one project in so many seconds: after the last of them its index is
-built anew, and after one more it is closed. A file to blame is left alone after two, see suspects.py."""
+"""Maximum number of unexpected errors of one project within `FAILURES_S`: after the last its index is built
+anew, and after one more it is closed. A file to blame is left alone after two, see suspects.py."""
 
 RETRY_S = 5.0
-"""Seconds until a project is opened again whose index could not be read or written for a reason that may
-pass, such as a full disk."""
+"""Seconds until a project is opened again after an error of its index that may pass, such as a full disk."""
 
 NICE = 5
 """Enough for the scheduler to prefer the daemon's short bursts to bulk work on a busy machine."""
 
 
 CREDIT_S = 0.25
-"""Seconds of work that a project which had nothing to do has ahead of the others: an edit is read, linked and
-found by its words within, and a small project opened."""
+"""Seconds of work that a project has ahead of the others after a rest: enough to read and link an edit and
+find it by its words, or to open a small project."""
 
 HANDICAP_S = 30.0
-"""Seconds of work that others may have before a project has its first turn, for each time that the indexer
-ended lately at work on that project."""
+"""Seconds of work that other projects have before a project's first turn, for each recent end of the indexer
+at work on that project."""
 
 
 class WorkQueue:
-    """Requests in their order, and the word that a project has something to do."""
+    """Requests in their order, and whether a project has something to do."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
@@ -105,7 +104,7 @@ class IndexTurns:
         self._level = 0.0
 
     def put_behind(self, root: str, seconds: float) -> None:
-        """Let others have so many seconds before this project, which begins."""
+        """Let others have `seconds` before this project, which begins."""
         self._used[root] = self._level - CREDIT_S + seconds
 
     def drop(self, root: str) -> None:
@@ -130,9 +129,12 @@ class IndexTurns:
 
 
 class Worker:
-    """The loop of the indexer process. `send` takes a reply or an event to the daemon, `alarm` ends the
-    process if a file takes too long, `make_beside` starts others that read and link beside it, `at_work`
-    hears which project is worked at before that begins, "" for none."""
+    """The loop of the indexer process.
+
+    `send` takes a reply or an event to the daemon, `alarm` ends the process if a file takes too long,
+    `start_side_process` starts processes that read and link ahead, `at_work` gets the root of the project
+    whose turn begins, "" for none.
+    """
 
     def __init__(
         self,
@@ -140,7 +142,7 @@ class Worker:
         queue: WorkQueue,
         send: Callable[[Reply | Event], None],
         alarm: Alarm | None = None,
-        make_beside: MakeBeside | None = None,
+        start_side_process: StartSideProcess | None = None,
         at_work: Callable[[str], None] = lambda _root: None,
     ) -> None:
         self.projects: dict[str, ProjectIndexer] = {}
@@ -148,18 +150,18 @@ class Worker:
         self._queue = queue
         self._send = send
         self._alarm = alarm
-        self._make_beside = make_beside
+        self._start_side_process = start_side_process
         self._tell_at_work = at_work
         self._at_work = ""
         self._begun = 0
         self._turns = IndexTurns()
         self._stopping = False
         self._commands: dict[str, OpenProject] = {}
-        """How each project was opened last."""
+        """The last command that opened each project."""
         self._failures: dict[str, list[float]] = {}
-        """When errors came lately that nobody expected, by project, on the clock that never jumps."""
+        """Times of recent unexpected errors by project, on the monotonic clock."""
         self._retries: dict[str, float] = {}
-        """When projects are opened again that were closed for a reason that may pass, on the same clock."""
+        """Times at which projects are opened again that an error closed, on the same clock."""
 
     def run(self) -> None:
         """Serve until a `Stop` command; then every index is closed."""
@@ -183,11 +185,11 @@ class Worker:
         self._queue.put(lambda: self._answer(envelope))
 
     def beat(self) -> Beat:
-        """Say what the process is at. From any thread."""
+        """Say which project the process works on. From any thread."""
         return Beat(self._begun, self._at_work)
 
     def abandon(self) -> None:
-        """Take note that this process is about to end for no fault of any file. From any thread."""
+        """Note that this process is about to end and no file is to blame. From any thread."""
         for project in tuple(self.projects.values()):
             project.abandon()
 
@@ -199,11 +201,11 @@ class Worker:
         return min((wait for wait in waits if wait is not None), default=None)
 
     def _turn(self) -> None:
-        """Let one project do one step, or open one again; requests are looked at after each."""
+        """Let one project do a step, or open a closed project again; requests are served after each turn."""
         now = self._system.monotonic()
         if again := next((root for root, moment in self._retries.items() if moment <= now), ""):
             self._begin(again)
-            with contextlib.suppress(FovealError):  # what was said of it before still holds
+            with contextlib.suppress(FovealError):  # its former problem still holds
                 self._open_again(again)
             return
         due = [root for root, project in self.projects.items() if project.patience() == 0.0]
@@ -224,7 +226,7 @@ class Worker:
             self._tell_at_work(root)
 
     def _run_for(self, root: str, work: Callable[[], None]) -> None:
-        """Do work for one project, whose errors are its own: others are in this process too."""
+        """Do work for one project, so that its errors don't reach the other projects of this process."""
         try:
             work()
         except (BrokenPipeError, ConnectionResetError):
@@ -265,7 +267,7 @@ class Worker:
         self._send(TreeDelta(root, self.projects[root].generation, resync=True, replaced=True))
 
     def _recover(self, root: str, error: Exception) -> None:
-        """Open a project anew after an error that nobody expected: with another index where this one is
+        """Open a project anew after an unexpected error: with another index where this one is
         damaged, or where that error comes again and again; not any more if it comes then, too."""
         log.error("the work on %s failed", root, exc_info=error)
         failed, command = self.projects.pop(root, None), self._commands.get(root)
@@ -367,7 +369,7 @@ class Worker:
             self._send,
             self._queue.wake,
             alarm=self._alarm,
-            make_beside=self._make_beside,
+            start_side_process=self._start_side_process,
         )
         return self.projects[root]
 
@@ -393,9 +395,14 @@ def main(system: System | None = None, alarm: Alarm = set_alarm) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
     pipe = ChildPipe(int(sys.argv[1]))
     # With one processor another process would only take turns with this one.
-    make_beside = Beside if available_cores() > 1 else None
+    start_side_process = SideProcess if available_cores() > 1 else None
     worker = Worker(
-        system or System(), WorkQueue(), pipe.send, alarm, make_beside, lambda root: pipe.send(AtWork(root))
+        system or System(),
+        WorkQueue(),
+        pipe.send,
+        alarm,
+        start_side_process,
+        lambda root: pipe.send(AtWork(root)),
     )
     pipe.listen(worker.submit, worker.abandon, worker.beat)
     gc.set_threshold(YOUNG_OBJECTS)

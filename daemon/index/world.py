@@ -1,4 +1,4 @@
-"""Owns what the linker sees of a project: interfaces from the store, files by imports and by folders."""
+"""The linker's view of a project: interfaces from the store, files by imports and by folders."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from typing import Final, Generic, TypeVar
 
-from ..linking.evaluator import ModuleFiles
-from ..linking.interface import FileInterface
-from ..project.imports import ImportResolver
-from ..project.languages import SCRIPT_LANGUAGES, family_of
-from ..project.tree import FileRecord, Import
+from ..languages.shared.imports import ImportResolver
+from ..languages.shared.interface import FileInterface
+from ..languages.shared.link_rules import ModuleFiles
+from ..languages.shared.records import Import
+from ..languages.shared.table import LANGUAGES, family_of
+from ..project.tree import FileRecord
 from .fact_table import FactsDamaged, FactTable
 
 log = logging.getLogger(__name__)
@@ -28,7 +29,7 @@ YOUNG_OBJECTS: Final = 20_000
 links have no circles, so nothing is found; looked for after each 700, as Python does, it took a fifth of
 linking."""
 
-_BY_FOLDER: Final = SCRIPT_LANGUAGES | {"python", "go"}
+_BY_FOLDER: Final = frozenset(name for name, row in LANGUAGES.items() if row.same_in_folder)
 """Languages whose imports mean the same in all files of a folder."""
 
 K = TypeVar("K", bound=Hashable)
@@ -38,7 +39,7 @@ V = TypeVar("V")
 class StoredWorld:
     """The linker's `World`, on the indexer's working thread. `records` are the project's files, live.
 
-    The caller tells of each change. `missed` gathers the places (see `missing_key`) under which the imports
+    The caller reports each change. `missed` gathers the places (see `missing_key`) under which the imports
     that led nowhere wait for files, `damaged` the files whose facts can't be used; the caller empties both.
     """
 

@@ -1,1 +1,1 @@
-"""Owns the links of the code graph: what each reference means. Knows what files say, and no index."""
+"""The linker: which definition each reference of a file means. It knows no index and reads no file."""

@@ -1,41 +1,33 @@
-"""Owns the following of chains through the interfaces of files: names, members, calls, elements."""
+"""Following chains through the interfaces of files: names, members, calls, elements."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
-from ..project.chains import parts_of
-from ..project.references import Binding, Export
-from ..project.vocabulary import words
-from .interface import FileInterface, LinkEvidence
+from ..languages.shared.chains import parts_of
+from ..languages.shared.interface import FileInterface, LinkEvidence
+from ..languages.shared.link_rules import (
+    ELEMENT_METHOD,
+    ELEMENT_METHODS,
+    UNKNOWN_VALUE,
+    LinkRules,
+    ModuleFiles,
+    Value,
+    Values,
+    What,
+    World,
+    called_external,
+    external,
+    is_external,
+    merged,
+)
+from ..languages.shared.references import Binding, Export
 from .questions import DEPTH_MAX, IMPORT_STEPS, INTERFACE_STEPS, Questions
-from .rules import LinkRules
-from .values import UNKNOWN_VALUE, VALUES_MAX, Value, Values, What, called_external, external, is_external
+from .wildcards import Wildcards
 
 BASES_MAX: Final = 64
 """Classes above a class that are looked at."""
-
-
-class ModuleFiles(NamedTuple):
-    """The files that an import means, none if it doesn't resolve; `internal` says that it certainly meant one
-    of this project all the same."""
-
-    paths: tuple[str, ...]
-    internal: bool
-
-
-class World(Protocol):
-    """What is known of a project's files; cheap to ask."""
-
-    def interface(self, path: str) -> FileInterface | None:
-        """Return what a file shows to others, or None if it isn't known."""
-
-    def module(self, importer: str, language: str, module: str, name: str = "") -> ModuleFiles:
-        """Return the files that an import means: a module, or a name of it that is a file of its own."""
-
-    def siblings(self, path: str) -> tuple[str, ...]:
-        """Return the files of the same language in the same folder, sorted, the file itself included."""
 
 
 class Lineage(NamedTuple):
@@ -46,17 +38,6 @@ class Lineage(NamedTuple):
     open: bool
     outside: bool
 
-
-ELEMENT_METHODS: Final = words(
-    """
-    get pop popleft setdefault first last next at find shift peek poll getFirst getLast unwrap
-    expect unwrap_or_default iter cloned clone as_ref as_mut
-    """
-)
-"""Methods of a container that give one of its elements, in whatever language."""
-
-ELEMENT_METHOD: Final = "()"
-"""The name that all of them go by in a value."""
 
 Lookup = Callable[[str], Values]
 """What the first name of a chain means where the chain stands."""
@@ -77,8 +58,9 @@ class Evaluator:
         self._known = self.questions.known  # looked into first where most questions were asked before
         self.begin = self.questions.begin
         self.spend = self.questions.spend
+        self.is_too_deep = self.questions.is_too_deep
         self._siblings: dict[str, tuple[str, ...]] = {}
-        self._wildcards: dict[str, _Wildcards] = {}
+        self._wildcards: dict[str, Wildcards] = {}
         self._named: dict[str, dict[str, list[Binding]]] = {}
         self._exported: dict[str, dict[str, list[Export]]] = {}
 
@@ -182,7 +164,7 @@ class Evaluator:
             return self.evidence(path, interface.types[name], "", depth + 1)
         return UNKNOWN_VALUE
 
-    def _wildcard_files(self, path: str) -> _Wildcards:
+    def _wildcard_files(self, path: str) -> Wildcards:
         found = self._wildcards.get(path)
         if found is None:
             rules = self.rules(path)
@@ -191,7 +173,7 @@ class Evaluator:
                 shown = self.interface(of)
                 return iter(()) if shown is None else rules.wildcard_files(self, of, shown)
 
-            found = _Wildcards(path, targets, self.spend, passes_on=rules.passes_imports_on)
+            found = Wildcards(path, targets, self.spend, passes_on=rules.passes_imports_on)
             self._wildcards[path] = found
         return found
 
@@ -263,9 +245,9 @@ class Evaluator:
                 return UNKNOWN_VALUE
             if len(values) == 1:  # nearly always
                 values = self._step(values[0], step, depth + 1)
-                values = values if len(values) < 2 else _merged((values,))
+                values = values if len(values) < 2 else merged((values,))
             else:
-                values = _merged(self._step(value, step, depth + 1) for value in values)
+                values = merged(self._step(value, step, depth + 1) for value in values)
         return values
 
     def _step(self, value: Value, step: str, depth: int) -> Values:
@@ -290,12 +272,14 @@ class Evaluator:
         def lookup(name: str) -> Values:
             return self.named_object(rules, name, receiver) or self.top(path, name, depth + 1)
 
-        return _merged(self._evidence(path, one, rules, lookup, depth + 1) for one in found)
+        return merged(self._evidence(path, item, rules, lookup, depth + 1) for item in found)
 
-    def _evidence(self, path: str, one: LinkEvidence, rules: LinkRules, lookup: Lookup, depth: int) -> Values:
-        if not one.is_type:
-            return self.follow(one.chain, path, lookup, depth)
-        return self.typed(one.chain, path, rules, lookup, depth)
+    def _evidence(
+        self, path: str, item: LinkEvidence, rules: LinkRules, lookup: Lookup, depth: int
+    ) -> Values:
+        if not item.is_type:
+            return self.follow(item.chain, path, lookup, depth)
+        return self.typed(item.chain, path, rules, lookup, depth)
 
     def typed(self, chain: str, path: str, rules: LinkRules, lookup: Lookup, depth: int) -> Values:
         """Return an instance of the type that a chain names; `list[].Foo` holds instances of `Foo`."""
@@ -309,7 +293,7 @@ class Evaluator:
 
     def instances(self, values: Values, rules: LinkRules) -> Values:
         """Return objects of what values name as types."""
-        return _merged(self._instance(value, rules) for value in values)
+        return merged(self._instance(value, rules) for value in values)
 
     def _instance(self, value: Value, rules: LinkRules) -> Values:
         if value.what is What.EXTERNAL:
@@ -375,7 +359,7 @@ class Evaluator:
             return value.element
         if value.what is What.DEFINITION and not self.is_class(value.path, value.name):
             held = self.read(value, depth)
-            return _merged(each.element for each in held if each.what is What.ELEMENTS)
+            return merged(each.element for each in held if each.what is What.ELEMENTS)
         return UNKNOWN_VALUE
 
     def member(self, value: Value, name: str, depth: int) -> Values:
@@ -404,7 +388,7 @@ class Evaluator:
         nested = f"{value.name}.{name}"
         if nested in interface.names:
             return (Value(What.DEFINITION, value.path, nested),)
-        return _merged(self.member(each, name, depth + 1) for each in self.read(value, depth))
+        return merged(self.member(each, name, depth + 1) for each in self.read(value, depth))
 
     def read(self, value: Value, depth: int) -> Values:
         """Return what a variable holds, or what a property gives, which is read without being called."""
@@ -424,7 +408,7 @@ class Evaluator:
     # Classes
 
     def is_class(self, path: str, name: str) -> bool:
-        """Whether a definition is one that has instances."""
+        """Return whether a definition is one that has instances."""
         interface = self.interface(path)
         return interface is not None and interface.names.get(name) in self.rules(path).class_kinds
 
@@ -513,51 +497,3 @@ class Evaluator:
             lambda: self.evidence_for(path, found, receiver, depth + 1),
             UNKNOWN_VALUE,
         )
-
-
-class _Wildcards:
-    """The files whose names a file's wildcards bring in, as they are come across first, each once; found as
-    far as they are asked for and steps are left. `targets` says those of one file, `passes_on` whether theirs
-    come in too."""
-
-    def __init__(
-        self,
-        path: str,
-        targets: Callable[[str], Iterator[str]],
-        spend: Callable[[], bool],
-        *,
-        passes_on: bool,
-    ) -> None:
-        self._found: list[str] = []
-        self._seen = {path}
-        self._targets = targets
-        self._spend = spend
-        self._passes_on = passes_on
-        self._waiting = [targets(path)]
-
-    def __iter__(self) -> Iterator[str]:
-        at = 0
-        while at < len(self._found) or self._extend():
-            yield self._found[at]
-            at += 1
-
-    def _extend(self) -> bool:
-        """Find one more; whether there was one."""
-        while self._waiting and self._spend():
-            path = next(self._waiting[-1], None)
-            if path is None:
-                self._waiting.pop()
-            elif path not in self._seen:
-                self._seen.add(path)
-                self._found.append(path)
-                if self._passes_on:
-                    self._waiting.append(self._targets(path))
-                return True
-        return False
-
-
-def _merged(groups: Iterable[Values]) -> Values:
-    """Return the alternatives of several without repetitions; what is outside only if nothing is inside."""
-    found = dict.fromkeys(value for values in groups for value in values)
-    inside = tuple(value for value in found if value.what is not What.EXTERNAL)
-    return (inside or tuple(found))[:VALUES_MAX]

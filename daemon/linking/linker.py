@@ -1,4 +1,4 @@
-"""Owns the linking of one file: each of its references in, what it means out."""
+"""The linking of one file: what each of its references means."""
 
 from __future__ import annotations
 
@@ -7,27 +7,34 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
-from ..project.chains import last_name, parts_of
-from ..project.owners import Owners
-from ..project.qualified_names import base_name
-from ..project.references import Reference, ReferenceKind, References, TypeFact
-from ..project.tree import Symbol
-from .evaluator import Evaluator, World
-from .interface import SELF_NAMES
-from .languages import rules_of
-from .rules import LinkRules
-from .values import UNKNOWN_VALUE, VALUES_MAX, Value, Values, What, is_external
+from ..languages.shared.chains import last_name, parts_of
+from ..languages.shared.interface import SELF_NAMES
+from ..languages.shared.link_rules import (
+    UNKNOWN_VALUE,
+    VALUES_MAX,
+    LinkRules,
+    Value,
+    Values,
+    What,
+    World,
+    is_external,
+)
+from ..languages.shared.qualified_names import base_name
+from ..languages.shared.records import Owners, Symbol
+from ..languages.shared.references import Reference, ReferenceKind, References, TypeFact
+from ..languages.shared.table import link_rules_of
+from .evaluator import Evaluator
 
 log = logging.getLogger(__name__)
 
 LINKER_VERSION: Final = 5
-"""Raised when the same facts would give other links, so that every file is linked again."""
+"""Raised when the same facts would give other links; every file is linked again then."""
 
 LinkState = Literal["resolved", "name", "external"]
 """`name` may be anything of that name; `external` certainly lies outside of the project."""
 
 LOCAL_DEPTH: Final = 8
-"""Local variables that are followed from one to the next."""
+"""Maximum number of local variables that are followed, each bound to the next."""
 
 
 class Linked(NamedTuple):
@@ -62,19 +69,19 @@ class LinkedFile(NamedTuple):
 def link_file(
     path: str, language: str, symbols: Sequence[Symbol], references: References, world: World
 ) -> LinkedFile:
-    """Return what each reference of a file means. Deterministic; ends whatever files say of each other.
+    """Return what each reference of a file means. Deterministic; it ends however files import each other.
 
     A `type` or a `use` of which nothing is known is left out: nobody would look for it by its name.
     """
     linker = _Linker(path, language, symbols, references, world)
-    links = tuple(link for one in references.references for link in linker.link(one))
+    links = tuple(link for reference in references.references for link in linker.link(reference))
     questions = linker.evaluator.questions
     consulted = frozenset(linker.evaluator.consulted - {path})
     return LinkedFile(links, consulted, questions.steps, questions.cut, questions.exhausted)
 
 
 class _Meaning(NamedTuple):
-    """What a reference means, wherever it stands: its last name, and what that may be."""
+    """The meaning of a reference: its last name, and what that may be."""
 
     name: str
     targets: Values
@@ -92,8 +99,8 @@ class _Linker:
         self._language = language
         self._symbols = symbols
         self._bindings = {(each.scope, each.name): each for each in references.bindings if each.scope >= 0}
-        self._rules: LinkRules = rules_of(language)
-        self.evaluator = Evaluator(world, rules_of, len(references.references))
+        self._rules: LinkRules = link_rules_of(language)
+        self.evaluator = Evaluator(world, link_rules_of, len(references.references))
         self._owners = Owners(symbols)
         self._names = {symbol.name: index for index, symbol in enumerate(symbols)}
         self._facts = _facts_by_name(references.types)
@@ -109,14 +116,14 @@ class _Linker:
             *(name for _, name in self._bindings),
             *(name.rpartition(".")[2] for name in self._names),
         }
-        """Names that a scope inside the file may say something of; others are looked up at its top only."""
+        """Names known inside of some scope of the file; others are looked up at its top only."""
         self._holders: dict[int, str] = {}
         self._meant: dict[tuple[ReferenceKind, int, str], _Meaning] = {}
         self._found: dict[tuple[int, int, str], Values] = {}
         self._running: set[tuple[int, int, str]] = set()
 
     def link(self, reference: Reference) -> tuple[Linked, ...]:
-        """Return what a reference means, a link for each thing it may mean; none if none is worth keeping."""
+        """Return a link for each thing that a reference may mean, none if nothing is worth keeping."""
         key = reference.kind, reference.scope, reference.chain
         found = self._meant.get(key)
         if found is None:
@@ -130,7 +137,7 @@ class _Linker:
         )
 
     def _is_same_on_each_line(self, reference: Reference) -> bool:
-        """Whether a reference surely means the same wherever it stands in its scope: it begins with no
+        """Return whether a reference surely means the same wherever it stands in its scope: it begins with no
         variable, and is followed no further where it stands again."""
         if reference.kind == "inherit" or (self._rules.methods_apart and reference.chain.isidentifier()):
             return False
@@ -164,8 +171,8 @@ class _Linker:
         return Linked(*place, target.path, target.name, state)
 
     def _is_meant(self, target: Value, reference: Reference, name: str) -> bool:
-        """Whether a definition is what stands there, and not only what a variable or an attribute holds: who
-        reads `runner.state` reads no constant that the state began with."""
+        """Return whether a reference means a definition itself instead of what a variable or attribute holds:
+        `runner.state` doesn't mean the constant that the state began with."""
         if "." not in reference.chain or base_name(target.name) == name:
             return True
         if reference.kind == "use":
@@ -175,7 +182,7 @@ class _Linker:
         return kind not in {"variable", "constant"}
 
     def _may_be_inside(self, values: Values, reference: Reference) -> bool:
-        """Whether what isn't resolved may lie in the project: not if all that is known of it lies outside."""
+        """Return whether something unresolved may lie in the project, since not all values lie outside."""
         if not (is_external(values) or _is_container(values)):
             return True
         # Nobody calls a string: in another block the name means something else.
@@ -183,7 +190,7 @@ class _Linker:
         return reference.kind == "call" and len(root) == 1 and self._is_local(root[0], reference.scope)
 
     def _blurred_by(self, references: References) -> frozenset[str]:
-        """Return the names that mean something else in some block or nameless function at the top."""
+        """Return the names that some block or nameless function at the top of the file binds again."""
         bound = {each.name for each in references.bindings}
         imports = {(each.name, each.line) for each in references.types if each.chain.startswith(_REQUIRED)}
         blurred: set[str] = set()
@@ -198,7 +205,7 @@ class _Linker:
         return frozenset(blurred)
 
     def _is_itself(self, target: Value, reference: Reference) -> bool:
-        """Whether a variable only names itself where it is bound."""
+        """Return whether a variable only names itself where it is bound."""
         return (
             reference.kind == "use"
             and target.path == self._path
@@ -245,7 +252,7 @@ class _Linker:
         return False
 
     def _look_up(self, name: str, scope: int, line: int, depth: int, *, methods: bool = False) -> Values:
-        """Return what a name means at a place: in the functions and classes around it, then in the file."""
+        """Return what a name means on a line: in the functions and classes around it, then in the file."""
         inner = scope
         if name not in self._inner_names and not self._rules.implicit_members:
             scope = -1
@@ -267,7 +274,7 @@ class _Linker:
     def _in_scope(
         self, name: str, scope: int, line: int, depth: int, is_class: bool, methods: bool
     ) -> Values | None:
-        """Return what a name means in one scope, or None where that scope says nothing of it."""
+        """Return what a name means in one scope, None if the scope doesn't know it."""
         symbol = self._symbols[scope]
         holder = self._holder(scope)
         facts = self._facts.get((scope, name))
@@ -286,7 +293,7 @@ class _Linker:
         return None
 
     def _nearest(self, facts: Sequence[TypeFact], line: int) -> Sequence[TypeFact]:
-        """Return those of the facts of one variable that hold on a line."""
+        """Return the facts about a variable that hold on a line."""
         if len(facts) == 1:
             return facts
         key = facts[0].scope, facts[0].name
@@ -295,7 +302,7 @@ class _Linker:
         return self._by_line[key].nearest(line)
 
     def _is_first(self, facts: Sequence[TypeFact], scope: int, holder: str) -> bool:
-        """Whether a name is the first parameter of a method: another one may well be called `cls`."""
+        """Return whether a name is a method's first parameter: another parameter may be called `cls`, too."""
         symbol = self._symbols[scope]
         is_method = bool(holder) and symbol.kind == "method" and symbol.name.rpartition(".")[0] == holder
         if not is_method or not facts:
@@ -303,7 +310,7 @@ class _Linker:
         return not any(fact.chain for fact in facts) and facts[0] is self._first.get(scope)
 
     def _known(self, facts: Sequence[TypeFact], scope: int, depth: int) -> Values:
-        """Return what is evident of a local variable from where it was bound."""
+        """Return what a local variable may hold, by the facts about it."""
         found: dict[Value, None] = {}
         for fact in facts:
             if not fact.chain:
@@ -325,7 +332,7 @@ class _Linker:
         return tuple(found)
 
     def _read(self, values: Values) -> Values:
-        """Return what a variable holds that is bound to another one or to a property."""
+        """Replace variables and properties among values by what they hold."""
         found: list[Value] = []
         for value in values:
             if value.what is What.DEFINITION and not self.evaluator.is_class(value.path, value.name):
@@ -361,7 +368,7 @@ _TARGETS = frozenset({What.DEFINITION, What.MODULE})
 
 
 def _is_container(values: Values) -> bool:
-    """Whether a chain ends at a method of a container, which is the language's own."""
+    """Return whether a chain ends at a container or its method, which belong to the language."""
     return bool(values) and all(value.what in {What.ELEMENTS, What.EXTERNAL, What.SUPER} for value in values)
 
 
@@ -374,14 +381,14 @@ def _facts_by_name(facts: Sequence[TypeFact]) -> dict[tuple[int, str], list[Type
 
 
 class _Facts:
-    """What is evident of one variable, by line."""
+    """The facts about one variable, by line."""
 
     def __init__(self, facts: Sequence[TypeFact]) -> None:
         by_line: dict[int, list[TypeFact]] = {}
         for fact in facts:
             by_line.setdefault(fact.line, []).append(fact)
         self._lines = sorted(by_line)
-        # Who binds a variable to more on one line wrote it for a machine.
+        # More bindings of a variable on one line are generated code.
         self._facts = [by_line[line] if len(by_line[line]) <= VALUES_MAX else [] for line in self._lines]
 
     def nearest(self, line: int) -> Sequence[TypeFact]:

@@ -1,9 +1,9 @@
-"""Owns the questions asked while a file is linked: their answers, which are open, and the steps left.
+"""The questions asked while a file is linked: their answers, how deep they nest, and the steps left.
 
-A question may lead back to itself: imports and hierarchies run in circles. An open question is answered with
-nothing, and an answer that rests on that is tentative: it holds until the question it rests on is answered.
-If that turns out to be nothing too, all that was assumed is true and is kept for good. So each question is
-answered once per circle, however its members import each other.
+A question may lead back to itself, since imports and hierarchies run in circles. While it is open, its answer
+is taken to be nothing, and answers that rest on this assumption are tentative until it is answered. If its
+answer is nothing too, the assumption was right and they are kept. So each question is answered once for a
+circle, however its members import each other.
 """
 
 from __future__ import annotations
@@ -12,25 +12,24 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeVar
 
 QUESTION_STEPS: Final = 10
-"""Steps that a question takes; to look into a file takes one, a fifth of a microsecond."""
+"""Steps charged for a question. One step is a look into a file, a fifth of a microsecond."""
 
 INTERFACE_STEPS: Final = 200
-"""Steps that a file's interface takes when it is asked for first, of those for the file: it may have to be
-read from the index."""
+"""Steps charged to the file when an interface is asked for first: it may have to be read from the index."""
 
 IMPORT_STEPS: Final = 20
-"""The same for the files that an import means."""
+"""Steps charged to the file when the files of an import are asked for first."""
 
 STEPS_MAX: Final = 20_000
-"""Maximum number of steps for one reference; ordinary ones take ten to a thousand. A name that comes in by a
-wildcard takes one for each file that lies before its own."""
+"""Maximum number of steps for a reference; ordinary references take ten to a thousand. A name from a wildcard
+takes a step for each file that is searched before its own."""
 
 FILE_STEPS_MIN: Final = 500_000
 REFERENCE_STEPS: Final = 200
 FILE_STEPS_MAX: Final = 5_000_000
-"""Maximum number of steps for all references of a file, about a second: the first number and the second for
-each reference, up to the third. So the files of a project take steps in proportion to what they say, and a
-file gets the same links whatever else is linked with it."""
+"""Maximum number of steps for all references of a file, about a second: `FILE_STEPS_MIN` and
+`REFERENCE_STEPS` for each reference, up to `FILE_STEPS_MAX`. A file's bound depends on the file alone, so it
+gets the same links whatever else is linked with it."""
 
 DEPTH_MAX: Final = 24
 """Maximum number of steps from one file or type to the next; real re-exports stay below ten."""
@@ -46,7 +45,7 @@ _CUT: Final = -1
 
 
 class _Tentative(NamedTuple):
-    """An answer that rests on the open question of that number, or on a bound that was met at that depth."""
+    """An answer that rests on an open question, by its number, or on a bound that was met at a depth."""
 
     answer: Any
     rests_on: int
@@ -54,19 +53,22 @@ class _Tentative(NamedTuple):
 
 
 class Questions:
-    """What was asked for one file of `references`. `cut` counts the references that met a bound, `steps` what
-    all took; `exhausted` says that the file met its own bound."""
+    """The questions of one file with `references` references, and their answers.
+
+    `cut` counts the references that met a bound, `steps` the steps of all; `exhausted` says that the file met
+    its own bound.
+    """
 
     def __init__(self, references: int) -> None:
         self.cut = 0
         self.known: dict[Question, Any] = {}
-        """The answers for good."""
+        """The final answers."""
         self._open: dict[Question, int] = {}
         self._tentative: dict[Question, _Tentative] = {}
         self._order: list[Question] = []
         """The tentative answers, oldest first."""
         self._rests_on = _NOTHING_OPEN
-        """The outermost open question that the answer being looked for rests on."""
+        """The outermost open question on which the current answer rests."""
         self._file_steps = min(FILE_STEPS_MIN + REFERENCE_STEPS * references, FILE_STEPS_MAX)
         self._left_in_file = self._file_steps
         self._left = self._limit = STEPS_MAX
@@ -74,16 +76,16 @@ class Questions:
 
     @property
     def steps(self) -> int:
-        """Return how many steps were taken."""
+        """The number of steps taken so far."""
         return self._file_steps - self._left_in_file + self._limit - self._left
 
     @property
     def exhausted(self) -> bool:
-        """Whether the file met its own bound, so that its last references were not followed."""
+        """Return whether the file met its own bound, so that its last references were not followed."""
         return self.steps >= self._file_steps
 
     def begin(self) -> None:
-        """Begin with another reference: each has its own bound on how far it is followed."""
+        """Begin with the next reference, which has a bound of its own."""
         self._left_in_file -= self._limit - self._left
         self._left = self._limit = max(0, min(STEPS_MAX, self._left_in_file))
         self._was_cut = False
@@ -93,11 +95,11 @@ class Questions:
         self._rests_on = _NOTHING_OPEN
 
     def charge(self, steps: int) -> None:
-        """Count steps of the file that are none of the reference's."""
+        """Charge steps to the file instead of the reference."""
         self._left_in_file -= steps
 
     def spend(self, steps: int = 1) -> bool:
-        """Count steps; whether the reference may take another."""
+        """Charge steps to the reference; return whether it may take more."""
         if self._left > steps:
             self._left -= steps
             return True
@@ -106,21 +108,21 @@ class Questions:
         return False
 
     def is_too_deep(self, depth: int) -> bool:
-        """Whether something lies too many steps away to be looked at."""
+        """Return whether a depth, or the number of open questions, is beyond its bound."""
         if depth <= DEPTH_MAX and len(self._open) < OPEN_MAX:
             return False
         self.meet_bound()
         return True
 
     def meet_bound(self) -> None:
-        """Note that a reference isn't followed to its end: what isn't found may be there all the same."""
+        """Note that a reference is not followed to its end: what wasn't found may exist all the same."""
         self._rests_on = _CUT
         if not self._was_cut:
             self._was_cut = True
             self.cut += 1
 
     def once(self, question: Question, depth: int, find: Callable[[], Answer], unknown: Answer) -> Answer:
-        """Return what was found before, or find it now; `unknown` where the search runs in a circle."""
+        """Return the known answer, or find it now; return `unknown` while the question is open."""
         known: Answer | None = self.known.get(question)
         if known is not None:
             return known
@@ -156,14 +158,14 @@ class Questions:
         return found
 
     def _lower(self, mark: int, rests_on: int) -> None:
-        """Have tentative answers rest on what the answer rests on that they were found for."""
+        """Make the newer tentative answers rest on the same open question as the answer that they led to."""
         for question in self._order[mark:]:
             kept = self._tentative.get(question)
             if kept is not None and kept.rests_on > rests_on:
                 self._tentative[question] = kept._replace(rests_on=rests_on)
 
     def _keep(self, mark: int) -> None:
-        """Keep tentative answers for good."""
+        """Make the newer tentative answers final."""
         for question in self._order[mark:]:
             kept = self._tentative.pop(question, None)
             if kept is not None:

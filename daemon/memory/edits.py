@@ -16,9 +16,12 @@ from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest
 from ..privacy.secret_values import mask_piece
-from .experience import Experience, ExperienceMark, OutcomeKind, Trust, timestamp_of
-from .fields import (
+from .experience import (
     BadField,
+    Experience,
+    ExperienceMark,
+    OutcomeKind,
+    Trust,
     clean_name,
     clean_text,
     files_in,
@@ -27,6 +30,7 @@ from .fields import (
     outcome_kind,
     relative_files,
     text_in,
+    timestamp_of,
     trust_of,
 )
 
@@ -71,6 +75,14 @@ class Edit(Struct, frozen=True):
     def order(self) -> tuple[str, str]:
         """What edits are sorted by."""
         return self.timestamp, self.id
+
+
+class DueEdit(Struct, frozen=True):
+    """An edit to make of an experience."""
+
+    experience_id: str
+    kind: EditKind
+    changes: PoolChanges
 
 
 def changes_of(fields: Mapping[str, object], root: str) -> PoolChanges:
@@ -151,7 +163,7 @@ def applied(experience: Experience, edits: Sequence[Edit]) -> tuple[Experience, 
         if edit.kind == "mark" and edit.changes.outcome is not None:
             marks.append((ExperienceMark(edit.changes.outcome, edit.timestamp, edit.by), from_git))
         elif from_git:  # what git undid is back
-            marks = [one for one in marks if not one[1]]
+            marks = [mark for mark in marks if not mark[1]]
     return replace(experience, marks=(*experience.marks, *(mark for mark, _ in marks))), deleted
 
 

@@ -22,12 +22,11 @@ from ..core.errors import DeadlineExceeded, FovealError, InvalidRequest
 from ..core.events import EventHub
 from ..core.system import System
 from ..core.work import Work
-from ..project.projects import Project
-from ..transcripts.cursor import Cursor
-from ..transcripts.cursor_store import CursorStore
-from ..transcripts.mined import Mined, drafts_of, mined_in
+from ..project.project import Project
+from ..transcripts.cursor import Cursor, CursorStore
+from ..transcripts.extraction import Mined, drafts_of, mined_in
 from ..transcripts.transcript_file import check_path
-from .draft import Draft
+from .experience import Draft
 
 ARGV = (sys.executable, "-m", "foveal.daemon.transcripts.miner")
 MINING_S = 300.0
@@ -127,7 +126,9 @@ class Grafting:
                 result[name] += [
                     {"line": mined.findings[start + number].line, "reason": reason} for number, reason in told
                 ]
-        result["warnings"] = [f"line {one['line']}: {one['reason']}" for one in result["warnings"]]
+        result["warnings"] = [
+            f"line {warning['line']}: {warning['reason']}" for warning in result["warnings"]
+        ]
         return result
 
     async def _mine_to_its_end(self, path: str, cursor: Cursor | None) -> Mined:
@@ -166,7 +167,7 @@ def _as_mined(mined: Mined) -> Mined:
 
 def _own_words(mined: Mined) -> Mined:
     """Return what was mined without what other agents said."""
-    own = tuple(one for one in mined.findings if one.agent_id in {"", mined.owner})
+    own = tuple(finding for finding in mined.findings if finding.agent_id in {"", mined.owner})
     return replace(mined, findings=own)
 
 

@@ -11,15 +11,16 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from ..core.system import Stamp
-from .draft import experience_in
+from ..core.errors import StateError
+from ..core.system import Stamp, System
 from .edits import EDIT_KINDS, Edit, edit_fields, edit_in
-from .experience import Experience, fields_of
-from .fields import BadField
+from .experience import BadField, Experience, experience_in, fields_of, timestamp_of
+from .pool_file import PoolFile
 
 MAX_LINE_BYTES = 1_048_576
 """A longer line is not read as an experience. The largest one that is written has about 900 KB: three texts
@@ -172,3 +173,86 @@ def digests_in(descriptor: int) -> tuple[set[str], bool]:
 
 
 _DIGEST = re.compile(rb'^\{"digest":"(\w+)"')
+
+
+_SHOWN_CHARACTERS = 2_000
+_SHOWN_BYTES = 8_388_608
+"""A record of the longest line, each byte escaped to six, is shorter."""
+
+
+class Quarantined(Struct, frozen=True):
+    """A line that was put into quarantine at a time, from the line `number` (from 1) of a file.
+
+    `text` is its beginning, at most 2,000 characters; of bytes that are no text in Python's escapes.
+    """
+
+    at: str
+    file: str
+    number: int
+    size: int
+    reason: str
+    text: str
+
+
+class Quarantine:
+    """The file at `path`. Blocks; not thread-safe. Raises `StateError` and `Busy` as `PoolFile` does."""
+
+    def __init__(self, path: str, system: System, write: Callable[[int, bytes], int] = os.write) -> None:
+        self._file = PoolFile(path, system, write)
+        self._system = system
+
+    def keep(self, damage: Sequence[Damage]) -> None:
+        """Append damaged lines, each only once, and make that durable."""
+        at = timestamp_of(self._system.now())
+        with self._file.locked() as descriptor:
+            known, complete = digests_in(descriptor)
+            records: dict[str, bytes] = {}
+            for line in damage:
+                if line.digest not in known:
+                    records.setdefault(line.digest, record_of(line, at))
+            if records:
+                self._file.append(descriptor, (b"" if complete else b"\n") + b"".join(records.values()))
+        try:
+            self._system.fsync_folder(os.path.dirname(self._file.path))
+        except OSError as error:
+            raise self._file.unusable(f"can't be repaired: {error.strerror}. Mend that") from error
+
+    def listed(self, limit: int) -> tuple[tuple[Quarantined, ...], int]:
+        """Return the last lines that were put here, the last one first, and how many there are in all."""
+        last: deque[Quarantined] = deque(maxlen=max(limit, 0))
+        total = 0
+        try:
+            with self._file.reading() as descriptor:
+                for line in lines_from(descriptor, 0, _SHOWN_BYTES):
+                    if (one := _read(line.data)) is not None:
+                        total += 1
+                        last.append(one)
+        except FileNotFoundError:
+            return (), 0
+        except OSError as error:
+            raise StateError(f"{self._file.path} can't be read: {error.strerror}.") from error
+        return tuple(reversed(last)), total
+
+
+def _read(data: bytes) -> Quarantined | None:
+    """Read a record; None for a line that is none, as a torn one."""
+    try:
+        record = json.loads(data)
+        if not isinstance(record, dict):
+            return None
+        return Quarantined(
+            str(record["at"]),
+            str(record.get("file", "")),
+            int(record["line"]),
+            int(record["size"]),
+            str(record["reason"]),
+            _text(record)[:_SHOWN_CHARACTERS],
+        )
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _text(record: Mapping[str, object]) -> str:
+    if "text" in record:
+        return str(record["text"])
+    return ascii(base64.b64decode(str(record["base64"])))[2:-1]

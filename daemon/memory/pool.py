@@ -15,20 +15,15 @@ from msgspec import Struct
 
 from ..core.errors import Busy, NotFound, StateError
 from ..core.system import System
-from .batch import GraftBatch, new_edit_id
-from .draft import Checked, Draft, checked
-from .edits import NO_CHANGES, Edit, EditKind, PoolChanges, changes_nothing, changes_of, time_after
-from .experience import Experience, timestamp_of
-from .fields import BadField
-from .lines import line_of
-from .parts import ROTATE_BYTES
-from .pool_filters import Filters, time_of
-from .pool_store import PoolStore
-from .pruning import Criteria, Retention, chosen
-from .quarantine import Quarantined
-from .reader import PoolSource
-from .records import Known
-from .relevance import ASKED_CHARACTERS, words_of
+from .edits import NO_CHANGES, DueEdit, Edit, EditKind, PoolChanges, changes_nothing, changes_of, time_after
+from .experience import BadField, Checked, Draft, Experience, checked, timestamp_of
+from .lines import Quarantined, line_of
+from .pool_file import ROTATE_BYTES
+from .pool_filters import Criteria, ExperienceListing, Retention, chosen
+from .pool_store import PoolSource, PoolStore
+from .records import ASKED_CHARACTERS, GraftBatch, Known, new_edit_id, words_of
+
+ALL = ExperienceListing()
 
 RETENTION_INTERVAL_S = 86_400
 """Once a day is as fine as an age in days."""
@@ -152,10 +147,14 @@ class Pool:
                 valid.append((number, checked(draft, now, self._root)))
             except BadField as error:
                 skipped.append((number, f"{error.field} {error}"))
-        warnings = [(number, warning) for number, one in valid for warning in _warnings(one)]
+        warnings = [
+            (number, warning) for number, checked_draft in valid for warning in _warnings(checked_draft)
+        ]
         ids: tuple[str, ...] = ()
         if valid:
-            ids, more = self._append([(number, one.experience) for number, one in valid], now)
+            ids, more = self._append(
+                [(number, checked_draft.experience) for number, checked_draft in valid], now
+            )
             warnings = sorted([*warnings, *more], key=lambda one: one[0])
         return GraftResult(len(ids), len(valid) - len(ids), tuple(skipped), ids, tuple(warnings))
 
@@ -174,32 +173,16 @@ class Pool:
 
     # --- Asking ---
 
-    def list(
-        self,
-        *,
-        agent_id: str | None = None,
-        session_id: str | None = None,
-        outcome: str | None = None,
-        trust: str | None = None,
-        since: str | None = None,
-        until: str | None = None,
-        query: str | None = None,
-        deleted: bool = False,
-        limit: int | None = None,
-    ) -> tuple[tuple[Experience, ...], int]:
-        """Return the matching experiences, newest first and at most `limit`, and how many match in all.
+    def list(self, listing: ExperienceListing = ALL) -> tuple[tuple[Experience, ...], int]:
+        """Return the matching experiences, newest first, and how many match in all.
 
-        `since` is inclusive and `until` exclusive, both ISO 8601. Each word of `query` must occur, whatever
-        its case, in the decision, the rationale or the files. With `deleted` those that were deleted are
-        listed, and only those. Raises `InvalidRequest` for a `since` or `until` that is no time.
+        Raises `InvalidRequest` for a `since` or `until` that is no time.
         """
-        start, end = time_of(since, "since"), time_of(until, "until")
-        filters = Filters(agent_id, session_id, outcome, trust, start, end, query or "")
         records = self._store.records
         with records.lock:
-            newest_first = records.trash() if deleted else records.shown()
-        found = [experience for experience in newest_first if filters.match(experience)]
-        return tuple(found if limit is None else found[: max(limit, 0)]), len(found)
+            newest_first = records.trash() if listing.deleted else records.shown()
+        found = listing.matching(newest_first)
+        return tuple(found if listing.limit is None else found[: max(listing.limit, 0)]), len(found)
 
     def relevant(
         self, focus: Collection[str], neighbours: Collection[str], words: Collection[str], limit: int = 5
@@ -229,8 +212,8 @@ class Pool:
         """Return the experiences with these ids that are there, in that order."""
         records = self._store.records
         with records.lock:
-            found = [records.index.get(one) for one in ids]
-        return tuple(one for one in found if one is not None)
+            found = [records.index.get(identifier) for identifier in ids]
+        return tuple(experience for experience in found if experience is not None)
 
     def get(self, experience_id: str) -> Known:
         """Return an experience with its edits, also a deleted one. Raises `NotFound`."""
@@ -241,7 +224,7 @@ class Pool:
         """Return so many of the newest experiences with their edits; deleted ones aren't among them."""
         records = self._store.records
         with self._writing:
-            found = [records.get(one.id) for one in records.shown()[:count]]
+            found = [records.get(experience.id) for experience in records.shown()[:count]]
         return tuple(known for known in found if known is not None)
 
     def quarantined(self, limit: int) -> tuple[tuple[Quarantined, ...], int]:
@@ -280,7 +263,7 @@ class Pool:
         """
         return self._edit(experience_id, "update", changes_of(fields, self._root))[0]
 
-    def annotate(self, edits: Iterable[tuple[str, EditKind, PoolChanges]]) -> tuple[str, ...]:
+    def annotate(self, edits: Iterable[DueEdit]) -> tuple[str, ...]:
         """Append edits that a program derived, in one write; durable on return. Returns the ids it changed.
 
         Left out are those of experiences that aren't there any more, and those that change nothing. They go
@@ -289,12 +272,12 @@ class Pool:
         """
         with self._writing, self._store.appending(self._store.private) as append:
             now, due = timestamp_of(self._system.now()), dict[str, Edit]()
-            for experience_id, kind, changes in edits:
-                known = self._store.records.get(experience_id)
+            for due_edit in edits:
+                known, changes = self._store.records.get(due_edit.experience_id), due_edit.changes
                 if known is None or known.deleted or changes_nothing(known.current, changes):
                     continue
-                at = time_after(known.edits, now)
-                due[known.original.id] = Edit(new_edit_id(), known.original.id, at, kind, changes)
+                at, key = time_after(known.edits, now), known.original.id
+                due[key] = Edit(new_edit_id(), key, at, due_edit.kind, changes)
             if due:
                 append(b"".join(map(line_of, due.values())))
             return tuple(due)
@@ -375,12 +358,14 @@ class Pool:
     ) -> PruneResult:
         records = self._store.records
         shown, trash = (
-            [one for one in those if records.source_of(one.id) < len(sources)]
+            [experience for experience in those if records.source_of(experience.id) < len(sources)]
             for those in (records.shown(), records.trash())
         )
         pruned = chosen(shown, trash, criteria, self._system.now(), exists)
-        gone = {one.id for one in pruned}
-        return PruneResult(tuple(pruned), sum(one.id not in gone for one in records.shown()), dry_run)
+        gone = {experience.id for experience in pruned}
+        return PruneResult(
+            tuple(pruned), sum(experience.id not in gone for experience in records.shown()), dry_run
+        )
 
     def _prune(
         self, criteria: Criteria, exists: Callable[[str], bool], sources: Sequence[PoolSource]
@@ -390,7 +375,7 @@ class Pool:
         def choose() -> set[str]:
             nonlocal result
             result = self._chosen(criteria, exists, sources, dry_run=False)
-            return {one.id for one in result.pruned}
+            return {experience.id for experience in result.pruned}
 
         self._store.remove(sources, choose)
         return result
@@ -420,10 +405,10 @@ def _always(path: str) -> bool:
     return True
 
 
-def _warnings(one: Checked) -> Iterator[str]:
-    if one.files_dropped:
-        yield f"{one.files_dropped} of its files were left out: outside the project, or too many"
-    if one.secrets == 1:
+def _warnings(draft: Checked) -> Iterator[str]:
+    if draft.files_dropped:
+        yield f"{draft.files_dropped} of its files were left out: outside the project, or too many"
+    if draft.secrets == 1:
         yield "a value that looks like a secret was masked"
-    elif one.secrets:
-        yield f"{one.secrets} values that look like secrets were masked"
+    elif draft.secrets:
+        yield f"{draft.secrets} values that look like secrets were masked"

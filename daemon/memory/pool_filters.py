@@ -2,40 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime, timedelta
+
 from msgspec import Struct
 
 from ..core.errors import InvalidRequest
-from .experience import Experience
-from .fields import BadField, normal_timestamp
-from .relevance import contains
+from .experience import BadField, Experience, normal_timestamp, timestamp_of
+from .records import contains
 
 
-class Filters(Struct, frozen=True):
-    """What an experience must have to be listed; None doesn't matter.
+class ExperienceListing(Struct, frozen=True):
+    """Which experiences are listed; None matches any value.
 
-    `since` is inclusive, `until` exclusive, both as `time_of` returns them. Each word of `query` must occur,
-    whatever its case, in the decision, the rationale or the files.
+    `limit` is their maximum number. `since` is inclusive, `until` exclusive, both ISO 8601. Each word of
+    `query` must occur, whatever its case, in the decision, the rationale or the files. With `deleted` only
+    those that were deleted are listed.
     """
 
+    limit: int | None = None
     agent_id: str | None = None
     session_id: str | None = None
     outcome: str | None = None
     trust: str | None = None
     since: str | None = None
     until: str | None = None
-    query: str = ""
+    query: str | None = None
+    deleted: bool = False
 
-    def match(self, experience: Experience) -> bool:
-        """Tell whether an experience is to be listed."""
-        return (
-            (self.agent_id is None or experience.agent_id == self.agent_id)
-            and (self.session_id is None or experience.session_id == self.session_id)
-            and (self.outcome is None or experience.outcome == self.outcome)
-            and (self.trust is None or experience.provenance.trust == self.trust)
-            and (self.since is None or experience.timestamp >= self.since)
-            and (self.until is None or experience.timestamp < self.until)
-            and (not self.query or contains(experience, self.query.casefold().split()))
-        )
+    def matching(self, experiences: Sequence[Experience]) -> list[Experience]:
+        """Return the experiences that match, whatever the limit.
+
+        Raises `InvalidRequest` for a `since` or `until` that is no time.
+        """
+        since, until = time_of(self.since, "since"), time_of(self.until, "until")
+        words = (self.query or "").casefold().split()
+        return [
+            experience
+            for experience in experiences
+            if self.agent_id in {None, experience.agent_id}
+            and self.session_id in {None, experience.session_id}
+            and self.outcome in {None, experience.outcome}
+            and self.trust in {None, experience.provenance.trust}
+            and (since is None or experience.timestamp >= since)
+            and (until is None or experience.timestamp < until)
+            and contains(experience, words)
+        ]
 
 
 def time_of(text: str | None, name: str) -> str | None:
@@ -47,3 +59,94 @@ def time_of(text: str | None, name: str) -> str | None:
         return normal_timestamp(text) if text else None
     except BadField as error:
         raise InvalidRequest(f"{name} {error}.", name) from error
+
+
+class Retention(Struct, frozen=True):
+    """What a pool keeps by itself; 0 is without a limit."""
+
+    max_age_days: int = 0
+    max_count: int = 0
+
+
+class Criteria(Struct, frozen=True):
+    """What is to be pruned.
+
+    `max_age_days` and `max_count` are limits: what is over either of them goes, and without one all are over.
+    The others say which of those over a limit may go, and each must hold: `outcomes` has these outcomes (the
+    empty one for none), `irrelevant` has files and all of them are gone, `deleted` was deleted. So each more
+    of them prunes less.
+    """
+
+    max_age_days: int | None = None
+    max_count: int | None = None
+    outcomes: Collection[str] | None = None
+    irrelevant: bool = False
+    deleted: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is said, which would prune everything."""
+        limits = self.max_age_days is not None or self.max_count is not None
+        return not (limits or self.outcomes is not None or self.irrelevant or self.deleted)
+
+
+def chosen(
+    shown: Sequence[Experience],
+    trash: Sequence[Experience],
+    criteria: Criteria,
+    now: datetime,
+    exists: Callable[[str], bool],
+) -> list[Experience]:
+    """Return what the criteria prune of those that are shown and those that are deleted, both newest first.
+
+    The deleted ones don't count: one goes when it is older than the last that is kept. `exists` tells of a
+    path relative to the project's root whether there is something.
+    """
+    over = _over(shown, trash, criteria, now)
+    known: dict[str, bool] = {}
+
+    def is_there(path: str) -> bool:
+        if path not in known:
+            known[path] = exists(path)
+        return known[path]
+
+    def goes(experience: Experience) -> bool:
+        if over is not None and experience.id not in over:
+            return False
+        if criteria.outcomes is not None and experience.outcome not in criteria.outcomes:
+            return False
+        files = experience.files_touched
+        return not criteria.irrelevant or (bool(files) and not any(map(is_there, files)))
+
+    candidates = trash if criteria.deleted else [*shown, *trash]
+    return sorted(
+        filter(goes, candidates), key=lambda experience: (experience.timestamp, experience.id), reverse=True
+    )
+
+
+def _over(
+    shown: Sequence[Experience], trash: Sequence[Experience], criteria: Criteria, now: datetime
+) -> set[str] | None:
+    """Return the ids of those that are over a limit, None if there is no limit."""
+    if criteria.max_age_days is None and criteria.max_count is None:
+        return None
+    over: set[str] = set()
+    if criteria.max_age_days is not None:
+        over |= _before(_oldest(now, criteria.max_age_days), (*shown, *trash))
+    if criteria.max_count == 0:
+        over.update(experience.id for experience in (*shown, *trash))
+    elif criteria.max_count is not None and len(shown) > criteria.max_count:
+        over.update(experience.id for experience in shown[criteria.max_count :])
+        over |= _before(shown[criteria.max_count - 1].timestamp, trash)
+    return over
+
+
+def _before(time: str, experiences: Sequence[Experience]) -> set[str]:
+    return {experience.id for experience in experiences if experience.timestamp < time}
+
+
+def _oldest(now: datetime, days: int) -> str:
+    try:
+        return timestamp_of(now - timedelta(days=days))
+    except OverflowError:
+        return ""  # nothing is that old

@@ -5,14 +5,23 @@ Lines may come in any order, twice, and from several files: the outcome is the s
 
 from __future__ import annotations
 
+import heapq
+import posixpath
+import re
+import secrets
 import threading
-from bisect import insort
+from bisect import bisect_left, insort
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain, islice
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from .edits import Edit, applied
+from .edits import Edit, PoolChanges, applied, time_after
 from .experience import Experience, identity_of
-from .relevance import Index, keys_of
+from .lines import line_of
 
 
 class Known(Struct, frozen=True):
@@ -121,7 +130,9 @@ class Records:
 
     def trash(self) -> list[Experience]:
         """Return those that are deleted, newest first."""
-        return sorted(self._deleted.values(), key=lambda one: (one.timestamp, one.id), reverse=True)
+        return sorted(
+            self._deleted.values(), key=lambda experience: (experience.timestamp, experience.id), reverse=True
+        )
 
     def source_of(self, experience_id: str) -> int:
         """Return the number of the source of a known experience."""
@@ -176,3 +187,284 @@ class Records:
 
 def _order(edit: Edit) -> tuple[str, str]:
     return edit.order
+
+
+ASKED_CHARACTERS = 20_000
+"""Of a question's words the first 20,000 characters are looked at: a prompt may have 5 MB."""
+_INDEXED_CHARACTERS = 4_000
+_NEWEST = 1_000
+"""Of a file, a folder, a word or a rank the last 1,000 experiences are weighed, which bounds the time."""
+_MAX_SHARED_WORDS = 3
+_MAX_WORDS_ASKED = 64
+
+
+class Keys(Struct, frozen=True):
+    """What an experience is found by."""
+
+    words: frozenset[str]
+    parents: frozenset[str]
+    ancestors: frozenset[str]
+
+
+class Index:
+    """The experiences that are shown, and their places by file, folder and word.
+
+    A place is kept for one that is removed, so that it stands where it stood if it comes back.
+    """
+
+    def __init__(self) -> None:
+        self.experiences: list[Experience] = []
+        """By place, also those that were removed."""
+        self.order: list[tuple[str, int]] = []
+        """Time and place of those that are shown, oldest first."""
+        self._places: dict[str, int] = {}
+        self._shown: set[int] = set()
+        self._by_file: dict[str, list[int]] = {}
+        self._by_parent: dict[str, list[int]] = {}
+        self._by_ancestor: dict[str, list[int]] = {}
+        self._by_word: dict[str, list[int]] = {}
+
+    def add(self, experience: Experience, keys: Keys) -> None:
+        """Show an experience: at the end, or at its former place if it was removed."""
+        place = self._places.setdefault(experience.id, len(self.experiences))
+        if place == len(self.experiences):
+            self.experiences.append(experience)
+        self.experiences[place] = experience
+        self._shown.add(place)
+        insort(self.order, (experience.timestamp, place))
+        for names, places in self._postings(experience, keys):
+            for name in names:
+                found = places.setdefault(name, [])
+                if found and found[-1] > place:
+                    insort(found, place)
+                else:
+                    found.append(place)
+
+    def remove(self, experience_id: str) -> None:
+        """Show an experience no longer; nothing happens if it isn't shown."""
+        place = self._places.get(experience_id, -1)
+        if place not in self._shown:
+            return
+        experience = self.experiences[place]
+        self._shown.remove(place)
+        del self.order[bisect_left(self.order, (experience.timestamp, place))]
+        for names, places in self._postings(experience, keys_of(experience)):
+            for name in names:
+                found = places[name]
+                del found[bisect_left(found, place)]
+                if not found:
+                    del places[name]
+
+    def get(self, experience_id: str) -> Experience | None:
+        """Return an experience that is shown."""
+        place = self._places.get(experience_id, -1)
+        return self.experiences[place] if place in self._shown else None
+
+    def touching(self, path: str) -> list[Experience]:
+        """Return the last experiences that touched a file, at most `_NEWEST`."""
+        return [self.experiences[place] for place in self._by_file.get(path, ())[-_NEWEST:]]
+
+    def relevant(
+        self, focus: Collection[str], neighbours: Collection[str], words: Collection[str], limit: int
+    ) -> list[int]:
+        """Return places, newest first; `Pool.relevant` has the order."""
+        shared = self._shared_words(words)
+
+        def merit(place: int) -> tuple[int, bool, str, int]:
+            experience = self.experiences[place]
+            failed = experience.outcome in ("failure", "reverted")
+            return min(shared[place], _MAX_SHARED_WORDS), failed, experience.timestamp, place
+
+        chosen: list[int] = []
+        for candidates in self._ranks({path.rstrip("/") for path in focus} - {"", "."}, neighbours, shared):
+            # Sorting places is forty times faster than weighing them.
+            newest = sorted(candidates)[-_NEWEST:]
+            chosen += heapq.nlargest(limit - len(chosen), newest, key=merit)
+            if len(chosen) >= limit:
+                break
+        rest = (place for _, place in reversed(self.order) if place not in chosen)
+        chosen += islice(rest, max(limit - len(chosen), 0))
+        return sorted(chosen, key=lambda place: (self.experiences[place].timestamp, place), reverse=True)
+
+    def _postings(
+        self, experience: Experience, keys: Keys
+    ) -> tuple[tuple[Collection[str], dict[str, list[int]]], ...]:
+        return (
+            (experience.files_touched, self._by_file),
+            (keys.parents, self._by_parent),
+            (keys.ancestors, self._by_ancestor),
+            (keys.words, self._by_word),
+        )
+
+    def _ranks(
+        self, focus: Collection[str], neighbours: Collection[str], shared: Mapping[int, int]
+    ) -> Iterator[set[int]]:
+        """Yield the places of each rank but the last, without those of the ranks before."""
+        same = _places(self._by_file, focus) | _places(self._by_ancestor, focus)
+        yield same
+        folders = {posixpath.dirname(path) for path in focus}
+        near = _places(self._by_file, neighbours) | _places(self._by_parent, folders)
+        yield near - same
+        yield shared.keys() - same - near
+
+    def _shared_words(self, words: Collection[str]) -> Counter[int]:
+        """Count for each place the words that it shares; of many words the rarest ones, which say most."""
+        known = sorted((len(self._by_word[word]), word) for word in words if word in self._by_word)
+        shared: Counter[int] = Counter()
+        for _, word in known[:_MAX_WORDS_ASKED]:
+            shared.update(self._by_word[word][-_NEWEST:])
+        return shared
+
+
+def keys_of(experience: Experience) -> Keys:
+    """Return what an experience is found by, by the words of its first 4,000 characters."""
+    parents = frozenset(map(posixpath.dirname, experience.files_touched))
+    ancestors = set(parents)
+    for folder in parents:
+        while folder := posixpath.dirname(folder):
+            ancestors.add(folder)
+    text = " ".join((experience.decision, experience.rationale, *experience.files_touched))
+    words = words_of(text[:_INDEXED_CHARACTERS])
+    return Keys(words, parents, frozenset(ancestors - {""}))
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return a text's words but short and common ones: parts of compound names, folded, in the singular."""
+    return frozenset(chain.from_iterable(map(_words_in, set(_TOKENS.findall(text)))))
+
+
+def contains(experience: Experience, words: Sequence[str]) -> bool:
+    """Tell whether each word, which is casefolded, occurs in the decision, the rationale or the files."""
+    text = "\n".join((experience.decision, experience.rationale, *experience.files_touched)).casefold()
+    return all(word in text for word in words)
+
+
+def _places(postings: Mapping[str, list[int]], names: Collection[str]) -> set[int]:
+    found: set[int] = set()
+    for name in names:
+        found.update(postings.get(name, ())[-_NEWEST:])
+    return found
+
+
+_MAX_WORD = 40
+_TOKENS = re.compile(r"[^\W_]+")
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z]+")
+_COMMON = frozenset(
+    (  # noqa: SIM905 - as a list it is fifty lines
+        "all and any are because but can for from had has have how into its not now our out should that "
+        "the their them then there they this was were what when where which who why will with would you "
+        "your"
+    ).split()
+)
+
+
+@lru_cache(maxsize=16_384)
+def _words_in(token: str) -> tuple[str, ...]:
+    """Return the words that a token is made of; remembered, since a project's vocabulary is small."""
+    parts = (token,) if token.islower() else _PARTS.findall(token)
+    words = (_singular(part.casefold()[:_MAX_WORD]) for part in parts)
+    return tuple(word for word in words if (len(word) > 2 or not word.isascii()) and word not in _COMMON)
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+_NAMED_MAX = 20
+"""Maximum number of ids in a text that are looked up: more are a list of something else."""
+_IDS = re.compile(r"\bx_[0-9a-z]{1,64}\b")
+
+
+class GraftBatch:
+    """Takes experiences without ids, `number` being the place of each among the drafts.
+
+    `new` has those that get a line, by identity; `warnings` are pairs of a number and a sentence.
+    """
+
+    def __init__(self, records: Records, new_id: Callable[[], str], now: str) -> None:
+        self.new: dict[bytes, Experience] = {}
+        self.warnings: list[tuple[int, str]] = []
+        self._records = records
+        self._new_id = new_id
+        self._now = now
+        self._edits: dict[str, list[Edit]] = {}
+
+    def take(self, number: int, experience: Experience) -> None:
+        """Take one; one that is known adds at most a mark to what is known."""
+        known = self._known(experience)
+        if known is None:
+            experience = replace(experience, id=self._new_id())
+            self.new[identity_of(experience)] = experience
+            for marked in marked_by(experience, self._records):
+                self._mark(marked, experience, experience.id)
+        elif known.deleted:
+            of = known.original.id
+            self.warnings.append((number, f"it was deleted as {of}, which can be restored"))
+        elif says_more(known, experience):
+            self._mark(known.original.id, experience, "")
+
+    def lines(self) -> bytes:
+        """Return what is to be appended."""
+        experiences = map(line_of, self.new.values())
+        edits = map(line_of, chain.from_iterable(self._edits.values()))
+        return b"".join((*experiences, *edits))
+
+    def _known(self, experience: Experience) -> Known | None:
+        """Return what an experience is a duplicate of, in the pool or in the batch."""
+        first = self.new.get(identity_of(experience))
+        if first is not None:
+            return Known(first, tuple(self._edits.get(first.id, ())), first, deleted=False, source=0)
+        found = self._records.known_as(experience)
+        known = None if found is None else self._records.get(found)
+        if known is None:
+            return None
+        return replace(known, edits=(*known.edits, *self._edits.get(known.original.id, ())))
+
+    def _mark(self, marked: str, later: Experience, by: str) -> None:
+        known = self._records.get(marked)
+        edits = (*(known.edits if known else ()), *self._edits.get(marked, ()))
+        changes = PoolChanges(outcome=later.outcome, error=later.error)
+        edit = Edit(new_edit_id(), marked, time_after(edits, self._now), "mark", changes, by)
+        self._edits.setdefault(marked, []).append(edit)
+
+
+def new_edit_id() -> str:
+    """Return an id for an edit."""
+    return f"e_{secrets.token_hex(8)}"
+
+
+def marked_by(later: Experience, records: Records) -> Iterator[str]:
+    """Yield the ids of the known experiences that a new one with the outcome failure or reverted marks.
+
+    They are those whose ids its texts name, and those before it with the same decision about the same files.
+    What is not to be believed marks nothing.
+    """
+    if later.outcome not in ("failure", "reverted") or later.provenance.trust == "low":
+        return
+    found: dict[str, None] = {}
+    for name in _IDS.findall(f"{later.decision}\n{later.rationale}\n{later.error}")[:_NAMED_MAX]:
+        if (known := records.canonical(name)) is not None:
+            found[known] = None
+    decision = _folded(later.decision)
+    for experience in records.index.touching(later.files_touched[0]) if later.files_touched else ():
+        same_files = set(experience.files_touched) == set(later.files_touched)
+        if (
+            same_files
+            and experience.timestamp <= later.timestamp
+            and _folded(experience.decision) == decision
+        ):
+            found[experience.id] = None
+    for experience_id in found:
+        if experience_id != later.id:
+            yield experience_id
+
+
+def says_more(known: Known, again: Experience) -> bool:
+    """Tell whether an experience that is grafted again says for the first time that it came to nothing."""
+    bad = again.outcome in ("failure", "reverted") and again.provenance.trust != "low"
+    before = {known.original.outcome, *(edit.changes.outcome for edit in known.edits)}
+    return bad and again.outcome not in before
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -2,45 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
+from ..core.errors import FovealError
 from ..core.events import EventHub
 from ..core.system import System
 from ..core.work import Work
+from ..embedding.semantics import Semantics
 from ..project.git import head
-from ..project.projects import Project
-from .commit_rules import Ruling
-from .draft import Draft
-from .experience import Experience
+from ..project.project import Project
+from .edits import DueEdit
+from .experience import Draft, Experience
+from .lines import Quarantined
 from .pool import GraftResult, PruneResult
-from .pruning import Criteria
-from .quarantine import Quarantined
+from .pool_filters import Criteria, ExperienceListing
 from .records import Known
 
 Change = Literal["updated", "deleted", "restored", "pruned"]
 
 TOLD_MAX = 1_000
 """Maximum number of ids that an event names; of more that were pruned it has the number only."""
-
-
-class ExperienceListing(Struct, frozen=True):
-    """What is to be listed; None doesn't matter. `since` is inclusive, `until` exclusive, both ISO 8601."""
-
-    limit: int
-    agent_id: str | None = None
-    session_id: str | None = None
-    outcome: str | None = None
-    trust: str | None = None
-    since: str | None = None
-    until: str | None = None
-    query: str | None = None
-    deleted: bool = False
 
 
 class Experiences:
@@ -61,7 +49,9 @@ class Experiences:
             draft = await self._work.in_builder(partial(project.sketches.sketched, draft))
         result = await self._work.in_writer(partial(project.pool.graft, [draft]))
         if result.grafted:
-            project.feedback.used(path for one in project.pool.some(result.ids) for path in one.files_touched)
+            project.feedback.used(
+                path for experience in project.pool.some(result.ids) for path in experience.files_touched
+            )
             data = {"project": project.root, "experience_ids": list(result.ids), "grafted": result.grafted}
             self._events.publish("experience.grafted", data)
         return result
@@ -82,12 +72,11 @@ class Experiences:
         self._tell(project, "updated", [known.original.id])
         return known
 
-    async def annotate(self, project: Project, due: Sequence[Ruling]) -> tuple[str, ...]:
+    async def annotate(self, project: Project, due: Sequence[DueEdit]) -> tuple[str, ...]:
         """Write the edits that are due, and return the ids of the experiences that they changed."""
         if not due:
             return ()
-        edits = [(one.experience_id, one.kind, one.changes) for one in due]
-        ids = await self._work.in_writer(partial(project.pool.annotate, edits))
+        ids = await self._work.in_writer(partial(project.pool.annotate, due))
         if ids:
             self._tell(project, "updated", list(ids))
         return ids
@@ -115,7 +104,7 @@ class Experiences:
         work = partial(project.pool.prune, criteria, exists, dry_run=dry_run)
         result = await (self._work.in_builder(work) if dry_run else self._work.in_writer(work))
         if result.pruned and not dry_run:
-            self._tell(project, "pruned", [one.id for one in result.pruned])
+            self._tell(project, "pruned", [experience.id for experience in result.pruned])
         return result
 
     async def quarantined(self, project: Project, limit: int) -> tuple[tuple[Quarantined, ...], int]:
@@ -137,19 +126,85 @@ class Experiences:
 
 def _listed(project: Project, listing: ExperienceListing) -> tuple[tuple[Experience, ...], int]:
     project.pool.refresh()
-    return project.pool.list(
-        agent_id=listing.agent_id,
-        session_id=listing.session_id,
-        outcome=listing.outcome,
-        trust=listing.trust,
-        since=listing.since,
-        until=listing.until,
-        query=listing.query,
-        deleted=listing.deleted,
-        limit=listing.limit,
-    )
+    return project.pool.list(listing)
 
 
 def _get(project: Project, experience_id: str) -> Known:
     project.pool.refresh()
     return project.pool.get(experience_id)
+
+
+COMPARED_MAX = 300
+"""The newest ones that are compared: scoring them takes 3 ms once their vectors are known, and older ones are
+still found by their files and words."""
+
+TEXT_CHARACTERS = 600
+"""Of a decision and its reasons; the model reads 512 tokens of a text and is surest of short ones."""
+
+PROMPT_CHARACTERS = 2_000
+
+WAIT_S = 1.0
+"""How long an answer waits for it: it is one reason among several to choose an experience."""
+
+
+class Meanings(Struct, frozen=True):
+    """Similarities to a prompt by ids of experiences, -1 to 1; and what could not be compared, in words."""
+
+    scores: Mapping[str, float] = field(default_factory=dict)
+    degraded: tuple[str, ...] = ()
+    pending: bool = False
+    """Some have no vector yet: asked again there may be more."""
+
+
+NO_MEANINGS = Meanings()
+
+
+class ExperienceMeaning:
+    """Compares. On the event loop only."""
+
+    def __init__(self, semantics: Semantics, work: Work) -> None:
+        self._semantics = semantics
+        self._work = work
+
+    async def near(self, project: Project, prompt: str, within_s: float) -> Meanings:
+        """Return how near the newest experiences of a project are to a prompt; nothing without either.
+
+        What has no vector yet gets one as far as the time allows, and is compared the next time.
+        """
+        if not prompt.strip() or not self._semantics.enabled or not project.pool.statistics().experiences:
+            return NO_MEANINGS
+        found = await self._work.in_builder(partial(_texts, project))
+        within_s = min(within_s, WAIT_S)
+        try:
+            async with asyncio.timeout(within_s):
+                query = prompt[:PROMPT_CHARACTERS]
+                told = await self._semantics.score_texts((query,), tuple(found.values()), within_s / 2)
+        except TimeoutError:
+            return Meanings(degraded=(f"{_UNCOMPARED}: the embedding model didn't answer in time",))
+        except FovealError as error:
+            return Meanings(degraded=(f"{_UNCOMPARED}: {error}",))
+        pending = frozenset(told.pending)
+        scores = zip(found, told.rows[0], strict=True)
+        known = {experience_id: score for n, (experience_id, score) in enumerate(scores) if n not in pending}
+        return Meanings(known, pending=bool(pending))
+
+    async def learn(self, project: Project) -> None:
+        """Have the vectors of the newest experiences made, so that a prompt needs only its own.
+
+        Raises `FovealError` where the embedder can't.
+        """
+        if self._semantics.enabled:
+            found = await self._work.in_builder(partial(_texts, project))
+            await self._semantics.score_texts((), tuple(found.values()), WAIT_S)
+
+
+_UNCOMPARED = "decisions were not compared by meaning"
+
+
+def _texts(project: Project) -> dict[str, str]:
+    """Return what is compared of the newest experiences, by id."""
+    newest, _ = project.pool.list(ExperienceListing(COMPARED_MAX))
+    return {
+        experience.id: f"{experience.decision}\n{experience.rationale}"[:TEXT_CHARACTERS].strip()
+        for experience in newest
+    }

@@ -7,21 +7,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache, partial
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.files import load_project_config
 from ..config.settings import ProjectConfig, UserConfig
 from ..context.scopes import Scope
 from ..core.errors import FovealError, PermissionDenied
-from ..core.parameters import Parameters
 from ..core.system import System
 from ..core.work import Work
 from ..project.open_projects import OpenProjects
-from ..project.projects import Project
+from ..project.project import Project
 from ..rules.agent_items import AgentItems
-from ..rules.item_keys import ItemKey
+from ..rules.items import ItemKey
 from ..sessions.service import NOBODY, Sessions, SessionState
-from ..sessions.sessions import Session
+from ..sessions.session import Session
 from .agent_tables import NO_TABLES, AgentTables
 from .policy import Policy, combined
 from .visible import visible_items
@@ -31,6 +31,18 @@ ITEM_VIEWS_MAX = 16
 
 NAME_CHARACTERS_MAX = 1_000
 """Of a longer name the beginning is looked up: globs are held against it."""
+
+
+class Agent(Struct, frozen=True):
+    """Who asks, as far as a request says it: a name and a type, each "" where it doesn't."""
+
+    name: str = ""
+    type: str = ""
+
+    @classmethod
+    def of(cls, name: str, type_: str) -> Agent:
+        """Return an agent with so much of its name and type as globs are held against."""
+        return cls(name[:NAME_CHARACTERS_MAX], type_[:NAME_CHARACTERS_MAX])
 
 
 class Permissions:
@@ -53,7 +65,7 @@ class Permissions:
     async def require(
         self,
         project: Project,
-        parameters: Parameters,
+        agent: Agent,
         *,
         scope: Scope | None = None,
         session: Session | None = None,
@@ -63,26 +75,25 @@ class Permissions:
 
         A changed foveal.toml holds from now on. The session may be given, or its id.
         """
-        name, kind = agent_in(parameters)
         await self._projects.reload_settings(project)
         session_id = session_id or (scope.session_id if scope else "")
         met = SessionState(session)
         if session is None and session_id and project.config.agents != NO_TABLES:
             met = await self._sessions.find(session_id)
-        policy = policy_for(project.config, name, kind, scope, met)
+        policy = policy_for(project.config, agent, scope, met)
         await self.prepare(project, policy)
         return policy
 
     async def prepare(self, project: Project, policy: Policy) -> None:
         """Have a project seen as an agent may see it: in a thread, where that takes a while."""
-        if not project.view_is_ready(policy):
-            await self._work.in_builder(partial(project.prepare_view, policy))
+        if not project.index.is_ready(project.tree, policy):
+            await self._work.in_builder(partial(project.index.prepare, project.tree, policy))
 
     async def items(self, project: Project, policy: Policy) -> AgentItems:
         """Return a project's items as an agent gets them, see `visible_items`; kept while they stay."""
         items, views = self._items.get(project.root, (None, {}))
-        if items is not project.items:
-            items, views = self._items[project.root] = project.items, {}
+        if items is not project.instructions.items:
+            items, views = self._items[project.root] = project.instructions.items, {}
         if policy not in views:
             if len(views) >= ITEM_VIEWS_MAX:
                 views.clear()
@@ -94,34 +105,29 @@ class Permissions:
         project = self._projects.get(root)
         if project is None:
             return frozenset()
-        items = project.items
+        items = project.instructions.items
         visible = await self.items(project, policy)
         return frozenset(items.by_key.keys() - visible.by_key.keys())
 
-    async def at_root(
-        self, root: str, parameters: Parameters, scope: Scope | None, met: SessionState
-    ) -> Policy:
+    async def at_root(self, root: str, agent: Agent, scope: Scope | None, met: SessionState) -> Policy:
         """Return what holds for a request about a project, which may not be open.
 
         Raises `PermissionDenied` where it may not ask, `ConfigError` where its rules can't be read.
         """
-        name, kind = agent_in(parameters)
-        return policy_for(await self._config(root), name, kind, scope, met)
+        return policy_for(await self._config(root), agent, scope, met)
 
-    async def of_root(self, root: str, parameters: Parameters, met: SessionState = NOBODY) -> Policy | None:
+    async def of_root(self, root: str, agent: Agent, met: SessionState = NOBODY) -> Policy | None:
         """Return what holds for a request in a list over projects, None where it gets nothing of this one:
         it may not ask, or the project's rules can't be read. A project that isn't open stays so."""
-        name, kind = agent_in(parameters)
         try:
-            return policy_for(await self._config(root), name, kind, None, met)
+            return policy_for(await self._config(root), agent, None, met)
         except FovealError:
             return None
 
-    async def as_one_of(self, root: str, parameters: Parameters, names: Iterable[str]) -> Policy:
+    async def as_one_of(self, root: str, agent: Agent, names: Iterable[str]) -> Policy:
         """Return what holds for who asks about something that agents of these names were given, as if they
         asked for it now. Raises `PermissionDenied` where one of them may not ask, `ConfigError`."""
-        name, kind = agent_in(parameters)
-        policy = policy_of(await self._config(root), (name, *names), kind)
+        policy = policy_of(await self._config(root), (agent.name, *names), agent.type)
         if not policy.allow:
             raise PermissionDenied(policy.refusal())
         return policy
@@ -136,13 +142,7 @@ class Permissions:
         return (await self._work.in_builder(read)).config
 
 
-def agent_in(parameters: Parameters) -> tuple[str, str]:
-    """Return the name and the type of the agent as a request gives them, each "" where it doesn't."""
-    name, kind = parameters.text("agent_name", ""), parameters.text("agent_type", "")
-    return name[:NAME_CHARACTERS_MAX], kind[:NAME_CHARACTERS_MAX]
-
-
-def policy_for(config: ProjectConfig, name: str, kind: str, scope: Scope | None, met: SessionState) -> Policy:
+def policy_for(config: ProjectConfig, agent: Agent, scope: Scope | None, met: SessionState) -> Policy:
     """Return what holds for a request with all names that are known of its agent: its own, the scope's, the
     session's. Raises `PermissionDenied` where it may not ask.
 
@@ -152,8 +152,9 @@ def policy_for(config: ProjectConfig, name: str, kind: str, scope: Scope | None,
         raise PermissionDenied(
             f"{met.problem}; so it isn't known which of the rules for agents holds. Ask again, or without it."
         )
-    kept = (scope.agent_name if scope else "", met.session.agent_name if met.session else "")
-    policy = policy_of(config, (name, *kept), kind)
+    names = (agent.name, scope.agent_name if scope else "", met.session.agent_name if met.session else "")
+    privacy = config.privacy
+    policy = _policy_of(config.agents, privacy.show_files, privacy.mask_values, names, agent.type)
     if not policy.allow:
         raise PermissionDenied(policy.refusal())
     return policy
@@ -161,13 +162,15 @@ def policy_for(config: ProjectConfig, name: str, kind: str, scope: Scope | None,
 
 def policy_of(config: ProjectConfig, names: Iterable[str], kind: str) -> Policy:
     """Return what the tables and `[privacy]` say of an agent with some names and a type."""
-    known = tuple(dict.fromkeys(name for name in names if name)) or ("",)
-    return _policy_of(config.agents, config.privacy.show_files, config.privacy.mask_values, known, kind)
+    return _policy_of(
+        config.agents, config.privacy.show_files, config.privacy.mask_values, tuple(names), kind
+    )
 
 
 @lru_cache(maxsize=1024)
 def _policy_of(
     tables: AgentTables, shown: tuple[str, ...], masked: bool, names: tuple[str, ...], kind: str
 ) -> Policy:
-    found = combined(tables.policy_for(name, kind, shown) for name in names)
+    known = tuple(dict.fromkeys(filter(None, names))) or ("",)
+    found = combined(tables.policy_for(name, kind, shown) for name in known)
     return replace(found, mask_values=masked)

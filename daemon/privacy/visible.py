@@ -12,9 +12,8 @@ from msgspec.structs import replace
 
 from ..memory.experience import Experience
 from ..rules.agent_items import AgentItems
-from ..rules.item_keys import ItemKey
-from ..rules.items import Item
-from ..sessions.sessions import Session
+from ..rules.items import Item, ItemKey
+from ..sessions.session import Session
 from .policy import Policy
 
 
@@ -25,7 +24,7 @@ def visible_experience(policy: Policy, experience: Experience, root: str) -> Exp
     if (experience.files_touched and not files) or any(policy.names_denied(text, root) for text in texts):
         return None
     decision, rationale, error = map(policy.mask, texts)
-    sketches = tuple(one for one in experience.sketches if one[0] in files)
+    sketches = tuple(sketch for sketch in experience.sketches if sketch[0] in files)
     return replace(
         experience,
         decision=decision,
@@ -40,8 +39,8 @@ def visible_experiences(
     policy: Policy, experiences: Iterable[Experience], root: str
 ) -> tuple[Experience, ...]:
     """Return experiences as an agent may see them, in their order."""
-    found = (visible_experience(policy, one, root) for one in experiences)
-    return tuple(one for one in found if one is not None)
+    found = (visible_experience(policy, experience, root) for experience in experiences)
+    return tuple(experience for experience in found if experience is not None)
 
 
 def denies_item(policy: Policy, item: Item, root: str) -> bool:
@@ -52,7 +51,7 @@ def denies_item(policy: Policy, item: Item, root: str) -> bool:
     if policy.denies_item(item.type, item.name, item.server_name):
         return True
     below = f"{root.rstrip('/')}/"
-    sources = [one[len(below) :] for one in (item.source, *item.parts) if one.startswith(below)]
+    sources = [path[len(below) :] for path in (item.source, *item.parts) if path.startswith(below)]
     if item.source and not os.path.isabs(item.source):
         sources.append(item.source)  # what whoever put it said
     if item.type != "tool":
@@ -87,7 +86,7 @@ def visible_session(policy: Policy, session: Session, denied: frozenset[ItemKey]
         context=context,
         current_intent=intent,
         env_hint=hint,
-        items=tuple(one for one in session.items if one.key not in denied),
+        items=tuple(item for item in session.items if item.key not in denied),
         removed=tuple(key for key in session.removed if key not in denied),
     )
 

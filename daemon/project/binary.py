@@ -1,10 +1,10 @@
-"""Owns the question whether content is text; reads none itself."""
+"""Whether content is text. Reads no file."""
 
 from __future__ import annotations
 
 import codecs
 
-from .source_text import WIDE_MARKS, wide_encoding
+from ..languages.shared.source_text import WIDE_MARKS, wide_encoding
 
 _PROBE_BYTES = 8192
 """git looks at the first 8,000 bytes for a NUL as well."""

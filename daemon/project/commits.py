@@ -1,4 +1,4 @@
-"""Owns what git knows of single commits: their files, which were made here, undone, lost. Asks by git.py."""
+"""What git knows of single commits: their files, and which were made here, undone or lost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COMMITS_MAX = 200
 """Maximum number of the latest commits in which a decision's own is looked for."""
 
 REFLOG_BYTES = 256 * 1024
-"""Of the log of HEAD so much is read from its end, some two thousand entries."""
+"""Maximum number of bytes read from the end of HEAD's log, some two thousand entries."""
 
 COMPARED_BYTES = 16 * 1024 * 1024
 """A file beyond this isn't compared with a commit's."""
@@ -129,8 +129,8 @@ def _blobs(root: str, commit: str, paths: Collection[str]) -> dict[str, str]:
     if not paths:
         return {}
     listed = split_at_nuls(output_of(root, ["ls-tree", "-z", commit, "--", *sorted(paths)]))
-    told = (entry.partition(b"\t") for entry in listed)
-    return {os.fsdecode(path): about.split()[-1].decode() for about, _, path in told}
+    parts = (entry.partition(b"\t") for entry in listed)
+    return {os.fsdecode(path): about.split()[-1].decode() for about, _, path in parts}
 
 
 def _commits(root: str, what: list[str]) -> Iterator[Commit]:
@@ -149,8 +149,8 @@ def _commits(root: str, what: list[str]) -> Iterator[Commit]:
 
 def _commit(found: re.Match[bytes], files: Iterable[str]) -> Commit:
     name, parents, time, author = found.groups()
-    told = author.decode(errors="replace")
-    return Commit(name.decode(), tuple(parents.decode().split()), int(time), told, tuple(files))
+    name_and_time = author.decode(errors="replace")
+    return Commit(name.decode(), tuple(parents.decode().split()), int(time), name_and_time, tuple(files))
 
 
 def _blob_id(path: str, digits: int, system: System) -> str | None:

@@ -1,4 +1,4 @@
-"""Owns sketches of a project's files: as they are when an experience is made, and as they are now."""
+"""Sketches of a project's files: as they are when an experience is made, and as they are now."""
 
 from __future__ import annotations
 
@@ -10,18 +10,15 @@ from msgspec.structs import replace
 
 from ..context.content import decode
 from ..core.system import Stamp, System, stamp_of
-from ..memory.draft import Draft
-from ..memory.experience import Experience
-from ..memory.fields import SKETCHES_MAX, BadField, relative_files
-from ..memory.sketch import Sketch, decoded, encoded, sketch_of
-from ..memory.staleness import Staleness, staleness_of
+from ..memory.experience import SKETCHES_MAX, BadField, Draft, Experience, relative_files
+from ..memory.staleness import Sketch, Staleness, decoded, encoded, sketch_of, staleness_of
 from . import commits, git
 
 SKETCHED_BYTES = 262_144
-"""Of a file so much is compared: what one decision is about seldom lies in a larger one."""
+"""Maximum number of bytes of a file that are compared: decisions are seldom about larger files."""
 
 KEPT_MAX = 4_096
-"""Sketches of files as they are now that are kept, half a kilobyte each."""
+"""Maximum number of cached sketches of files as they are now, half a kilobyte each."""
 
 
 class FileSketches:
@@ -61,9 +58,11 @@ class FileSketches:
         try:
             files, _ = relative_files(draft.files_touched, self._root)
         except BadField:
-            return draft  # whoever keeps it says what is wrong
+            return draft  # the pool says what is wrong when it is stored
         found = ((path, self.now(path)) for path in files[:SKETCHES_MAX])
-        return replace(draft, sketches=tuple((path, encoded(one)) for path, one in found if one is not None))
+        return replace(
+            draft, sketches=tuple((path, encoded(sketch)) for path, sketch in found if sketch is not None)
+        )
 
     def staleness(self, experience: Experience) -> Staleness:
         """Return whether an experience still holds."""

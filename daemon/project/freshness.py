@@ -1,4 +1,4 @@
-"""Owns how long an answer waits for what isn't known yet: names, words, changed files, the whole tree."""
+"""How long an answer waits for what isn't known yet: names, words, changed files, the whole tree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..core.errors import FovealError
 from ..core.work import Work
 from ..index.indexing import Indexing
 from ..index.messages import RefreshFiles
-from .projects import Project
+from .project import Project
 from .tree import Tree
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ class Deadline(Struct, frozen=True):
     at: float
 
     def left(self, most: float) -> float:
-        """Return the seconds left, at most so many and at least none."""
+        """Return the seconds left, at most `most` and at least 0."""
         return max(min(self.at - asyncio.get_running_loop().time(), most), 0)
 
 
@@ -52,7 +52,7 @@ def deadline_of(project: Project, deadline_ms: int | None) -> Deadline:
 
 
 class TreeFreshness:
-    """Waits for the indexer on behalf of answers, which are made without it when it takes too long."""
+    """Waits for the indexer on behalf of answers, which do without it when it takes too long."""
 
     def __init__(self, work: Work, indexing: Indexing) -> None:
         self._work = work
@@ -61,8 +61,8 @@ class TreeFreshness:
 
     async def wait_named(self, project: Project, deadline: Deadline) -> None:
         """Wait until a new project's names are known."""
-        if not project.named:
-            await _wait_until(project, _before_search(deadline), lambda: project.named)
+        if not project.index_state.named:
+            await _wait_until(project, _before_search(deadline), lambda: project.index_state.named)
 
     async def wait_searchable(self, project: Project, deadline: Deadline) -> None:
         """Wait until a new project's names are known and it was read whole, words and all.
@@ -70,9 +70,10 @@ class TreeFreshness:
         One that has been open for a while isn't waited for.
         """
         await self.wait_named(project, deadline)
-        new_s = project.opened_at + NEW_S - asyncio.get_running_loop().time()
-        if not project.searchable and new_s > 0:
-            await _wait_until(project, _before_search(deadline), lambda: project.searchable, new_s)
+        state = project.index_state
+        new_s = state.opened_at + NEW_S - asyncio.get_running_loop().time()
+        if not state.searchable and new_s > 0:
+            await _wait_until(project, _before_search(deadline), lambda: state.searchable, new_s)
 
     async def refresh(
         self, project: Project, paths: Sequence[str], deadline: Deadline, *, words: bool = False
@@ -124,14 +125,14 @@ class TreeFreshness:
                         if not waiter.done():
                             waiter.set_result(tree)
                 waiters, self._syncs[project] = self._syncs[project], []
-        finally:  # where that ended otherwise nobody is to wait for it, now or later
+        finally:  # however this ended, nobody waits for it any longer
             for waiter in (*waiters, *self._syncs.pop(project)):
                 if not waiter.done():
                     waiter.set_result(None)
 
 
 def _before_search(deadline: Deadline) -> Deadline:
-    """Return when a wait for a new project ends, so that what it was waited for can still be searched."""
+    """Return when a wait for a new project ends, so that time is left to search it."""
     left_s = deadline.left(NEW_S)
     return Deadline(deadline.at - min(left_s * SEARCH_SHARE, SEARCH_S))
 
@@ -143,8 +144,8 @@ async def _wait_until(
         return  # nearly always; no timer is needed then
     try:
         async with asyncio.timeout(deadline.left(most)):
-            while not known() and "indexer" not in project.problems:
-                await project.wait_changed()
+            while not known() and not project.index_state.indexer_problem:
+                await project.index_state.wait_changed()
     except TimeoutError:
         return  # the context is built from what is known, and says so
 

@@ -1,4 +1,4 @@
-"""Owns every run of git and each look into `.git`; never lets a repository's config run a program."""
+"""Every run of git and every look into `.git`. Never lets a repository's config run a program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..core.errors import FovealError
 from ..core.system import System
 
 IDLE_TIMEOUT_S = 10.0
-"""A git that neither reads nor writes for so long hangs: on a pipe named .gitignore, on a dead drive."""
+"""Seconds without a read or write after which a git hangs: on a pipe named .gitignore, on a dead drive."""
 
 LARGE_COMMIT_FILES = 200
 """A commit of more files (a merge, a reformatting, an import of a library) says nothing of any single one."""
@@ -44,7 +44,7 @@ _SAFE_SETTINGS = (
 """Settings with which a repository could start a program or reach the network; a -c wins over its config."""
 
 SUBJECT_CHARACTERS = 120
-"""Of a commit's subject so much is read; git's own advice is 50 to 72."""
+"""Maximum number of characters read of a commit's subject; git's own advice is 50 to 72."""
 
 
 class GitError(FovealError):

@@ -1,8 +1,8 @@
-"""Owns glob patterns: how rules and focus paths name files. Never touches the disk.
+"""Glob patterns, by which rules and focus paths name files. Never touches the disk.
 
 pathspec isn't used for these: its patterns know no braces, a folder's name matches all below it, and its
 regular expressions backtrack (`a*a*a*a*a*a*a*a*b` against 60 letters took 9 s). Patterns come from
-repositories that nobody vouched for, so here every star is atomic: the work is at most about the length of
+untrusted repositories, so here every star is atomic: the work is at most about the length of
 the pattern times that of the path.
 """
 

@@ -1,6 +1,6 @@
-"""Owns ignore rules in gitignore syntax where git isn't asked: it matches names, and lists nothing itself.
+"""Ignore rules in gitignore syntax, for where git isn't asked. Matches names and lists no folder.
 
-The matcher is our own for two reasons, both about repositories that nobody vouches for. Patterns become
+The matcher is our own for two reasons, both about untrusted repositories. Patterns become
 regular expressions without ambiguous repetition: `a*a*a*a*a*b` costs no more than `a*b`, where the one that
 pathspec makes of it took 13 s for one name of 255 letters, and each further star multiplies that. And a
 pattern is only ever compared with the path itself, as git does, so that negations mean the same in both.

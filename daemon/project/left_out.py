@@ -1,4 +1,4 @@
-"""Owns why a path is not in a project's tree: it lists the folders that lead there, and nothing else."""
+"""Why a path is not in a project's tree, found by listing the folders that lead there."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Literal, cast
 
 from msgspec import Struct
 
+from ..core.relative_paths import within
 from ..core.system import System
 from . import git
 from .ignore import IgnoreRules
-from .lister import Lister
-from .listing import FolderListing
-from .relative_paths import within
+from .lister import FolderListing, Lister
 from .scan_settings import ScanSettings
 
 Reason = Literal[

@@ -1,6 +1,6 @@
-"""Owns what a project's manifests say of it: its name, what it is, and how it is built, tested and checked.
+"""A project's manifests: its name, what it is, and how it is built, tested and checked.
 
-Manifests come from repositories that nobody vouched for: each is read in part, nothing of it is run, and what
+Manifests come from untrusted repositories: each is read in part, nothing of it is run, and what
 it says is one line of plain text.
 """
 
@@ -21,7 +21,8 @@ Purpose = Literal["build", "test", "check", "run"]
 PURPOSES: tuple[Purpose, ...] = ("build", "test", "check", "run")
 
 MANIFEST_BYTES = 262_144
-"""A manifest is read so far: hand-written ones have a few KB. A larger one of TOML or JSON says nothing."""
+"""Maximum number of bytes read of a manifest; hand-written ones have a few KB. A larger TOML or JSON file
+gives nothing."""
 
 TEXT_CHARACTERS = 300
 COMMAND_CHARACTERS = 80
@@ -35,7 +36,7 @@ class ProjectCommand(Struct, frozen=True):
 
 
 class Manifest(Struct, frozen=True):
-    """What one manifest says; "" for what it doesn't."""
+    """The contents of one manifest; "" for what it lacks."""
 
     file: str
     name: str = ""
@@ -258,7 +259,7 @@ def _text(path: str, system: System) -> str:
 
 
 def _toml(text: str) -> Mapping[str, object]:
-    # tomllib takes the square of a dotted key's parts: such a key is nobody's manifest.
+    # tomllib takes the square of a dotted key's parts: no real manifest has such a key.
     if re.search(r"(?m)^[^=\n#\"']{0,400}(?:\.[^=\n.]{0,40}){9}", text):
         return {}
     try:

@@ -1,4 +1,4 @@
-"""Owns a project's metadata: what it is called, what it is, its languages, its commands, where git stands."""
+"""A project's metadata: its name, what it is, its languages, its commands, its branch and latest commits."""
 
 from __future__ import annotations
 
@@ -9,27 +9,30 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from ..core.system import Stamp, System, stamp_of
+from ..languages.shared.table import language_of
 from . import git
-from .languages import language_of
 from .manifests import MANIFESTS, PURPOSES, Manifest, ProjectCommand, read_manifests
 from .tree import FileRecord, Tree
 
 LANGUAGES_MAX = 4
 COMMANDS_MAX = 2
-"""Of each purpose so many commands are named."""
+"""Maximum number of commands for each purpose."""
 COMMITS_MAX = 3
 SHARE_MIN = 0.02
-"""A language with less than a fiftieth of the source files isn't named."""
+"""Minimum share of the source files for a language to be named."""
+
+CHECK_S = 0.5
+"""Seconds between two looks at the manifests and the commit, which take 40 to 160 microseconds."""
 
 NO_SOURCE = frozenset(
     {"", "markdown", "json", "yaml", "toml", "text", "xml", "ini", "csv", "gitignore", "restructuredtext"}
     | {"makefile", "dockerfile"}
 )
-"""Kinds of files that don't make a project one of their language."""
+"""Kinds of files that don't count among a project's languages."""
 
 
 class ProjectMetadata(Struct, frozen=True):
-    """What a project says of itself. All texts are single lines of plain text.
+    """What a project's own files and git say about it. All texts are single lines of plain text.
 
     `languages` are names with their share of the source files, 0 to 1, the largest first. `commits` are
     subjects of the last ones, the latest first. `branch` is "" where none is checked out.
@@ -51,6 +54,35 @@ class MetadataKey(Struct, frozen=True):
     names_generation: int
 
 
+class KnownMetadata:
+    """What is known of one project's metadata, and what it was read from. On the event loop only."""
+
+    def __init__(self, system: System) -> None:
+        self.value: ProjectMetadata | None = None
+        self.key: MetadataKey | None = None
+        self.generation = 0
+        """Changes with the value."""
+        self._system = system
+        self._checked = 0.0
+
+    def holds(self, tree: Tree, now: float) -> bool:
+        """Whether the value is what the project says of itself; looked at on the disk now and then.
+
+        Some stats; `now` is the event loop's time in seconds.
+        """
+        if self.key is None:
+            return False
+        if now - self._checked < CHECK_S:
+            return True
+        self._checked = now
+        return self.key == metadata_key(tree, self._system)
+
+    def set(self, key: MetadataKey, value: ProjectMetadata) -> None:
+        """Replace the value, and what it was read from."""
+        self.generation += value != self.value
+        self.key, self.value = key, value
+
+
 def metadata_key(tree: Tree, system: System) -> MetadataKey:
     """Return what the metadata of a tree depend on. Takes a stat for each manifest that there is."""
     return MetadataKey(_manifests(tree, system), git.head(tree.root, system), tree.names_generation)
@@ -61,8 +93,8 @@ def read_metadata(tree: Tree, system: System) -> ProjectMetadata:
     manifests = read_manifests(tree.root, (name for name, _ in _manifests(tree, system)), system)
     head = git.head(tree.root, system)
     return ProjectMetadata(
-        next((one.name for one in manifests if one.name), "") or os.path.basename(tree.root),
-        next((one.description for one in manifests if one.description), ""),
+        next((manifest.name for manifest in manifests if manifest.name), "") or os.path.basename(tree.root),
+        next((manifest.description for manifest in manifests if manifest.description), ""),
         _languages(tree.files),
         _commands(manifests),
         head.branch if head else "",
@@ -87,7 +119,7 @@ def _languages(files: Mapping[str, FileRecord]) -> tuple[tuple[str, float], ...]
     for kind in NO_SOURCE:
         counts.pop(kind, None)
     total = sum(counts.values())
-    ranked = sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:LANGUAGES_MAX]
+    ranked = sorted(counts.items(), key=lambda count: (-count[1], count[0]))[:LANGUAGES_MAX]
     return tuple((name, round(count / total, 2)) for name, count in ranked if count >= SHARE_MIN * total)
 
 
@@ -97,7 +129,7 @@ def _commands(manifests: Iterable[Manifest]) -> tuple[ProjectCommand, ...]:
     return tuple(
         command
         for purpose in PURPOSES
-        for command in [one for one in found if one.purpose == purpose][:COMMANDS_MAX]
+        for command in [command for command in found if command.purpose == purpose][:COMMANDS_MAX]
     )
 
 

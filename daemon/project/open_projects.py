@@ -1,4 +1,4 @@
-"""Owns which projects are open: the root of a folder, opening, closing, and settings read again."""
+"""The open projects: the root of a folder, opening, closing, settings read again, and trust."""
 
 from __future__ import annotations
 
@@ -14,18 +14,20 @@ from ..core.system import System
 from ..core.work import SharedWork, Work
 from ..index.indexing import Indexing
 from ..memory.pool import Pool
-from ..memory.pruning import Retention
+from ..memory.pool_filters import Retention
 from ..privacy.trust import FILE_BYTES, NOTHING_TRUSTED, Trusted, TrustFile, TrustStore, files_to_trust
-from .projects import Project, known_roots, load, project_folder, read_settings
+from .project import Project, load
+from .project_folder import known_roots, project_folder
+from .project_settings import read_settings
 from .roots import check_named_root, find_root, is_temporary
 
 ROOT_CACHE_S = 1.0
-"""The root of a folder is looked up on the disk again after this long."""
+"""Seconds after which the root of a folder is looked up on the disk again."""
 
 TRUST_FILE = "trusted.json"
 
 ROOTS_MAX = 4_096
-"""The roots of so many folders are remembered."""
+"""Maximum number of folders whose roots are cached."""
 
 
 class OpenProjects:
@@ -80,8 +82,8 @@ class OpenProjects:
         return await self._finding.run(cwd, partial(self._find_root, cwd), f"root of {cwd}")
 
     async def open_named(self, path: str) -> Project:
-        """Open a project whose root was named outright, which may be any folder; one that was left out by the
-        indexer is tried again."""
+        """Open a project whose root was named outright, which may be any folder; one that the indexer left
+        out is tried again."""
         project = await self.open_root(await asyncio.to_thread(check_named_root, path))
         if self._indexing.is_left_out(project):
             await self._indexing.retry(project)
@@ -103,20 +105,20 @@ class OpenProjects:
         return project
 
     async def save_feedback(self, project: Project) -> None:
-        """Write what turned out to be of use, if there is news; what can't be written is told in Status."""
+        """Write a project's feedback, if it changed; Status reports what can't be written."""
         if not project.feedback.unsaved:
             return
         try:
             await self._work.in_writer(project.feedback.save)
         except OSError as error:
             project.feedback.unsaved = True  # the next time tries again
-            problem = f"what was of use can't be written ({error.strerror or error})"
-            project.problems["unsaved feedback"] = problem
+            problem = f"feedback on what was useful can't be written ({error.strerror or error})"
+            project.set_problem("unsaved feedback", problem)
         else:
-            project.problems.pop("unsaved feedback", None)
+            project.set_problem("unsaved feedback", "")
 
     async def save_all_feedback(self) -> None:
-        """Write what turned out to be of use in all projects."""
+        """Write the feedback of all projects."""
         for project in self:
             await self.save_feedback(project)
 
@@ -127,10 +129,10 @@ class OpenProjects:
 
     async def reload_settings(self, project: Project) -> None:
         """Read foveal.toml again if it changed; one that can't be used leaves the former settings."""
-        if project.settings_hold():
+        if project.settings.hold():
             return
-        async with project.settings_lock:
-            if not project.settings_hold():
+        async with project.settings.lock:
+            if not project.settings.hold():
                 await self._read_settings(project)
 
     async def trust_of(self, root: str) -> tuple[tuple[TrustFile, ...], Trusted]:
@@ -169,27 +171,27 @@ class OpenProjects:
             partial(load, root, folder, self._config, self._environment.home, self._system)
         )
         trusted, problem = await self._work.in_builder(partial(self._trusted, root))
-        may_share = await self._work.in_builder(partial(self._may_share, root, loaded.config, trusted))
+        config = loaded.settings.config
+        may_share = await self._work.in_builder(partial(self._may_share, root, config, trusted))
         pool = await self._work.in_writer(
             partial(
                 Pool,
                 os.path.join(folder, "experiences.jsonl"),
                 self._system,
                 root=root,
-                shared=loaded.config.experience.path,
+                shared=config.experience.path,
                 trusted=may_share,
                 retention=Retention(self._config.experience.max_age_days, self._config.experience.max_count),
             )
         )
         project = Project(root, folder, loaded, pool, self._system)
         self._set_trust(project, trusted, problem)
-        project.config_stale = self._system.denials != denials
-        if learnt := await self._work.in_builder(project.feedback.load):
-            project.problems["feedback"] = learnt
-        self._shared[root] = (loaded.config.experience.path, may_share)
+        project.settings.stale = self._system.denials != denials
+        project.set_problem("feedback", await self._work.in_builder(project.feedback.load))
+        self._shared[root] = (config.experience.path, may_share)
         self._projects[root] = project
         self._known.add(root)
-        # Not waited for: what is asked for waits for names and contents as long as its deadline allows.
+        # Not awaited: requests wait for names and contents as long as their deadlines allow.
         self._work.start_unheard(self._indexing.open(project), f"index {root}")
         return project
 
@@ -211,17 +213,15 @@ class OpenProjects:
             return NOTHING_TRUSTED, str(error)
 
     def _set_trust(self, project: Project, trusted: Trusted, problem: str) -> None:
-        project.set_trusted(trusted)
-        project.problems.pop("trust", None)
-        if problem:
-            project.problems["trust"] = problem
+        project.settings.set_trusted(trusted)
+        project.set_problem("trust", problem)
 
     async def _apply_trust(self, root: str) -> None:
         """Let what is trusted now take effect in a project that is open."""
         project = self._projects.get(root)
         if project is None:
             return
-        async with project.settings_lock:
+        async with project.settings.lock:
             trusted, problem = await self._work.in_builder(partial(self._trusted, root))
             self._set_trust(project, trusted, problem)
             await self._share(project)
@@ -229,29 +229,27 @@ class OpenProjects:
     async def _share(self, project: Project) -> None:
         """Use the pool in the repository, if there is one and it may be."""
         config = project.config
-        work = partial(self._may_share, project.root, config, project.trusted)
+        work = partial(self._may_share, project.root, config, project.settings.trusted)
         wanted = (config.experience.path, await self._work.in_builder(work))
         if self._shared.get(project.root) != wanted:
             await self._work.in_writer(partial(project.pool.share, wanted[0], trusted=wanted[1]))
             self._shared[project.root] = wanted
 
     async def _read_settings(self, project: Project) -> None:
-        project.config_stale = False
-        stamp, old, denials = project.config_stamp_now(), project.config, self._system.denials
+        project.settings.stale = False
+        stamp, old, denials = project.settings.stamp_now(), project.config, self._system.denials
         self._set_trust(project, *await self._work.in_builder(partial(self._trusted, project.root)))
         try:
             loaded, problem = await self._work.in_builder(
                 partial(read_settings, project.root, project.folder, self._config, self._system)
             )
         except ConfigError as error:
-            project.problems["config"] = f"{error} {IN_FORCE}"
+            project.set_problem("config", f"{error} {IN_FORCE}")
         else:
-            project.problems.pop("config", None)
-            if problem:
-                project.problems["config"] = problem
-            project.set_config(loaded.config, loaded.warnings)
+            project.set_problem("config", problem)
+            project.settings.set(loaded)
         await self._share(project)  # a file that changed isn't trusted as it is now
         if project.config.scan != old.scan:
             await self._indexing.reopen(project)
-        project.config_stamp = stamp
-        project.config_stale |= self._system.denials != denials
+        project.settings.stamp = stamp
+        project.settings.stale |= self._system.denials != denials

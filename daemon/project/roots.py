@@ -1,4 +1,4 @@
-"""Owns a project's identity: the root a folder belongs to, and a path's name inside it; reads no content."""
+"""A project's identity: the root that a folder belongs to, and a path's name inside it. Reads no content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns which ignore rules hold where in a tree, and whether they changed since; lists no folder."""
+"""Which ignore rules hold where in a tree, and whether they changed. Lists no folder."""
 
 from __future__ import annotations
 

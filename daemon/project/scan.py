@@ -1,4 +1,4 @@
-"""Owns the scanner: which files belong to a project, and what changed on disk; reads no content."""
+"""The scanner: which files belong to a project, and what changed on disk. Reads no content."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from ..core.relative_paths import within
 from ..core.system import System
-from .lister import UNKNOWN_STAMP, Lister, RulesChanged
-from .listing import printable
-from .relative_paths import within
+from .lister import UNKNOWN_STAMP, Lister, RulesChanged, printable
 from .scan_results import ListingNeeded, RootGone, ScanChanges, ScanStatistics
 from .scan_settings import ScanSettings
 from .tree import FileRecord

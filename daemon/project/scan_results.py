@@ -1,4 +1,4 @@
-"""Owns what a scanner answers: what changed, what it left out, that the root is gone."""
+"""The results of a scan: what changed, what was left out, that the root is gone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns what a scan leaves out by settings: folder names, patterns, a size."""
+"""What a scan leaves out by settings: folder names, patterns, a size."""
 
 from __future__ import annotations
 

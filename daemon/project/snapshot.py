@@ -1,4 +1,4 @@
-"""Owns the frozen view of a project that a context is built from. Whoever has one sees no later change."""
+"""The frozen view of a project that a context is built from. It shows no later change."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from ..config.settings import ProjectConfig
 from ..core.system import System
-from ..index.lexical_handle import LexicalHandle
+from ..index.lexical_files import LexicalHandle
 from ..index.store import Reader
-from ..memory.choice import Chosen
+from ..memory.recall import Chosen
 from ..privacy.policy import NO_POLICY, Policy
-from ..rules.instructions import RuleSet
+from ..rules.instruction_files import RuleSet
 from .tree import Tree
 
 
@@ -25,8 +25,8 @@ class ProjectSnapshot(Struct, frozen=True):
     chooses from the pool (see `choose`). `overlays` maps relative paths to unsaved texts. `degraded` are the
     reasons that hold for the whole project.
 
-    `policy` is that of the agent whom it is for: what it denies is in none of the other fields, and what
-    reads files asks it.
+    `policy` is that of the agent: what it denies is in none of the other fields, and whatever reads files
+    asks it.
     """
 
     tree: Tree

@@ -1,69 +1,15 @@
-"""Owns the records of a project tree (file, symbol, import) and the frozen tree that readers see."""
+"""The records of a project tree (file, symbol, import) and the frozen tree that readers see."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from msgspec import Struct
 
 from ..core.system import Stamp
-from .references import NOTHING, References
-
-
-class Symbol(Struct, frozen=True):
-    """A definition in a source file, or a section of a document.
-
-    Lines are counted from 1 and inclusive. `name` is qualified within the file: `Session.login` for code,
-    `Tokens/Refresh` for a Markdown section; the node id is `path#name`. A second definition of the same
-    name in a file is `name~2`, so that ids stay unique. `signature` is the definition's head without its
-    body, as written but with its own indentation removed, at most 400 characters; for a section it is the
-    heading line. `doc` is the first line of its documentation, or empty.
-    """
-
-    name: str
-    kind: str
-    start_line: int
-    end_line: int
-    signature: str
-    doc: str
-    depth: int
-    """0 for a top-level definition, 1 for a member of one, and so on; for a section its level less one."""
-
-
-class Import(Struct, frozen=True):
-    """One import of a source file, as written and not yet resolved.
-
-    `module` is the specifier: `pkg.auth`, `.auth`, `./auth.js`, `github.com/x/auth`. `name` is the single
-    name taken from it where the language has one that could itself be a file (`from pkg import auth`),
-    else empty. `required` is false for such a name, which usually is no file: its absence is no error.
-    """
-
-    module: str
-    name: str
-    line: int
-    required: bool = True
-
-
-class SplitPoint(NamedTuple):
-    """A line, from 1, at which a statement or a member begins, and how deep in the syntax tree it lies."""
-
-    line: int
-    depth: int
-
-
-class ParsedFile(Struct, frozen=True):
-    """What was read out of one file: its definitions in source order, its imports, its count of lines."""
-
-    symbols: tuple[Symbol, ...]
-    imports: tuple[Import, ...]
-    lines: int
-    broken: bool = False
-    """The syntax tree had errors; what parsed is here all the same."""
-    split_points: tuple[SplitPoint, ...] = ()
-    """Where code may be cut, see split_points.py; empty for documents and where there is no syntax tree."""
-    references: References = NOTHING
+from ..languages.shared.records import Import
 
 
 class FileRecord(Struct, frozen=True):
@@ -157,13 +103,13 @@ class Tree:
 
     __slots__ = (
         "_layout",
-        "_pending",
         "_symbols",
         "_unhashed",
         "files",
         "generation",
         "hidden",
         "names_generation",
+        "pending",
         "root",
     )
 
@@ -174,7 +120,7 @@ class Tree:
         self.hidden = 0
         self.files: MappingProxyType[str, FileRecord] = MappingProxyType(dict(files or {}))
         self._layout: Layout | None = None
-        self._pending = sum(map(_is_pending, self.files.values()))
+        self.pending = sum(map(_is_pending, self.files.values()))
         self._unhashed = sum(map(_is_unhashed, self.files.values()))
         self._symbols = sum(record.symbols for record in self.files.values())
 
@@ -190,11 +136,6 @@ class Tree:
         if self._layout is None:
             self._layout = Layout(self.files)
         return self._layout
-
-    @property
-    def pending(self) -> int:
-        """How many files wait to be read."""
-        return self._pending
 
     @property
     def unhashed(self) -> int:
@@ -219,7 +160,7 @@ class Tree:
         """Return the tree after a change. Copies one dictionary: 1 ms for 100,000 files."""
         files = self.files.copy()  # the fast path of dict.copy, 40 times faster than dict(proxy)
         names_changed = False
-        pending, unhashed, symbols = self._pending, self._unhashed, self._symbols
+        pending, unhashed, symbols = self.pending, self._unhashed, self._symbols
         for path in removed:
             old = files.pop(path, None)
             if old is not None:
@@ -242,14 +183,14 @@ class Tree:
         tree = self._next(generation, MappingProxyType(files))
         tree.names_generation = self.names_generation + names_changed
         tree._layout = None if names_changed else self._layout
-        tree._pending, tree._unhashed, tree._symbols = pending, unhashed, symbols
+        tree.pending, tree._unhashed, tree._symbols = pending, unhashed, symbols
         return tree
 
     def without(self, paths: Iterable[str], former: Tree | None = None) -> Tree:
         """Return this tree without some files, as if there were none. `former` is what that was before: its
         folders are taken over where no name changed since."""
         files = self.files.copy()
-        pending, unhashed, symbols = self._pending, self._unhashed, self._symbols
+        pending, unhashed, symbols = self.pending, self._unhashed, self._symbols
         for path in paths:
             record = files.pop(path, None)
             if record is not None:
@@ -260,7 +201,7 @@ class Tree:
         tree.hidden = len(self.files) - len(files)
         known = former is not None and former.names_generation == self.names_generation
         tree._layout = former._layout if known and former is not None else None
-        tree._pending, tree._unhashed, tree._symbols = pending, unhashed, symbols
+        tree.pending, tree._unhashed, tree._symbols = pending, unhashed, symbols
         return tree
 
     def _next(self, generation: int, files: MappingProxyType[str, FileRecord]) -> Tree:
@@ -269,7 +210,7 @@ class Tree:
         tree.root, tree.generation, tree.files = self.root, generation, files
         tree.names_generation, tree.hidden = self.names_generation, self.hidden
         tree._layout, tree._symbols = self._layout, self._symbols
-        tree._pending, tree._unhashed = self._pending, self._unhashed
+        tree.pending, tree._unhashed = self.pending, self._unhashed
         return tree
 
 

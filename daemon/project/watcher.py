@@ -1,4 +1,4 @@
-"""Owns native file events, and watchfiles with them: folders in, batches of paths out; judges no path."""
+"""Native file events: folders in, batches of changed paths out. The only file that imports watchfiles."""
 
 from __future__ import annotations
 
@@ -16,30 +16,31 @@ from watchfiles import Change, watch
 Mode = Literal["native", "polling", "off"]
 
 OVERFLOW_PATHS = 4_000
-"""The kernel drops events without a word when its queue of 16,384 is full. A batch of so many paths, of a few
-events each, may have lost some, and is to be followed by a sweep."""
+"""Number of paths in a batch from which events may be lost, so that a sweep has to follow: the kernel
+silently drops events when its queue of 16,384 is full, and a path has a few."""
 
 _CLOSE_TIMEOUT_S = 1.0
 """Threads look for the end at every step, so this is reached only by an `on_batch` that doesn't return."""
 
 _OPEN_ATTEMPTS = 10
-"""How often folders may vanish while a stream is opened before the cause must be another."""
+"""Maximum number of attempts to open a stream while folders vanish; after that the cause is another."""
 
 _WAKE_MS = 1_000
-"""How often an idle thread looks whether what it waits for is overdue."""
+"""Milliseconds after which an idle thread checks whether its retirement is overdue."""
 
 
 class WatchSettings(Struct, frozen=True):
     """How events are gathered and when watching natively is given up.
 
-    A batch ends after `step_ms` without a new event, or `debounce_ms` after its first: with 20 and 100 an
-    event arrives after 32 ms (median) at 0.2 % of a core; 5 would give 8 ms at 0.6 %. Every stream of events
+    A batch ends after `step_ms` without a new event, or `debounce_ms` after its first. A stream wakes once a
+    step: with 40 an event arrives after 60 ms (median); 20 would give 32 ms and take twice as much of a core
+    at rest. Answers don't wait for it: they look at the files that they show. Every stream of events
     costs a thread and one of the 128 inotify instances a user has, so more than `max_streams` are merged.
     A stream that fails is replaced; after `max_failures` in the life of a watcher it polls. `native` False
     polls from the start. `poll_interval_s` is for the caller, who sweeps when the mode is `polling`.
     """
 
-    step_ms: int = 20
+    step_ms: int = 40
     debounce_ms: int = 100
     max_streams: int = 4
     retire_timeout_s: float = 10.0
@@ -85,7 +86,7 @@ class Watcher:
 
     The folders are given one by one because watching a root recursively follows its links (one to /usr/lib
     added 11,345 watches) and takes in what is ignored. So a new folder is to be `add`ed when it is first
-    heard of, and then looked into once more, for what came before its watch made no event.
+    reported, and then looked into once more, since earlier changes made no event.
 
     `on_batch` must only pass the batch on: while it runs nothing else is delivered, and it must not call the
     watcher. All methods may be called from any other thread.
@@ -270,7 +271,7 @@ class Watcher:
                 _touch(last_cookie)
             except OSError:
                 for other in others:
-                    other.retire_at = 0.0  # they can't be told, so they end with an overflow
+                    other.retire_at = 0.0  # they get no cookie, so they end with an overflow
 
     def _next_cookie_path(self) -> str:
         self._cookie_number += 1
@@ -302,7 +303,7 @@ class Watcher:
             self._deliver(WatchBatch(frozenset(paths), overdue or len(paths) >= OVERFLOW_PATHS, lost))
         with self._state:
             if finished or overdue:
-                # All from before the last cookie is delivered, and what came after has another witness.
+                # All before the last cookie is delivered, and what came later is seen by another stream.
                 self._streams.discard(stream)
                 cookies.update(self._cookies)
             for path in cookies & self._cookies.keys():
@@ -379,7 +380,8 @@ class _Stream:
 
     def is_set(self) -> bool:
         """Answer watchfiles, which asks at every step from the moment when all watches are in place."""
-        self.opened.set()
+        if not self.opened.is_set():
+            self.opened.set()
         return self.stopped
 
     def _run(self) -> None:

@@ -1,1 +1,1 @@
-"""Owns items at the agent level: where they come from, and which of them a message is about."""
+"""Items, instruction files and tools of MCP servers, and which of them a message is about."""

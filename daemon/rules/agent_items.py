@@ -1,7 +1,7 @@
-"""Owns the agent level: which items exist for a project, from all sources, and which source one comes from.
+"""The items of a project, merged from all sources, and the changes that clients make to them.
 
-Pure but for what it stores: whoever holds the sources merges them again when one of them changed, so that a
-rule file's change is the item's at once, in every session, since sessions only name items.
+Sessions only name items: when a source changes, all sources are merged again, and every session has the
+change.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest, NotFound
-from .item_draft import ItemDraft, draft_of
-from .item_keys import ItemKey, item_key, key_of
-from .item_store import ItemStore, StoredItems
-from .items import IncludeMode, Item
+from .item_store import ItemDraft, ItemStore, StoredItems, draft_of
+from .items import IncludeMode, Item, ItemKey, item_key, key_of
 
 STORED_SOURCE = "PutItem"
-"""The source of an item whose client named none."""
+"""The source of an item that was put without one."""
 _COMPARED = 200
-"""Names that one is compared with to find the nearest, which takes about 20 µs each."""
+"""Maximum number of names compared to suggest the nearest; each takes about 20 µs."""
 
 
 class AgentItems(Struct, frozen=True):
@@ -37,7 +35,7 @@ class AgentItems(Struct, frozen=True):
     tool_modes: Mapping[tuple[str, str], IncludeMode] = field(default_factory=dict)
 
     def get(self, key: ItemKey) -> Item | None:
-        """Return an item, None where there is none (any more)."""
+        """Return an item, None if there is none (any more)."""
         return self.by_key.get(key)
 
 
@@ -47,10 +45,10 @@ def merge_items(
     """Merge the sources: instruction files, configuration files (the user's first), what clients put, tools
     of MCP servers (those of the more specific file first).
 
-    Of several with one key the first in that order stands, so that no project's foveal.toml can take
-    the place of a rule of the user, and is named in a warning; but what was put stands for all: in full
-    where it has a text, else with its mode, patterns and, where given, level and description. A tool's mode
-    is its own setting, else the one it was put with, else its server's default, else `always`.
+    Of several items with the same key the first one in that order wins, so that no project's foveal.toml can
+    replace a rule of the user; a warning names the others. An item that a client put wins over all: entirely
+    if it has a text, else only its mode, patterns and, where given, level and description. A tool's mode is
+    its own setting, else the one it was put with, else its server's default, else `always`.
     """
     found: dict[ItemKey, Item] = {}
     warnings: list[str] = []
@@ -86,8 +84,8 @@ def merge_items(
 def put_item(store: ItemStore, fields: Mapping[str, object], known: AgentItems) -> ItemDraft:
     """Store an item as a client gives it, in the place of one that was put under its key.
 
-    Without a text it changes how the item is included: one that was put with a text keeps it, that of one
-    of another source stays its file's, whatever becomes of it. Raises `InvalidRequest` for a field that
+    Without a text it only changes how the item is included; an item that was put with a text before keeps
+    that text. Raises `InvalidRequest` for a field that
     can't be used, for a rule or reference without text that no other source has, `TooLarge`, `StateError`.
     """
     draft = draft_of(fields)
@@ -107,10 +105,10 @@ def put_item(store: ItemStore, fields: Mapping[str, object], known: AgentItems) 
 
 
 def delete_item(store: ItemStore, key: ItemKey, known: AgentItems) -> None:
-    """Delete what was put under a key; an item of another source that it stood for is back then.
+    """Delete the item put under a key; an item of another source with that key shows again.
 
-    Raises `NotFound` with the nearest name for an item that doesn't exist, `InvalidRequest` that says where
-    it comes from for one of another source, `StateError`.
+    Raises `NotFound` with the nearest name if there is no such item, `InvalidRequest` with the source if it
+    comes from another source, `StateError`.
     """
     if store.delete(key):
         return
@@ -156,7 +154,7 @@ _TYPES = ("rule", "reference", "tool")
 
 
 def _changed(own: Item, draft: ItemDraft) -> Item:
-    """Return an item of another source as a draft without a text wants it included."""
+    """Return an item of another source with the inclusion that a draft without a text sets."""
     return replace(
         own,
         include=draft.include,

@@ -1,6 +1,8 @@
-"""Owns which configuration files a person approved for listing tools, by the hash of what they define.
+"""The MCP configuration files that a person approved, by the hash of what they define, and what is shown of
+each.
 
-Listing a server's tools runs its command, so nothing is listed before; what changes has to be approved anew.
+Listing a server's tools runs its command, so nothing is listed before approval, and a changed file needs a
+new one.
 """
 
 from __future__ import annotations
@@ -16,16 +18,18 @@ from msgspec import Struct
 from ..core.errors import InvalidRequest, NotFound, StateError
 from ..core.system import System
 from .server_definition import McpServer, ServerFile
+from .server_launch import variables_in
+from .tool_lists import ToolList, ToolLister, ToolLists
 
 VERSION = 1
 MAX_DIGESTS = 20
-"""Of one file: going back to another branch asks nothing again."""
+"""Maximum number of approved versions of a file, so that switching branches needs no new approval."""
 MAX_FILES = 5_000
 MAX_BYTES = 8 * 1024 * 1024
 
 
 class Approved(Struct, frozen=True):
-    """What is approved: digests by path and section of the file."""
+    """The approved digests, by path and section of the file."""
 
     digests: Mapping[tuple[str, str], frozenset[str]]
 
@@ -56,9 +60,9 @@ class Approvals:
         return Approved({place: frozenset(each) for place, each in digests.items()})
 
     def approve(self, file: ServerFile, digest: str) -> bool:
-        """Approve a file with the digest that a person saw; false if it was already.
+        """Approve a file with the digest that a person saw; false if it was approved already.
 
-        Raises `InvalidRequest` if the file says something else by now, or can't be used.
+        Raises `InvalidRequest` if the file has changed since, or can't be used.
         """
         if not file.digest:
             raise InvalidRequest(f"{file.problem} It can't be approved.", "path")
@@ -77,7 +81,7 @@ class Approvals:
         return True
 
     def revoke(self, path: str) -> int:
-        """Take back all approvals of a file, also of one that is gone; returns how many there were.
+        """Revoke all approvals of a file, also of a deleted one; returns how many there were.
 
         Raises `NotFound` if there is none.
         """
@@ -141,3 +145,76 @@ def _is_record(record: object) -> bool:
     return isinstance(record, dict) and all(
         isinstance(record.get(key), str) for key in ("path", "section", "digest")
     )
+
+
+class ServerState(Struct, frozen=True):
+    """A configured server: its command or URL as written, the names of the variables whose values it would
+    get, why it isn't listed (empty if it is), and its tools, None if it was never listed."""
+
+    server: McpServer
+    runs: str
+    variables: tuple[str, ...]
+    left_out: str
+    tools: ToolList | None
+
+
+class ServerFileState(Struct, frozen=True):
+    """A configuration file with its servers, and whether it is approved as it is now."""
+
+    file: ServerFile
+    approved: bool
+    servers: tuple[ServerState, ...]
+
+
+def file_states(
+    files: Iterable[ServerFile], approved: Approved, lists: ToolLists
+) -> tuple[ServerFileState, ...]:
+    """Return the state of each file, in their order. Nothing is run."""
+    files = tuple(files)
+    chosen = approved_servers(files, approved)
+    return tuple(
+        ServerFileState(
+            file,
+            approved.covers(file),
+            tuple(_state(server, file, chosen, approved, lists) for server in file.servers),
+        )
+        for file in files
+    )
+
+
+def list_tools(
+    files: Iterable[ServerFile], approved: Approved, lists: ToolLists, lister: ToolLister, *, again: bool
+) -> tuple[tuple[McpServer, ToolList], ...]:
+    """List the tools of the approved servers whose configuration is new, or of all with `again`; store the
+    result.
+
+    Runs their commands and blocks until they are done. Raises `StateError` if the result can't be stored.
+    """
+    wanted = [server for server in approved_servers(files, approved) if again or lists.load(server) is None]
+    found = lister.list_tools(wanted) if wanted else ()
+    return tuple((server, lists.store(server, each)) for server, each in zip(wanted, found, strict=True))
+
+
+def _state(
+    server: McpServer, file: ServerFile, chosen: tuple[McpServer, ...], approved: Approved, lists: ToolLists
+) -> ServerState:
+    runs = server.url if server.transport != "stdio" else " ".join((server.command, *server.arguments))
+    return ServerState(
+        server,
+        runs,
+        variables_in(server),
+        _left_out(server, file, chosen, approved),
+        lists.load(server) if server in chosen else None,
+    )
+
+
+def _left_out(server: McpServer, file: ServerFile, chosen: tuple[McpServer, ...], approved: Approved) -> str:
+    if server.problem:
+        return server.problem
+    if server.is_own:
+        return "it is foveal itself"
+    if server.disabled:
+        return "it is disabled there"
+    if not approved.covers(file):
+        return "the file isn't approved as it is now"
+    return "" if server in chosen else "a more specific file has a server of that name"

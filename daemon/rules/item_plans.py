@@ -1,5 +1,6 @@
-"""Owns which items a request is to have: the session's, those that the focus calls for, those that a search
-finds. Knows neither files nor the budget, which may leave some of them out.
+"""Plans the items of a request: the session's, those that match the focus, and those that a search finds.
+
+The budget is applied later and may leave some of them out.
 """
 
 from __future__ import annotations
@@ -7,26 +8,21 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
-from msgspec import Struct
-
 from ..config.settings import ProjectConfig
 from ..context.requests import ContextRequest
 from ..core.errors import InvalidRequest
-from ..sessions.sessions import Session
+from ..sessions.session import Session
 from .agent_items import AgentItems
-from .item_choice import ItemScore
-from .item_keys import ItemKey
-from .item_plan import ItemPlan, LeftOutItem, PlannedItem
-from .item_searching import ItemSearching
-from .items import IncludeMode, Item
-from .selection import ItemSelection, Profiles, parse_selection, resolve
+from .item_search import ItemMatches, WarmItemSearch
+from .items import IncludeMode, Item, ItemKey, ItemPlan, LeftOutItem, PlannedItem
+from .selection import ItemScore, ItemSelection, Profiles, parse_selection, resolve
 
 ITEMS_WAIT_S = 2.0
-"""How long an answer waits for the search of items: loading the model takes .5 s, the first time 1.2 s."""
+"""Maximum seconds an answer waits for the item search: loading the model takes .5 s, the first time 1.2 s."""
 
 SERVED_WELL = 0.6
-"""An item that served nearly equal messages so well is taken whatever its score: replies referred to it most
-times, and the words were nearly the same (four fifths or more, see `NEARLY_EQUAL`)."""
+"""Minimum evidence from nearly equal messages for taking an item whatever its score: most replies referred to
+it, and the words were nearly the same (four fifths or more, see `NEARLY_EQUAL`)."""
 
 MISSING_MAX = 5
 """Maximum number of missing items named."""
@@ -35,15 +31,14 @@ _NO_SELECTION = ItemSelection()
 
 
 def profiles_for(config: ProjectConfig, agent_name: str, own: ItemSelection = _NO_SELECTION) -> Profiles:
-    """Return how items are chosen: as the user, the project, the agent's name and the session say."""
+    """Return the selection profiles from the levels user, project, agent name and session."""
     return resolve(*config.selection.levels(agent_name), own)
 
 
 def selection_of(session: Session | None) -> tuple[ItemSelection, str]:
-    """Return what a session says of how items are chosen, and why that can't be used, in words.
+    """Return the selection settings of a session, and a sentence if they can't be used.
 
-    Methods check it, so that only a file that was mended by hand holds what can't be used; then the
-    levels above the session hold.
+    Methods check settings, so only a file edited by hand can hold unusable ones; then the other levels count.
     """
     if session is None:
         return _NO_SELECTION, ""
@@ -59,51 +54,47 @@ async def plan_items(
     request: ContextRequest,
     profiles: Profiles,
     served: Mapping[ItemKey, float],
-    search: ItemSearching,
+    search: WarmItemSearch,
     within_s: float,
 ) -> ItemPlan:
-    """Return the items of a request in their order; nothing of it is written back to the session.
+    """Return the items of a request in their order; the session stays as it is.
 
-    Those of mode `always`, those of mode `glob` that match, and with a prompt those of mode `agent` that are
-    found for it: by today's modes, whatever they were when the session was made. A session adds what came
-    into it by hand, whatever its mode, and takes away what was removed from it. `served` says how well items
-    served nearly equal earlier messages, which counts where a search alone would leave them.
+    They are the items of mode `always`, those of mode `glob` that match, and with a prompt those of mode
+    `agent` that a search finds, by today's modes. A session adds items added by hand, whatever their mode,
+    and takes away items removed from it. `served` is the evidence of nearly equal earlier messages for items
+    that the search alone would leave out.
     """
     chosen: dict[ItemKey, tuple[IncludeMode, float | None]] = {}
     removed: Collection[ItemKey] = frozenset(() if session is None else session.removed)
     if session is not None:
-        chosen |= {one.key: ("manual", None) for one in session.items if one.include == "manual"}
+        chosen |= {item.key: ("manual", None) for item in session.items if item.include == "manual"}
     for key, item in known.by_key.items():
         if item.include in {"always", "glob"} and key not in chosen and key not in removed:
             chosen[key] = (item.include, None)
-    # Also those that came into it by their mode, so that it is said when one is gone.
-    in_session = [] if session is None else [one.key for one in session.items]
-    wanted = [ItemKey(*one) for one in request.include_items]
-    unwanted = [ItemKey(*one) for one in request.exclude_items]
+    # Also items that came in by their mode, so that a missing one is reported.
+    in_session = [] if session is None else [item.key for item in session.items]
+    wanted = [ItemKey(*key) for key in request.include_items]
+    unwanted = [ItemKey(*key) for key in request.exclude_items]
     chosen |= {key: (_asked_mode(known, key), None) for key in wanted if key not in chosen}
     for key in unwanted:
         chosen.pop(key, None)
     barred: dict[ItemKey, Literal["removed", "denied"]] = dict.fromkeys(removed, "removed")
     barred |= dict.fromkeys(unwanted, "denied")
     found = await _search(known, chosen, barred, request, profiles, search, within_s)
-    again = [one for one in found.considered if _served(one, served)]
-    chosen |= {one.key: ("agent", one.score) for one in (*found.taken, *again)}
+    again = [score for score in found.considered if _served(score, served)]
+    chosen |= {score.key: ("agent", score.score) for score in (*found.taken, *again)}
     return ItemPlan(
         tuple(PlannedItem(item, *chosen[key]) for key, item in known.by_key.items() if key in chosen),
-        tuple(LeftOutItem(one.item, one.score, one.reason) for one in found.considered if one not in again),
+        tuple(
+            LeftOutItem(score.item, score.score, score.reason)
+            for score in found.considered
+            if score not in again
+        ),
         () if session is None else session.context.get("files", ()),
         (*known.warnings, *_missing(known, [*in_session, *chosen, *unwanted])),
         found.degraded,
         tuple(item for key, item in known.by_key.items() if key in removed and key not in chosen),
     )
-
-
-class _Chosen(Struct, frozen=True):
-    """What a search found, if there was one."""
-
-    taken: tuple[ItemScore, ...] = ()
-    considered: tuple[ItemScore, ...] = ()
-    degraded: tuple[str, ...] = ()
 
 
 async def _search(
@@ -112,29 +103,28 @@ async def _search(
     barred: Mapping[ItemKey, Literal["removed", "denied"]],
     request: ContextRequest,
     profiles: Profiles,
-    search: ItemSearching,
+    search: WarmItemSearch,
     within_s: float,
-) -> _Chosen:
-    """Search the items of mode `agent` that aren't in yet; nothing without a prompt."""
+) -> ItemMatches:
+    """Search the items of mode `agent` that aren't chosen yet; without a prompt nothing is found."""
     candidates: Sequence[Item] = [
         item for key, item in known.by_key.items() if item.include == "agent" and key not in chosen
     ]
     if not candidates or not request.prompt.strip():
-        return _Chosen()
-    history = [{"role": one.role, "content": one.content} for one in request.history]
-    found = await search.search(
+        return ItemMatches()
+    history = [{"role": message.role, "content": message.content} for message in request.history]
+    return await search.search(
         candidates, request.prompt, profiles, within_s=within_s, history=history, barred=barred
     )
-    return _Chosen(found.taken, found.considered, found.degraded)
 
 
-def _served(one: ItemScore, served: Mapping[ItemKey, float]) -> bool:
-    """Whether an item that a search left for its score is taken since it served before."""
-    return one.reason in {"floor", "near_best", "top_n"} and served.get(one.key, 0.0) >= SERVED_WELL
+def _served(score: ItemScore, served: Mapping[ItemKey, float]) -> bool:
+    """Tell whether an item that a search left out for its score is taken since it served earlier messages."""
+    return score.reason in {"floor", "near_best", "top_n"} and served.get(score.key, 0.0) >= SERVED_WELL
 
 
 def _asked_mode(known: AgentItems, key: ItemKey) -> IncludeMode:
-    """Return how an item that the request names came in: by hand, unless an agent may take it by itself."""
+    """Return the mode of an item that the request names: `manual`, unless its mode is `agent`."""
     item = known.get(key)
     return "agent" if item is not None and item.include == "agent" else "manual"
 

@@ -1,54 +1,59 @@
-"""Owns the search for an agent's items: which of those that an agent may get by itself a request is about.
+"""The search of an agent's items: which of those that it may get by itself a request is about.
 
-Knows neither the model nor the process that it is in: whoever composes this hands in what compares texts.
+An item's score is the best similarity of its chunks to the message in meaning, plus what its words add.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
-from typing import Literal, Protocol, TypeVar
+import math
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
-from ..core.errors import FovealError
-from .item_choice import LEXICAL_WEIGHT, Choice, ItemEvidence, ItemScore, choose
-from .item_keys import ItemKey
-from .item_text import CHUNK_CHARACTERS, chunks, item_text
-from .item_words import ItemWords, WordEvidence, item_words
-from .items import Item
-from .selection import Profiles
+from ..core.errors import DeadlineExceeded, FovealError
+from ..core.work import Work
+from ..embedding.semantics import Semantics
+from .items import CHUNK_CHARACTERS, MAX_CHUNKS, Item, ItemKey, chunks, item_text
+from .selection import LEXICAL_WEIGHT, ItemEvidence, ItemScore, Profiles, choose
+
+if TYPE_CHECKING:
+    from ..index.terms import QueryTerms
 
 MAX_DOCUMENTS = 4_096
-"""Chunks of items that are compared with one query, which is what the embedder keeps in memory."""
+"""Maximum number of chunks compared with one query: the embedder keeps that many vectors in memory."""
 
 MAX_PREPARED = 8_192
-"""Items whose chunks and words are remembered, some KB each; all are forgotten when there are more."""
+"""Maximum number of items whose chunks and words are cached, some KB each."""
 
 MAX_BATCHES = 16
-"""As many sets of items are remembered as were prepared: those of the sessions that talk now."""
+"""Maximum number of sets of items cached as prepared for a search: one for each session in use."""
 
 EMBEDDING_SHARE = 0.8
-"""Of the time that an answer has: so long texts may be embedded, the rest is for the way there and back."""
+"""Share of the time limit for embedding; the rest is for the way to the embedder and back."""
 
 NAMING_WEIGHT = 0.7
-"""What was said earlier can name an item when it weighs as much as this: the last two messages."""
+"""Minimum weight of a message that can name an item: the current one and the two before it."""
+
+WARM_S = 60.0
+"""Maximum seconds of embedding texts in the background; the rest waits for the first search."""
 
 T = TypeVar("T")
 
 
-class CompareTexts(Protocol):
-    """The cosines of texts, for each query those with all documents, and the positions of the documents that
-    have no vector yet, as the time was up before."""
+class TextScores(Protocol):
+    """The similarities of some queries to some documents."""
 
     @property
     def rows(self) -> Sequence[Sequence[float]]:
-        """Return a row for each query."""
+        """Return a row of cosines for each query."""
 
     @property
     def pending(self) -> Sequence[int]:
-        """Return positions in the documents; their cosines say nothing."""
+        """Return the positions of documents that have no vector yet; their cosines mean nothing."""
 
 
 class TextScoring(Protocol):
@@ -56,8 +61,8 @@ class TextScoring(Protocol):
 
     async def score_texts(
         self, queries: tuple[str, ...], documents: tuple[str, ...], within_s: float
-    ) -> CompareTexts:
-        """Return the scores; what was never embedded is, in one batch, as far as the time allows.
+    ) -> TextScores:
+        """Return the scores; embeds new documents in one batch as far as the time allows.
 
         Raises `FovealError` with the reason where that can't be done.
         """
@@ -67,12 +72,12 @@ class InThread(Protocol):
     """Runs blocking work in another thread."""
 
     def __call__(self, work: Callable[[], T], /) -> Awaitable[T]:
-        """Return what the work does."""
+        """Return the result of the work."""
 
 
 class ItemMatches(Struct, frozen=True):
-    """What a search chose, rules and references before tools, the best first; what it considered and left, in
-    the same order; and in words, what could not be searched."""
+    """The items that a search took and those it considered and left, rules and references before tools, the
+    best first; `degraded` says in words what could not be searched."""
 
     taken: tuple[ItemScore, ...] = ()
     considered: tuple[ItemScore, ...] = ()
@@ -85,8 +90,6 @@ class ItemSearch:
     def __init__(self, scoring: TextScoring, in_thread: InThread) -> None:
         self._scoring = scoring
         self._in_thread = in_thread
-        self._prepared: dict[Item, _Prepared] = {}
-        self._batches: dict[tuple[Item, ...], _Batch] = {}
 
     async def search(
         self,
@@ -98,18 +101,17 @@ class ItemSearch:
         history: Sequence[Mapping[str, object]] = (),
         barred: Mapping[ItemKey, Literal["removed", "denied"]] | None = None,
     ) -> ItemMatches:
-        """Return those items that a message is about, given what was said before it.
+        """Return the items that a message is about, given the messages before it.
 
-        `items` are all that may come, in the order in which they are searched where there are too many;
-        `barred` says why some may not be taken. Nothing is raised: where the search fails nothing is taken,
-        and `degraded` says why.
+        `items` are all candidates; where they are too many, the first are searched. `barred` names items that
+        may not be taken, with the reason. Never raises: a failed search takes nothing; `degraded` says why.
         """
         wanted = [item for item in items if profiles.of(item.type) is not None]
         texts = query_texts(message, history)
         if not wanted or not texts:
             return ItemMatches()
-        batch = await self._in_thread(partial(self._batch, tuple(wanted)))
-        queries = tuple(dict.fromkeys(one.text for one in texts))
+        batch = await self._in_thread(partial(_batch_of, tuple(wanted)))
+        queries = tuple(dict.fromkeys(query.text for query in texts))
         try:
             async with asyncio.timeout(within_s):
                 scores = await self._scoring.score_texts(queries, batch.documents, within_s * EMBEDDING_SHARE)
@@ -119,58 +121,72 @@ class ItemSearch:
             return ItemMatches(degraded=(f"{_NOT_SEARCHED}: {error}",))
         rows = dict(zip(queries, scores.rows, strict=True))
         pending = frozenset(scores.pending)
-        conclude = partial(_conclude, batch, texts, rows, pending, profiles, barred or {})
-        choice = await self._in_thread(conclude)
-        return ItemMatches(choice.taken, choice.considered, _degraded(batch, pending))
+        scored = await self._in_thread(partial(_scored, batch, texts, rows, pending, profiles, barred or {}))
+        taken = tuple(score for score in scored if score.taken)
+        considered = tuple(score for score in scored if not score.taken)
+        return ItemMatches(taken, considered, _degraded(batch, pending))
 
-    async def warm(self, items: Sequence[Item], within_s: float) -> int:
-        """Have the texts of items embedded, so that a search needs only the message; returns how many are
-        left. Raises `FovealError` and `TimeoutError`."""
-        batch = await self._in_thread(partial(self._batch, tuple(items)))
+    async def embed(self, items: Sequence[Item], within_s: float) -> int:
+        """Embed the texts of items, so that a search embeds only the message; returns how many are left.
+
+        Raises `FovealError` and `TimeoutError`.
+        """
+        batch = await self._in_thread(partial(_batch_of, tuple(items)))
         async with asyncio.timeout(within_s):
             scores = await self._scoring.score_texts((), batch.documents, within_s * EMBEDDING_SHARE)
         return len(scores.pending)
 
-    def _batch(self, items: tuple[Item, ...]) -> _Batch:
-        """Return these items prepared, as they were for the last request in most cases."""
-        batch = self._batches.get(items)
-        if batch is None:
-            batch = self._prepare(items)
-            if len(self._batches) >= MAX_BATCHES:
-                self._batches.clear()
-            self._batches[items] = batch
-        return batch
 
-    def _prepare(self, items: Sequence[Item]) -> _Batch:
-        """Cut items into documents, each text once."""
-        documents: dict[str, int] = {}
-        parts: list[_Part] = []
-        skipped = 0
-        for item in items:
-            one = self._prepared_item(item)
-            new = [text for text in one.chunks if text not in documents]
-            if len(documents) + len(new) > MAX_DOCUMENTS:
-                skipped += 1
-                continue
-            for text in new:
-                documents[text] = len(documents)
-            parts.append(_Part(item, one.words, tuple(documents[text] for text in one.chunks)))
-        evidence = WordEvidence([part.words for part in parts])
-        return _Batch(tuple(documents), tuple(parts), evidence, skipped)
+class WarmItemSearch(ItemSearch):
+    """The daemon's search of items, which embeds the items of projects in use in the background."""
 
-    def _prepared_item(self, item: Item) -> _Prepared:
-        one = self._prepared.get(item)
-        if one is None:
-            if len(self._prepared) >= MAX_PREPARED:
-                self._prepared.clear()
-            one = self._prepared[item] = _Prepared(chunks(item_text(item)), item_words(item))
-        return one
+    def __init__(self, semantics: Semantics, work: Work) -> None:
+        super().__init__(semantics, work.in_builder)
+        self._semantics = semantics
+        self._work = work
+        self._wanted: dict[str, tuple[Item, ...]] = {}
+        """The items being embedded, by the root of their project."""
+        self._warmed: set[str] = set()
+
+    def warm(self, root: str, items: Iterable[Item]) -> None:
+        """Embed the texts of a project's items of mode `agent` in the background, so that its first prompt
+        waits for neither the model nor them. Takes some ms where both are there."""
+        wanted = tuple(item for item in items if item.include == "agent")
+        if not wanted or not self._semantics.enabled:
+            return
+        self._warmed.add(root)
+        is_running = root in self._wanted
+        self._wanted[root] = wanted
+        if not is_running:
+            self._work.start_unheard(self._warm(root), f"embed the items of {root}")
+
+    def warm_again(self, root: str, items: Iterable[Item]) -> None:
+        """Embed the items of a project again after they changed, if it was warmed before."""
+        if root in self._warmed:
+            self.warm(root, items)
+
+    async def _warm(self, root: str) -> None:
+        """Embed the wanted items, and again if others were wanted meanwhile."""
+        done: tuple[Item, ...] = ()
+        try:
+            while (items := self._wanted[root]) != done:
+                try:
+                    left = await self.embed(items, WARM_S)
+                except TimeoutError as error:
+                    raise DeadlineExceeded("the embedding model didn't answer in time") from error
+                if left:
+                    raise DeadlineExceeded(f"{left:,} texts of items are not embedded yet")
+                done = items
+        finally:
+            del self._wanted[root]
 
 
 _NOT_SEARCHED = "items of mode agent are left out"
 
 
 class _Prepared(Struct, frozen=True):
+    """An item's chunks and words."""
+
     chunks: tuple[str, ...]
     words: ItemWords
 
@@ -179,12 +195,11 @@ class _Part(Struct, frozen=True):
     """An item with the positions of its chunks in the documents."""
 
     item: Item
-    words: ItemWords
     positions: tuple[int, ...]
 
 
 class _Batch(Struct, frozen=True):
-    """What is compared at once: documents, what they are of, its words, and how many items were too many."""
+    """Items that are searched together: their chunks, each text once; their words; how many were too many."""
 
     documents: tuple[str, ...]
     parts: tuple[_Part, ...]
@@ -192,26 +207,51 @@ class _Batch(Struct, frozen=True):
     skipped: int
 
 
-def _conclude(
+@lru_cache(maxsize=MAX_PREPARED)
+def _prepared(item: Item) -> _Prepared:
+    return _Prepared(chunks(item_text(item)), item_words(item))
+
+
+@lru_cache(maxsize=MAX_BATCHES)
+def _batch_of(items: tuple[Item, ...]) -> _Batch:
+    """Cut items into documents. Cached, since the next request mostly has the same items."""
+    documents: dict[str, int] = {}
+    parts: list[_Part] = []
+    words: list[ItemWords] = []
+    skipped = 0
+    for item in items:
+        prepared = _prepared(item)
+        new = [text for text in prepared.chunks if text not in documents]
+        if len(documents) + len(new) > MAX_DOCUMENTS:
+            skipped += 1
+            continue
+        for text in new:
+            documents[text] = len(documents)
+        parts.append(_Part(item, tuple(documents[text] for text in prepared.chunks)))
+        words.append(prepared.words)
+    return _Batch(tuple(documents), tuple(parts), WordEvidence(words), skipped)
+
+
+def _scored(
     batch: _Batch,
     texts: Sequence[QueryText],
     rows: Mapping[str, Sequence[float]],
     pending: frozenset[int],
     profiles: Profiles,
     barred: Mapping[ItemKey, Literal["removed", "denied"]],
-) -> Choice:
-    """Put together what meaning and words say of each item, and choose."""
-    covers = [batch.words.cover(one.text) for one in texts]
-    named = {n for one in texts if one.weight >= NAMING_WEIGHT for n in batch.words.named(one.text)}
+) -> list[ItemScore]:
+    """Combine similarity in meaning and in words for each item, and choose."""
+    covers = [batch.words.cover(query.text) for query in texts]
+    named = {n for query in texts if query.weight >= NAMING_WEIGHT for n in batch.words.named(query.text)}
     found = []
     for n, part in enumerate(batch.parts):
-        known = [position for position in part.positions if position not in pending]
-        lexical = [one.weight * cover[n] for one, cover in zip(texts, covers, strict=True)]
+        lexical = [query.weight * cover[n] for query, cover in zip(texts, covers, strict=True)]
         cosines, totals = [], []
-        for position in known:
-            similar = [one.weight * rows[one.text][position] for one in texts]
-            cosines.append(max(similar))
-            totals.append(max(a + LEXICAL_WEIGHT * b for a, b in zip(similar, lexical, strict=True)))
+        for position in part.positions:
+            if position not in pending:
+                similar = [query.weight * rows[query.text][position] for query in texts]
+                cosines.append(max(similar))
+                totals.append(max(a + LEXICAL_WEIGHT * b for a, b in zip(similar, lexical, strict=True)))
         found.append(ItemEvidence(part.item, cosines, totals, max(lexical), n in named))
     return choose(found, profiles, barred)
 
@@ -264,7 +304,11 @@ def query_texts(message: str, history: Sequence[Mapping[str, object]] = ()) -> t
     """
     found = [QueryText(text, 1.0) for text in _ends(chunks_of(message), MESSAGE_CHUNKS)]
     weight = HISTORY_WEIGHT
-    said = (one.get("content") for one in reversed(history) if one.get("role") in ("user", "assistant"))
+    said = (
+        message.get("content")
+        for message in reversed(history)
+        if message.get("role") in ("user", "assistant")
+    )
     texts = (content for content in said if isinstance(content, str) and content.strip())
     for content, _ in zip(texts, range(HISTORY_MESSAGES), strict=False):
         found += [QueryText(text, weight) for text in _ends(chunks_of(content), HISTORY_CHUNKS)]
@@ -285,3 +329,113 @@ def _ends(texts: Sequence[str], most: int) -> Sequence[str]:
     if len(texts) <= most:
         return texts
     return (*texts[: most - most // 2], *texts[-(most // 2) :])
+
+
+NAMED_MAX = 3
+"""An identifier that stands in more items than these names none of them."""
+
+IDENTIFIERS_MAX = 50
+"""Of a piece of a query: more are a log or a listing."""
+
+DOUBT = 1.5
+"""Added to the weight of a query's words, that of the rarest word being 1. So the one word of a short query
+proves less than the ten of a long one: `continue` gives .4 at most. Chosen with `LEXICAL_WEIGHT`."""
+
+
+class ItemWords(Struct, frozen=True):
+    """The words of one item: its terms, those of its server too, its text, and the names that it goes by."""
+
+    terms: frozenset[str]
+    text: str
+    names: tuple[str, ...]
+
+
+def item_words(item: Item) -> ItemWords:
+    """Return the words of an item, as far as its text is searched."""
+    text = item_text(item)[: MAX_CHUNKS * CHUNK_CHARACTERS]
+    stem = item.name.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+    # A name that is an everyday word, such as `naming`, is no more than a word where it stands in a query.
+    names = tuple(name for name in {item.name, stem} if len(name) > 3 and _UNLIKE_PROSE.search(name))
+    return ItemWords(frozenset(_terms(f"{text} {item.server_name}")), text, names)
+
+
+class WordEvidence:
+    """The words of all items that are searched together; rare ones weigh more."""
+
+    def __init__(self, items: Sequence[ItemWords]) -> None:
+        self._items = items
+        self._holding: dict[str, list[int]] = {}
+        for position, item in enumerate(items):
+            for term in item.terms:
+                self._holding.setdefault(term, []).append(position)
+        # What a term weighs that no item has.
+        self._rarest = _weight(len(items), 0)
+
+    def cover(self, text: str) -> list[float]:
+        """Return for each item how much of a text's words it has, by weight: from 0 to below 1."""
+        covered = [0.0] * len(self._items)
+        total = DOUBT
+        for term, weight in _query_terms(text).weights.items():
+            holding = self._holding.get(term, ())
+            share = weight * _weight(len(self._items), len(holding)) / self._rarest
+            total += share
+            for position in holding:
+                covered[position] += share
+        return [weight / total for weight in covered]
+
+    def named(self, text: str) -> set[int]:
+        """Return the positions of the items that a text names: by their name, or by an identifier in them
+        that few others hold."""
+        found: set[int] = set()
+        for identifier in _query_terms(text).identifiers[:IDENTIFIERS_MAX]:
+            holders = self._holders(identifier.removesuffix("()"))
+            if len(holders) <= NAMED_MAX:
+                found.update(holders)
+        for position, item in enumerate(self._items):
+            if any(_stands_in(name, text) for name in item.names):
+                found.add(position)
+        return found
+
+    def _holders(self, identifier: str) -> list[int]:
+        terms = _terms(identifier)
+        if not terms:
+            return []
+        # Where one of its terms is missing it can't stand; of the rest few are left to look at.
+        fewest = min((self._holding.get(term, ()) for term in terms), key=len)
+        return [position for position in fewest if _stands_in(identifier, self._items[position].text)]
+
+
+# The stemmer takes longer to load than the daemon to start, so the first search loads it, in a thread.
+def _terms(text: str) -> Collection[str]:
+    from ..index.terms import document_terms
+
+    return document_terms(text)
+
+
+def _query_terms(text: str) -> QueryTerms:
+    from ..index.terms import query_terms
+
+    return query_terms(text)
+
+
+def _weight(items: int, holding: int) -> float:
+    """Return Robertson's weight of a term, as BM25 has it, always positive."""
+    return math.log(1 + (items - holding + 0.5) / (holding + 0.5))
+
+
+_UNLIKE_PROSE = re.compile(r"[-_./]|[a-z][A-Z]")
+
+
+def _stands_in(name: str, text: str) -> bool:
+    """Whether a text holds a name that is no part of a longer one."""
+    start = text.find(name)
+    while start >= 0:
+        end = start + len(name)
+        if not _continues(text[max(start - 1, 0) : start]) and not _continues(text[end : end + 1]):
+            return True
+        start = text.find(name, end)
+    return False
+
+
+def _continues(character: str) -> bool:
+    return character.isalnum() or character == "_"

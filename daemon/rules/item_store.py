@@ -1,6 +1,6 @@
-"""Owns the items that clients put into a project, and the modes they set for tools: one JSON file.
+"""The items that clients put into a project and the modes they set for tools, in one JSON file.
 
-A person may read and mend the file. What this version doesn't know of it is kept as it is.
+A person may read and edit the file. Unknown fields in it are kept.
 """
 
 from __future__ import annotations
@@ -14,17 +14,16 @@ from msgspec import Struct, field
 
 from ..core.errors import InvalidRequest, StateError, TooLarge
 from ..core.system import Stamp, System, is_racy, stamp_of
-from .item_draft import ItemDraft, draft_of, fields_of, key_in
-from .item_keys import ItemKey
-from .items import IncludeMode
+from ..project.globs import compile_glob
+from .items import IncludeMode, Item, ItemKey, has_harmful, item_key
 
 VERSION = 1
 MAX_ITEMS = 2_000
-"""As many as there may be instruction files."""
+"""Maximum number of items put into a project, as many as instruction files."""
 MAX_MODES = 10_000
-"""Tools whose mode is set; a busy machine has some hundred tools."""
+"""Maximum number of tools whose mode is set; a busy machine has some hundred tools."""
 MAX_FILE_BYTES = 16 * 1024 * 1024
-"""Above the 8 MiB that the texts of all instruction files may have, and read in a quarter of a second."""
+"""More than the 8 MiB of all instruction files together; read in a quarter of a second."""
 
 
 class StoredItems(Struct, frozen=True):
@@ -51,7 +50,7 @@ class ItemStore:
         self._known: StoredItems | None = None
 
     def load(self) -> StoredItems:
-        """Return what is stored; one stat while the file is as it was."""
+        """Return the stored items; takes one stat while the file is unchanged."""
         with self._lock:
             if self._known is None or self._stamp is None or self._stamp != self._stamp_now():
                 self._read()
@@ -59,9 +58,9 @@ class ItemStore:
             return self._known
 
     def put(self, draft: ItemDraft) -> bool:
-        """Store a draft in the place of one with its key; true if there was none.
+        """Store a draft, replacing the one with the same key; true if there was none.
 
-        A tool's mode that was set before gives way to the one it is put with. Raises `TooLarge`.
+        The mode of a tool replaces a mode that was set before. Raises `TooLarge`.
         """
         added = False
 
@@ -83,7 +82,7 @@ class ItemStore:
         return added
 
     def delete(self, key: ItemKey) -> bool:
-        """Delete what was put under a key; false if nothing was."""
+        """Delete the draft with a key; false if there was none."""
         deleted = False
 
         def change(content: dict[str, Any]) -> None:
@@ -96,7 +95,7 @@ class ItemStore:
         return deleted
 
     def set_mode(self, server_name: str, name: str, include: IncludeMode | None) -> bool:
-        """Set a tool's mode, or a server's default where `name` is empty; None forgets it.
+        """Set a tool's mode, or a server's default if `name` is empty; None removes the setting.
 
         Returns whether that changed anything. Raises `TooLarge`, and `InvalidRequest` for `glob`: tools
         have no patterns.
@@ -133,11 +132,11 @@ class ItemStore:
                 raise self._unusable(
                     f"can't be written: {error.strerror or error}. Nothing changed"
                 ) from error
-            # Without a stamp it is read again: within a tick of the clock another write may go unseen.
+            # Without a stamp the file is read again: a write within the same clock tick has the same stamp.
             self._stamp, self._known = None, stored
 
     def _read(self) -> dict[str, Any]:
-        """Read the file and remember what it says; an empty content where there is none."""
+        """Read and cache the file; returns an empty content if there is none."""
         self._stamp = self._known = None
         now = self._system.time_ns()
         try:
@@ -156,7 +155,7 @@ class ItemStore:
             if (version := content.get("version", VERSION)) != VERSION:
                 raise InvalidRequest(f"it is of version {version!r}, this foveal knows {VERSION}")
             self._known = _stored(content)
-        except Exception as error:  # whatever it raises, it is damaged
+        except Exception as error:  # any exception means damage
             raise self._unusable(f"can't be used ({error})") from error
         stamp = stamp_of(status)
         self._stamp = None if is_racy(stamp, now) else stamp
@@ -178,7 +177,7 @@ _FIELDS = frozenset(
 
 
 def _stored(content: Mapping[str, Any]) -> StoredItems:
-    """Read what a file holds. Raises `InvalidRequest` that says what can't be used."""
+    """Read a file's content. Raises `InvalidRequest` that names the unusable part."""
     items = content.get("items", [])
     if not isinstance(items, list) or not all(isinstance(fields, dict) for fields in items):
         raise InvalidRequest("items must be a list of objects")
@@ -215,7 +214,7 @@ def _place(items: list[dict[str, Any]], key: ItemKey) -> int | None:
 
 
 def _set_mode(content: dict[str, Any], server_name: str, name: str, include: IncludeMode | None) -> bool:
-    """Change a mode within the content, leaving no empty objects behind; returns whether it changed."""
+    """Change a mode in the content and remove empty objects; returns whether anything changed."""
     modes = content.get("tool_modes", {})
     server = modes.get(server_name, {})
     owner, key = (server.get("tools", {}), name) if name else (server, "default")
@@ -236,3 +235,169 @@ def _set_mode(content: dict[str, Any], server_name: str, name: str, include: Inc
     if not modes:
         del content["tool_modes"]
     return True
+
+
+MAX_DESCRIPTION_CHARACTERS = 2_048
+"""Maximum characters of a description: Claude Code cuts a tool's there, and a skill may have half as many."""
+MAX_TEXT_BYTES = 262_144
+"""Maximum bytes of UTF-8 of a text: two and a half times a context of the default size."""
+MAX_SOURCE_CHARACTERS = 1_024
+MAX_GLOBS = 100
+LEVELS = (100, 999)
+"""Priority levels have three digits."""
+DEFAULT_LEVEL = 500
+
+
+class ItemDraft(Struct, frozen=True):
+    """An item as a client or a configuration file gives it, checked. Without a `priority_level` the item
+    keeps its own.
+
+    Without a text it only says how another source's item with that key is included."""
+
+    key: ItemKey
+    include: IncludeMode
+    description: str = ""
+    text: str = ""
+    globs: tuple[str, ...] = ()
+    priority_level: int | None = None
+    source: str = ""
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether it is an item by itself; tools need no text."""
+        return bool(self.text) or self.key.type == "tool"
+
+    def item(self, source: str, line: int = 1) -> Item:
+        """Return the item. `source` is used if none was given."""
+        return Item(
+            type=self.key.type,
+            name=self.key.name,
+            include=self.include,
+            text=self.text,
+            source=self.source or source,
+            line=line,
+            description=self.description,
+            globs=self.globs if self.include == "glob" else (),
+            priority_level=DEFAULT_LEVEL if self.priority_level is None else self.priority_level,
+            server_name=self.key.server_name,
+        )
+
+
+def draft_of(fields: Mapping[str, object], prefix: str = "item.") -> ItemDraft:
+    """Make a draft of a map: type, name, include, server_name?, description?, text?, globs?,
+    priority_level?, source?. Unknown fields and nulls are ignored.
+
+    Raises `InvalidRequest` that names the field, with `prefix` before it.
+    """
+    reader = _Reader(fields, prefix)
+    include = reader.include("include")
+    globs = reader.globs()
+    if include == "glob" and not globs:
+        raise reader.wrong("globs", 'must name at least one pattern for include "glob"')
+    return ItemDraft(
+        key=reader.key(),
+        include=include,
+        description=" ".join(reader.text("description", MAX_DESCRIPTION_CHARACTERS).split()),
+        text=reader.body(),
+        globs=globs,
+        priority_level=reader.level(),
+        source=reader.line("source", MAX_SOURCE_CHARACTERS),
+    )
+
+
+def key_in(fields: Mapping[str, object], prefix: str = "") -> ItemKey:
+    """Return the key that a map names: type, name, server_name?. Raises `InvalidRequest`."""
+    return _Reader(fields, prefix).key()
+
+
+def fields_of(draft: ItemDraft) -> dict[str, object]:
+    """Return a draft as a map that `draft_of` reads, without empty fields."""
+    fields: dict[str, object] = {"type": draft.key.type, "name": draft.key.name, "include": draft.include}
+    optional = {
+        "server_name": draft.key.server_name,
+        "description": draft.description,
+        "text": draft.text,
+        "globs": list(draft.globs),
+        "priority_level": draft.priority_level,
+        "source": draft.source,
+    }
+    return fields | {name: value for name, value in optional.items() if value not in ("", [], None)}
+
+
+class _Reader:
+    """Checked reading of a map's fields."""
+
+    def __init__(self, fields: Mapping[str, object], prefix: str) -> None:
+        self._fields = fields
+        self._prefix = prefix
+
+    def wrong(self, name: str, problem: str) -> InvalidRequest:
+        field = f"{self._prefix}{name}"
+        return InvalidRequest(f"{field} {problem}.", field)
+
+    def key(self) -> ItemKey:
+        type_, name, server_name = (self._string(field) for field in ("type", "name", "server_name"))
+        try:
+            return item_key(type_, name.strip(), server_name.strip())
+        except InvalidRequest as error:
+            raise InvalidRequest(f"{self._prefix}{error}", f"{self._prefix}{error.field}") from error
+
+    def include(self, name: str) -> IncludeMode:
+        return cast("IncludeMode", self._choice(name, get_args(IncludeMode)))
+
+    def text(self, name: str, most: int) -> str:
+        value = self._string(name)
+        if len(value) > most:
+            raise self.wrong(name, f"has {len(value)} characters, at most {most} are allowed")
+        return value
+
+    def line(self, name: str, most: int) -> str:
+        value = self.text(name, most)
+        if has_harmful(value) or "\n" in value:
+            raise self.wrong(name, "must be one line without control characters")
+        return value
+
+    def body(self) -> str:
+        text = self.text("text", MAX_TEXT_BYTES).replace("\r\n", "\n").strip("\n")
+        size = len(text.encode("utf-8", "replace"))
+        if size > MAX_TEXT_BYTES:
+            raise self.wrong("text", f"has {size} bytes, at most {MAX_TEXT_BYTES} are allowed")
+        if has_harmful(text):
+            raise self.wrong("text", "has control characters, which may fake or hide text: leave them out")
+        return text if text.strip() else ""
+
+    def globs(self) -> tuple[str, ...]:
+        value = self._fields.get("globs")
+        if value is None:
+            return ()
+        if not isinstance(value, list | tuple) or not all(isinstance(glob, str) for glob in value):
+            raise self.wrong("globs", "must be a list of strings")
+        if len(value) > MAX_GLOBS:
+            raise self.wrong("globs", f"has {len(value)} patterns, at most {MAX_GLOBS} are allowed")
+        for glob in value:
+            try:
+                compile_glob(glob)
+            except ValueError as error:
+                raise self.wrong("globs", f"can't be used: {error}") from error
+        return tuple(dict.fromkeys(value))
+
+    def level(self) -> int | None:
+        value = self._fields.get("priority_level")
+        if value is None:
+            return None
+        low, high = LEVELS
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise self.wrong("priority_level", f"must be an integer from {low} to {high}")
+        return value
+
+    def _choice(self, name: str, choices: tuple[str, ...]) -> str:
+        value = self._fields.get(name)
+        if not isinstance(value, str) or value not in choices:
+            raise self.wrong(name, f"must be one of {', '.join(choices)}")
+        return value
+
+    def _string(self, name: str) -> str:
+        value = self._fields.get(name)
+        if value is not None and not isinstance(value, str):
+            raise self.wrong(name, "must be a string")
+        return value or ""

@@ -1,4 +1,4 @@
-"""Owns which of a project's files are rules' files: what is shown as a rule or not at all. Reads no file."""
+"""The files of a project that rules come from: they are shown as rules or not at all."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
-from .instructions import RuleSet, is_instruction_path
+from .instruction_files import RuleSet, is_instruction_path
 from .items import Item
 
 CONFIGURED = "foveal.toml"
@@ -16,22 +16,22 @@ CONFIGURED = "foveal.toml"
 
 _OVERRIDE = "AGENTS.override.md"
 _SKILL = re.compile(r"(?:^|/)\.(?:agents|claude)/skills/")
-"""What lies in a skill's folder beside its SKILL.md is for the agent to find when it needs it."""
+"""Other files in a skill's folder are for the agent to find when it needs them."""
 
 
 class RuleFiles(Struct, frozen=True):
     """The files of a project that rules come from, by path relative to the root.
 
-    `removed` are among them: those of rules that a person took out of the session.
+    `removed` are the rules that a person removed from the session.
     """
 
     paths: frozenset[str]
     removed: tuple[Item, ...] = ()
 
     def __contains__(self, path: str) -> bool:
-        """Tell whether a file is a rule's: it was read as one, or would have been by its name.
+        """Tell whether rules come from a file: it was read as a rule, or is one by its name.
 
-        By its name, since those that were refused, or were too many, are no documents either.
+        By its name, since files that were refused or too many are no documents either.
         """
         if path in self.paths:
             return True
@@ -40,9 +40,9 @@ class RuleFiles(Struct, frozen=True):
         return path.endswith("/SKILL.md") or _SKILL.search(path) is None
 
     def is_removed(self, root: str, path: str, text: str) -> bool:
-        """Tell whether a file of rules is, or holds the text of, a rule that was removed from the session.
+        """Tell whether a file is, or holds the text of, a rule that was removed from the session.
 
-        The text counts too: of several files with the same text one stands for all as the rule.
+        The text counts too, since one rule stands for all files with the same text.
         """
         if not self.removed or path not in self:
             return False
@@ -51,11 +51,11 @@ class RuleFiles(Struct, frozen=True):
 
 
 def rule_files(root: str, rules: RuleSet, removed: Collection[Item]) -> RuleFiles:
-    """Return the files that the rules of a project come from, those that they import included.
+    """Return the files that the rules of a project come from, with imported ones.
 
-    An AGENTS.md beside an AGENTS.override.md counts, though nobody reads it.
+    An AGENTS.md beside an AGENTS.override.md counts, though no agent reads it.
     """
     inside = os.path.join(root, "")
     paths = {path[len(inside) :] for path in rules.sources if path.startswith(inside)}
     paths |= {path.replace(_OVERRIDE, "AGENTS.md") for path in paths if path.endswith(_OVERRIDE)}
-    return RuleFiles(frozenset({*paths, CONFIGURED}), tuple(one for one in removed if one.type == "rule"))
+    return RuleFiles(frozenset({*paths, CONFIGURED}), tuple(item for item in removed if item.type == "rule"))

@@ -1,7 +1,7 @@
-"""Owns where hosts keep their MCP servers' configuration, and reading it; runs nothing and reaches nobody.
+"""Where hosts keep their MCP servers' configuration, and how it is read; starts and connects to nothing.
 
-A project's files come from repositories that nobody vouched for: none is read outside the project, none
-above a size, and what can't be used is said, not guessed.
+A project's files are untrusted: no file outside the project and none above a size is read, and problems are
+reported, not guessed away.
 """
 
 from __future__ import annotations
@@ -9,22 +9,25 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 
-from ..core.system import Stamp, System, is_racy, stamp_of
-from .server_definition import SCOPES, Host, McpServer, Scope, ServerFile, digest_of
-from .server_dialects import server_of
+from ...hooks.hosts.host import McpConfig
+from ...hooks.hosts.mcp_format import BadDefinition, Definition, McpPlace
+from ...hooks.hosts.registry import HOSTS
+from ..core.system import Stamp, System, is_racy, stamp_of, stamps_hold
+from .items import has_harmful
+from .server_definition import SCOPES, McpServer, ServerFile, digest_of
 
 MAX_BYTES = 1_048_576
-"""Of a project's file: hand-written ones have a few KB."""
+"""Maximum bytes of a project's file; hand-written ones have a few KB."""
 MAX_USER_BYTES = 64 * 1024 * 1024
-"""Of the user's own: ~/.claude.json also keeps a history, and has tens of megabytes here and there."""
+"""Maximum bytes of a user's file: ~/.claude.json also keeps a history of up to tens of megabytes."""
 MAX_SERVERS = 200
-"""Of one file. Hosts are slow with twenty."""
+"""Maximum number of servers in a file; hosts are slow with twenty."""
 _MAX_DOTS_IN_LINE = 1_000
 """tomllib needs time in the square of a key's parts."""
 
@@ -39,54 +42,36 @@ class ServerFiles(Struct, frozen=True):
     """Whether the stamps prove anything: no file was modified just before it was read."""
 
     def unchanged(self, system: System) -> bool:
-        """Tell whether the same would be read again: a stat for each place."""
-        return self.settled and all(_stamp(system, path) == stamp for path, stamp in self.stamps)
+        """Tell whether reading again would give the same, by a stat for each place."""
+        return self.settled and stamps_hold(system.stat, self.stamps)
 
 
 def read_server_files(root: str, home: str, system: System) -> ServerFiles:
     """Read the configuration of all hosts: the project's own at `root`, and the user's below `home`.
 
-    A file that defines no server isn't listed, unless it has a problem. Never raises for what it finds.
+    A file without servers is left out, unless it has a problem. Never raises for a file's content.
     """
     reader = _Reader(system)
-    files = [file for place in _PLACES for file in reader.files(place, root, home)]
+    files = [
+        file
+        for host in HOSTS
+        if host.mcp
+        for place in host.mcp.places
+        for file in reader.files(host.name, host.mcp, place, root, home)
+    ]
     files.sort(key=lambda file: SCOPES.index(file.scope))
     return ServerFiles(tuple(files), tuple(reader.stamps.items()), reader.settled)
 
 
-class _Place(Struct, frozen=True):
-    """A file of a host, relative to the root or, for a scope of the user, to the home folder.
-
-    `keys` lead to its section; a key "" stands for the project's root.
-    """
-
-    host: Host
-    scope: Scope
-    path: str
-    keys: tuple[str, ...]
-
-
-_CODE = "Library/Application Support/Code" if sys.platform == "darwin" else ".config/Code"
-_PLACES = (
-    _Place("claude-code", "local", ".claude.json", ("projects", "", "mcpServers")),
-    _Place("claude-code", "project", ".mcp.json", ("mcpServers",)),
-    _Place("claude-code", "user", ".claude.json", ("mcpServers",)),
-    _Place("cursor", "project", ".cursor/mcp.json", ("mcpServers",)),
-    _Place("cursor", "user", ".cursor/mcp.json", ("mcpServers",)),
-    _Place("vscode", "project", ".vscode/mcp.json", ("servers",)),
-    _Place("vscode", "user", f"{_CODE}/User/mcp.json", ("servers",)),
-    _Place("codex", "project", ".codex/config.toml", ("mcp_servers",)),
-    _Place("codex", "user", ".codex/config.toml", ("mcp_servers",)),
-    _Place("gemini", "project", ".gemini/settings.json", ("mcpServers",)),
-    _Place("gemini", "user", ".gemini/settings.json", ("mcpServers",)),
-    _Place("copilot", "user", ".copilot/mcp-config.json", ("mcpServers",)),
-    _Place("opencode", "project", "opencode.json", ("mcp",)),
-    _Place("opencode", "project", "opencode.jsonc", ("mcp",)),
-    _Place("opencode", "user", ".config/opencode/opencode.json", ("mcp",)),
-    _Place("opencode", "user", ".config/opencode/opencode.jsonc", ("mcp",)),
-)
-_STRICT = frozenset({"claude-code", "copilot"})
-"""Hosts that allow no comments in their JSON."""
+def read_definition(blank: McpServer, definition: object, mcp: McpConfig) -> McpServer:
+    """Fill in a server from its definition. One that can't be used gets a `problem`. Never raises."""
+    try:
+        if not isinstance(definition, Mapping):
+            raise BadDefinition("its definition is no object")
+        read = mcp.read(Definition(definition, has_harmful))
+    except BadDefinition as error:
+        return replace(blank, problem=f"{error}: mend it in {blank.source}")
+    return replace(blank, **asdict(read))
 
 
 class _Unusable(Exception):
@@ -107,39 +92,40 @@ class _Reader:
         self._system = system
         self._contents: dict[str, _Content | _Unusable | None] = {}
 
-    def files(self, place: _Place, root: str, home: str) -> Iterator[ServerFile]:
+    def files(self, host: str, mcp: McpConfig, place: McpPlace, root: str, home: str) -> Iterator[ServerFile]:
         """Yield what a place holds, if anything."""
         base = root if place.scope == "project" else home
         path = os.path.join(base, place.path)
         keys = tuple(key or root for key in place.keys)
         section_name = ".".join(keys)
         try:
-            content = self._content(path, root if place.scope == "project" else "", place.host)
+            content = self._content(path, root if place.scope == "project" else "", strict=mcp.strict_json)
             section = None if content is None else _section(content.tables, keys)
             if content is None or not section:
                 return
             digest = digest_of(section)
         except (_Unusable, ValueError, RecursionError) as error:
             problem = str(error) if isinstance(error, _Unusable) else "holds values that can't be used"
-            yield ServerFile(path, section_name, place.host, place.scope, "", (), f"{path} {problem}.")
+            yield ServerFile(path, section_name, host, place.scope, "", (), f"{path} {problem}.")
             return
         run_in = home if place.scope == "user" else root
         servers = tuple(
-            server_of(
-                McpServer(name, place.host, place.scope, path, _line(content.text, keys, name), run_in),
+            read_definition(
+                McpServer(name, host, place.scope, path, _line(content.text, keys, name), run_in),
                 definition,
+                mcp,
             )
             for name, definition in list(section.items())[:MAX_SERVERS]
             if name.strip() and name.isprintable() and len(name) <= 1_000
         )
         left_out = len(section) - len(servers)
         problem = f"{path} has {left_out} servers whose names can't be used, or too many." if left_out else ""
-        yield ServerFile(path, section_name, place.host, place.scope, digest, servers, problem)
+        yield ServerFile(path, section_name, host, place.scope, digest, servers, problem)
 
-    def _content(self, path: str, within: str, host: Host) -> _Content | None:
+    def _content(self, path: str, within: str, *, strict: bool) -> _Content | None:
         if path not in self._contents:
             try:
-                self._contents[path] = self._read(path, within, host)
+                self._contents[path] = self._read(path, within, strict=strict)
             except _Unusable as error:
                 self._contents[path] = error
         content = self._contents[path]
@@ -147,7 +133,7 @@ class _Reader:
             raise content
         return content
 
-    def _read(self, path: str, within: str, host: Host) -> _Content | None:
+    def _read(self, path: str, within: str, *, strict: bool) -> _Content | None:
         most = MAX_BYTES if within else MAX_USER_BYTES
         self.stamps[path] = None
         if within and not _lies_in(os.path.realpath(path), os.path.realpath(within)):
@@ -165,14 +151,14 @@ class _Reader:
             raise _Unusable(f"exceeds {most} bytes")
         try:
             text = data.decode("utf-8-sig")
-            tables = _toml(text) if path.endswith(".toml") else _json(text, strict=host in _STRICT)
+            tables = _toml(text) if path.endswith(".toml") else _json(text, strict=strict)
         except (ValueError, RecursionError) as error:
             raise _Unusable(f"can't be understood ({_short(error)})") from error
         return _Content(text, tables)
 
 
 def _section(tables: Mapping[str, object], keys: tuple[str, ...]) -> Mapping[str, object]:
-    """Return the map that keys lead to, empty where there is none. Raises `_Unusable`."""
+    """Return the map below some keys, empty if there is none. Raises `_Unusable`."""
     section: object = tables
     for key in keys:
         if not isinstance(section, Mapping):
@@ -202,7 +188,7 @@ def _toml(text: str) -> Mapping[str, object]:
     return tomllib.loads(text)
 
 
-# Strings are matched so that what looks like a comment inside one stays. Nothing here can backtrack.
+# Strings are matched too, so that a comment inside one stays. These patterns can't backtrack.
 _COMMENT = re.compile(r'"(?:[^"\\]++|\\.)*+\\?"?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _COMMA = re.compile(r'"(?:[^"\\]++|\\.)*+\\?"?|,(?=\s*+[}\]])', re.DOTALL)
 
@@ -223,7 +209,7 @@ def _json(text: str, *, strict: bool) -> Mapping[str, object]:
 
 
 def _line(text: str, keys: tuple[str, ...], name: str) -> int:
-    """Return the line on which a server is defined, 1 where a look at the text doesn't find it."""
+    """Return the line on which a server is defined, 1 if it isn't found in the text."""
     quoted = re.escape(json.dumps(name, ensure_ascii=False))
     start = 0
     for key in keys:

@@ -1,4 +1,4 @@
-"""Owns what is known of a configured MCP server before anything of it runs; reads no file and no variable."""
+"""A configured MCP server as its host's file defines it, before anything of it runs."""
 
 from __future__ import annotations
 
@@ -6,35 +6,29 @@ import hashlib
 import json
 import os
 import re
-from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
-Host = Literal["claude-code", "cursor", "vscode", "codex", "gemini", "copilot", "opencode"]
-"""Whose configuration a file is."""
-Scope = Literal["local", "project", "user"]
-"""Whom a file is for: this user in this project, everyone in this project, this user everywhere. In this
-order one server goes before another of its name, as in Claude Code."""
-SCOPES: tuple[Scope, ...] = ("local", "project", "user")
-Transport = Literal["stdio", "http", "sse"]
+from ...hooks.hosts.mcp_format import Pairs, Scope, Transport
 
-Pairs = tuple[tuple[str, str], ...]
+SCOPES: tuple[Scope, ...] = ("local", "project", "user")
+"""The order in which one server goes before another of its name, as in Claude Code."""
 
 
 class McpServer(Struct, frozen=True):
-    """A server as a host's file defines it, with its variables as they are written there.
+    """A server as a host's file defines it, with its variables unresolved.
 
-    `command` and `arguments` are of stdio, `url` and `headers` of http and sse. `forwarded` names variables
-    that a server gets as they are, `header_variables` headers whose value is a variable's, and
-    `bearer_variable` the variable with the token to authorize with. `folder` is where it is to run, empty
-    for `base`: the project's root, or the home folder for a server of the user, whose command must not mean
-    a project's file. `allowed` (None for all) and `denied` name tools. `timeout_s` is the host's own limit
-    for its start, 0 for none. `problem` says why it can't be listed.
+    `command` and `arguments` are for stdio, `url` and `headers` for http and sse. `forwarded` names variables
+    that the server inherits, `header_variables` headers whose value is a variable, and `bearer_variable` the
+    variable with the token to authorize with. `folder` is the working folder, empty for `base`: the project's
+    root, or the home folder for a server of the user, whose command must not mean a project's file. `allowed`
+    (None for all) and `denied` name tools. `timeout_s` is the host's own limit for the start, 0 for none.
+    `problem` says why the server can't be listed.
     """
 
     name: str
-    host: Host
+    host: str
     scope: Scope
     source: str
     line: int
@@ -57,7 +51,7 @@ class McpServer(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """The hash of all that decides what its tools are, wherever it is defined."""
+        """The hash of all fields that decide what its tools are, wherever it is defined."""
         fields = asdict(self)
         for name in ("name", "source", "line", "scope", "disabled", "problem"):
             del fields[name]
@@ -65,7 +59,7 @@ class McpServer(Struct, frozen=True):
 
     @property
     def is_own(self) -> bool:
-        """Whether it is foveal itself, under whatever launcher: listing it would lead back here."""
+        """Whether it is foveal itself, under any launcher: listing it would call this daemon."""
         words = " ".join((self.command, *self.arguments)).split()
         names = [os.path.basename(re.split(r"[/\\]", word)[-1]) for word in words]
         return any(
@@ -75,27 +69,27 @@ class McpServer(Struct, frozen=True):
 
     @property
     def shown_environment(self) -> tuple[str, ...]:
-        """What it sets, for whoever is to approve it: names, as values may be secrets, but of those that
-        decide which program or code runs also the value as it is written."""
+        """The variables that it sets, for the person who approves it: names only, as values may be secrets,
+        but also the written values of those that decide which program or code runs."""
         said = (f"{name}={value}" if _DECIDES.match(name) else name for name, value in self.environment)
         return (*said, *self.forwarded)
 
     def permits(self, tool: str) -> bool:
-        """Tell whether the configuration lets a tool be used."""
+        """Tell whether the configuration allows a tool."""
         return tool not in self.denied and (self.allowed is None or tool in self.allowed)
 
 
 class ServerFile(Struct, frozen=True):
     """The servers that one configuration file defines for a project.
 
-    `section` says where in the file they stand, as a file may hold some for all projects and some for this
-    one. `digest` is the hash of that section in full, whatever else the file holds: what is approved.
-    `problem` says why the file, or a part of it, can't be used, or is empty.
+    `section` is their place in the file, which may define some for all projects and some for this one.
+    `digest` is the hash of that whole section, which a person approves. `problem` says why the file, or a
+    part of it, can't be used, or is empty.
     """
 
     path: str
     section: str
-    host: Host
+    host: str
     scope: Scope
     digest: str
     servers: tuple[McpServer, ...] = ()

@@ -1,20 +1,23 @@
-"""Owns the launch: a server's definition with everything resolved, as it is about to run. Holds secrets.
+"""The launch of an MCP server: its definition with all variables resolved. Holds secrets.
 
-A launch is handed to the process that lists tools and to nobody else: not to a disk, a log or an error.
+A launch goes to the process that lists tools only: never to a disk, a log or an error. Each host has its own
+syntax of variables; another host's syntax is left as written.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import os
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from .server_definition import McpServer, Transport
-from .server_variables import Unresolved, Variables, variables_in
+from ...hooks.hosts.mcp_format import Transport, VariableSyntax
+from ...hooks.hosts.registry import host_named
+from .server_definition import McpServer
 
 INHERITED = (
     "HOME",
@@ -29,38 +32,45 @@ INHERITED = (
     "TZ",
     "USER",
 )
-"""The variables that a server gets without being named: those of the SDK's own list, and of language and
-time zone. None of them is a secret."""
+"""The variables that each server gets: those of the SDK's own list, and of language and time zone. None is
+secret."""
 _MIN_SECRET = 4
-"""A shorter value would hide parts of ordinary words, and is none."""
+"""Minimum length of a secret: masking shorter values would hide parts of ordinary words."""
 
 
 class NotAllowed(Exception):
-    """A server that may not be reached. The text says why and what to do."""
+    """A server that may not be connected to. The text says why and what to do."""
 
 
 class Launch(Struct, frozen=True):
-    """What is run or connected to. `command` is absolute, `environment` complete, `timeout_s` for it all.
+    """The program to run or the URL to connect to. `command` is absolute, `environment` complete.
 
-    `is_loopback` says that the url is this machine's. `secrets` are the values that no message may show.
+    `is_loopback` says that the URL is this machine's. `secrets` are the values that no message may show.
     """
 
     transport: Transport
     timeout_s: float
     command: str
     arguments: tuple[str, ...]
-    environment: Mapping[str, str]
+    environment: dict[str, str]
     folder: str
     url: str
-    headers: Mapping[str, str]
+    headers: dict[str, str]
     is_loopback: bool
     secrets: tuple[str, ...]
 
     def redacted(self, text: str) -> str:
-        """Return a text without the values that were resolved for it."""
+        """Return a text with the launch's secrets masked."""
         for secret in self.secrets:
             text = text.replace(secret, "***")
         return text
+
+
+class ListRequest(Struct, frozen=True):
+    """A request to the process that lists tools: launches by number, at most `concurrent` at once."""
+
+    concurrent: int
+    launches: dict[int, Launch]
 
 
 def launch_of(
@@ -68,7 +78,7 @@ def launch_of(
 ) -> Launch:
     """Resolve a server's definition. `environ` is the daemon's environment.
 
-    With `network` a url may lead anywhere, else only to this machine. Raises `Unresolved` and `NotAllowed`.
+    With `network` any URL is allowed, else only this machine's. Raises `Unresolved` and `NotAllowed`.
     """
     variables = Variables(server, environ, home)
     if server.transport != "stdio":
@@ -79,8 +89,8 @@ def launch_of(
     environment = {
         name: environ[name] for name in INHERITED if name in environ and not environ[name].startswith("()")
     }
-    if server.host == "claude-code" and server.scope != "user":
-        environment["CLAUDE_PROJECT_DIR"] = server.base
+    if (variable := _project_variable(server.host)) and server.scope != "user":
+        environment[variable] = server.base
     environment |= {name: environ[name] for name in server.forwarded if name in environ}
     environment |= {name: variables.resolve(value) for name, value in server.environment}
     if any(not name or "=" in name for name in environment):
@@ -97,6 +107,11 @@ def launch_of(
         is_loopback=True,
         secrets=_secrets(server, variables, [value for _, value in server.environment]),
     )
+
+
+def _project_variable(name: str) -> str:
+    host = host_named(name)
+    return host.mcp.project_variable if host and host.mcp else ""
 
 
 def _remote(server: McpServer, variables: Variables, *, network: bool, timeout_s: float) -> Launch:
@@ -128,7 +143,7 @@ def _remote(server: McpServer, variables: Variables, *, network: bool, timeout_s
 
 
 def _host(url: str) -> str:
-    """Return the host that a url leads to. Raises `Unresolved` for what is no http url."""
+    """Return the host of a URL. Raises `Unresolved` if it isn't an http URL."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
@@ -140,7 +155,7 @@ def _host(url: str) -> str:
 
 
 def _is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine by its very name: what a name resolves to isn't asked."""
+    """Tell whether a host name means this machine, without resolving it."""
     if host == "localhost":
         return True
     try:
@@ -150,9 +165,9 @@ def _is_loopback(host: str) -> bool:
 
 
 def _program(command: str, folder: str, path: str) -> str:
-    """Return the absolute path of a program; one with a slash is relative to the folder it runs in.
+    """Return the absolute path of a program; a command with a slash is relative to its working folder.
 
-    Relative entries of PATH are left out: a project's folder must not stand for a system's program.
+    Relative entries of PATH are ignored: a project's file must not replace a system's program.
     """
     if "/" in command:
         found = os.path.normpath(os.path.join(folder, os.path.expanduser(command)))
@@ -167,7 +182,83 @@ def _program(command: str, folder: str, path: str) -> str:
 
 
 def _secrets(server: McpServer, variables: Variables, texts: list[str]) -> tuple[str, ...]:
-    """Return what was resolved from variables or stands in an environment or a header, the longest first."""
+    """Return the values of variables, environments and headers, the longest first."""
     values = {variables.environ.get(name, "") for name in variables_in(server)}
     values |= {variables.resolve(text) for text in texts}
     return tuple(sorted((value for value in values if len(value) >= _MIN_SECRET), key=len, reverse=True))
+
+
+class Unresolved(Exception):
+    """A definition whose variables can't be resolved. The text says why and what to do."""
+
+
+class Variables(Struct, frozen=True):
+    """Resolves the variables of one server's definition. `environ` is where their values come from."""
+
+    server: McpServer
+    environ: Mapping[str, str]
+    home: str
+
+    def resolve(self, text: str) -> str:
+        """Return a text with its variables replaced by their values, once. Raises `Unresolved`."""
+        syntax = _syntax(self.server)
+        return text if syntax is None else syntax.pattern.sub(self._value, text)
+
+    def named(self, name: str) -> str:
+        """Return the value of a variable that the definition names. Raises `Unresolved`."""
+        value = self.environ.get(name)
+        if value is None:
+            raise Unresolved(f"the variable {name} isn't set for the daemon: set it and run foveal restart")
+        return value
+
+    def _value(self, match: re.Match[str]) -> str:
+        parts = match.groupdict()
+        if parts.get("refused"):
+            raise Unresolved(f"{match[0]} can only be resolved by {self.server.host}: use a variable instead")
+        if place := parts.get("place"):
+            return self._place(place)
+        name = parts.get("name") or parts.get("bare") or ""
+        value, default = self.environ.get(name), parts.get("default")
+        if value is not None and (value or default is None):
+            return value
+        if default is not None:
+            return default
+        unset = "refused" if (syntax := _syntax(self.server)) is None else syntax.unset
+        if unset == "empty":
+            return ""
+        return match[0] if unset == "kept" else self.named(name)
+
+    def _place(self, place: str) -> str:
+        base = self.server.base
+        places = {
+            "userHome": self.home,
+            "workspaceFolder": base,
+            "workspaceFolderBasename": os.path.basename(base),
+        }
+        return places.get(place, os.sep)
+
+
+def variables_in(server: McpServer) -> tuple[str, ...]:
+    """Return the names of all variables whose values a server would get, sorted, for its approval."""
+    names = {
+        server.bearer_variable,
+        *server.forwarded,
+        *(variable for _, variable in server.header_variables),
+    }
+    if (syntax := _syntax(server)) is not None:
+        for text in _texts(server):
+            for match in syntax.pattern.finditer(text):
+                parts = match.groupdict()
+                names.add(parts.get("name") or parts.get("bare") or "")
+    return tuple(sorted(names - {""}))
+
+
+def _syntax(server: McpServer) -> VariableSyntax | None:
+    host = host_named(server.host)
+    return host.mcp.variables if host and host.mcp else None
+
+
+def _texts(server: McpServer) -> Iterator[str]:
+    yield from (server.command, *server.arguments, server.folder, server.url)
+    for _, value in (*server.environment, *server.headers):
+        yield value

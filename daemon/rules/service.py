@@ -1,5 +1,5 @@
-"""Owns what the daemon knows of items: a project's sources merged, kept while they are as they were; the
-changes that clients ask for; which servers' tools are listed. Knows no session.
+"""The items of open projects: their sources are merged and cached until one changes; clients change them
+here, and tools of MCP servers are listed.
 """
 
 from __future__ import annotations
@@ -16,21 +16,17 @@ from msgspec.structs import replace
 from ..config.settings import PROJECT_FILE, Environment
 from ..config.source import read_source
 from ..core.errors import ConfigError, InvalidRequest, NotFound, StateError
-from ..core.system import Stamp, System
+from ..core.system import Stamp, System, stamps_hold
 from ..core.work import Work
-from ..project.projects import Project
+from ..project.project import Project
 from .agent_items import AgentItems, delete_item, merge_items, put_item, set_tool_mode
-from .agent_tools import ServerFileState, file_states, list_tools
-from .approvals import Approvals, Approved, approved_servers
-from .instructions import RuleSet, discover
-from .item_draft import ItemDraft, draft_of
-from .item_keys import ItemKey
-from .item_store import ItemStore, StoredItems
-from .items import IncludeMode, Item
+from .approvals import Approvals, Approved, ServerFileState, approved_servers, file_states, list_tools
+from .instruction_files import RuleSet, discover
+from .item_store import ItemDraft, ItemStore, StoredItems, draft_of
+from .items import IncludeMode, Item, ItemKey
 from .server_config import ServerFiles, read_server_files
 from .server_definition import McpServer
-from .tool_list import ToolList, ToolLists
-from .tool_lister import ToolLister
+from .tool_lists import ToolList, ToolLister, ToolLists
 from .zone import stamp_now
 
 ITEMS_FILE = "items.json"
@@ -38,19 +34,18 @@ APPROVALS_FILE = "approvals.json"
 TOOLS_FOLDER = "tools"
 
 SERVERS_CHECK_S = 10.0
-"""How often an answer looks whether servers are configured anywhere else. Hosts write into these files all
-the time (~/.claude.json holds a history of tens of megabytes), and who adds a server lists its tools anew.
-The approved files, whose tools are in use, are looked at every time: once changed, they aren't approved."""
+"""Seconds between checks of all hosts' configuration files. Hosts write into them all the time
+(~/.claude.json holds a history of tens of megabytes), and a new server needs approval first anyway. The
+approved files are checked for each answer: once changed, they aren't approved any more."""
 
 _NOTHING_APPROVED = Approved({})
 _NO_SERVERS = ServerFiles((), (), settled=True)
 
 
 class ItemSources(Struct, frozen=True):
-    """What a project's items were merged of: the rules, the stamps of the other files, the servers' files,
-    which were looked at `at`, in seconds of the event loop's clock. Without approvals those are not read.
-    `in_use` are those of the servers' files that are approved. They aren't `lasting` where something was not
-    read for a reason that passes without another stamp, see `System`."""
+    """The sources of a project's items: the rules, the stamps of the other files, and the servers' files,
+    checked `at` that second of the event loop's clock and read only if any is approved. `in_use` are the
+    approved ones. They aren't `lasting` if something could not be read for a passing reason, see `System`."""
 
     rules: RuleSet
     stamps: tuple[tuple[str, Stamp | None], ...]
@@ -60,8 +55,8 @@ class ItemSources(Struct, frozen=True):
     lasting: bool
 
     def unchanged(self, system: System, now: float) -> bool:
-        """Whether the same would be merged again: some stats. The rules are not looked at."""
-        if not self.lasting or not all(stamp_now(system, path) == stamp for path, stamp in self.stamps):
+        """Tell whether merging again would give the same, by some stats; the rules are not checked."""
+        if not self.lasting or not stamps_hold(system.lstat, self.stamps):
             return False
         if not self.in_use.unchanged(system):
             return False
@@ -69,7 +64,7 @@ class ItemSources(Struct, frozen=True):
 
 
 class _Merged(Struct, frozen=True):
-    """The items with their sources, and why a source could not be used, in words."""
+    """The items, their sources, and a sentence about each unusable source."""
 
     items: AgentItems
     sources: ItemSources
@@ -77,7 +72,7 @@ class _Merged(Struct, frozen=True):
 
 
 class Items:
-    """The items of all open projects. On the event loop only; what blocks runs in threads."""
+    """The items of all open projects. On the event loop only; blocking work runs in threads."""
 
     def __init__(self, environment: Environment, system: System, work: Work, lister: ToolLister) -> None:
         state = environment.state_dir
@@ -91,29 +86,31 @@ class Items:
         self._sources: dict[str, ItemSources] = {}
         self._locks: dict[str, asyncio.Lock] = {}
 
-    # What there is
+    # Reading
 
     def holds(self, project: Project, now: float) -> bool:
-        """Whether the items are those on the disk: some stats, of all places now and then, of the servers'
-        files whose tools are in use each time.
+        """Tell whether the items are those on disk, by some stats: of the approved servers' files each time,
+        of all other places now and then.
 
         `now` is the event loop's time in seconds.
         """
         known = self._sources.get(project.root)
-        if known is None or known.rules is not project.rules or not known.in_use.unchanged(self._system):
+        if known is None or known.rules is not project.instructions.rules:
             return False
-        due = project.rules_check_due(now)
-        return project.rules_hold(now) and (not due or known.unchanged(self._system, now))
+        servers, due = known.in_use, project.instructions.is_check_due(now)
+        if not servers.settled or not stamps_hold(self._system.stat, servers.stamps):
+            return False
+        return project.instructions.hold(now, due=due) and (not due or known.unchanged(self._system, now))
 
     async def refresh(self, project: Project) -> AgentItems:
         """Return a project's items as they are on the disk now."""
         async with self._lock(project):
             if not await self._is_current(project):
                 await self._read(project)
-        return project.items
+        return project.instructions.items
 
     async def put(self, project: Project, fields: Mapping[str, object]) -> tuple[Item, AgentItems]:
-        """Put an item; durable when this returns. Returns it as it is now, and all items."""
+        """Put an item, durably; returns the item and all items."""
         known = await self._usable(project)
         draft = await self._work.in_writer(partial(put_item, self._store(project), fields, known))
         items = await self._reread(project)
@@ -123,7 +120,7 @@ class Items:
         return item, items
 
     async def delete(self, project: Project, key: ItemKey) -> Item | None:
-        """Delete what was put under a key; returns the item of another source that it stood for, if any."""
+        """Delete the item put under a key; returns the item of another source that shows again, if any."""
         known = await self._usable(project)
         await self._work.in_writer(partial(delete_item, self._store(project), key, known))
         return (await self._reread(project)).get(key)
@@ -131,7 +128,7 @@ class Items:
     async def set_tool_mode(
         self, project: Project, server_name: str, name: str, include: IncludeMode | None
     ) -> bool:
-        """Set a tool's mode, or its server's default where `name` is empty; whether that changed anything."""
+        """Set a tool's mode, or its server's default if `name` is empty; returns whether anything changed."""
         known = await self._usable(project)
         files = (await asyncio.to_thread(self._server_files, project.root)).files
         servers = {server.name for file in files for server in file.servers}
@@ -143,12 +140,12 @@ class Items:
     # The servers that offer tools
 
     async def servers(self, project: Project) -> tuple[ServerFileState, ...]:
-        """Return the configuration files with their servers and what is known of their tools."""
+        """Return the configuration files with their servers and the known tools."""
         await self.refresh(project)
         return await asyncio.to_thread(self._file_states, project.root)
 
     async def approve(self, project: Project, path: str, section: str | None, digest: str) -> int:
-        """Approve a file as a person saw it; returns how many of its sections were not approved before."""
+        """Approve a file as a person saw it; returns how many sections were newly approved."""
         files = (await asyncio.to_thread(self._server_files, project.root)).files
         chosen = [file for file in files if file.path == path and section in {None, file.section}]
         chosen = [file for file in chosen if not digest or file.digest == digest] or chosen[:1]
@@ -162,14 +159,14 @@ class Items:
         return done
 
     async def revoke(self, project: Project, path: str) -> int:
-        """Take back the approval of a file; returns how many there were."""
+        """Revoke the approvals of a file; returns how many there were."""
         done = await self._work.in_writer(partial(self._approvals.revoke, path))
         await self._reread(project)
         return done
 
     async def list_tools(self, project: Project, *, again: bool) -> tuple[tuple[McpServer, ToolList], ...]:
-        """Run the approved servers that weren't listed, or all, and take in their tools."""
-        # In a thread of its own: it takes seconds, which no build should wait for.
+        """Run the approved servers that weren't listed yet, or all, and take up their tools."""
+        # In a thread of its own: it takes seconds, and no context should wait for it.
         found = await asyncio.to_thread(self._list_tools, project.root, again)
         await self._reread(project)
         return found
@@ -195,7 +192,7 @@ class Items:
         own, project = self._environment.config_path, os.path.join(root, PROJECT_FILE)
         approvals = os.path.join(self._environment.state_dir, APPROVALS_FILE)
         denials = self._system.denials
-        # Before they are read, since they may change while they are.
+        # Before reading, since a file may change meanwhile.
         stamps = tuple(
             (path, stamp_now(self._system, path)) for path in (own, project, store.path, approvals)
         )
@@ -214,15 +211,17 @@ class Items:
         configured = [self._configured(own, ""), self._configured(project, root)]
         in_use = approved_servers(servers.files, approved)
         tools = self._lists.items(in_use)
-        items = merge_items(rules.items, [item for one in configured for item in one.items], stored, tools)
-        warnings = (*(warning for one in configured for warning in one.warnings), *items.warnings)
+        items = merge_items(
+            rules.items, [item for source in configured for item in source.items], stored, tools
+        )
+        warnings = (*(warning for source in configured for warning in source.warnings), *items.warnings)
         items = replace(items, warnings=warnings)
         lasting = self._system.denials == denials
         sources = ItemSources(rules, stamps, servers, _files_of(in_use, servers), now, lasting)
         return _Merged(items, sources, " ".join(problems))
 
     def _configured(self, path: str, root: str) -> ConfiguredItems:
-        """Return the items of a configuration file; none where it can't be read, which others tell."""
+        """Return the items of a configuration file; none if it can't be read, which is reported elsewhere."""
         try:
             source = read_source(path, self._system, within=root)
         except ConfigError:
@@ -231,11 +230,11 @@ class Items:
             return ConfiguredItems()
         return items_in(path, source.text, source.tables, source.stamp, trusted=not root)
 
-    # What these share
+    # Helpers
 
     async def _is_current(self, project: Project) -> bool:
         known = self._sources.get(project.root)
-        if known is None or known.rules is not project.rules or project.rules_stale:
+        if known is None or known.rules is not project.instructions.rules or project.instructions.stale:
             return False
 
         now = asyncio.get_running_loop().time()
@@ -247,25 +246,27 @@ class Items:
 
     async def _read(self, project: Project) -> None:
         """Read the sources of a project; its lock is held."""
-        rules = project.rules
-        if project.rules_stale or not await self._work.in_builder(partial(rules.unchanged, self._system)):
-            project.rules_stale = False
+        instructions = project.instructions
+        unchanged = partial(instructions.rules.unchanged, self._system)
+        if instructions.stale or not await self._work.in_builder(unchanged):
+            instructions.stale = False
             found = partial(discover, project.root, self._environment.home, project.tree.files, self._system)
-            project.set_rules(await self._work.in_builder(found))
+            instructions.set_rules(await self._work.in_builder(found))
         now = asyncio.get_running_loop().time()
-        work = partial(self._merge, project.root, self._store(project), project.rules, now)
+        work = partial(self._merge, project.root, self._store(project), instructions.rules, now)
         merged = await self._work.in_builder(work)
         self._sources[project.root] = merged.sources
-        project.set_items(merged.items, merged.problem)
+        instructions.set_items(merged.items)
+        project.set_problem("items", merged.problem)
 
     async def _reread(self, project: Project) -> AgentItems:
         """Read the sources again after one was changed here."""
         async with self._lock(project):
             await self._read(project)
-        return project.items
+        return project.instructions.items
 
     async def _usable(self, project: Project) -> AgentItems:
-        """Return the items; raises `StateError` where what was put can't be read."""
+        """Return the items; raises `StateError` if the put items can't be read."""
         items = await self.refresh(project)
         await self._work.in_builder(self._store(project).load)
         return items
@@ -282,21 +283,21 @@ class Items:
 
 
 def _files_of(servers: Iterable[McpServer], files: ServerFiles) -> ServerFiles:
-    """Return what is known of the files that define these servers."""
+    """Return the stamps of the files that define these servers."""
     paths = {server.source for server in servers}
-    return ServerFiles((), tuple(one for one in files.stamps if one[0] in paths), files.settled)
+    return ServerFiles((), tuple(stamp for stamp in files.stamps if stamp[0] in paths), files.settled)
 
 
 USER_LEVEL, PROJECT_LEVEL = 200, 300
-"""The levels of items that name none: those of instruction files of the user and at the project's root. It
-is also the lowest a project's item may have, so that it comes before no rule of the user."""
+"""The default levels of configured items: those of instruction files of the user and at the project's root.
+The latter is also the lowest that a project's item may have, so that it never precedes a rule of the user."""
 MAX_ITEMS = 500
 MAX_WARNINGS = 20
 _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*(?:items|\"items\"|'items')[ \t]*\]\]", re.MULTILINE)
 
 
 class ConfiguredItems(Struct, frozen=True):
-    """The items of one file, and sentences that begin with its path about what can't be used."""
+    """The items of one file, and warnings that begin with its path."""
 
     items: tuple[Item, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -305,10 +306,10 @@ class ConfiguredItems(Struct, frozen=True):
 def items_in(
     path: str, text: str, tables: Mapping[str, object], stamp: Stamp | None, *, trusted: bool
 ) -> ConfiguredItems:
-    """Read the items of a file that was parsed: its absolute path, its text, and what TOML made of it.
+    """Read the items of a parsed file: its absolute path, its text, and its TOML tables.
 
     Each table of `[[items]]` has type ("rule", "reference"), name, text, include (else "always"),
-    description, globs, priority_level. One that can't be used is left out with a warning. Never raises.
+    description, globs, priority_level. An unusable item is left out with a warning. Never raises.
     """
     given = tables.get("items")
     if given is None:

@@ -1,7 +1,7 @@
-"""Owns the zone: a folder whose files are read without leaving it, and the probes that show a change.
+"""Reads files of a folder without ever leaving it (a zone), and remembers stamps that show later changes.
 
-Knows nothing of what the files mean. It exists because instruction files come from repositories that nobody
-vouched for: a symbolic link or an import in one must not reach the user's other files.
+Instruction files come from untrusted repositories: a symbolic link or an import must not reach the user's
+other files.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from msgspec import Struct
 from ..core.system import RACY_NS, Stamp, System, stamp_of
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
-"""Of one file: Claude Code's own limit for instructions."""
+"""Maximum bytes of a file: Claude Code's own limit for instructions."""
 MAX_TOTAL_BYTES = 8 * 1024 * 1024
-"""Of all files that one reader reads: eighty times a usual context, five seconds of work at the worst."""
+"""Maximum bytes of all files of one reader: eighty times a usual context, at worst five seconds of work."""
 MAX_FILES = 2000
-"""Files that are listed below one folder."""
+"""Maximum number of files listed below one folder."""
 MAX_ENTRIES = 20_000
-"""Names that are read of one folder."""
+"""Maximum number of names read of one folder."""
 MAX_LINKS = 40
-"""Symbolic links on the way to one file: the kernel's own limit."""
+"""Maximum number of symbolic links on the way to a file: the kernel's own limit."""
 
 Probes = dict[str, Stamp | None]
 
 
 class Zone(Struct, frozen=True):
-    """A folder whose files may not reach beyond it. Paths in it are named with `prefix` in front.
+    """A folder whose files must not lead outside it. Paths in it are shown with `prefix` in front.
 
-    `folder` is its absolute path as it was named, `real` the same without symbolic links. In a `trusted`
-    zone a file may itself be a link to anywhere, as dotfile managers make them; what it imports may not.
+    `folder` is its absolute path as given, `real` the same without symbolic links. In a `trusted` zone a file
+    may itself be a link to anywhere, as dotfile managers make them; its imports may not.
     """
 
     folder: str
@@ -47,12 +47,12 @@ class Zone(Struct, frozen=True):
         return os.path.join(self.folder, path)
 
     def name_of(self, real: str) -> str:
-        """Return how a file is named to a person, by its path without symbolic links."""
+        """Return the shown name of a file, from its path without symbolic links."""
         return self.prefix + os.path.relpath(real, self.real)
 
 
 class Located(Struct, frozen=True):
-    """What a path leads to: its path without symbolic links, and its status."""
+    """The target of a path: its path without symbolic links, and its status."""
 
     path: str
     status: os.stat_result
@@ -76,22 +76,22 @@ class ReadFile(Struct, frozen=True):
 
 
 class ZoneListing(Struct, frozen=True):
-    """The files below a folder, and why what else is there can't be read, by path; relative to the zone."""
+    """The files below a folder, and the reasons why others can't be read, by path relative to the zone."""
 
     files: tuple[str, ...]
     refused: dict[str, str]
 
 
 class RefusedError(Exception):
-    """A file that isn't read. The text follows the file's name and says why, and what to do."""
+    """A file that isn't read. The text follows the file's name and says why and what to do."""
 
 
 class ZoneReader:
-    """Reads files of zones once each, and remembers everything it consulted.
+    """Reads files of zones once each, and remembers all paths that it looked at.
 
-    `probes` holds what was consulted with the stamp of the thing itself, not of what a link leads to, or
-    `None` where there was nothing; `racy` the digest of what had been modified less than `RACY_NS` before,
-    whose stamp proves nothing; `sources` the real paths of the files that were read.
+    `probes` has their stamps (of a link itself, not of its target), `None` if nothing was there; `racy` the
+    digests of those modified less than `RACY_NS` before, whose stamps prove nothing; `sources` the real paths
+    of the files that were read.
     """
 
     def __init__(self, system: System) -> None:
@@ -107,14 +107,14 @@ class ZoneReader:
 
     @property
     def lasting(self) -> bool:
-        """Whether what was found holds until a stamp changes: nothing was denied that passes by itself."""
+        """Whether the result holds until a stamp changes: nothing was denied for a passing reason."""
         return self._system.denials == self._denials
 
     def locate(self, zone: Zone, path: str, *, free: bool) -> Located | None:
-        """Follow an absolute path to what it names, link by link; `None` if there is nothing.
+        """Follow an absolute path link by link to its target; `None` if there is none.
 
-        Unless it is `free`, whatever it leads through lies within the zone: what lies elsewhere isn't even
-        looked at, since looking can mount a remote disk. Raises `RefusedError`.
+        Unless it is `free`, all steps must lie within the zone: other paths aren't even looked at, since that
+        can mount a remote disk. Raises `RefusedError`.
         """
         bound = "/" if free else zone.real
         current, pending = _start(zone, path)
@@ -153,7 +153,7 @@ class ZoneReader:
         return Located(current, status)
 
     def read(self, located: Located) -> ReadFile | None:
-        """Read a file's text; `None` if it has gone meanwhile. Raises `RefusedError`."""
+        """Read a file's text; `None` if it was deleted meanwhile. Raises `RefusedError`."""
         if located.path not in self._reads:
             try:
                 self._reads[located.path] = self._read(located)
@@ -232,7 +232,7 @@ class ZoneReader:
         return located is not None and located.is_folder
 
     def _status(self, path: str) -> os.stat_result | None:
-        """Stat a path itself; absence is noted. Raises `RefusedError` if it can't be told."""
+        """Stat a path without following links; absence is noted. Raises `RefusedError` if that fails."""
         if path not in self._statuses:
             try:
                 self._statuses[path] = self._system.lstat(path)
@@ -253,7 +253,7 @@ class ZoneReader:
         return target
 
     def _note(self, path: str, status: os.stat_result, content: bytes | None = None) -> None:
-        """Add a probe; one with content was read from, and tells more than one that was only looked at."""
+        """Add a probe; a probe with content replaces one without."""
         if content is None:
             self.probes.setdefault(path, stamp_of(status))
             return
@@ -271,7 +271,7 @@ def stamp_now(system: System, path: str) -> Stamp | None:
 
 
 def digest_now(system: System, path: str) -> bytes | None:
-    """Return the digest of a file's content, a folder's entries or a link's target as they are now."""
+    """Return the current digest of a file's content, a folder's entries or a link's target."""
     try:
         mode = system.lstat(path).st_mode
         if stat.S_ISLNK(mode):
@@ -284,7 +284,7 @@ def digest_now(system: System, path: str) -> bytes | None:
 
 
 def _start(zone: Zone, path: str) -> tuple[str, list[str]]:
-    """Return the folder from which to follow an absolute path, and the names to go, the next one last."""
+    """Return the folder from which to follow an absolute path, and the names to follow, the next last."""
     if _within(path, zone.folder):
         return zone.real, path[len(zone.folder) :].split("/")[::-1]
     return "/", path.split("/")[::-1]
@@ -295,7 +295,7 @@ def _within(path: str, folder: str) -> bool:
 
 
 def _decoded(data: bytes) -> str:
-    """Decode UTF-8, or UTF-16 where a mark says so; what is neither becomes replacement characters."""
+    """Decode UTF-8, or UTF-16 with a byte order mark; other bytes become replacement characters."""
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     text = data.decode(encoding, errors="replace")
     if "\0" in text:
@@ -308,7 +308,7 @@ def _unreadable(error: Exception) -> str:
 
 
 def _listed(system: System, folder: str) -> list[tuple[str, str]]:
-    """List a folder's entries with their kinds, sorted: at most one more than is read of them."""
+    """List a folder's entries with their kinds, sorted, at most one more than `MAX_ENTRIES`."""
     with system.scandir(folder) as entries:
         return sorted((entry.name, _kind(entry)) for entry in islice(entries, MAX_ENTRIES + 1))
 

@@ -12,7 +12,8 @@ from ..index.chunk_table import ChunkPlace
 from ..index.lexical_reader import LexicalReader
 from ..index.store import Reader
 from ..index.terms import document_terms, query_terms
-from ..project.tree import Symbol, Tree
+from ..languages.shared.records import Symbol
+from ..project.tree import Tree
 from .question import Question
 from .stack_trace import Frame
 

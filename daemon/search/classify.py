@@ -9,10 +9,10 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..core.vocabulary import words
 from ..graph.subjects import files_named
 from ..index.store import Reader
 from ..project.tree import Tree
-from ..project.vocabulary import words
 from .clauses import Clause, Token, split_clauses
 from .filters import Filter
 from .patterns import compiled

@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ..project.vocabulary import words
+from ..core.vocabulary import words
 from .mentions import TITLE_CASE, certainty_of, read_path
 from .patterns import compiled
 from .question_words import (

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from ..index.chunk_table import ChunkPlace
 from ..index.terms import document_terms, query_terms
+from ..languages.shared.records import Symbol
 from ..project.path_roles import role_of
-from ..project.tree import Symbol
 from .candidates import Candidates
 from .query import FoundDefinition, Hit
 from .question import Question

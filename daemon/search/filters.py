@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from ..index.chunk_table import StoredChunk
 from ..index.text_kind import PROSE_LANGUAGES
+from ..languages.shared.table import LANGUAGES
 from ..project.globs import anchored_globs, compile_glob
-from ..project.languages import LANGUAGES
 from ..project.tree import FileRecord, Tree
 
 

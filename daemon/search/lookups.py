@@ -10,19 +10,20 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..context.content import Content, ContentReader
+from ..context.division import split_lines
 from ..context.focus import split_node_id
-from ..context.masked_symbols import masked_symbols
-from ..context.numbered_lines import split_lines
+from ..context.known_files import masked_symbols
 from ..core.errors import PermissionDenied
 from ..core.storage import DatabaseError
 from ..graph.names import fitting
 from ..index.store import Reader
+from ..languages.shared.qualified_names import base_name
+from ..languages.shared.records import Symbol
 from ..privacy.policy import Policy
 from ..privacy.secret_values import mask_piece
 from ..project.path_roles import role_of
-from ..project.qualified_names import base_name
 from ..project.snapshot import ProjectSnapshot
-from ..project.tree import FileRecord, Symbol
+from ..project.tree import FileRecord
 
 DEFINITION_BYTES = 64 * 1024
 """The text of a node is given up to this size; a larger one says `truncated`."""

@@ -7,9 +7,9 @@ from itertools import islice
 
 from msgspec import Struct
 
+from ..core.vocabulary import words
 from ..index.terms import MAX_WORD, looks_like_identifier
-from ..project.languages import language_of
-from ..project.vocabulary import words
+from ..languages.shared.table import language_of
 from .patterns import compiled
 
 MAX_PATHS = 40

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from ..core.vocabulary import words
 from ..index.terms import document_terms
-from ..project.vocabulary import words
 from .classify import mood_of, without_greeting
 from .clauses import Clause, Token, split_clauses
 from .mentions import MEMBER, QUOTED_CODE, SHAPED

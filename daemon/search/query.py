@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from ..graph.found import Certainty
 from ..index.chunk_table import StoredChunk
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 from .filters import EVERYTHING, Filter
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..project.vocabulary import words
+from ..core.vocabulary import words
 from .patterns import any_of
 
 OTHER_ASKING = words(

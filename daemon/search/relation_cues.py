@@ -7,7 +7,7 @@ from typing import Literal, cast
 
 from msgspec import Struct
 
-from ..project.vocabulary import words
+from ..core.vocabulary import words
 from .patterns import any_of
 from .query import Relation
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ..project.vocabulary import words
+from ..core.vocabulary import words
 from .clauses import Clause, Token
 from .patterns import compiled
 from .query import Relation

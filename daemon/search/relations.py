@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ..project.vocabulary import words
+from ..core.vocabulary import words
 from .clauses import Clause, Token, clause_of
 from .patterns import compiled
 from .query import Relation
-from .question_words import ASKING, AUXILIARY, KINDS, MODULES, WHY_HOW, is_connection
+from .question_words import ADVERBS, ASKING, AUXILIARY, KINDS, MODULES, WHY_HOW, is_connection
 from .relation_cues import CUES, DEPENDING, NO_SUBJECT, Cue
 from .relation_phrases import (
     DETERMINERS,
@@ -26,6 +26,7 @@ from .relation_phrases import (
     find_phrase,
     find_tests,
     form_at,
+    is_filler,
     is_named,
     subject_before,
     subject_behind,
@@ -196,7 +197,7 @@ def find_relation(clause: Clause, *, asks: bool, pronouns: bool = False) -> Rela
         find_impact(clause, pronouns=pronouns)
         or find_tests(clause, asks=asks)
         or find_phrase(clause)
-        or _by_cue(clause, pronouns=pronouns)
+        or _by_cue(clause, asks=asks, pronouns=pronouns)
         or (find_location(clause) or find_alone(clause) if asks else None)
         or find_outline(clause)
     )
@@ -214,7 +215,7 @@ def _with_phrases(clause: Clause) -> Clause:
     return clause_of(tokens, clause.asks) if len(tokens) < len(clause.tokens) else clause
 
 
-def _by_cue(clause: Clause, *, pronouns: bool) -> RelationAsked | None:
+def _by_cue(clause: Clause, *, asks: bool, pronouns: bool) -> RelationAsked | None:
     """Find a word for a relation with a subject on one of its sides."""
     tokens = clause.tokens
     for at, token in enumerate(tokens):
@@ -226,11 +227,13 @@ def _by_cue(clause: Clause, *, pronouns: bool) -> RelationAsked | None:
         verb = cue.voice == "active" or token.form == "test"
         if verb and before and compiled(_TELLS).search(before.text):
             continue  # `does README.md mention X` looks for words in it
-        if behind and not behind.sure and form_at(tokens, at - 1) in DETERMINERS:
-            behind = None  # `the import queue`
+        if not asks and not _is_fragment(cue, tokens, at):
+            continue
         if cue.surely:
             before = before if before and before.sure else None
             behind = behind if behind and behind.sure else None
+        elif cue.voice == "active" and at and is_noun(tokens, at) and form_at(tokens, at - 1) not in ADVERBS:
+            behind = behind if behind and (behind.sure or behind.kinded) else None  # not `the call stack`
         known = any(subject and (subject.sure or subject.kinded) for subject in (before, behind))
         if tokens[0].form in AUXILIARY and not known and not _is_of_code(cue):
             continue  # `is caching used here` asks for a behaviour
@@ -238,6 +241,22 @@ def _by_cue(clause: Clause, *, pronouns: bool) -> RelationAsked | None:
         if relation:
             return _asked(_refined(relation, clause), cue, tokens, at, before, behind)
     return None
+
+
+def _is_fragment(cue: Cue, tokens: Sequence[Token], at: int) -> bool:
+    """Whether a statement is a fragment of a question: `callers of f`, `functions calling f`, `f usages`."""
+    if cue.voice == "noun" or at == len(tokens) - 1:
+        return at <= MAX_BEFORE_NOUN or at == len(tokens) - 1
+    head = next((token.form for token in tokens if not is_filler(token)), "")
+    linked = tokens[at].form.endswith("ing") or form_at(tokens, at + 1) in BY
+    linked = linked or any(token.form in _RELATIVE for token in tokens[:at])
+    if head in _ALL_THAT or (head in KINDS and linked) or (not at and form_at(tokens, 1) in KINDS):
+        return True
+    return tokens[at].form in NOUN_TOO and all(map(is_filler, tokens[:at]))
+
+
+MAX_BEFORE_NOUN = 4
+"""Maximum number of words before the noun that a fragment is about: `all the transitive callers of f`."""
 
 
 def _asks_advice(tokens: Sequence[Token], at: int) -> bool:
@@ -313,6 +332,8 @@ _SYMBOL = r"[A-Z(_#]|::"
 """What the name of a module seldom has."""
 
 _OF_CODE = words("callers callees importers subclasses definition")
+_ALL_THAT = words("everything anything all whatever whoever code")
+_RELATIVE = words("that which who where")
 _MODALS = words("should can could may must shall")
 _INFINITIVES = words("call use import extend implement override test invoke read write set")
 _WHAT_HAPPENS = ("what happens", "what would happen", "what will happen", "what is going on")

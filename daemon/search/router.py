@@ -13,8 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..index.chunk_table import ChunkPlace, StoredChunk
-from ..index.lexical_files import LexicalDamaged
-from ..index.lexical_handle import LexicalHandle
+from ..index.lexical_files import LexicalDamaged, LexicalHandle
 from ..index.lexical_reader import LexicalHit, LexicalReader
 from ..index.store import Reader
 from ..index.terms import document_terms

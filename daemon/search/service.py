@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from importlib import import_module
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from ..index.messages import RebuildLexical
 from ..index.store import Reader
 from ..privacy.policy import NO_POLICY, Policy
 from ..project.freshness import Deadline
-from ..project.projects import Project
+from ..project.project import Project
 from ..project.snapshot import ProjectSnapshot
 from ..project.tree import Tree
 from .filters import EVERYTHING, Filter, kinds_in
@@ -288,10 +288,11 @@ def _goes_on(gathered: GatheredCandidates, hits: tuple[Hit, ...], ask: SearchQue
 
 def _given(hits: tuple[Hit, ...], ask: SearchQuery, policy: Policy) -> tuple[Hit, ...]:
     """Return the hits that who asks gets, in the order in which they are given."""
-    hits = tuple(hit for hit in hits if hit.score >= ask.min_score and not policy.hides(hit.path))
     if ask.first:
         hits = tuple(sorted(hits, key=lambda hit: hit.path not in ask.first))
-    return hits[: ask.limit]
+    # What a policy hides is looked at for the hits that are given only: there may be a thousand more.
+    shown = (hit for hit in hits if hit.score >= ask.min_score and not policy.hides(hit.path))
+    return tuple(islice(shown, ask.limit))
 
 
 def _answered(gathered: GatheredCandidates) -> tuple[Hit, ...]:

@@ -12,9 +12,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest, TooLarge
-from ..rules.item_texts import has_harmful, one_line
-from .applet import applet_entries, merged_applet
-from .sessions import Session
+from ..core.system import System
+from ..rules.items import has_harmful, one_line
+from .session import Session
 
 SetMode = Literal["replace", "merge"]
 
@@ -224,3 +224,124 @@ _FORMS: dict[str, Callable[[str, str, dict[str, None]], str]] = {
     "endpoints": _endpoint,
     "ports": _port,
 }
+
+
+class Applet(Struct, frozen=True):
+    """A page and its parameters, in the order in which they were given."""
+
+    slug: str
+    parameters: Mapping[str, str]
+
+
+def applet_in(entries: Sequence[str]) -> Applet | None:
+    """Read the set `applet`, None if it is empty. An entry without `=` is a parameter without a value.
+
+    Never raises: a person may have mended the file that the entries come from.
+    """
+    if not entries:
+        return None
+    parameters = {}
+    for entry in entries[1:]:
+        name, _, value = entry.partition("=")
+        parameters[name] = value
+    return Applet(entries[0], parameters)
+
+
+def applet_entries(entries: Iterable[str]) -> tuple[str, ...]:
+    """Return what a caller gave for the set: `[slug, "key=value", ...]`, of a repeated key the last value.
+
+    Raises `InvalidRequest` for another form.
+    """
+    slug, *parameters = entries or [""]
+    if not slug:
+        return ()
+    if "=" in slug or any(character.isspace() for character in slug):
+        raise InvalidRequest(
+            f"applet begins with a slug, a name without spaces and =, not {slug!r:.80}", "items"
+        )
+    pairs = {}
+    for entry in parameters:
+        name, equals, value = entry.partition("=")
+        if not equals or not name.strip():
+            raise InvalidRequest(f'applet takes a slug and then "key=value", not {entry!r:.80}', "items")
+        pairs[name.strip()] = value.strip()
+    return (slug, *(f"{name}={value}" for name, value in pairs.items()))
+
+
+def merged_applet(former: Sequence[str], entries: Sequence[str]) -> tuple[str, ...]:
+    """Return the set after a merge: parameters join those of the same page, another page takes its place."""
+    if not former or not entries or former[0] != entries[0]:
+        return tuple(entries or former)
+    return applet_entries((*former, *entries[1:]))
+
+
+class Resume(Struct, frozen=True):
+    """What a resumed session begins with.
+
+    `text` is empty where there is nothing to say. `context` holds all sets as they are, also files that are
+    gone; `files` are those that exist, `missing_files` the others.
+    """
+
+    text: str
+    context: Mapping[str, tuple[str, ...]]
+    files: tuple[str, ...]
+    missing_files: tuple[str, ...]
+    applet: Applet | None
+
+
+def resume_text(session: Session, exists: Callable[[str], bool]) -> Resume:
+    """Return the text for a session: intent, environment, files that exist, applet, other sets.
+
+    `exists` says whether there is something at an absolute path; see `exists_on`.
+    """
+    there = {path: exists(path) for path in session.context.get("files", ())}
+    files = tuple(path for path in there if there[path])
+    missing = tuple(path for path in there if not there[path])
+    applet = applet_in(session.context.get("applet", ()))
+    lines = [
+        *_note("Intent", session.current_intent),
+        *_note("Environment", session.env_hint),
+        *_files_lines(files, len(missing)),
+        *([_applet_line(applet)] if applet else ()),
+        *(
+            f"{name}: {', '.join(entries)}"
+            for name, entries in session.context.items()
+            if name not in _OWN_FORM
+        ),
+    ]
+    text = "\n".join(["Context of this session, as it was left:", *lines]) if lines else ""
+    return Resume(text, session.context, files, missing, applet)
+
+
+def exists_on(system: System) -> Callable[[str], bool]:
+    """Return a look at the disk, following symlinks; what can't be looked at counts as missing."""
+
+    def exists(path: str) -> bool:
+        try:
+            system.stat(path)
+        except (OSError, ValueError):
+            return False
+        return True
+
+    return exists
+
+
+_OWN_FORM = frozenset(("files", "applet"))
+
+
+def _note(label: str, text: str) -> list[str]:
+    if "\n" in text:
+        return [f"{label}:", *(f"  {line}" for line in text.split("\n"))]
+    return [f"{label}: {text}"] if text else []
+
+
+def _files_lines(files: Sequence[str], missing: int) -> list[str]:
+    lines = [f"- {path}" for path in files]
+    if missing:
+        lines.append(f"({missing} {'file' if missing == 1 else 'files'} not found)")
+    return ["Relevant files:", *lines] if lines else []
+
+
+def _applet_line(applet: Applet) -> str:
+    parameters = ", ".join(f"{name}={value}" for name, value in applet.parameters.items())
+    return f"Last applet: {applet.slug} ({parameters})" if parameters else f"Last applet: {applet.slug}"

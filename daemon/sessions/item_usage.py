@@ -20,16 +20,12 @@ from typing import Literal
 from msgspec import Struct
 
 from ..core.storage import Database
-from ..rules.item_keys import ItemKey
-from ..rules.items import IncludeMode
-from . import item_counts, request_table
-from . import request_queries as queries
-from .item_counts import DayShare, ItemCounts
+from ..rules.items import IncludeMode, ItemKey
+from . import request_table
 from .request_log import Ledger
 from .request_log_file import LedgerFile
-from .request_messages import ItemPart, Sent
-from .request_queries import sketch_of
-from .request_table import data_of
+from .request_record import ItemPart, Sent
+from .request_table import DayShare, ItemCounts, data_of, sketch_of
 
 MAX_CHARACTERS = 200_000
 """Of a reply, a message, or the context, from its beginning. A reply has about 4,000."""
@@ -79,7 +75,7 @@ class Usage:
         """
         self._ledger.write()
         request = self._ledger.get(session_id, request_id)
-        keys = [one.key for one in request.record.items]
+        keys = [item.key for item in request.record.items]
         positions = {n for n, key in enumerate(keys) if key in used}
         positions.update(referred(keys, request.sent, reply))
         with self._file.writing() as database:
@@ -92,21 +88,21 @@ class Usage:
     def items(self, project_root: str, since: str = "") -> tuple[ItemCounts, ...]:
         """Return the counts of a project's items since a day (`2026-01-31`), those in most requests first."""
         with self._file.reading() as database:
-            return tuple(item_counts.totals(database, project_root, since))
+            return tuple(request_table.item_totals(database, project_root, since))
 
     def shares(self, project_root: str, since: str = "") -> tuple[DayShare, ...]:
         """Return day by day what share of the items that a search chose were referred to."""
         with self._file.reading() as database:
-            return tuple(item_counts.shares(database, project_root, since))
+            return tuple(request_table.day_shares(database, project_root, since))
 
     def suggestions(
         self, project_root: str, modes: Mapping[ItemKey, IncludeMode], since: str = ""
     ) -> tuple[Suggestion, ...]:
         """Return what to do about items that replies hardly refer to; `modes` are those of today's items."""
         found = []
-        for one in self.items(project_root, since):
-            mode = modes.get(one.key)
-            if mode is not None and (suggestion := suggestion_for(one, mode)):
+        for counts in self.items(project_root, since):
+            mode = modes.get(counts.key)
+            if mode is not None and (suggestion := suggestion_for(counts, mode)):
                 found.append(suggestion)
         return tuple(found)
 
@@ -121,13 +117,13 @@ class Usage:
         sketch = sketch_of(message)
         weights: dict[ItemKey, list[tuple[float, bool]]] = {}
         with self._file.reading() as database:
-            for number, similarity in queries.near(database, data_of(project_root), sketch):
+            for number, similarity in request_table.nearest_queries(database, data_of(project_root), sketch):
                 row = request_table.at_number(database, number)
                 record = request_table.read_record(database, number)
                 if row is None or row.referred is None or record is None:
                     continue
-                for position, one in enumerate(record.items):
-                    weights.setdefault(one.key, []).append((similarity, position in row.referred))
+                for position, item in enumerate(record.items):
+                    weights.setdefault(item.key, []).append((similarity, position in row.referred))
         evidence = {key: _weight(some) for key, some in weights.items()}
         return {key: weight for key, weight in evidence.items() if weight > 0}
 
@@ -141,8 +137,8 @@ class Usage:
             return
         before = set(row.referred or ())
         request_table.set_referred(database, row.number, before | positions)
-        item_counts.count_reply(database, record, positions - before, first=row.referred is None)
-        queries.add(database, row.number)
+        request_table.count_reply(database, record, positions - before, first=row.referred is None)
+        request_table.add_query(database, row.number)
 
 
 def suggestion_for(counts: ItemCounts, mode: IncludeMode) -> Suggestion | None:
@@ -222,7 +218,7 @@ def _stands_in(escaped: str, text: str) -> bool:
 def _own_words(sent: Sent) -> dict[ItemKey, frozenset[str]]:
     """Return the words that look like names and that only one item has."""
     items = (*sent.references, *sent.rules, *sent.tools)
-    named = {one.key: _name_like(_text(one)) for one in items}
+    named = {item.key: _name_like(_text(item)) for item in items}
     shared = Counter(word for words in named.values() for word in words)
     elsewhere = _elsewhere(sent, items)
     return {
@@ -234,11 +230,11 @@ def _own_words(sent: Sent) -> dict[ItemKey, frozenset[str]]:
 def _elsewhere(sent: Sent, items: Iterable[ItemPart]) -> frozenset[str]:
     """Return the words of all that was sent but the items, which the context may hold too."""
     context = sent.context[:MAX_CHARACTERS]
-    for one in items:
-        body = one.text.partition("\n\n")[2].strip()
+    for item in items:
+        body = item.text.partition("\n\n")[2].strip()
         if len(body) >= MIN_WORD_CHARACTERS:
             context = context.replace(body, "\n")
-    texts = (context, sent.user_prompt, *(one.content for one in sent.history[-_HISTORY:]))
+    texts = (context, sent.user_prompt, *(message.content for message in sent.history[-_HISTORY:]))
     return frozenset(word for text in texts for word in _WORD.findall(text[:MAX_CHARACTERS]))
 
 
@@ -246,8 +242,8 @@ _HISTORY = 20
 """Maximum number of messages before the last one that are looked at."""
 
 
-def _text(one: ItemPart) -> str:
-    return one.text[:MAX_CHARACTERS]
+def _text(item: ItemPart) -> str:
+    return item.text[:MAX_CHARACTERS]
 
 
 def _name_like(text: str) -> frozenset[str]:

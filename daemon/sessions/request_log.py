@@ -12,15 +12,21 @@ from msgspec.structs import replace
 from ..core.errors import InvalidRequest, NotFound
 from ..core.storage import Database
 from ..core.system import System
-from ..rules.item_keys import ItemKey
-from . import item_counts, request_table
+from ..rules.items import ItemKey
+from . import request_table
 from . import stored_contents as contents
 from .request_log_file import LedgerFile
-from .request_messages import Sent
-from .request_queries import sketch_bytes, sketch_of
-from .request_record import RequestRecord
-from .request_table import RequestRow, RequestSummary, bare, packed_record, summary_of
-from .sessions import timestamp_of
+from .request_record import RequestRecord, Sent
+from .request_table import (
+    RequestRow,
+    RequestSummary,
+    bare,
+    packed_record,
+    sketch_bytes,
+    sketch_of,
+    summary_of,
+)
+from .session import timestamp_of
 from .stored_contents import LedgerLimits
 
 _PAGE = 100
@@ -55,10 +61,10 @@ class Recalled(Struct, frozen=True):
         record = self.record
         lists = record.items, record.considered, record.slices, record.dropped
         entries = ENTRY_CHARACTERS * (1 + sum(map(len, lists)))
-        keys = (*(one.key for one in record.items), *(one.key for one in record.considered))
+        keys = (*(item.key for item in record.items), *(item.key for item in record.considered))
         entries += sum(len(key.name) + len(key.server_name) for key in keys)
-        entries += sum(len(one.id) + len(one.path) + len(one.source) for one in record.slices)
-        entries += sum(len(one.id) for one in record.dropped) + sum(map(len, record.degraded))
+        entries += sum(len(entry.id) + len(entry.path) + len(entry.source) for entry in record.slices)
+        entries += sum(len(entry.id) for entry in record.dropped) + sum(map(len, record.degraded))
         return entries + (0 if self.sent is None else self.sent.framed_characters)
 
 
@@ -143,7 +149,7 @@ class Ledger:
                 waiting = dict(self._waiting)
             if not waiting:
                 return 0
-            rows = [self._row_of(key, one) for key, one in waiting.items()]
+            rows = [self._row_of(key, request) for key, request in waiting.items()]
             with self._file.writing() as database:
                 written = {}
                 for record, parts, packed in rows:
@@ -151,7 +157,7 @@ class Ledger:
                     number = request_table.insert(database, record, packed, sketch)
                     if number is not None:
                         written[number] = parts
-                        item_counts.count(database, record)
+                        request_table.count_items(database, record)
                 contents.add(database, written)
                 for session_id in {session_id for session_id, _ in waiting}:
                     contents.prune_session(database, session_id, self._limits)
@@ -168,7 +174,7 @@ class Ledger:
         Raises `NotFound` if that isn't there any more.
         """
         with self._lock:
-            waiting = [one.record for key, one in self._waiting.items() if key[0] == session_id]
+            waiting = [request.record for key, request in self._waiting.items() if key[0] == session_id]
         after = [record.id for record in waiting]
         if before in after:
             waiting, before = waiting[: after.index(before)], ""
@@ -255,9 +261,9 @@ class Ledger:
         one = self._waiting.pop(key, None)
         self._bytes -= 0 if one is None else one.size
 
-    def _row_of(self, key: _Key, one: _Waiting) -> tuple[RequestRecord, Sent, bytes]:
+    def _row_of(self, key: _Key, request: _Waiting) -> tuple[RequestRecord, Sent, bytes]:
         """Return what is kept of a request, its record also packed; one that JSON has no form for is lost."""
-        record, parts = self._kept_of(one.record, one.sent)
+        record, parts = self._kept_of(request.record, request.sent)
         try:
             return record, parts, packed_record(record)
         except (TypeError, ValueError):
@@ -290,7 +296,9 @@ class Ledger:
                 problems.append(_masked_problem(record))
             referred = None
             if row.referred is not None:
-                referred = tuple(record.items[one].key for one in row.referred if one < len(record.items))
+                referred = tuple(
+                    record.items[position].key for position in row.referred if position < len(record.items)
+                )
             found.append(Recalled(record, parts, " ".join(filter(None, problems)), referred))
         return found
 

@@ -24,17 +24,16 @@ from ..core.storage import (
     transaction,
 )
 from ..core.system import System
-from . import item_counts, request_table
 from . import request_log_migration as former
-from . import request_queries as queries
+from . import request_table
 from . import stored_contents as contents
-from .request_messages import Sent
+from .request_record import Sent
 
 SCHEMA_VERSION = 2
 """Raised when the tables change. A file of version 1 is taken over; one of another is set aside, and an empty
 one begun."""
 
-SCHEMA = "".join(one.SCHEMA for one in (request_table, contents, item_counts, queries))
+SCHEMA = request_table.SCHEMA + contents.SCHEMA
 
 
 class LedgerFile:
@@ -167,8 +166,8 @@ class LedgerFile:
         folder, name = os.path.split(self.path)
         aside = f"{name}.damaged-"
         with self._system.scandir(folder) as entries:
-            names = [one.name for one in entries if one.name.startswith(aside)]
-        moments = {one: int(one.removeprefix(aside).partition("-")[0]) for one in names}
+            names = [entry.name for entry in entries if entry.name.startswith(aside)]
+        moments = {name: int(name.removeprefix(aside).partition("-")[0]) for name in names}
         for one in names:
             if moments[one] != max(moments.values()):
                 os.unlink(os.path.join(folder, one))

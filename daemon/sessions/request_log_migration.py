@@ -12,10 +12,10 @@ from contextlib import suppress
 from ..core.quarantine import clear_file
 from ..core.storage import SEAL, Database, DatabaseError, may_pass, open_reader, transaction
 from ..core.system import System
-from ..rules.item_keys import ItemKey
+from ..rules.items import ItemKey
 from . import request_table
 from . import stored_contents as contents
-from .request_messages import ItemPart, Said, Sent
+from .request_record import ItemPart, Said, Sent
 
 VERSION = 1
 """That version cut texts into pieces, each kept once, and had a list of pieces for each request."""
@@ -118,21 +118,21 @@ def sent(database: Database, number: int) -> Sent | None:
 
 def _texts(database: Database, texts: list[list[int]]) -> Iterator[str]:
     pieces: dict[int, bytes] = {}
-    for number in {one for text in texts for one in text}:
+    for number in {number for text in texts for number in text}:
         digest, data = database.execute(
             "SELECT digest, data FROM former.pieces JOIN former.piece_data USING (id) WHERE id = ?", (number,)
         ).fetchone()
         pieces[number] = zlib.decompress(data)
         if hashlib.blake2b(pieces[number], digest_size=16).digest() != digest:
             raise DatabaseError("a piece is damaged")
-    return (b"".join(pieces[one] for one in text).decode("utf-8", "surrogatepass") for text in texts)
+    return (b"".join(pieces[number] for number in text).decode("utf-8", "surrogatepass") for text in texts)
 
 
 def _parts(plain: dict[str, list[str]], texts: Iterator[str]) -> Sent:
     context, system_prompt, user_prompt = next(texts), next(texts), next(texts)
     history = tuple(Said(role, next(texts)) for role in plain["roles"])
-    references = tuple(ItemPart(ItemKey("reference", *one), next(texts)) for one in plain["references"])
-    rules = tuple(ItemPart(ItemKey("rule", *one), next(texts)) for one in plain["rules"])
-    described = [(ItemKey("tool", *one), next(texts)) for one in plain["tools"]]
+    references = tuple(ItemPart(ItemKey("reference", *item), next(texts)) for item in plain["references"])
+    rules = tuple(ItemPart(ItemKey("rule", *item), next(texts)) for item in plain["rules"])
+    described = [(ItemKey("tool", *item), next(texts)) for item in plain["tools"]]
     tools = tuple(ItemPart(key, text, next(texts)) for key, text in described)
     return Sent(context, system_prompt, user_prompt, history, references, rules, tools)

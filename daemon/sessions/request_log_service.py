@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from ..context.assembly import Built
@@ -19,23 +19,26 @@ from ..core.errors import NotFound, StateError
 from ..core.system import System
 from ..core.work import Work
 from ..privacy.secret_values import mask_piece
-from ..rules.item_keys import ItemKey, key_of
+from ..rules.items import ItemKey, key_of
 from .item_usage import Reported, Usage
 from .request_log import Ledger, Page, Recalled
 from .request_log_file import LedgerFile
-from .request_messages import ItemPart, Said, Sent, sent
 from .request_record import (
     ConsideredItem,
     DroppedSlice,
+    ItemPart,
     LeftOut,
     RecordedSlice,
     RequestRecord,
+    Said,
+    Sent,
     UsedItem,
     message_hash,
     new_request_id,
+    sent,
 )
 from .request_table import RequestSummary
-from .sessions import timestamp_of
+from .session import timestamp_of
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -127,11 +130,11 @@ class RequestLog:
 
     async def list(self, session_id: str, limit: int, before: str) -> tuple[RequestSummary, ...]:
         """Return a session's requests, the latest first; see `Ledger.list`."""
-        return await self._ask(lambda one: one.ledger.list(session_id, limit, before))
+        return await self._ask(lambda log: log.ledger.list(session_id, limit, before))
 
     async def get(self, session_id: str, request_id: str) -> Recalled:
         """Return a request with the very texts that were sent. Raises `NotFound`."""
-        return await self._ask(lambda one: one.ledger.get(session_id, request_id))
+        return await self._ask(lambda log: log.ledger.get(session_id, request_id))
 
     async def export(
         self,
@@ -145,7 +148,7 @@ class RequestLog:
     ) -> Page:
         """Return a page of requests, the first first; see `Ledger.export`."""
         return await self._ask(
-            lambda one: one.ledger.export(
+            lambda log: log.ledger.export(
                 session_id=session_id,
                 project_root=project_root,
                 since=since,
@@ -175,11 +178,11 @@ class RequestLog:
         """
         if self._opened is None:
             return {}
-        return await self._ask(lambda one: one.usage.evidence(project_root, message))
+        return await self._ask(lambda log: log.usage.evidence(project_root, message))
 
     async def ask_usage(self, question: Callable[[Usage], T]) -> T:
         """Ask what is known of the use of items."""
-        return await self._ask(lambda one: question(one.usage))
+        return await self._ask(lambda log: question(log.usage))
 
     def _begin_writing(self) -> None:
         self._waiting = True
@@ -232,7 +235,7 @@ def sent_of(request: ContextRequest, built: Built) -> Sent:
         built.reply["context"],
         conversation.system_prompt,
         conversation.user_prompt,
-        sent((), history=[Said(one.role, one.content) for one in request.history]).history,
+        sent((), history=[Said(message.role, message.content) for message in request.history]).history,
         tuple(ItemPart(ItemKey("reference", item.name), text) for item, text in conversation.references),
         tuple(ItemPart(ItemKey("rule", item.name), text) for item, text in conversation.rules),
         sent(conversation.tools).tools,
@@ -244,11 +247,13 @@ def kept_of(record: RequestRecord, sent: Sent) -> tuple[RequestRecord, Sent]:
     100 KB, so never on the event loop. What is of the project is masked already."""
     prompt = mask_piece(sent.user_prompt)
     system = mask_piece(sent.system_prompt)  # a template may put the prompt into it
-    said = [mask_piece(one.content) for one in sent.history]
-    count = prompt.count + system.count + sum(one.count for one in said)
+    said = [mask_piece(message.content) for message in sent.history]
+    count = prompt.count + system.count + sum(text.count for text in said)
     if not count:
         return record, sent
-    history = tuple(Said(one.role, masked.text) for one, masked in zip(sent.history, said, strict=True))
+    history = tuple(
+        Said(message.role, masked.text) for message, masked in zip(sent.history, said, strict=True)
+    )
     kept = replace(sent, user_prompt=prompt.text, system_prompt=system.text, history=history)
     return replace(record, masked=count), kept
 
@@ -270,26 +275,17 @@ def _record(
         message_hash(request.prompt),
         agent_name,
         request.format,
-        tuple(UsedItem(key_of(one.item), one.include, one.score) for one in built.items),
-        tuple(
-            ConsideredItem(key_of(one.item), one.score, cast("LeftOut", one.reason)) for one in built.left_out
+        items=tuple(UsedItem(key_of(item.item), item.include, item.score) for item in built.items),
+        considered=tuple(
+            ConsideredItem(key_of(item.item), item.score, cast("LeftOut", item.reason))
+            for item in built.left_out
         ),
-        tuple(
-            RecordedSlice(
-                **{name: one[name] for name in ("id", "type", "layer", "weight", "tokens", "compressed")},
-                path=one.get("path", ""),
-                source=one["source"],
-                score=one.get("score"),
-                **{name: one.get(name, 0) for name in ("tokens_before", "start_line", "end_line")},
-            )
-            for one in reply["slices"]
-        ),
-        reply["tokens"],
-        reply["bytes"],
-        elapsed_ms,
-        {},
-        tuple(reply["degraded"]),
-        tuple(DroppedSlice(**one) for one in reply.get("dropped", ())),
+        slices=convert(reply["slices"], tuple[RecordedSlice, ...]),
+        dropped=convert(reply.get("dropped", ()), tuple[DroppedSlice, ...]),
+        tokens=reply["tokens"],
+        bytes=reply["bytes"],
+        elapsed_ms=elapsed_ms,
+        degraded=tuple(reply["degraded"]),
     )
 
 

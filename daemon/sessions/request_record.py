@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import secrets
-from collections.abc import Callable, Mapping
-from functools import cache
-from typing import Any, Literal, TypeVar, get_args
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct, field, to_builtins
+from msgspec import Meta, Struct, convert, field, to_builtins
 
-from ..rules.item_keys import ItemKey
-from ..rules.items import IncludeMode, ItemType
+from ..rules.items import IncludeMode, Item, ItemKey, item_text, key_of
 
 LeftOut = Literal["floor", "near_best", "top_n", "removed", "denied", "budget"]
 """Why an item that was considered was not taken; `item_choice.py` says what each means."""
@@ -20,31 +17,32 @@ LeftOut = Literal["floor", "near_best", "top_n", "removed", "denied", "budget"]
 MAX_CONSIDERED = 100
 """Of the items that were considered and left the best are recorded: a search looks at 40 chunks."""
 
-T = TypeVar("T")
+Number = int | Annotated[float, Meta(ge=-1e300, le=1e300)]
+"""A finite number. An int stays one, so that a record that is read and written again has the same bytes."""
 
 
 class DamagedRecord(Exception):  # the ledger catches it; it never reaches a person as such
     """A map that no record can be read from. The text says what is wrong with it."""
 
 
-class UsedItem(Struct, frozen=True):
-    """An item that was in a request, how it came in, and its score where a search chose it."""
+class UsedItem(Struct, frozen=True, omit_defaults=True):
+    """An item that was in a request, its include mode, and its score where a search chose it."""
 
     key: ItemKey
-    include: IncludeMode
-    score: float | None = None
+    include: IncludeMode = field(name="include_mode")
+    score: Number | None = field(name="similarity_score", default=None)
 
 
 class ConsideredItem(Struct, frozen=True):
-    """An item that a search looked at and that was not taken, with its best score and the reason."""
+    """An item that a search considered and left, with its best score and the reason."""
 
     key: ItemKey
-    score: float
+    score: Number = field(name="similarity_score")
     reason: LeftOut
 
 
-class RecordedSlice(Struct, frozen=True):
-    """A slice as it was shown: `compressed` tells that something of it was left out, of `tokens_before`.
+class RecordedSlice(Struct, frozen=True, omit_defaults=True):
+    """A slice as it was shown: `compressed` tells that parts of it were left out, of `tokens_before`.
 
     The lines are those of its file, from 1, both inclusive, and 0 for the whole file.
     """
@@ -52,15 +50,15 @@ class RecordedSlice(Struct, frozen=True):
     id: str
     type: str
     layer: str
-    weight: float
+    weight: Number
     tokens: int
-    compressed: bool = False
-    path: str = ""
-    source: str = ""
-    score: float | None = None
+    compressed: bool
+    source: str
     tokens_before: int = 0
     start_line: int = 0
     end_line: int = 0
+    path: str = ""
+    score: Number | None = None
 
 
 class DroppedSlice(Struct, frozen=True):
@@ -68,16 +66,17 @@ class DroppedSlice(Struct, frozen=True):
 
     id: str
     type: str
-    weight: float
+    weight: Number
     reason: str
 
 
 class RequestRecord(Struct, frozen=True):
-    """What was used for one message of a session; what exactly was sent is kept beside it, by the ledger.
+    """What was used for one message of a session; the log keeps what was sent beside it.
 
-    `at` is ISO 8601 UTC with milliseconds and `Z`. `message_hash` stands for the message, see there.
+    `at` is ISO 8601 UTC with milliseconds and `Z`. `message_hash` identifies the message, see there.
     `elapsed_ms` is the whole time, `steps_ms` that of named parts of it. `degraded` says in words what was
-    missing. `considered` holds the best first.
+    missing. `considered` holds the best first. `masked` counts values in the caller's texts that looked like
+    secrets and were masked before it was kept.
     """
 
     id: str
@@ -87,17 +86,16 @@ class RequestRecord(Struct, frozen=True):
     message_hash: str
     agent_name: str = ""
     format: str = "markdown"
+    tokens: int = 0
+    bytes: int = 0
+    elapsed_ms: Number = 0.0
+    steps_ms: Mapping[str, Number] = {}
+    degraded: tuple[str, ...] = ()
     items: tuple[UsedItem, ...] = ()
     considered: tuple[ConsideredItem, ...] = ()
     slices: tuple[RecordedSlice, ...] = ()
-    tokens: int = 0
-    bytes: int = 0
-    elapsed_ms: float = 0.0
-    steps_ms: Mapping[str, float] = field(default_factory=dict)
-    degraded: tuple[str, ...] = ()
     dropped: tuple[DroppedSlice, ...] = ()
     masked: int = 0
-    """Values that looked like secrets in what the caller said, and that were masked before it was kept."""
 
 
 def new_request_id() -> str:
@@ -111,55 +109,21 @@ def message_hash(message: str) -> str:
 
 
 def record_map(record: RequestRecord) -> dict[str, Any]:
-    """Return a record as a map of plain values. What is empty or not known is left out of its lists."""
-    plain: dict[str, Any] = {name: getattr(record, name) for name in (*_TEXTS, *_NUMBERS)}
-    plain["steps_ms"] = dict(record.steps_ms)
-    plain["degraded"] = list(record.degraded)
-    plain["items"] = [
-        {**key_map(one.key), "include_mode": one.include, **_score_map("similarity_score", one.score)}
-        for one in record.items
-    ]
-    plain["considered"] = [
-        {**key_map(one.key), "similarity_score": one.score, "reason": one.reason}
-        for one in record.considered[:MAX_CONSIDERED]
-    ]
-    plain["slices"] = [_slice_map(one) for one in record.slices]
-    if record.dropped:
-        plain["dropped"] = [to_builtins(one) for one in record.dropped]
-    if record.masked:
-        plain["masked"] = record.masked
+    """Return a record as a map of plain values, items with the fields of their keys."""
+    plain: dict[str, Any] = to_builtins(record)
+    plain["items"] = [{**item.pop("key"), **item} for item in plain["items"]]
+    plain["considered"] = [{**item.pop("key"), **item} for item in plain["considered"][:MAX_CONSIDERED]]
+    for name in ("dropped", "masked"):
+        if not plain[name]:
+            del plain[name]
     return plain
 
 
-def record_in(plain: object) -> RequestRecord:
-    """Return the record in a map; fields that this version doesn't know are ignored.
-
-    Raises `DamagedRecord`.
-    """
+def record_in(plain: Mapping[str, Any]) -> RequestRecord:
+    """Return the record in a map; unknown fields are ignored. Raises `DamagedRecord`."""
     try:
-        assert isinstance(plain, Mapping)
-        return _made(
-            RequestRecord,
-            plain,
-            steps_ms={name: _checked(value, "float") for name, value in plain.get("steps_ms", {}).items()},
-            degraded=tuple(_checked(one, "str") for one in plain["degraded"]),
-            items=tuple(
-                _made(
-                    UsedItem,
-                    one,
-                    key=_made(ItemKey, one),
-                    include=one["include_mode"],
-                    score=one.get("similarity_score"),
-                )
-                for one in plain["items"]
-            ),
-            considered=tuple(
-                _made(ConsideredItem, one, key=_made(ItemKey, one), score=one["similarity_score"])
-                for one in plain["considered"]
-            ),
-            slices=tuple(_made(RecordedSlice, one) for one in plain["slices"]),
-            dropped=tuple(_made(DroppedSlice, one) for one in plain.get("dropped", ())),
-        )
+        keyed = {name: [{**item, "key": item} for item in plain[name]] for name in ("items", "considered")}
+        return convert({**plain, **keyed}, RequestRecord)
     except Exception as error:
         raise DamagedRecord(f"can't be read: {error}") from error
 
@@ -170,62 +134,137 @@ def key_map(key: ItemKey) -> dict[str, str]:
     return {"type": key.type, "name": key.name, **of_server}
 
 
-_TEXTS = ("id", "session_id", "project_root", "at", "message_hash", "agent_name", "format")
-_SLICE_FIELDS = ("id", "type", "layer", "weight", "tokens", "compressed", "source")
-_OPTIONAL_NUMBERS = ("tokens_before", "start_line", "end_line")
-_NUMBERS = ("tokens", "bytes", "elapsed_ms")
+LAYOUT = 1
+"""Names the way in which `messages` puts parts together. Raised when that changes, so that what was sent in
+another way isn't passed off as rebuilt."""
+
+RULE_PREFIX = "Rule: "
+REFERENCE_PREFIX = "Reference: "
+
+_INSTRUCTING_ROLES = frozenset({"system", "developer"})
+"""`developer` is what newer models of one vendor call the system's messages."""
 
 
-def _score_map(name: str, score: float | None) -> dict[str, float]:
-    return {} if score is None else {name: score}
+class Said(Struct, frozen=True):
+    """One message of the conversation, as a client gave it or as it is sent."""
+
+    role: str
+    content: str
 
 
-def _slice_map(one: RecordedSlice) -> dict[str, Any]:
-    """Return a slice with the fields that a reply lists it with."""
-    plain: dict[str, Any] = {name: getattr(one, name) for name in _SLICE_FIELDS}
-    plain |= {name: value for name in _OPTIONAL_NUMBERS if (value := getattr(one, name))}
-    if one.path:
-        plain["path"] = one.path
-    return {**plain, **_score_map("score", one.score)}
+class ItemPart(Struct, frozen=True):
+    """An item with the very text that it had when it was sent.
+
+    Of a tool `text` is its description and `schema` the JSON schema of its input; of a rule or reference
+    `text` is what its message says after the prefix.
+    """
+
+    key: ItemKey
+    text: str
+    schema: str = ""
 
 
-_KINDS: Mapping[object, tuple[type, ...]] = {
-    "str": (str,),
-    "int": (int,),
-    "float": (int, float),
-    "float | None": (int, float, type(None)),
-    "bool": (bool,),
-}
-"""What a field may hold, by its type. An int stays one where a float is meant, so that a record that is read
-and written again has the same bytes."""
+MESSAGE_CHARACTERS = 24
+"""What a message takes beside its role and text: a map with the names of both, packed."""
 
-_CHOICES: Mapping[object, tuple[str, ...]] = {
-    "IncludeMode": get_args(IncludeMode),
-    "LeftOut": get_args(LeftOut),
-    "ItemType": get_args(ItemType),
-}
+ITEM_CHARACTERS = 80
+"""What an item takes beside its texts and names."""
 
 
-def _made(kind: Callable[..., T], plain: Mapping[str, object], **given: object) -> T:
-    """Return a value of a class with the fields that are given, and others from a map."""
-    for name, wanted in _fields(kind):
-        if name in given or name in plain:
-            given[name] = _checked(given[name] if name in given else plain[name], wanted)
-    return kind(**given)
+class Sent(Struct, frozen=True):
+    """All parts of what was sent for a request, in their order. `context` is in the system prompt too.
+
+    A part that the format of the request has no place for is empty. `history` is without system messages.
+    """
+
+    context: str = ""
+    system_prompt: str = ""
+    user_prompt: str = ""
+    history: tuple[Said, ...] = ()
+    references: tuple[ItemPart, ...] = ()
+    rules: tuple[ItemPart, ...] = ()
+    tools: tuple[ItemPart, ...] = ()
+
+    @property
+    def characters(self) -> int:
+        """How many characters an answer with all of it takes: the prompts stand alone and as messages."""
+        said = sum(len(message.content) for message in self.history)
+        items = sum(
+            len(item.text) + len(item.schema) for item in (*self.references, *self.rules, *self.tools)
+        )
+        return len(self.context) + 2 * (len(self.system_prompt) + len(self.user_prompt)) + said + items
+
+    @property
+    def framed_characters(self) -> int:
+        """About the same with roles, names and the keys of fields: the most of many short parts."""
+        said = sum(MESSAGE_CHARACTERS + len(message.role) for message in self.history)
+        items = (*self.references, *self.rules, *self.tools)
+        named = sum(len(item.key.name) + len(item.key.server_name) + ITEM_CHARACTERS for item in items)
+        return self.characters + said + named
 
 
-@cache
-def _fields(kind: Any) -> tuple[tuple[str, object], ...]:
-    return tuple(kind.__annotations__.items())
+def sent(
+    items: Iterable[Item],
+    *,
+    context: str = "",
+    system_prompt: str = "",
+    user_prompt: str = "",
+    history: Iterable[Said] = (),
+) -> Sent:
+    """Return the parts of a request: items by priority level, server and name, the history without system
+    messages."""
+    ordered = sorted(items, key=lambda item: (item.priority_level, item.server_name, item.name))
+    return Sent(
+        context,
+        system_prompt,
+        user_prompt,
+        tuple(message for message in history if message.role.strip().lower() not in _INSTRUCTING_ROLES),
+        tuple(_part(item) for item in ordered if item.type == "reference"),
+        tuple(_part(item) for item in ordered if item.type == "rule"),
+        tuple(_part(item) for item in ordered if item.type == "tool"),
+    )
 
 
-def _checked(value: object, kind: object) -> object:
-    """Return a value if it is of a kind, as far as that is known; raises `DamagedRecord` if not."""
-    fits = value in _CHOICES[kind] if kind in _CHOICES else isinstance(value, _KINDS.get(kind, (object,)))
-    if not fits or isinstance(value, bool) is not (kind == "bool") or not _finite(value):
-        raise DamagedRecord(f"{value!r:.60} is no {kind}")
-    return value
+def messages(parts: Sent) -> tuple[Said, ...]:
+    """Return the messages: system prompt, history, references, rules, the user's message.
+
+    The system prompt and the user's message are there even if they are empty, since a client addresses them
+    by their place. The same parts give the same messages, for ever: see `LAYOUT`.
+    """
+    return (
+        Said("system", parts.system_prompt),
+        *parts.history,
+        *(Said("user", f"{REFERENCE_PREFIX}{item.text}") for item in parts.references),
+        *(Said("user", f"{RULE_PREFIX}{item.text}") for item in parts.rules),
+        Said("user", parts.user_prompt),
+    )
 
 
-def _finite(value: object) -> bool:
-    return not isinstance(value, float) or math.isfinite(value)
+def tools_by_server(parts: Sent) -> dict[str, list[dict[str, str]]]:
+    """Return the tools of each server, servers by name, tools in their order.
+
+    `input_schema` is the schema's JSON text as the server gave it, so that not even its spaces change.
+    """
+    servers: dict[str, list[dict[str, str]]] = {
+        name: [] for name in sorted({item.key.server_name for item in parts.tools})
+    }
+    for item in parts.tools:
+        servers[item.key.server_name].append(
+            {"name": item.key.name, "description": item.text, "input_schema": item.schema}
+        )
+    return servers
+
+
+def conversation(parts: Sent) -> dict[str, Any]:
+    """Return the messages and the tools as plain values, as a reply holds them."""
+    return {
+        "messages": [{"role": message.role, "content": message.content} for message in messages(parts)],
+        "tools": tools_by_server(parts),
+    }
+
+
+def _part(item: Item) -> ItemPart:
+    key = key_of(item)
+    if item.type == "tool":
+        return ItemPart(key, item.description, item.text)
+    return ItemPart(key, item_text(item))

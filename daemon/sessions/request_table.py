@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
+import struct
 import zlib
 from collections.abc import Collection, Sequence
+from functools import lru_cache
+from math import ceil
 
 from msgspec import Struct
 
 from ..core.storage import Database
-from .request_record import RequestRecord, record_in, record_map
+from ..rules.items import ItemKey
+from .request_record import RequestRecord, UsedItem, record_in, record_map
 
 SCHEMA = """
 CREATE TABLE requests (
@@ -22,10 +28,22 @@ CREATE INDEX requests_by_session ON requests (session, number);
 CREATE INDEX requests_by_project ON requests (project, number);
 CREATE INDEX requests_by_age ON requests (at);
 CREATE INDEX requests_with_content ON requests (at) WHERE pruned = '';
+CREATE TABLE items (
+    id INTEGER PRIMARY KEY, project BLOB NOT NULL, type TEXT NOT NULL, name BLOB NOT NULL,
+    server_name BLOB NOT NULL, UNIQUE (project, type, name, server_name));
+CREATE TABLE item_days (
+    item INTEGER NOT NULL, include TEXT NOT NULL, day TEXT NOT NULL, requests INTEGER NOT NULL,
+    reported INTEGER NOT NULL, referred INTEGER NOT NULL, PRIMARY KEY (item, include, day)) WITHOUT ROWID;
+CREATE INDEX item_days_by_day ON item_days (day);
+CREATE TABLE query_terms (
+    term INTEGER NOT NULL, request INTEGER NOT NULL, PRIMARY KEY (term, request)) WITHOUT ROWID;
 """
 """A list reads all but `record`, JSON that is compressed and stands last. `pruned` says why what was sent
 isn't kept any more; `referred` is a JSON list of the record's items that a reply referred to, by position.
-Texts that may hold half surrogates, as file names do, are stored as bytes: SQLite takes none."""
+Texts that may hold half surrogates, as file names do, are stored as bytes: SQLite takes none.
+
+Counts of items outlive the requests that they were counted of, so that a share over time isn't a share of
+what was kept. `query_terms` has only requests whose reply was reported: others are no evidence."""
 
 GZIP = 31
 """What zlib is told so that it writes and compares a CRC-32."""
@@ -218,3 +236,202 @@ def _positions(text: object) -> tuple[int, ...]:
         return tuple(map(int, json.loads(str(text))))
     except Exception:  # noqa: BLE001 - whatever it raises, it is damaged
         return ()
+
+
+class ItemCounts(Struct, frozen=True):
+    """In how many requests an item was, of how many of these a reply was reported, and in how many of those
+    it was referred to. `last_day` is the last day it was in one."""
+
+    key: ItemKey
+    requests: int
+    reported: int
+    referred: int
+    last_day: str
+
+
+class DayShare(Struct, frozen=True):
+    """What became of the items that a search chose on one day, counted once for each request they were in."""
+
+    day: str
+    selected: int
+    reported: int
+    referred: int
+
+    @property
+    def share(self) -> float | None:
+        """The share of selected items that a reply referred to; None while no reply was reported."""
+        return self.referred / self.reported if self.reported else None
+
+
+def count_items(database: Database, record: RequestRecord) -> None:
+    """Count the items of a new request. Needs a transaction."""
+    _count_each(database, record, record.items, "requests")
+
+
+def count_reply(database: Database, record: RequestRecord, referred: Collection[int], *, first: bool) -> None:
+    """Count what a reply referred to, items by their position. Needs a transaction.
+
+    `first` tells that no reply to this request was counted before.
+    """
+    if first:
+        _count_each(database, record, record.items, "reported")
+    _count_each(database, record, [record.items[position] for position in sorted(set(referred))], "referred")
+
+
+def item_totals(database: Database, project_root: str, since: str) -> list[ItemCounts]:
+    """Return the counts of a project's items since a day, those in most requests first."""
+    rows = database.execute(
+        "SELECT type, name, server_name, SUM(requests), SUM(reported), SUM(referred), MAX(day)"
+        " FROM items JOIN item_days ON item = id WHERE project = ? AND day >= ?"
+        " GROUP BY id ORDER BY SUM(requests) DESC, type, name, server_name",
+        (data_of(project_root), since),
+    )
+    return [
+        ItemCounts(ItemKey(kind, text_of(name), text_of(server)), *counts)
+        for kind, name, server, *counts in rows
+    ]
+
+
+def day_shares(database: Database, project_root: str, since: str) -> list[DayShare]:
+    """Return what became of selected items day by day, the first day first."""
+    rows = database.execute(
+        "SELECT day, SUM(requests), SUM(reported), SUM(referred)"
+        " FROM items JOIN item_days ON item = id WHERE project = ? AND day >= ? AND include = 'agent'"
+        " GROUP BY day ORDER BY day",
+        (data_of(project_root), since),
+    )
+    return [DayShare(*row) for row in rows]
+
+
+def remove_counts_before(database: Database, day: str) -> None:
+    """Forget the counts before a day, and items that have no other. Needs a transaction."""
+    if database.execute("DELETE FROM item_days WHERE day < ?", (day,)).rowcount:
+        database.execute("DELETE FROM items WHERE id NOT IN (SELECT item FROM item_days)")
+
+
+def _count_each(database: Database, record: RequestRecord, used: Collection[UsedItem], column: str) -> None:
+    """Add one to a count of each item."""
+    values = [int(name == column) for name in ("requests", "reported", "referred")]
+    project = data_of(record.project_root)
+    for key, include in dict.fromkeys((item.key, item.include) for item in used):
+        fields = (project, key.type, data_of(key.name), data_of(key.server_name))
+        database.execute("INSERT OR IGNORE INTO items VALUES (NULL, ?, ?, ?, ?)", fields)
+        database.execute(
+            "INSERT INTO item_days SELECT id, ?, ?, ?, ?, ? FROM items"
+            " WHERE project = ? AND type = ? AND name = ? AND server_name = ? ON CONFLICT DO UPDATE SET"
+            " requests = requests + excluded.requests, reported = reported + excluded.reported,"
+            " referred = referred + excluded.referred",
+            (include, record.at[:10], *values, *fields),
+        )
+
+
+MAX_NEAR = 16
+"""Maximum number of nearly equal queries weighed, the most equal and latest."""
+
+SKETCH_TERMS = 64
+"""A sketch holds so many words, those with the smallest hashes. Few messages have more different ones; of a
+longer one it is a fair sample (bottom-k sketch, Cohen and Kaplan 2007)."""
+
+MIN_TERMS = 3
+"""Shorter queries ("go on", "fix it") mean something else each time."""
+
+NEARLY_EQUAL = 0.8
+"""Two queries are nearly equal if they have four fifths of their words in common: so one word in ten may be
+another. It is a convention of near-duplicate detection, which puts it between 0.8 and 0.9."""
+
+_TEXT_CHARACTERS = 20_000
+"""Of a query so many characters are looked at: half from its beginning, half from its end."""
+
+Sketch = tuple[int, ...]
+"""Hashes of words, ascending, each once. Empty for a query that is too short to be compared."""
+
+
+def sketch_of(query: str) -> Sketch:
+    """Return the sketch of a query. Case, order, repetition, punctuation and function words don't count."""
+    if len(query) > _TEXT_CHARACTERS:
+        half = _TEXT_CHARACTERS // 2
+        query = f"{query[:half]} {query[-half:]}"
+    words = set(_WORD.findall(query.casefold())) - _FUNCTION_WORDS
+    return () if len(words) < MIN_TERMS else tuple(sorted({_hash(word) for word in words})[:SKETCH_TERMS])
+
+
+def similarity(sketch: Sketch, other: Sketch) -> float:
+    """Return the share of words that two queries have in common of all that they have (Jaccard), 0 to 1.
+
+    Exact up to `SKETCH_TERMS` different words, an estimate above: of the smallest hashes of both together.
+    """
+    if not sketch or not other:
+        return 0.0
+    both = sorted({*sketch, *other})[:SKETCH_TERMS]
+    common = {*sketch}.intersection(other)
+    return sum(term in common for term in both) / len(both)
+
+
+def prefix(sketch: Sketch) -> Sketch:
+    """Return those terms of which nearly equal queries have at least one in common.
+
+    Two sets that share the part t of their union share at least one among the first n - ceil(t n) + 1 of
+    each in any fixed order (prefix filtering, Chaudhuri, Ganti and Kaushik 2006): so looking these few up
+    misses none.
+    """
+    return sketch[: len(sketch) - ceil(NEARLY_EQUAL * len(sketch)) + 1] if sketch else ()
+
+
+def sketch_bytes(sketch: Sequence[int]) -> bytes:
+    """Return a sketch as bytes, four for a term."""
+    return struct.pack(f"<{len(sketch)}I", *sketch)
+
+
+def sketch_in(data: bytes) -> Sketch:
+    """Return the sketch in bytes; a rest that is no term is left out."""
+    return struct.unpack(f"<{len(data) // 4}I", data[: len(data) // 4 * 4])
+
+
+def add_query(database: Database, request: int) -> None:
+    """Enter the query of a request, once. Needs a transaction."""
+    database.executemany("INSERT OR IGNORE INTO query_terms VALUES (?, ?)", _terms(database, request))
+
+
+def remove_query(database: Database, request: int) -> None:
+    """Remove the query of a request that is still there. Needs a transaction."""
+    database.executemany("DELETE FROM query_terms WHERE term = ? AND request = ?", _terms(database, request))
+
+
+def nearest_queries(database: Database, project: bytes, sketch: Sketch) -> list[tuple[int, float]]:
+    """Return the requests of nearly equal queries with their similarity, the most equal and latest first."""
+    shares: dict[int, float] = {}
+    for term in prefix(sketch):
+        rows = database.execute(
+            "SELECT request, sketch FROM query_terms JOIN requests ON number = request"
+            " WHERE term = ? AND project = ? ORDER BY request DESC LIMIT ?",
+            (term, project, _MAX_CANDIDATES),
+        )
+        shares |= {
+            number: similarity(sketch, sketch_in(data)) for number, data in rows if number not in shares
+        }
+    found = [(number, share) for number, share in shares.items() if share >= NEARLY_EQUAL]
+    return sorted(found, key=lambda one: (-one[1], -one[0]))[:MAX_NEAR]
+
+
+def _terms(database: Database, request: int) -> list[tuple[int, int]]:
+    row = database.execute("SELECT sketch FROM requests WHERE number = ?", (request,)).fetchone()
+    return [(term, request) for term in prefix(sketch_in(row[0]))] if row else []
+
+
+_MAX_CANDIDATES = 64
+"""Of each word the latest so many queries are compared, of at most 13 words: 832 comparisons in all."""
+
+_WORD = re.compile(r"\w[\w'-]*\w")
+_FUNCTION_WORDS = frozenset(
+    # A list of ninety strings would be twenty times as long to read.
+    """an the and or but if of in on at to for from by with as is are was were be been it its this that these
+    those there here what which who how why when where do does did can could should would will shall may
+    might must have has had not no so than then too very please me my we our us you your they their he she
+    about into just also""".split()  # noqa: SIM905 - see above
+)
+
+
+@lru_cache(maxsize=16_384)
+def _hash(word: str) -> int:
+    digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=4).digest()
+    return int.from_bytes(digest, "big")

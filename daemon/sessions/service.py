@@ -22,27 +22,33 @@ from ..core.events import EventHub
 from ..core.system import System
 from ..core.work import Work
 from ..project.open_projects import OpenProjects
-from ..project.projects import Project
+from ..project.project import Project
 from ..rules.agent_items import AgentItems
-from ..rules.item_keys import ItemKey
-from ..rules.items import IncludeMode
+from ..rules.items import IncludeMode, ItemKey
 from ..rules.service import Items
-from .applet import applet_in
-from .context_sets import SetMode, SetOutcome, replace_context, set_context
-from .resume import Resume, exists_on, resume_text
-from .session_ids import is_id
-from .session_store import SessionStore, StoreStatistics
-from .session_summary import SessionSummary
-from .sessions import (
+from .context_sets import (
+    Resume,
+    SetMode,
+    SetOutcome,
+    applet_in,
+    exists_on,
+    replace_context,
+    resume_text,
+    set_context,
+)
+from .session import (
     ItemOutcome,
     Session,
+    SessionSummary,
     idle,
+    is_id,
     observed,
     with_always,
     with_fields,
     with_item,
     without_item,
 )
+from .session_store import SessionStore, StoreStatistics
 
 T = TypeVar("T")
 
@@ -341,10 +347,10 @@ def _difference(before: Session, after: Session) -> dict[str, Any]:
     return {"added": _beyond(after, before), "removed": _beyond(before, after)}
 
 
-def _beyond(one: Session, other: Session) -> dict[str, list[str]]:
+def _beyond(session: Session, other: Session) -> dict[str, list[str]]:
     """Return the entries of a session's sets that another hasn't."""
     found = {
         name: [entry for entry in entries if entry not in other.context.get(name, ())]
-        for name, entries in one.context.items()
+        for name, entries in session.context.items()
     }
     return {name: entries for name, entries in found.items() if entries}

@@ -14,11 +14,9 @@ from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest, NotFound, StateError
 from ..core.system import Stamp, System
-from ..rules.item_keys import ItemKey
+from ..rules.items import ItemKey
+from .session import Session, SessionSummary, checked_id, ended, new_id, new_session, summary_of, timestamp_of
 from .session_files import KeptAside, OthersFolder, SessionFiles, SetAside
-from .session_ids import checked_id, new_id
-from .session_summary import SessionSummary, summary_of
-from .sessions import Session, ended, new_session, timestamp_of
 
 T = TypeVar("T")
 
@@ -137,8 +135,8 @@ class SessionStore:
         with self._memory:
             for gone in self._told.keys() - known:
                 del self._told[gone]
-        wanted = (one for one in found if project_root in {None, one.project_root})
-        return tuple(sorted(wanted, key=lambda one: (one.active, one.id), reverse=True))
+        wanted = (summary for summary in found if project_root in {None, summary.project_root})
+        return tuple(sorted(wanted, key=lambda summary: (summary.active, summary.id), reverse=True))
 
     def update(self, session_id: str, change: Callable[[Session], Session]) -> Session:
         """Replace a session by what `change` makes of it, and return that with the next revision.
@@ -234,10 +232,10 @@ class SessionStore:
         with self._pruning:
             if len(self._files.names()) <= self._max_count:
                 return
-            others = [one for one in self.list() if one.id != keep]
-            others.sort(key=lambda one: (not one.ended, one.active, one.id))
-            for one in others[: max(0, len(others) + 1 - self._max_count)]:
-                self._remove(one)
+            others = [summary for summary in self.list() if summary.id != keep]
+            others.sort(key=lambda summary: (not summary.ended, summary.active, summary.id))
+            for summary in others[: max(0, len(others) + 1 - self._max_count)]:
+                self._remove(summary)
 
     def _remove(self, summary: SessionSummary) -> None:
         lock = self._lock_of(summary.id)

@@ -11,12 +11,11 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from ..core.storage import Database
-from ..rules.item_keys import ItemKey
-from . import item_counts, request_table
-from . import request_queries as queries
-from .request_messages import LAYOUT, ItemPart, Said, Sent
+from ..rules.items import ItemKey
+from . import request_table
+from .request_record import LAYOUT, ItemPart, Said, Sent
 from .request_table import GZIP
-from .sessions import timestamp_of
+from .session import timestamp_of
 
 SCHEMA = """
 CREATE TABLE packs (
@@ -94,7 +93,7 @@ def forget(database: Database, numbers: Iterable[int], reason: str = "") -> int:
         if reason:
             request_table.set_pruned(database, number, reason)
         else:
-            queries.remove(database, number)
+            request_table.remove_query(database, number)
             request_table.remove(database, number)
     for number in several:
         _repack(database, number)
@@ -111,7 +110,7 @@ def prune_round(database: Database, limits: LedgerLimits, now: datetime) -> int:
     done = forget(database, dict.fromkeys((*by_age, *by_count)))
     old = _select(database, "at < ? AND pruned = '' ORDER BY at", (_days_before(now, limits.content_days),))
     done += forget(database, old, f"it was older than {limits.content_days} days")
-    item_counts.remove_before(database, _days_before(now, limits.count_days)[:10])
+    request_table.remove_counts_before(database, _days_before(now, limits.count_days)[:10])
     reason = f"the record of requests is limited to {limits.max_bytes:,} bytes"
     while used_bytes(database) > limits.max_bytes and done < ROUND:
         if oldest := _select(database, "pruned = '' ORDER BY at", ())[:_STEP]:
@@ -139,10 +138,10 @@ def used_bytes(database: Database) -> int:
 def line_of(parts: Sent) -> bytes:
     """Return parts as a line of JSON: also texts that are no Unicode come back as they are."""
     items = [
-        [[one.key.type, one.key.name, one.key.server_name, one.text, one.schema] for one in some]
+        [[item.key.type, item.key.name, item.key.server_name, item.text, item.schema] for item in some]
         for some in (parts.references, parts.rules, parts.tools)
     ]
-    history = [[one.role, one.content] for one in parts.history]
+    history = [[message.role, message.content] for message in parts.history]
     plain = [LAYOUT, parts.context, parts.system_prompt, parts.user_prompt, history, *items]
     return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
@@ -156,7 +155,7 @@ def sent_in(line: bytes) -> tuple[Sent, str] | None:
         references, rules, tools = (
             tuple(ItemPart(ItemKey(*key), text, schema) for *key, text, schema in some) for some in items
         )
-        said = tuple(Said(*one) for one in history)
+        said = tuple(Said(*message) for message in history)
         parts = Sent(context, system_prompt, user_prompt, said, references, rules, tools)
     except Exception:  # noqa: BLE001 - whatever it raises, another version wrote it
         return None
@@ -165,7 +164,7 @@ def sent_in(line: bytes) -> tuple[Sent, str] | None:
 
 
 def _insert(database: Database, lines: Mapping[int, bytes]) -> None:
-    data = b"\n".join(b"%d %b" % one for one in lines.items())
+    data = b"\n".join(b"%d %b" % line for line in lines.items())
     # Of one alone zlib makes as little as XZ does, in a third of the time; the fastest preset of XZ makes 4 %
     # more of several than the next. Both have a checksum, by which damage is met.
     packed = zlib.compress(data, wbits=GZIP) if len(lines) == 1 else lzma.compress(data, preset=0)

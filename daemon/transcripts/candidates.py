@@ -1,4 +1,4 @@
-"""Owns the candidates: statements with what happened around them, those that say the same, and the best."""
+"""Candidates for decisions: statements with the events around them, merged if they say the same."""
 
 from __future__ import annotations
 
@@ -19,55 +19,55 @@ from .statements import Statement
 
 
 class Scene(Struct):
-    """What is known of the moment at which something was said; what comes next is added when it comes."""
+    """The events around a statement; later events are added when they come."""
 
     tried: bool = False
     """Source files had been edited in this turn before."""
     just_edited: bool = False
-    """Source files were edited since the agent spoke before."""
+    """Source files were edited since the agent's previous words."""
     ran: bool = False
-    """Something was run since the last edit, or had failed."""
+    """Something was run since the last edit, or failed."""
     repairing: bool = False
     """A check failed on what had just been edited: a fault found now is one of the work itself."""
     complaint: bool = False
     """The user asked about a fault."""
     on_the_point: bool = False
-    """It speaks of what the user asked about."""
+    """The statement is about what the user asked."""
     as_asked: bool = False
-    """Hardly a word of it isn't the user's: the task as it was given."""
+    """The statement repeats the user's words: the task as it was given."""
     edited_next: bool = False
     """Source files were edited before the agent spoke again."""
     taken_back_next: bool = False
     """Git took files back before the agent spoke again."""
     reported: bool = False
-    """It was said when the work was done."""
+    """The statement was made when the work was done."""
 
     def for_choice(self, *, describes: bool) -> int:
-        """Return how much speaks for a choice: nothing where no source was edited next to it."""
+        """Return the evidence for a choice: 0 if no source was edited next to it."""
         if self.reported:
             return int(self.tried and not self.as_asked)
-        if describes:  # what was just made, or else what was found
+        if describes:  # just made, or else found
             return 2 * int(self.just_edited)
         return int(self.edited_next) + int(self.just_edited)
 
     def for_cause(self) -> int:
-        """Return how much speaks for the cause of a fault: nothing where it led to no edit."""
+        """Return the evidence for the cause of a fault: 0 if it led to no edit."""
         if self.repairing or not (self.tried if self.reported else self.edited_next):
             return 0
         if not self.complaint and not (self.tried and self.ran):
-            return 0  # nothing is known to be wrong
-        first = self.complaint and not self.tried  # what is said before the first edit explains it
+            return 0  # no fault is known
+        first = self.complaint and not self.tried  # words before the first edit explain the fault
         return 1 + int(self.complaint) + int(self.complaint and self.on_the_point) + int(first)
 
     def for_attempt(self) -> int:
-        """Return how much speaks for something tried and given up: nothing where nothing was tried."""
+        """Return the evidence for an abandoned attempt: 0 if nothing was tried."""
         if not self.tried or not (self.edited_next or self.taken_back_next or self.reported):
             return 0
         return 1 + int(self.taken_back_next) + int(self.ran)
 
 
 def is_source(paths: Sequence[str]) -> bool:
-    """Whether any of some edited files holds neither tests nor prose; so it is where no path is known."""
+    """Whether any edited file holds neither tests nor prose; true if no path is known."""
     return not paths or any(not is_prose_file(path) and not re.search(_TESTS, path) for path in paths)
 
 
@@ -79,14 +79,13 @@ _TESTS = (
 
 
 _SHARED = 0.6
-"""Of the words of the shorter one that the other has too, from which on they say the same. Restatements in a
-report share 0.6 to 1 with what was said on the way, two decisions about one file up to 0.45."""
+"""Share of the shorter text's words in the other one from which both say the same. Restatements in a report
+share 0.6 to 1 with the earlier text, two decisions about one file up to 0.45."""
 _LEAST = 3
 
 
 def telling_words(text: str) -> frozenset[str]:
-    """Return the words of a text by their stems, without common ones; of Chinese and Japanese the pairs of
-    characters."""
+    """Return the stems of a text's uncommon words; of Chinese and Japanese the pairs of characters."""
     found = re.findall(r"[^\W_\u3041-\u9fff]+", text.lower())
     stems = {_stem(word) for word in found if (len(word) > 2 or word.isdigit()) and word not in _COMMON}
     return frozenset(stems.union(re.findall(r"(?=([\u3041-\u9fff]{2}))", text)))
@@ -120,17 +119,16 @@ _COMMON = words(
 
 
 MAX_CANDIDATES = 48
-"""So many of one conversation are kept while it is read, six times what is told in the end."""
+"""Maximum candidates of a conversation while it is read, six times the number of findings."""
 _SHARE_IN_A_TURN, _LEAST_IN_A_TURN = 0.3, 2
-"""A report says again what was said on the way, in other words; between reports more must be shared. Told
-twice it would be wrong once, so little is asked for."""
+"""Share and number of common words within a turn: a report restates the narration in other words."""
 _SHARE_IF_WEAK = 0.45
 _CAPTION = 3
-"""So few telling words only name what was said in more."""
+"""Maximum telling words of a caption, which only names a longer statement."""
 
 
 class Candidate(Struct):
-    """A statement, where it stands, and what happened since; it changes while the transcript is read."""
+    """A statement, its position and the events since; it changes while the transcript is read."""
 
     statement: Statement
     voice: Voice
@@ -148,11 +146,11 @@ class Candidate(Struct):
     words: frozenset[str] = frozenset()
     scene: Scene = field(default_factory=Scene)
     refuted: bool = False
-    """Of a cause: a check failed after what was done about it."""
+    """Of a cause: a check failed after its repair."""
 
     @property
     def is_borne_out(self) -> bool:
-        """Whether what happened around it adds what its words don't say."""
+        """Whether the events around it add the evidence that its words lack."""
         statement = self.statement
         if not statement.needs:
             return True
@@ -163,12 +161,12 @@ class Candidate(Struct):
         return found >= statement.needs
 
     def settle(self) -> None:
-        """Take it for the other thing that it may be, if only that is borne out."""
+        """Switch to the alternative statement if only that one is borne out."""
         if not self.is_borne_out:
             self.take_otherwise()
 
     def take_otherwise(self) -> bool:
-        """Take it for the other thing that it may be, if that is borne out; return whether it is."""
+        """Switch to the alternative statement if it is borne out; return whether it is."""
         before, other = self.statement, self.statement.otherwise
         if other is None:
             return False
@@ -180,18 +178,18 @@ class Candidate(Struct):
 
     @property
     def weight(self) -> float:
-        """How much speaks for it."""
+        """The total evidence."""
         return self.statement.weight + 0.5 * len(self.evidence)
 
 
 def candidate_of(statement: Statement, voice: Voice, turn: int, entry: Entry) -> Candidate:
-    """Return a candidate of which nothing but its statement is known yet."""
+    """Return a new candidate for a statement."""
     words = telling_words(statement.decision)
     return Candidate(statement, voice, turn, replace(entry, text=""), words=words)
 
 
 def folded(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return candidates, each thing that is said once: in the best words, with the last outcome."""
+    """Return candidates with those that say the same joined: the best words, the last outcome."""
     kept: list[Candidate] = []
     for candidate in candidates:
         for at, other in enumerate(kept):
@@ -219,11 +217,11 @@ def _same(one: Candidate, other: Candidate) -> bool:
     if {one.statement.kind, other.statement.kind} == {"cause", "choice"}:
         return say_the_same(one.words, other.words, 0.8)
     if "standing" in (kinds := {one.statement.kind, other.statement.kind}) and kinds & {"attempt", "undone"}:
-        return False  # what the user holds, and what was taken back for it
+        return False  # a user's standing decision, and what was undone for it
     if (one.statement.kind == "attempt") != (other.statement.kind == "attempt") and not (
         one.statement.replaced or other.statement.replaced
     ):
-        return say_the_same(one.words, other.words)  # what came instead speaks of the same things
+        return say_the_same(one.words, other.words)  # the replacement is about the same things
     if one.turn == other.turn and "narration" in (one.voice, other.voice) and one.voice != other.voice:
         return say_the_same(_all_words(one), _all_words(other), _SHARE_IN_A_TURN, _LEAST_IN_A_TURN)
     if one.turn == other.turn and (one.statement.needs or other.statement.needs):
@@ -236,12 +234,12 @@ def _all_words(candidate: Candidate) -> frozenset[str]:
 
 
 def _merged(one: Candidate, other: Candidate) -> Candidate:
-    """Return the better of two that say the same, with what is known of either."""
+    """Return the better of two candidates that say the same, with the facts of both."""
     better, worse = (other, one) if other.weight >= one.weight else (one, other)
     if not better.statement.rationale and len(better.words) <= _CAPTION and len(worse.words) > _CAPTION:
         better.statement = replace(worse.statement, weight=better.statement.weight)
     better.files = better.files or worse.files
-    better.outcome = other.outcome or one.outcome  # the later one's, unless it has none
+    better.outcome = other.outcome or one.outcome  # the later outcome, unless it has none
     better.error = other.error or one.error if better.outcome == "failure" else ""
     better.evidence = tuple(dict.fromkeys((*better.evidence, *worse.evidence)))
     if not better.statement.rationale:

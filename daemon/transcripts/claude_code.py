@@ -1,6 +1,6 @@
-"""Owns Claude Code's transcripts: records, tool calls and rewinds of its JSON Lines become entries.
+"""Claude Code's transcripts: the records, tool calls and rewinds of its JSON Lines as entries.
 
-Its format is no promise of its makers, so nothing is taken for granted and what isn't known is passed over.
+The format isn't documented, so nothing is taken for granted and unknown records are skipped.
 One file is one conversation, or that of one subagent (`agent-<id>.jsonl`, all of it `isSidechain` with one
 `agentId`). Older versions wrote subagents' records between those of their parent: `sidechain` marks them.
 """
@@ -16,12 +16,13 @@ from collections.abc import Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .entry import Entry, EntryKind, Tool
-from .injections import is_own_command, is_own_tool, part_said, printed, said
-from .records import (
+from .entry import (
     RESULT_CHARACTERS,
     TEXT_CHARACTERS,
+    Entry,
+    EntryKind,
     Record,
+    Tool,
     cut,
     joined,
     map_at,
@@ -30,6 +31,7 @@ from .records import (
     record_of,
     text_at,
 )
+from .injections import is_own_command, is_own_tool, part_said, printed, said
 from .transcript_file import Line
 
 HANDBACK = "SubagentHandback"
@@ -58,7 +60,7 @@ _EXIT_CODE = re.compile(r"\A\s*Exit code (-?\d+)\b")
 
 
 class Call(Struct, frozen=True):
-    """What a call does, as an entry tells it."""
+    """What a call does, in an entry's terms."""
 
     tool: Tool
     text: str
@@ -67,7 +69,7 @@ class Call(Struct, frozen=True):
 
 
 def call_of(name: str, given: Record) -> Call:
-    """Tell what a call does by the tool's name and its input."""
+    """Return what a call does, by the tool's name and input."""
     tool = _TOOLS.get(name, "other")
     path = text_at(given, "file_path", "notebook_path") if tool in _FILE_TOOLS else ""
     return Call(
@@ -101,7 +103,7 @@ def has_failed(block: Record, outcome: object) -> bool:
 
 
 def report_of(outcome: object) -> tuple[str, str] | None:
-    """Return the id and the final report of an agent that was waited for; None for one that goes on."""
+    """Return the id and the final report of a subagent that ended; None for one that continues."""
     if not isinstance(outcome, dict) or text_at(outcome, "status") != "completed":
         return None
     report = joined(parts_at(outcome, "content"))
@@ -113,19 +115,19 @@ def answers_of(outcome: object) -> str:
     if not isinstance(outcome, dict):
         return ""
     answers = map_at(outcome, "answers")
-    asked = [text_at(one, "question") for one in maps_at(outcome, "questions")]
+    asked = [text_at(item, "question") for item in maps_at(outcome, "questions")]
     return "\n".join(
         f"{question} {answers[question]}" for question in asked if isinstance(answers.get(question), str)
     )
 
 
 def joined_lines(parts: list[str]) -> str:
-    """Put a result's blocks one below the other."""
+    """Join a result's blocks, each on a line of its own."""
     return "\n".join(parts)
 
 
 def short(text: str) -> str:
-    """Return an output as an entry has it."""
+    """Return an output in an entry's form."""
     return cut(text, RESULT_CHARACTERS)
 
 
@@ -136,10 +138,10 @@ _HEADLESS = frozenset(
         "queue-operation", "file-history-snapshot", "file-history-delta", "pr-link", "tag", "worktree-state",
     }
 )  # fmt: skip
-"""Records that keep the host's books. A file may begin with some."""
+"""Records of the host's own bookkeeping. A file may begin with them."""
 _SYNTHETIC = "<synthetic>"
 _REMEMBERED = 65_536
-"""So many records are known again when they are repeated, as after a resume."""
+"""Maximum records remembered, to recognize repeated ones, as after a resume."""
 
 
 def is_claude_code(record: Record) -> bool:
@@ -149,7 +151,7 @@ def is_claude_code(record: Record) -> bool:
 
 
 def prompt_of(record: Record) -> str:
-    """Return what a person, or the parent of a subagent, said in a record; empty for everything else."""
+    """Return the words of a person, or of a subagent's parent, in a record; "" for everything else."""
     if (
         text_at(record, "type") != "user"
         or record.get("isMeta") is True
@@ -158,7 +160,7 @@ def prompt_of(record: Record) -> str:
     ):
         return ""
     message = map_at(record, "message")
-    if any(text_at(one, "type") == "tool_result" for one in maps_at(message, "content")):
+    if any(text_at(part, "type") == "tool_result" for part in maps_at(message, "content")):
         return ""
     return said("\n".join(parts_at(message, "content")))
 
@@ -173,14 +175,14 @@ class ClaudeCodeReader:
         self.cwd = ""
         self._begun = False
         self._open: Entry | None = None
-        """A text whose message may go on in the next record."""
+        """A text whose message may continue in the next record."""
         self._open_message = ""
         self._seen: OrderedDict[bytes, None] = OrderedDict()
         self._calls: OrderedDict[str, str] = OrderedDict()
-        """Calls whose results aren't told as they are, by id: `own`, `command`, `handback` or `question`."""
+        """Calls whose results get another form, by id: `own`, `command`, `handback` or `question`."""
 
     def read(self, line: int, data: bytes) -> list[Entry] | None:
-        """Return what a line adds; None for one that is no record."""
+        """Return the entries of a line; None for a line that isn't a record."""
         record = record_of(data)
         if record is None:
             return None
@@ -200,7 +202,7 @@ class ClaudeCodeReader:
         return []
 
     def finish(self) -> list[Entry]:
-        """Return a text that waited for more of its message."""
+        """Return a text that waited for the rest of its message."""
         entries = [replace(self._open, text=self._open.text.strip())] if self._open else []
         self._open = None
         return entries
@@ -297,7 +299,7 @@ class ClaudeCodeReader:
         return [result]
 
     def _attachment(self, line: int, record: Record) -> list[Entry]:
-        """Take up a prompt that was typed while the agent worked; what hooks and hosts add is nobody's."""
+        """Add a prompt that was typed while the agent worked, without text of hooks and hosts."""
         attachment = map_at(record, "attachment")
         if (
             text_at(attachment, "type") != "queued_command"
@@ -343,13 +345,13 @@ class ClaudeCodeReader:
 
 
 def _block_key(message_id: str, block: Record) -> str:
-    """Return what a block of a message is known by: its id, or what it says."""
+    """Return the key of a block of a message: its id, or its content."""
     kind = text_at(block, "type")
     return f"{message_id}\0{kind}\0{text_at(block, 'id', 'text', 'thinking', 'data')}"
 
 
 PROMPTS_MAX = 100_000
-"""So many prompts are compared; the longest conversations have some thousand."""
+"""Maximum prompts compared; the longest conversations have some thousand."""
 
 
 class LeftTurns:
@@ -360,7 +362,7 @@ class LeftTurns:
     """
 
     def __init__(self, lines: Iterable[Line]) -> None:
-        """Look through the prompts. Cheap, since only lines that may hold one are parsed."""
+        """Scan the prompts; only lines that may hold one are parsed."""
         first: dict[tuple[str, str], int] = {}
         ranges: list[tuple[int, int]] = []
         for line in lines:
@@ -376,7 +378,7 @@ class LeftTurns:
                 continue
             start = first[key]
             while ranges and ranges[-1][0] >= start:
-                ranges.pop()  # a rewind to before another one
+                ranges.pop()  # a rewind to before another rewind
             if ranges and ranges[-1][1] >= start:
                 start = ranges.pop()[0]
             ranges.append((start, line.number))
@@ -385,6 +387,6 @@ class LeftTurns:
         self._ends = [end for _, end in ranges]
 
     def has(self, number: int) -> bool:
-        """Whether a line belongs to what was left."""
+        """Whether a line belongs to an abandoned turn."""
         place = bisect_right(self._starts, number) - 1
         return place >= 0 and number < self._ends[place]

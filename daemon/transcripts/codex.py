@@ -1,7 +1,7 @@
-"""Owns Codex's rollouts: lines of `{timestamp, type, payload}` become entries, unknown types are passed over.
+"""Codex's rollouts: lines of `{timestamp, type, payload}` as entries; unknown types are skipped.
 
-What was said stands there twice, as an item that the model saw and as an event that the screen showed; each
-text counts once. A subagent has a file of its own, whose first record names its parent.
+Each text stands there twice, as an item that the model saw and as an event that the screen showed; it counts
+once. A subagent has a file of its own, whose first record names its parent.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .entry import Entry, EntryKind, Tool
-from .injections import is_own_command, is_own_tool, printed, said
-from .records import (
+from .entry import (
     RESULT_CHARACTERS,
     TEXT_CHARACTERS,
+    Entry,
+    EntryKind,
     Record,
+    Tool,
     cut,
     map_at,
     maps_at,
@@ -29,6 +30,7 @@ from .records import (
     text_at,
     texts_at,
 )
+from .injections import is_own_command, is_own_tool, printed, said
 
 _SHELLS = frozenset(
     {"shell", "shell_command", "exec_command", "container.exec", "local_shell", "unified_exec"}
@@ -49,14 +51,14 @@ _PATCHED = re.compile(
 _BEGIN_PATCH = "*** Begin Patch"
 _EXIT_CODE = re.compile(r"(?m)^(?:Exit code: (-?\d+)|Process exited with code (-?\d+))\s*$")
 _HEADER_CHARACTERS = 600
-"""The lines before the output, in which the exit code stands, have no more."""
+"""Maximum characters of the lines before the output, which hold the exit code."""
 _HEADER_END = re.compile(r"(?m)^Output:[ \t]*(?:\r?\n|\Z)")
 _HEADER_BEGIN = re.compile(r"\A(?:Exit code: |Chunk ID: |Wall time: |Process )")
 _LOGIN_SHELL = re.compile(r"(?:\S*/)?(?:ba|z|da|k)?sh")
 
 
 class Call(Struct, frozen=True):
-    """What a call does, as an entry tells it."""
+    """What a call does, in an entry's terms."""
 
     tool: Tool
     text: str = ""
@@ -65,14 +67,14 @@ class Call(Struct, frozen=True):
 
 
 class Output(Struct, frozen=True):
-    """A result's text, and whether it says that something failed."""
+    """A result's text, and whether something failed."""
 
     text: str
     failed: bool
 
 
 def call_of(name: str, given: str | Mapping[str, Any]) -> Call:
-    """Tell what a call does by the tool's name and its arguments: a map, one as JSON, or a patch."""
+    """Return what a call does, by the tool's name and its arguments: a map, its JSON text, or a patch."""
     fields: Record = (
         dict(given) if isinstance(given, Mapping) else record_of(given.encode("utf-8", "replace")) or {}
     )
@@ -93,7 +95,7 @@ def call_of(name: str, given: str | Mapping[str, Any]) -> Call:
 
 
 def command_of(fields: Mapping[str, Any]) -> str:
-    """Return a command as a person would type it: a shell's `-c` is taken away."""
+    """Return a command as a person would type it, without a shell's `-c`."""
     for key in ("command", "cmd"):
         words = texts_at(fields, key)
         if len(words) == 3 and _LOGIN_SHELL.fullmatch(words[0]) and re.fullmatch(r"-l?i?c", words[1]):
@@ -145,8 +147,8 @@ def _output_of_text(text: str) -> Output:
 
 
 def summary_of(reasoning: Record) -> list[str]:
-    """Return what a record of reasoning shows of it; most of it is encrypted."""
-    return [text_at(one, "text") for key in ("summary", "content") for one in maps_at(reasoning, key)]
+    """Return the readable part of a record of reasoning; most of it is encrypted."""
+    return [text_at(part, "text") for key in ("summary", "content") for part in maps_at(reasoning, key)]
 
 
 _LINES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"})
@@ -164,7 +166,7 @@ _REMEMBERED = 4_096
 
 
 def is_codex(record: Record) -> bool:
-    """Whether a record is one of a rollout."""
+    """Whether a record belongs to a rollout."""
     kind = text_at(record, "type")
     if isinstance(record.get("payload"), dict):
         return kind in _LINES
@@ -181,17 +183,17 @@ class CodexReader:
         self._session_id = ""
         self._begun = False
         self._open: Entry | None = None
-        """What an agent said last: of a subagent it may turn out to be its report."""
+        """The agent's last words, which may turn out to be a subagent's report."""
         self._items: OrderedDict[tuple[str, str], int] = OrderedDict()
         self._events: OrderedDict[tuple[str, str], int] = OrderedDict()
-        """Texts of items without their event yet, and the other way round, with how many of each."""
+        """Texts of items without their event yet, and the other way round, with their counts."""
         self._calls: OrderedDict[str, str] = OrderedDict()
         """Calls by id: `own`, `command` for one that runs our program, or `told`."""
         self._failed: OrderedDict[str, str] = OrderedDict()
         """Calls of which an event said that they failed, before their result."""
 
     def read(self, line: int, data: bytes) -> list[Entry] | None:
-        """Return what a line adds; None for one that is no record."""
+        """Return the entries of a line; None for a line that isn't a record."""
         record = record_of(data)
         if record is None:
             return None
@@ -215,13 +217,13 @@ class CodexReader:
         return []
 
     def finish(self) -> list[Entry]:
-        """Return what the agent said last."""
+        """Return the agent's last words."""
         entries = [self._open] if self._open else []
         self._open = None
         return entries
 
     def _meta(self, payload: Record) -> None:
-        """Take over whose file it is; a fork repeats its parent's records, and the first one counts."""
+        """Set the agent of the file; a fork repeats its parent's records, and the first counts."""
         if self._begun:
             return
         self._begun = True
@@ -296,7 +298,7 @@ class CodexReader:
     def _said(
         self, kind: EntryKind, line: int, at: str, text: str, by: OrderedDict[tuple[str, str], int]
     ) -> list[Entry]:
-        """Return what was said, unless its twin among the items or the events has told it."""
+        """Return a text, unless its twin among the items or the events was returned."""
         if not text.strip():
             return []
         key = ("agent" if kind == "handback" else kind, text[:1_000])
@@ -314,13 +316,13 @@ class CodexReader:
         return before
 
     def _complete(self, last: str) -> list[Entry]:
-        """End a turn: what a subagent said last is its report."""
+        """End a turn: a subagent's last words are its report."""
         if self.owner and self._open and self._open.text == said(last):
             self._open = replace(self._open, kind="handback")
         return self.finish()
 
     def _report(self, line: int, at: str, item: Record) -> list[Entry]:
-        """Take up what a subagent sent to this agent, if it is its report."""
+        """Add a subagent's message to this agent, if it is its report."""
         head, found, report = "\n".join(parts_at(item, "content")).partition("Payload:")
         if not found or _FINAL not in head or not (report := said(report)):
             return self.finish()
@@ -352,7 +354,7 @@ class CodexReader:
     def _ended(
         self, line: int, at: str, event: Record, named: tuple[str, Call], text: str, failed: bool
     ) -> list[Entry]:
-        """Take up how a call ended, if nothing else tells of it: such as one that a script made."""
+        """Add the result of a call that has no other record, such as a script's."""
         call_id = text_at(event, "call_id")
         if call_id in self._calls:
             if failed:

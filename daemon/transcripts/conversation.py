@@ -1,4 +1,4 @@
-"""Owns what is kept of one agent's conversation while it is read: its turns, edits, checks and candidates."""
+"""The state of one agent's conversation while it is read: its turns, edits, checks and candidates."""
 
 from __future__ import annotations
 
@@ -36,44 +36,43 @@ from .report import MAX_TEXT, Voice
 from .statements import complains, statements_in
 
 _FEW_WORDS = 3
-"""A user who says less asks for nothing new."""
+"""Minimum characters of a new request; a shorter prompt asks for nothing new."""
 
 
 class Turn(Struct):
-    """What happened since the user spoke."""
+    """The events since the user spoke."""
 
     number: int = 0
     edited: dict[str, None] = field(default_factory=dict)
     changed: bool = False
     taken_back: tuple[str, ...] = ()
-    """What git took back last."""
+    """The last undo by git."""
     check: Check | None = None
-    """The last one since the last edit."""
+    """The last check since the last edit."""
     candidates: list[Candidate] = field(default_factory=list)
     open: list[Candidate] = field(default_factory=list)
-    """Those of the last thing said, to which the edits that follow belong."""
+    """Candidates of the last words, to which the following edits belong."""
     reported: bool = False
     source_edited: bool = False
-    """Files were edited that hold neither tests nor prose."""
+    """Source files were edited, neither tests nor prose."""
     complaint: bool = False
     """The user asked about a fault."""
     asked: frozenset[str] = frozenset()
-    """Words of what the user asked."""
+    """Telling words of the user's request."""
 
     def ask(self, text: str, before: tuple[frozenset[str], bool]) -> None:
-        """Remember what the user asks; `continue` asks for what was asked before."""
+        """Record the user's request; `continue` repeats the previous one."""
         words = telling_words(text)
         self.asked, self.complaint = (words, complains(text)) if len(words) >= _FEW_WORDS else before
 
     def settle(self) -> None:
-        """Drop what was said on the way and isn't borne out by what came next; of causes said at once keep
-        the best."""
+        """Drop narration that later events don't bear out; of several causes in one text keep the best."""
         for candidate in self.open:
             candidate.settle()
-        causes = [one for one in self.open if one.statement.kind == "cause"]
-        weak = [one for one in causes if one.statement.needs]
-        best = max(weak, key=lambda one: one.weight, default=None) if len(weak) == len(causes) else None
-        dropped = {id(one) for one in weak if one is not best and not one.take_otherwise()}
+        causes = [candidate for candidate in self.open if candidate.statement.kind == "cause"]
+        weak = [cause for cause in causes if cause.statement.needs]
+        best = max(weak, key=lambda cause: cause.weight, default=None) if len(weak) == len(causes) else None
+        dropped = {id(cause) for cause in weak if cause is not best and not cause.take_otherwise()}
         self.candidates = [
             one
             for one in self.candidates
@@ -82,7 +81,7 @@ class Turn(Struct):
 
 
 def judge(candidate: Candidate, check: Check | None) -> None:
-    """Set a candidate's outcome by the last check after the edits, and by what it says itself."""
+    """Set a candidate's outcome by the last check after the edits, and by its own words."""
     kind = candidate.statement.kind
     if kind == "standing":
         return
@@ -98,12 +97,14 @@ def judge(candidate: Candidate, check: Check | None) -> None:
 
 
 def with_one_cause(candidates: list[Candidate]) -> list[Candidate]:
-    """Return candidates of a turn without the causes that it found on the way to the last one, or to those
-    that its report names. One on the way stays if it led to an edit and no check failed on that."""
+    """Return candidates of a turn without causes that the last one, or the report's, superseded.
+
+    An earlier cause stays if it led to an edit on which no check failed.
+    """
     causes = [one for one in candidates if one.statement.kind == "cause"]
     reported = [one for one in causes if one.voice == "report"]
     mended = [one for one in causes if one.scene.edited_next and not one.refuted]
-    if reported:  # a report may leave out what it mended first
+    if reported:  # a report may leave out the first repairs
         wanted = reported + [one for one in mended if one.statement.evidence[0] == CAUSE]
     else:
         wanted = mended + causes[-1:]
@@ -113,48 +114,47 @@ def with_one_cause(candidates: list[Candidate]) -> list[Candidate]:
 
 
 _MAX_EDITED = 400
-"""Of a turn and of a commit the last so many edited files are kept."""
+"""Maximum edited files kept of a turn and of a commit, the last ones."""
 _SURE = 5.0
-"""So much must speak for a choice where nothing is told of files: a report that chose, with a reason."""
+"""Minimum evidence for a choice if no file is known: a report that chose, with a reason."""
 _MAX_WAITING = 200
-"""So many calls may wait for their results."""
+"""Maximum calls that wait for their results."""
 _SHARED_WITH_ASKED = 2
 _SHARE_AS_ASKED = 0.6
-"""What shares so many of its telling words with the user's task does that task; as for statements that say
-the same."""
+"""Share and number of telling words in common with the user's task from which a text is about it."""
 _EDITED = (
     r"(?i)^\W*(?:\w+ ){0,3}?(?:edited|wrote|written|updated|created|modified|patched|applied|saved|changed)\b"
 )
-"""How an output without a call begins that tells of an edit."""
+"""The beginning of an output without a call that reports an edit."""
 _MAX_USER_TEXT = 3_000
-"""A longer message of a user is pasted."""
+"""Maximum characters of a typed message; a longer one is pasted."""
 
 
 class Conversation:
-    """One agent's part of a transcript."""
+    """One agent's part of a transcript, read entry by entry."""
 
     def __init__(self) -> None:
         self._turn = Turn()
         self._earlier: list[Candidate] = []
         self._said: list[Entry] = []
-        """What the agent said last, until it is known whether it goes on working."""
+        """The agent's last words, until it is known whether it continues."""
         self._waiting: dict[str, Entry] = {}
-        """Calls that have no result yet, by their ids."""
+        """Calls without a result yet, by id."""
         self._failure = ""
-        """What failed since the agent spoke last."""
+        """Failures since the agent's last words."""
         self._uncommitted: dict[str, None] = {}
         self._committed: dict[str, None] = {}
         self._changed = self._called = False
         self._asked_before: tuple[frozenset[str], bool] = (frozenset(), False)
         self._just_edited = self._ran = False
-        """Since the agent spoke last sources were edited; since the last edit something was run."""
+        """Sources were edited since the agent's last words; something was run since the last edit."""
         self._last: Entry | None = None
 
     def add(self, entry: Entry) -> None:
         """Take the next entry."""
         match entry.kind:
             case "agent":
-                if sum(len(one.text) for one in self._said) < MAX_TEXT:
+                if sum(len(entry.text) for entry in self._said) < MAX_TEXT:
                     self._said.append(entry)
             case "handback":
                 self._speak("narration")
@@ -177,7 +177,7 @@ class Conversation:
             self._last = entry
 
     def conclude(self) -> list[Candidate]:
-        """Return the candidates that hold, in their order; nothing can be added afterwards."""
+        """Return the final candidates, in order; no entry may follow."""
         unfinished = (
             not self._said
             and not self._turn.reported
@@ -207,7 +207,7 @@ class Conversation:
         del self._turn.candidates[:-MAX_CANDIDATES]
 
     def _speak(self, voice: Voice) -> None:
-        """Judge what the agent said last, now that it is known what it was: a report, or said on the way."""
+        """Read the agent's last words as a report or as narration, now that it is known which they are."""
         if not self._said:
             return
         turn, failure = self._turn, self._failure
@@ -295,9 +295,9 @@ class Conversation:
             if candidate.statement.kind in ("attempt", "undone"):
                 candidate.confirmed = True
             if candidate.voice == "narration" and not candidate.confirmed:
-                continue  # announces what comes after it
+                continue  # it announces the following text
             if candidate.statement.kind == "attempt" and candidate.statement.needs:
-                continue  # says itself what became of it
+                continue  # it states its own outcome
             files = candidate.files or self._files(candidate)
             if candidate.voice != "user" and any(is_among(path, paths) for path in files):
                 candidate.outcome, candidate.error = "reverted", ""
@@ -307,21 +307,21 @@ class Conversation:
 
     def _result(self, entry: Entry) -> None:
         if not entry.call_id:
-            # Plain text tells what tools said, not what they did: they may have changed files.
+            # Plain text holds the output of tools, not their calls: they may have changed files.
             self._edit((), of_source=meets(_EDITED, entry.text[:200]))
             return
         call = self._waiting.pop(entry.call_id, None)
         if call is None:
             return
         if call.tool in ("edit", "write"):
-            if not entry.failed:  # one that the user refused, or whose text wasn't there, changed nothing
+            if not entry.failed:  # a refused or failed edit changed nothing
                 self._edit(call.paths)
         elif call.tool == "run":
             self._ran = self._ran or not changes_files(call.command)
             self._ran_to(call, entry)
 
     def _ran_to(self, call: Entry, entry: Entry) -> None:
-        """Take the result of what was run."""
+        """Take the result of a command."""
         if is_check(call.command):
             self._checked(check_of(entry.text, failed=entry.failed))
         elif entry.failed:
@@ -336,7 +336,7 @@ class Conversation:
             candidate.refuted = not check.passed
 
     def _judge_earlier(self, check: Check) -> None:
-        """Let a check before the first edit of a turn speak for the turn before."""
+        """Let a check before the first edit of a turn count for the previous turn."""
         for candidate in self._earlier:
             if candidate.turn == self._turn.number - 1 and not candidate.outcome:
                 judge(candidate, check)
@@ -344,7 +344,7 @@ class Conversation:
     def _end_turn(self, *, broken_off: bool) -> None:
         turn = self._turn
         turn.settle()
-        held = [one for one in turn.candidates if self._holds(one, broken_off=broken_off)]
+        held = [candidate for candidate in turn.candidates if self._holds(candidate, broken_off=broken_off)]
         for candidate in with_one_cause(held):
             candidate.files = candidate.files or self._files(candidate)
             if candidate.outcome == "" and turn.check and turn.changed:
@@ -369,7 +369,7 @@ class Conversation:
             return candidate.confirmed or self._turn.changed
         if statement.describes and not any(not is_prose_file(path) for path in self._turn.edited):
             return False
-        if not self._called:  # a transcript that tells no calls, such as plain text, tells no edits either
+        if not self._called:  # a transcript without calls, such as plain text, has no edits either
             return statement.kind == "cause" or statement.weight >= _SURE
         return self._changed or statement.kind == "cause"
 

@@ -1,8 +1,8 @@
-"""Owns the cues of decisions: regexes over the form of a sentence, tables of phrases and no grammar.
+"""The cues of decisions: regexes of phrases over the form of a sentence, without grammar.
 
-A phrase is enough by itself, a signal says little: several, said where files change, say as much.
-The English cues stand here; other languages are data: a file each in the folder `languages`, which has the
-same names in lower case, and `common` words; a cue may be broken into lines.
+A phrase is enough by itself; several signals, next to changes of files, count as much. English cues stand
+here. Other languages are data: one file each in `languages`, with the same names in lower case and `common`
+words; a cue may be broken into lines.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 def meets(pattern: str, form: str) -> bool:
-    """Whether a phrase stands in a form."""
+    """Whether a form holds a phrase."""
     return compiled(pattern).search(form) is not None
 
 
 class Cues:
-    """The cues of a language by the names of the English ones; one that it lacks matches nothing."""
+    """The cues of a language by their English names; a missing cue matches nothing."""
 
     def __init__(self, table: Mapping[str, str]) -> None:
         self.table = table
@@ -44,7 +44,7 @@ class Cues:
 
 
 def cues_for(text: str) -> Cues:
-    """Return the cues of the language whose frequent words a text has most of, English where it has none."""
+    """Return the cues of the language with the most frequent words in a text, English by default."""
     found = re.findall(r"[\u3041-\u9fff]|[^\W\d_\u3041-\u9fff]+", text[:_BEGINNING].lower())
     return max(languages().values(), key=lambda cues: sum(word in cues.common for word in found))
 
@@ -67,9 +67,9 @@ def languages() -> Mapping[str, Cues]:
 
 _NEVER = r"(?!)"
 _BEGINNING = 4_000
-"""By so many characters of a text its language is told."""
+"""Characters by which the language of a text is recognized."""
 COMMON = "the and of to is was i we it in that for with because instead not so on this but an as by no from"
-"""Frequent words, by which languages are told apart; those of one may occur in another."""
+"""Frequent words, by which languages are recognized; they may occur in several."""
 _ADVERBS = (
     r"(?: (?:also|then|finally|ultimately|eventually|therefore|instead|deliberately|intentionally"
     r"|explicitly|simply|just|only|first|initially|originally|consciously|purposely|specifically|thus"
@@ -186,24 +186,24 @@ CHOSE = (
     r"|selected|preferred)\b(?:(?! (?:is|are|was|were) ).){2,120}\b(?:over|instead of|rather than)\b|\b(?:i"
     r"|we)(?:'ve| have)? (?:picked|selected)\b.{2,120}\b(?:over|instead of|rather than)\b"
 )
-"""A choice that the speaker says to have made; enough by itself."""
+"""A choice by the speaker; enough by itself."""
 DID = (
     rf"{said(ACTED)}|\b(?:i'm|we're|i am|we are) (?:now |deliberately |intentionally )?(?:keeping|leaving"
     r"|using|treating|storing|returning|sticking|going|holding|making)\b|^(?:the |my |our )?(?:fix|solution"
     r"|approach|workaround|remedy)(?: (?:was|is)|:)"
 )
-"""Something that the speaker says to have done; a decision only with a reason or with what it wasn't."""
+"""Something that the speaker did; a decision only with a reason or a rejected alternative."""
 MISTAKEN = (
     r"\b(?:thought|looked like|at first|that was wrong|that wasn't|wasn't it|red herring|assumed"
     r"|turned out (?:to be )?(?:wrong|not)|first guess|theory|not the (?:cause|culprit|problem))\b"
 )
-"""A cause that was a guess, and wrong."""
+"""A cause that was guessed wrongly."""
 INSTEAD = r"^instead,? (?!of\b)"
 REMOVED = (
     r"\b(?:(?:i|we) (?:removed|reverted|undid)|(?:taken|taking|took|backed|backing|ripped"
     r"|pulled)\b.{0,80}\bout\b|rolled\b.{0,60}\bback\b|reverted|reverting|rolled back|undone)\b"
 )
-"""What was tried was taken out again."""
+"""An attempt that was removed again."""
 TRIVIAL = (
     r"^(?:also |then |i |we |i also )*(?:added|created|introduced|implemented|wrote)\b(?!.*\b(?:because|since"
     r"|due to|otherwise|as|given|avoid|prevent)\b)|^(?:also |then |i |we |i also )*(?:renamed\b"
@@ -213,7 +213,7 @@ TRIVIAL = (
     r"|comments?|docstrings?|packages?|dependenc(?:y|ies)|lock ?file|translations?|headers?|whitespace"
     r"|prints?|log lines?|logging|debug\w*)\b)"
 )
-"""Done, and too small for a decision even with a reason: a typo, a changelog."""
+"""Too small for a decision even with a reason: a typo, a changelog."""
 DESCRIBES = (
     r"^(?!(?:i|we|my|our|your|note|remember|keep in mind|be aware|see|this means)\b)(?!.{0,40}\b(?:currently"
     r"|existing|already|today|by default|historically|used to|previously|was|were|had|old|legacy|would|could"
@@ -221,12 +221,12 @@ DESCRIBES = (
     r" (?:is|are|lives?|stays?|goes|go|runs?|uses?|returns?|stores?|keeps?|reads?|writes?|happens?|takes?"
     r"|gets?|falls?|sits|works?|does|do|doesn't|isn't|aren't|has|have|\w{3,}s)\b"
 )
-"""How something is. Where source files were edited before, it is what the speaker made of it."""
+"""A state; after edits of source files, the one that the speaker made."""
 ANNOUNCED = (
     rf"{ABOUT_TO}(?:{TAKING}|(?!{LOOKING})\w+(?=.*\b(?:instead|rather than)\b))|^(?:ok(?:ay)?,? |so,? "
     rf"|instead,? )?{TAKING_ING}\b(?:(?<=ing)|(?<=ing to)|(?<=ing for)|(?<=ing with))"
 )
-"""What the speaker is about to do; with a reason or a contrast a decision, if files change afterwards."""
+"""An announcement; a decision with a reason or a contrast, if files change afterwards."""
 CAUSE = (
     r"^(?:and |so |this is )?the (?:root |real |actual )?cause(?: here)? ?[:\u2014-]|^(?:the|this|that"
     r"|so the) [^.;,]{2,80}? (?:is|are|gets?|was|were|got) (?:lost|dropped|wrong|empty|missing|stale|skipped"
@@ -250,7 +250,7 @@ CAUSE = (
     r"|that's why|\bwrong\b|\bmissing\b|\bstale\b|\btwice\b|\bbecause\b)|\bthe reason (?:for the |why the "
     rf"|the |that the )[^.;]{{2,80}} {IS}\b{NOT}"
 )
-"""A fault has this cause, said for certain."""
+"""The certain cause of a fault."""
 GAVE_UP = (
     r"\b(?:isn't|wasn't|not|aren't|weren't|hardly) (?:really )?worth (?:it|the|keeping|having"
     r"|an?)\b(?! (?:look|try|shot|note))|\b(?:is|are|was|were) (?:out(?! of)|ruled out|off the table"
@@ -272,7 +272,7 @@ UNDONE = (
     rf"{said(UNDID)}\b|\b(?:was|were|has been|have been) (?:reverted|undone|rolled back)\b|^reverted:|\b(?:i"
     r"|we) (?:removed|took|dropped) (?:it|that|them)(?: out)?(?: again)?\b"
 )
-"""What had been done was taken back."""
+"""Something done was undone."""
 CONTRAST = (
     r"\bno longer (?!fails?|crash|hang|times?|break|leak|flak|need|show|appear|slow)\w+|\b(?:instead of"
     r"|rather than|in place of|as opposed to|in favou?r of)\b|\b(?:chose|chosen|picked|preferred|selected"
@@ -281,7 +281,7 @@ CONTRAST = (
     r"|as|to|at|for|through) [^,;.]{2,50}? and not (?P=how) |\breplaces (?:the|its|all|every|each|\d+)\b"
     r"|\breplac(?:ed|ing) (?:.{2,120} with|by)\b|\b(?:switched|migrated|moved) from .{2,80} to\b"
 )
-"""What was not taken: `instead of`, `rather than`."""
+"""A rejected alternative: `instead of`, `rather than`."""
 REASON = (
     r"(?:;|:| \u2014| \u2013) (?=[^.;]{3,120}\bwould(?:n't)?\b)|[,;\u2014-]? *\b(?:because|since(?! (?:then"
     r"|\w+day|v?\d|last|yesterday|the (?:last|start|beginning|upgrade|release)))|, as(?= (?:they|it|there|we"
@@ -290,7 +290,7 @@ REASON = (
     r"|or )\S+)? (?:is|are|was|were|would|has|have|can|cannot|can't|does|doesn't|don't|only)\b)"
     r"|(?:the )?(?:reason|rationale|why):)"
 )
-"""Stands before a reason: what precedes it is the decision."""
+"""The words before a reason; the decision precedes them."""
 LEADING_REASON = (
     r"^(?:(?:because|since|as|given that) (?P<reason>.{5,300}?), (?P<decision>(?:so )?(?:i|we|the|it"
     r"|this)\b.{5,})|(?P<cause>(?=.*\b(?:can't|cannot|couldn't|doesn't|don't|didn't|no|not|only|too|would"
@@ -304,7 +304,7 @@ PURPOSE = (
     r"|compatibility|performance|clarity|simplicity)|so (?:it|they|that|this|there|the|we|a|an|no|old|new"
     r"|\w+s) (?!i\b))\b"
 )
-"""What something is for; says less than a reason."""
+"""A purpose; weaker than a reason."""
 MEANT = r"\b(?:deliberate(?:ly)?|on purpose|consciously|by design)\b"
 """Done on purpose: `deliberately`."""
 UNSURE = (
@@ -315,7 +315,7 @@ UNSURE = (
     r"|at)|indicates?|(?:couldn't|could not|can't) (?:confirm|verify|reproduce|prove|tell|be sure))\b"
 )
 SUPPOSED = r"\b(?:if|whether|unless|assuming|suppos(?:e|ing)|in case|were (?:we|i|it) to|had (?:we|i) )\b"
-"""Stands before what isn't so: `if we`, `whether`."""
+"""The words before a condition: `if we`, `whether`."""
 TOLD_BY_OTHERS = (
     r"\b(?:docs?|documentation|readme|comments?|docstring|changelog|issue|ticket|maintainers?|upstream"
     r"|authors?|spec|rfc|manual|adr|commit message|article|blog|answer|report|log|guide|wiki|page|history"
@@ -326,7 +326,7 @@ TOLD_BY_OTHERS = (
     r"|^(?:e\.g\.|for example|example)|\b(?:previously|historically|last (?:year|month|week|sprint)"
     r"|years? ago|back in|in 20\d\d|at the time)\b"
 )
-"""What follows is said or was decided by somebody else."""
+"""The words before a statement or decision of somebody else."""
 ADVICE = (
     r"\byou(?:'d| would)? (?:could|can|may|might|should|need|prefer|want|like)\b|\byou'll (?:want|need)\b"
     r"|\bif you(?:'d|'re|r)?\b|\blet me know\b|\b(?:i|we)(?:'d| would) (?:suggest|recommend|propose|advise"
@@ -338,7 +338,7 @@ ADVICE = (
     r"|may|could|would) be\b|\bsuggested (?:fix|change)\b|\bmy (?:recommendation|suggestion|advice)\b"
     r"|\bas (?:you )?(?:asked|requested|instructed|specified|told)\b|\b(?:per|at) your\b|\byou asked\b"
 )
-"""Is said to the reader about what could be done, or asks."""
+"""Advice to the reader, or a question."""
 ROUTINE = (
     r"^(?:ok(?:ay)?|good|great|now|next|first|alright|right|perfect|then)?[,.! ]*(?:now |next "
     r"|first )?(?:i'll|i will|let me|let's|i'm going to|i am going to|i need to|i want to|time to|we need to"
@@ -351,7 +351,7 @@ ROUTINE = (
     r"|tail|ls|glob|curl|the (?:grep|search|read|edit|write|bash) tool) (?:instead of|rather than|because"
     r"|since|to)\b"
 )
-"""How the work goes on: tests are run, files looked at."""
+"""Routine of the work: running tests, reading files."""
 TO_DO = (
     r"\b(?:not yet|still (?:need|have|needs|open|to)|to be (?:decided|done|determined)|tbd|todo|(?:is|are"
     r"|still|remains?) pending|haven't (?:decided|chosen)|undecided|deferred|need(?:s)? to (?:decide|choose"
@@ -505,7 +505,7 @@ LINKS = (
     r"|where|although|though|but|and then|before|after|whenever|when|which|therefore|hence))\b"
     r"|(?<=\w)[`)]?(?::|;| \u2014| \u2013) (?=\S+ \S+ \S+)"
 )
-"""Joins a fault and its cause: `because`, `comes from`, or a colon."""
+"""Links a fault and its cause: `because`, `comes from`, or a colon."""
 COMPLAINS = (
     r"\b(?:why|bug|fix|issues?|problems?|investigate|broken|root cause|find out|debug|diagnose|regression"
     r"|wrong|fails?|failing|crash\w*|leak\w*|slow\w*|hangs?|stalls?|lost|loses?|missing|twice|duplicat\w*"
@@ -525,7 +525,7 @@ JUDGES = (
     r"|backfired|unusable|regress\w*|(?:costs?|cost us) (?:\d|more|too)|deadlock\w*|times? out|timed out"
     r"|falls? over|fell over|side effect|downside|shrank by|not an option)\b"
 )
-"""What was tried isn't good."""
+"""A negative judgement of an attempt."""
 ABANDONS = (
     rf"(?:^(?:so |then |ok(?:ay)?,? |and )?|{_SPEAKER_HAS})(?!i'll start){_GIVES_UP}|\b(?:was|were|is|are|got"
     r"|has been|have been) (?:abandoned|discarded|reverted|rolled back|given up|backed out|scrapped|taken out"
@@ -533,10 +533,10 @@ ABANDONS = (
     r"|undone)(?: it| again)?(?=[.,;]|$)|\b(?:goes|go|comes|came|went) (?:back "
     r"|straight )?out(?: again)?(?=[.,;:]|$)"
 )
-"""What was tried is given up or taken back, in any tense."""
+"""An attempt is given up or undone, in any tense."""
 CHECKS = (
     r"^(?:the |all |both |one |two |three |this |these |that )?(?:\S+ ){0,2}?(?:tests?|specs?|assert\w*"
     r"|fixtures?|mocks?|snapshots?|builds?|ci|suite|compil\w+|linters?|lint|type ?check\w*|mypy|tsc|eslint"
     r"|formatter|docs?|readme|changelog|typos?|imports?|command|script run|install\w*)\b"
 )
-"""Is about tests, builds and tools, of which faults are no news."""
+"""Tests, builds and tools, whose failures are no news."""

@@ -1,4 +1,4 @@
-"""Owns the evidence: what marks a sentence as a decision, by phrase or section, and what speaks against."""
+"""Strong evidence of a decision in a sentence, by phrase or section, the vetoes, and the decision's words."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from typing import Literal
 
 from msgspec import Struct
 
-from .cues import compiled, meets
+from .cues import Cues, compiled, meets, words
 from .report import Reading, Sentence
-from .wording import reason_start
 
 Kind = Literal["choice", "cause", "attempt", "undone", "standing"]
-"""What was chosen, caused a fault, was tried and given up, was taken back, or what the user holds."""
+"""A choice, the cause of a fault, an abandoned attempt, an undo, or a user's standing decision."""
 MIN_BYTES = 18
-"""A shorter sentence says too little to stand alone, in bytes: Chinese and Japanese need fewer characters."""
+"""Minimum bytes of a sentence that stands alone; Chinese and Japanese need fewer characters."""
 REASON, CONTRAST, MEANT, PURPOSE = "a reason", "what was not taken", "on purpose", "a purpose"
 CAUSE = "names the cause of a fault"
 _FEW_WORDS = 3
-"""An item of a list of decisions with fewer words says too little."""
+"""Minimum words of an item in a list of decisions."""
 
 
 class Marked(Struct, frozen=True):
-    """What marks a sentence as a decision: its kind, and where the phrase ends (0: its section says so)."""
+    """The mark of a decision in a sentence: its kind, and the end of the phrase (0: the section says so)."""
 
     kind: Kind
     end: int
@@ -31,13 +30,13 @@ class Marked(Struct, frozen=True):
     needs_change: bool = False
     describes: bool = False
     needs: int = 0
-    """So many more signals must lie in what happens around it; none where its words are enough."""
+    """Minimum signals from the events around it; 0 if its words are enough."""
     explained_behind: bool = False
-    """The next sentence says what else there was."""
+    """The next sentence names the alternative."""
 
 
 def marked(reading: Reading) -> Marked | None:
-    """Return what marks a sentence of an agent as a decision, if anything, and nothing speaks against it."""
+    """Return the mark of a decision in an agent's sentence, None for none or a vetoed one."""
     if reading.sentence.section == "advice" or not can_state(reading.sentence):
         return None
     if is_announcement(reading.sentence):
@@ -53,7 +52,7 @@ def marked(reading: Reading) -> Marked | None:
 
 
 def standing(reading: Reading) -> Marked | None:
-    """Return what marks a sentence of a user as a standing decision."""
+    """Return the mark of a standing decision in a user's sentence."""
     cues = reading.cues
     sentence, form = reading.sentence, reading.sentence.form
     match = compiled(cues.USER_DECIDED).search(form)
@@ -68,29 +67,29 @@ def standing(reading: Reading) -> Marked | None:
 
 
 def is_announcement(sentence: Sentence) -> bool:
-    """Whether a sentence only says that the cause is known, which stands in one of its neighbours."""
+    """Whether a sentence only announces a cause, which one of its neighbours states."""
     cues = sentence.cues
     return compiled(cues.FOUND).fullmatch(sentence.form.strip()) is not None
 
 
 def names_another(form: str, at: int) -> bool:
-    """Whether a sentence about an attempt goes on with what was done instead: `…, so I switched to B`."""
+    """Whether a sentence about an attempt names its replacement: `…, so I switched to B`."""
     return meets(_CONSEQUENCE, form[at:])
 
 
 def can_state(sentence: Sentence) -> bool:
-    """Whether a sentence could state something: it isn't too short, no question, no advice, no routine."""
+    """Whether a sentence can state a decision: it isn't too short, a question, advice or routine."""
     cues = sentence.cues
     form = sentence.form.strip()
     if len(form.encode()) < MIN_BYTES or form.rstrip(" )\"'*_").endswith(("?", "\uff1f")):
         return False
-    if not re.search(r"[^\W\d_x]", form):  # all of it is quoted
+    if not re.search(r"[^\W\d_x]", form):  # it is only a quotation
         return False
     return not (meets(cues.ADVICE, form) or meets(cues.ROUTINE, form))
 
 
 def _by_section(reading: Reading, *sections: str) -> Marked | None:
-    """Return what a sentence states because its section says so."""
+    """Return the mark that a sentence has by its section."""
     sentence = reading.sentence
     if sentence.section not in sections or sentence.place or not reading.is_reported:
         return None
@@ -110,7 +109,7 @@ def _by_section(reading: Reading, *sections: str) -> Marked | None:
 
 
 def _by_announcement(reading: Reading) -> Marked | None:
-    """Return the cause that the sentence before announces, such as `Found it.` does."""
+    """Return the mark of a cause that the previous sentence (`Found it.`) announces."""
     cues = reading.cues
     sentence, before = reading.sentence, reading.before
     if reading.voice == "summary" or sentence.section == "why" or before is None:
@@ -126,7 +125,7 @@ def _by_announcement(reading: Reading) -> Marked | None:
 
 
 def _by_phrase(reading: Reading) -> Marked | None:
-    """Return what a sentence states by a phrase that is enough by itself."""
+    """Return the mark of a phrase that is enough by itself."""
     cues = reading.cues
     support, weight = support_of(reading)
     kinds: tuple[tuple[Kind, str, str], ...] = (
@@ -135,19 +134,19 @@ def _by_phrase(reading: Reading) -> Marked | None:
         ("attempt", cues.GAVE_UP, "says what was tried and given up"),
         ("choice", cues.CHOSE, "says what was chosen"),
     )
-    for kind, pattern, words in kinds:
+    for kind, pattern, said in kinds:
         if reading.sentence.section == "fault" and kind != "cause":
             continue
         if reading.voice == "summary" and kind != "choice":
             continue
         match = compiled(pattern).search(reading.sentence.form)
         if match and (support or kind != "undone"):
-            return Marked(kind, match.end(), (words, *support), weight + 2)
+            return Marked(kind, match.end(), (said, *support), weight + 2)
     return None
 
 
 def _by_support(reading: Reading) -> Marked | None:
-    """Return what a sentence states that is a decision only by its reason or by what was not taken."""
+    """Return the mark of a sentence that is a decision only by its reason or its rejected alternative."""
     cues = reading.cues
     form = reading.sentence.form
     support, weight = support_of(reading)
@@ -175,7 +174,7 @@ def _by_support(reading: Reading) -> Marked | None:
 
 
 def support_of(reading: Reading) -> tuple[tuple[str, ...], float]:
-    """Return what speaks for a sentence beside its verb, in words, and the weight of that and its place."""
+    """Return the supporting evidence beside a sentence's verb, and the weight of it and of its place."""
     cues = reading.cues
     form, sentence = reading.sentence.form, reading.sentence
     has_reason = meets(cues.REASON, form) or meets(cues.LEADING_REASON, form) or _follows_from_before(reading)
@@ -201,7 +200,7 @@ def _follows_from_before(reading: Reading) -> bool:
 
 
 def _is_vetoed(reading: Reading, found: Marked) -> bool:
-    """Whether what was found is unsure, conditional, somebody else's, or lies ahead."""
+    """Whether a statement is unsure, conditional, somebody else's, or in the future."""
     cues = reading.cues
     sentence, end = reading.sentence, found.end
     form = sentence.form
@@ -210,7 +209,7 @@ def _is_vetoed(reading: Reading, found: Marked) -> bool:
     if found.kind == "cause":
         unsure = meets(cues.UNSURE, form) or meets(cues.MISTAKEN, form) or meets(_SOME, form)
     elif not end and sentence.section in ("decision", "tried"):
-        # Only what begins with doubt is doubted there: `Tiles may be a minute old` is a decision.
+        # Only an initial doubt counts there: `Tiles may be a minute old` is a decision.
         unsure = compiled(cues.UNSURE).match(form) is not None
     else:
         unsure = meets(cues.UNSURE, head)
@@ -224,14 +223,131 @@ def _is_vetoed(reading: Reading, found: Marked) -> bool:
 
 
 _OWN = r"^(?:\w+,? ){0,2}(?:i|i'm|i've|we|my)\b"
-"""A slip of the speaker's own, or what is about to be done."""
+"""A slip of the speaker, or an announcement."""
 _SOME = (
     r"^(?:the |all (?:of )?|most (?:of )?)?(?:remaining|rest|others?|last (?:one|two|few)|these|them|errors?"
     r"|warnings?|two|three|four|five|six|\d+ (?:tests?|errors?|failures?|warnings?))\b"
 )
-"""Tells of what is left to repair, such as `the remaining errors`, and of no fault of the project."""
+"""Remaining repairs, such as `the remaining errors`: not a fault of the project."""
 _CLAUSE_END = r"[,;\u2014]| - "
 _CONSEQUENCE = (
     r"\bso (?:i|we|the|it|now|instead|this|that)\b(?! (?:removed|reverted|dropped|took|abandoned|backed"
     r"|gave|stopped|undid|is out|was))|\binstead\b(?! of)|\b(?:switched|moved|went) (?:to|over|with)\b"
 )
+
+
+MAX_CHARACTERS = 600
+"""Maximum characters of a decision and of a rationale, cut at a word."""
+
+
+class Wording(Struct, frozen=True):
+    """A decision and its reason. `last` is the place in the block of the last sentence used."""
+
+    decision: str
+    rationale: str
+    last: int
+
+
+def worded(reading: Reading, end: int, *, explained: bool, may_explain: bool = False) -> Wording | None:
+    """Return a sentence as decision and rationale; None if it speaks of `it` without an antecedent.
+
+    A reason that begins before `end` belongs to the phrase; `explained`: text after a colon is a reason too;
+    `may_explain`: the previous sentence gives the reason, if this one doesn't.
+    """
+    cues = reading.cues
+    sentence, before = reading.sentence, reading.before
+    text, form, rationale = sentence.text, sentence.form, ""
+    for pattern, reason in ((_CALL_OUT, ""), (cues.THEREFORE, before.text if before else "")):
+        if (match := compiled(pattern).match(form)) and (reason or pattern == _CALL_OUT):
+            text, form, end = text[match.end() :], form[match.end() :], max(end - match.end(), 0)
+            rationale = reason
+    if (match := compiled(cues.LEADING_REASON).match(form)) and explained:
+        reason, done = ("reason", "decision") if match["reason"] else ("cause", "done")
+        rationale = text[match.start(reason) : match.end(reason)]
+        text, form = text[match.start(done) :], form[match.start(done) :]
+    elif not rationale:
+        text, form, rationale = _split(text, form, end, cues, explained=explained)
+    if _is_bare(form, cues):
+        if before is None or rationale == before.text or before.form.rstrip().endswith("?"):
+            if meets(cues.BARE, form) or not (meets(cues.CONTRAST, form) and "`" in text):
+                return None  # otherwise it names both alternatives
+        else:
+            text = f"{before.text} {text}"
+    last = reading.at
+    if not rationale and before and may_explain:
+        rationale = before.text
+    if not rationale and (after := _reason_after(reading)):
+        rationale, last = after, reading.at + 1
+    return Wording(_trimmed(text), _trimmed(rationale), last)
+
+
+def reason_start(form: str, cues: Cues) -> int:
+    """Return the offset of a sentence's reason, its length if it gives none."""
+    for match in compiled(cues.REASON).finditer(form):
+        if match.start() >= (12 if form.isascii() else 5):
+            return match.start() if len(form) - match.end() > 3 else len(form)
+    return len(form)
+
+
+def cut_short(text: str) -> str:
+    """Return a text of at most `MAX_CHARACTERS`."""
+    if len(text) <= MAX_CHARACTERS:
+        return text
+    return f"{text[: MAX_CHARACTERS - 1].rsplit(' ', 1)[0]}\u2026"
+
+
+def _split(text: str, form: str, end: int, cues: Cues, *, explained: bool) -> tuple[str, str, str]:
+    """Return a sentence without its reason, the form of that, and the reason."""
+    cut = reason_start(form, cues)
+    if end <= cut < len(form):
+        reason = compiled(cues.REASON).match(form, cut)
+        return text[:cut], form[:cut], text[reason.end() if reason else cut :]
+    behind = re.search(_EXPLANATION, form[end:]) if explained and end else None
+    if behind is None:
+        return text, form, ""
+    cut = end + behind.start()
+    return text[:cut], form[:cut], text[end + behind.end() :]
+
+
+def _is_bare(form: str, cues: Cues) -> bool:
+    """Whether a sentence refers to something that another sentence names."""
+    if meets(cues.BARE, form):
+        return not meets(_SAYS_WHAT, form)
+    match = compiled(cues.BARE_OBJECT).search(form)
+    return match is not None and not set(re.findall(r"[^\W_]+", form[: match.start()])) - _NAME_NOTHING
+
+
+def _reason_after(reading: Reading) -> str:
+    """Return the next sentence if it continues the reason, or explains an item of a list of decisions."""
+    cues = reading.cues
+    after = reading.after
+    if after is None or compiled(cues.FOUND).fullmatch(after.form.strip()):
+        return ""
+    if meets(cues.ADVICE, after.form) or after.form.rstrip().endswith(("?", "\uff1f")):
+        return ""
+    explains = reading.sentence.listed and reading.sentence.section in ("decision", "tried")
+    return after.text if explains or meets(cues.GOES_ON, after.form) else ""
+
+
+def _trimmed(text: str) -> str:
+    text = text.strip(" ,;:\u2014-\uff0c\u3001")
+    return text if re.match(r"\w+[_./(]|\W", text) else text[:1].upper() + text[1:]
+
+
+_SAYS_WHAT = r"^it(?:'s| is| was) (?:the|an?|in the) [^.;:]{3,60}: \S"
+"""`It's the inodes, not the blocks: …` stands for nothing said before."""
+_EXPLANATION = r"(?<=\w)\s?(?:: |\uff1a| \u2014 | - )(?=\S+\s?\S)"
+_CALL_OUT = (
+    r"(?:found (?:it|the (?:bug|issue|problem|cause))|got it|there it is|ok(?:ay)?|great|perfect"
+    r"|interesting(?:ly)?|aha|so|there it is|gotcha|(?:so |and |ok(?:ay)?, )?(?:that|this|here)(?:'s"
+    r"| is)(?: exactly| also)? (?:it|the (?:\w+ )?(?:bug|cause|culprit|problem|reason|issue|leak))"
+    r"|that explains it)[:!,.\u2014\u2013] ?(?=\S)"
+)
+"""Exclamations before the statement itself."""
+_NAME_NOTHING = words(
+    """
+    i we ve have had also then finally instead chose chosen decided opted elected not to on against for with
+    so and ich wir habe haben uns mich je j ai nous avons on a he hemos lo la los
+    """
+)
+"""After these words alone `it` refers to another sentence; after more words, to what they name."""

@@ -1,33 +1,36 @@
-"""Owns the extraction: entries go in, in one pass, and the decisions that stand in them come out.
+"""Extraction of decisions from a transcript's entries, in one pass, and their drafts of experiences.
 
-Precision comes first, since a wrong decision misleads every later reader: what isn't evident is left out. It
-knows no file and no host's format.
+Precision comes first, since a wrong decision misleads every later reader: what isn't evident is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal, Protocol
+import os
+import posixpath
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from ..memory.experience import OutcomeKind
+from ..memory.experience import Draft, OutcomeKind, Provenance
 from ..privacy.low_trust import suspicions
 from .candidates import Candidate, best, folded, in_order
 from .conversation import Conversation
+from .cursor import Cursor
 from .entry import Entry
 
 MAX_FINDINGS = 8
-"""The best of a transcript; sessions of a day hold three to six decisions worth telling a colleague."""
+"""Maximum decisions of a transcript; sessions of a day hold three to six worth telling a colleague."""
 MAX_SPEAKERS = 32
-"""So many agents of one transcript are followed at once; the longest silent one is concluded before."""
+"""Maximum agents of a transcript followed at once; beyond it the longest silent agent is concluded."""
 
 
 class Finding(Struct, frozen=True):
-    """A decision that stands in a transcript, or the cause of a fault, or what was given up.
+    """A decision in a transcript, the cause of a fault, or an abandoned attempt.
 
-    `files` are paths as the host wrote them, `line` the record that states it, `evidence` says in words why
-    it was taken, `trust` is low where the text steers its reader. Secrets are not masked yet.
+    `files` are paths as the host wrote them, `line` the record that states it, `evidence` says why it
+    counts as one, `trust` is low if the text steers its reader. Secrets are not masked yet.
     """
 
     decision: str
@@ -44,23 +47,23 @@ class Finding(Struct, frozen=True):
 
 
 class Extractor(Protocol):
-    """Whoever finds decisions in entries: `extract`, or a model for which it is the fallback."""
+    """Finds decisions in entries: `extract`, or a model with `extract` as its fallback."""
 
     def __call__(self, entries: Iterable[Entry]) -> list[Finding]:
         """Return the decisions in entries, oldest first."""
 
 
 def extract(entries: Iterable[Entry]) -> list[Finding]:
-    """Return at most `MAX_FINDINGS` decisions, in the order of the transcript, the best by their evidence.
+    """Return the `MAX_FINDINGS` decisions with the most evidence, in the order of the transcript.
 
-    Memory is bounded by what is kept of a turn, whatever the number of entries.
+    Memory is bounded by a turn, whatever the number of entries.
     """
     speakers: dict[str, Conversation] = {}
     candidates: list[Candidate] = []
     for entry in entries:
         name = entry.agent_id if entry.sidechain else ""
         conversation = speakers.pop(name, None) or Conversation()
-        speakers[name] = conversation  # the last one spoke last
+        speakers[name] = conversation  # in the order in which they spoke last
         conversation.add(entry)
         if len(speakers) > MAX_SPEAKERS:
             silent = speakers.pop(next(iter(speakers)))
@@ -86,3 +89,80 @@ def _finding(candidate: Candidate) -> Finding:
         entry.agent_id,
         entry.session_id,
     )
+
+
+class Mined(Struct, frozen=True):
+    """The result of one reading. `finished`: the agent had the last word.
+
+    `skipped` are pairs of an unreadable line and the reason. They and `findings` may be cut: `skipped_lines`
+    and `findings_left_out` count the rest.
+    """
+
+    source: str
+    owner: str
+    cwd: str
+    cursor: Cursor
+    findings: tuple[Finding, ...]
+    findings_left_out: int
+    skipped: tuple[tuple[int, str], ...]
+    skipped_lines: int
+    unknown_records: int
+    finished: bool
+
+
+def mined_in(fields: Mapping[str, Any]) -> Mined:
+    """Read the miner's answer: the fields of `Mined`."""
+    findings = tuple(
+        Finding(**{**found, "files": tuple(found["files"]), "evidence": tuple(found["evidence"])})
+        for found in fields["findings"]
+    )
+    skipped = tuple((line, reason) for line, reason in fields["skipped"])
+    return Mined(**{**fields, "cursor": Cursor(**fields["cursor"]), "findings": findings, "skipped": skipped})
+
+
+def drafts_of(mined: Mined, path: str, root: str, agent_id: str, session_id: str) -> list[Draft]:
+    """Return a draft for each finding, in their order.
+
+    `path` is the transcript's, `root` the project's. A given agent or session counts for everything except
+    what a subagent said inside its parent's transcript. An agent without an id gets its host's name.
+    """
+    return [_draft_of(finding, mined, path, root, agent_id, session_id) for finding in mined.findings]
+
+
+def _draft_of(finding: Finding, mined: Mined, path: str, root: str, agent_id: str, session_id: str) -> Draft:
+    own = finding.agent_id in {"", mined.owner}
+    return Draft(
+        finding.decision,
+        (agent_id if own else "") or finding.agent_id or mined.source,
+        session_id or finding.session_id,
+        finding.rationale,
+        tuple(_placed(file, mined.cwd, root) for file in finding.files),
+        finding.outcome,
+        finding.error,
+        finding.at if _is_time(finding.at) else "",
+        provenance=Provenance(mined.source, f"{path}:{finding.line}", finding.trust),
+    )
+
+
+def _placed(file: str, cwd: str, root: str) -> str:
+    """Return a path in the project: agents work in folders of it, and behind symlinks to it.
+
+    A relative path of a conversation outside the project, such as in a container, stays as it is.
+    """
+    if not posixpath.isabs(cwd):
+        return file
+    base = os.path.realpath(cwd)
+    if base != root and not base.startswith(posixpath.join(root, "")):
+        return file
+    if not posixpath.isabs(file):
+        return posixpath.join(base, file)
+    inside = posixpath.relpath(posixpath.normpath(file), posixpath.normpath(cwd))
+    return file if inside.startswith("../") or inside == ".." else posixpath.join(base, inside)
+
+
+def _is_time(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

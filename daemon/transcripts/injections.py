@@ -1,7 +1,6 @@
-"""Owns what in a transcript nobody said: our own contexts, and the reminders and notices of hosts.
+"""Removal of injected text from transcripts: our own contexts, and the reminders and notices of hosts.
 
-All of it is taken out before anything is looked for, so that the pool doesn't feed on itself: a decision that
-was shown to an agent is none that it took.
+It is removed before decisions are looked for: a decision that was shown to an agent isn't one that it took.
 """
 
 from __future__ import annotations
@@ -9,12 +8,11 @@ from __future__ import annotations
 import re
 
 CONTEXT_TAG = "foveal-context"
-"""The element that a hook puts around a context which it adds to a prompt. What stands inside is ours."""
+"""The element that hooks put around an injected context."""
 CONTEXT_TITLE = "# PROJECT CONTEXT"
-"""The first line of every context, see context/render.py. Where no tag says where it ends, the rest of the
-text is ours."""
+"""The first line of every context. Without a closing tag the rest of the text counts as context."""
 SERVER_NAME = "foveal"
-"""Under this name hosts know our MCP server."""
+"""The name of our MCP server in hosts."""
 
 _OWN_TAGS = (CONTEXT_TAG, "system-reminder", "system_reminder", "hook_prompt", "hook_additional_context")
 _HOST_TAGS = (
@@ -39,12 +37,12 @@ _OWN_COMMAND = re.compile(
 
 
 def said(text: str) -> str:
-    """Return what was said by whoever sent a message: without contexts, reminders and a host's notices."""
+    """Return a message without contexts, reminders, pasted text and a host's notices."""
     return part_said(text).strip()
 
 
 def part_said(text: str) -> str:
-    """Return the same of a part of a message, with the spaces around it."""
+    """Return a part of a message in the same way, with the spaces around it."""
     if "<" in text:
         text = _without(text, (*_OWN_TAGS, *_HOST_TAGS, *_PASTED_TAGS))
     if _CODEX_RULES.match(text):
@@ -53,21 +51,21 @@ def part_said(text: str) -> str:
 
 
 def asked(text: str) -> str:
-    """Return what a person asks with a prompt: what was said, with what they pasted or selected for it."""
+    """Return a prompt without injected text, but with pasted and selected text."""
     if "<" in text:
         text = _without(text, (*_OWN_TAGS, *_HOST_TAGS))
     return _before_context(text).strip()
 
 
 def printed(text: str) -> str:
-    """Return the output of a tool without what hosts and hooks added to it."""
+    """Return the output of a tool without text that hosts and hooks added."""
     if "<" in text:
         text = _without(text, _OWN_TAGS)
     return _before_context(text)
 
 
 def is_own_tool(name: str, namespace: str = "") -> bool:
-    """Whether a tool is one of our MCP server's, whose results are contexts and notes of ours.
+    """Whether a tool is one of our MCP server's, whose results are contexts.
 
     Hosts write `mcp__foveal__x`, with a plugin `mcp__plugin_foveal_foveal__x`, or keep the server apart.
     """
@@ -88,7 +86,7 @@ def _before_context(text: str) -> str:
 
 
 def _without(text: str, tags: tuple[str, ...]) -> str:
-    """Take elements out of a text, in time that grows with its length whatever it holds."""
+    """Remove elements from a text, in linear time."""
     for tag in tags:
         opening, closing = f"<{tag}", f"</{tag.partition(' ')[0]}"
         if opening not in text:
@@ -108,7 +106,7 @@ def _without(text: str, tags: tuple[str, ...]) -> str:
 
 
 def _find_tag(text: str, opening: str, place: int) -> int:
-    """Return where an element begins, and not one whose name only begins the same."""
+    """Return where an element begins, not one with a longer name."""
     while (start := text.find(opening, place)) >= 0:
         after = text[start + len(opening) : start + len(opening) + 1]
         if after in {">", " ", "\n", "\t"}:

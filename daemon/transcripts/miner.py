@@ -1,8 +1,7 @@
-"""Owns the process that mines one transcript: it takes one request, answers in one line, and ends.
+"""The process that mines one transcript: it takes one request, answers with one line, and ends.
 
-A process of its own, since parsing 50 MB holds an interpreter for seconds, and the daemon's answers would
-wait.
-Its standard input stays open as long as the daemon wants the answer: at its end the process ends too.
+It is a process of its own, since parsing 50 MB blocks an interpreter for seconds. It ends with its standard
+input, which the daemon keeps open as long as it wants the answer.
 """
 
 from __future__ import annotations
@@ -18,18 +17,17 @@ from msgspec import to_builtins
 
 from ..core.errors import InvalidRequest
 from .cursor import Cursor
-from .extraction import extract
-from .mined import Mined
+from .extraction import Mined, extract
 from .transcripts import read
 
 FINDINGS_MAX = 2_000
-"""Of one reading; a long day's work has some dozen."""
+"""Maximum findings of a reading; a long day's work has a few dozen."""
 _NICENESS = 10
-"""Nobody waits for it, and the machine has other work."""
+"""Nobody waits for the result."""
 
 
 def mine(path: str, cursor: Cursor | None) -> Mined:
-    """Read a transcript from a cursor on and look for what was decided. Raises `InvalidRequest`."""
+    """Read a transcript from a cursor on and extract its decisions. Raises `InvalidRequest`."""
     with read(path, cursor) as reading:
         findings = extract(reading.entries())
         return Mined(
@@ -39,7 +37,7 @@ def mine(path: str, cursor: Cursor | None) -> Mined:
             reading.cursor,
             tuple(findings[:FINDINGS_MAX]),
             len(findings[FINDINGS_MAX:]),
-            tuple((one.line, one.reason) for one in reading.skipped),
+            tuple((skipped.line, skipped.reason) for skipped in reading.skipped),
             reading.skipped_lines - len(reading.skipped),
             reading.unknown_records,
             reading.is_finished,

@@ -1,5 +1,4 @@
-"""Owns what commands say about how it went (tests that ran, what failed, what git took back), and which files
-a decision is about."""
+"""Outcomes from commands (test runs, failures, undo by git), and the files that a decision is about."""
 
 from __future__ import annotations
 
@@ -9,19 +8,19 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 MAX_ERROR = 240
-"""Of a failure its most telling line, in characters."""
+"""Maximum characters of a failure's most telling line."""
 _MAX_COMMAND = 4_000
 
 
 class Check(Struct, frozen=True):
-    """What a run of tests or of a build said; `error` is the most telling line of a failed one."""
+    """The result of a test run or a build; `error` is the most telling line of a failure."""
 
     passed: bool
     error: str = ""
 
 
 class TakenBack(Struct, frozen=True):
-    """What git took back: these paths, or everything since the last commit, or what had been committed."""
+    """An undo by git: of these paths, of everything since the last commit, or of a commit."""
 
     paths: tuple[str, ...] = ()
     commits: bool = False
@@ -47,7 +46,7 @@ def commits(command: str) -> bool:
 
 
 def taken_back(command: str) -> TakenBack | None:
-    """Return what a command of git takes back, if it does."""
+    """Return the undo of a git command, None for none."""
     command = _without_heredocs(command)
     if re.search(rf"{_GIT}revert\b(?! --abort)", command):
         return TakenBack(commits=True)
@@ -76,14 +75,14 @@ def taken_back(command: str) -> TakenBack | None:
 
 
 def check_of(output: str, *, failed: bool) -> Check:
-    """Return what the output of a check says; a pipe may have hidden that it failed."""
+    """Return the result in a check's output; a pipe may hide its failure."""
     if failed or re.search(_FAILED, output):
         return Check(False, telling_line(output))
     return Check(True)
 
 
 def telling_line(output: str) -> str:
-    """Return the line of an output that says best what failed, short, or empty."""
+    """Return the most telling line of a failure's output, shortened, or ""."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     for pattern in _TELLING:
         for line in reversed(lines):
@@ -99,8 +98,8 @@ def same_file(one: str, other: str) -> bool:
 
 
 def is_among(path: str, paths: Sequence[str]) -> bool:
-    """Whether a path is one of some, or below a folder among them."""
-    return any(same_file(path, one) or f"/{one.strip('/')}/" in f"/{path}" for one in paths)
+    """Whether a path is among `paths`, or below a folder among them."""
+    return any(same_file(path, other) or f"/{other.strip('/')}/" in f"/{path}" for other in paths)
 
 
 def _parts(path: str) -> list[str]:
@@ -113,7 +112,7 @@ def _short(line: str) -> str:
 
 
 def _without_heredocs(command: str) -> str:
-    """Return a command without the text of its here documents and of quoted messages, which isn't run."""
+    """Return a command without its here documents and quoted messages, which aren't run."""
     command = command[:_MAX_COMMAND]
     command = re.sub(
         r"<<-?\s*['\"]?(\w+)['\"]?(.*?)\n.*?(?:\n\s*\1\s*(?:\n|$)|$)", r"\2\n", command, flags=re.DOTALL
@@ -154,12 +153,12 @@ _TELLING = (
 
 
 MAX_FILES = 8
-"""A decision is about few files; the edited ones of a whole turn may be hundreds."""
+"""Maximum files of a decision; a whole turn may edit hundreds."""
 
 
 def files_of(text: str, edited: Sequence[str], near: Sequence[str]) -> tuple[str, ...]:
-    """Return at most `MAX_FILES` paths: of those that a text names the edited ones, then what else it names
-    with a folder; if it names none, those edited `near` it.
+    """Return at most `MAX_FILES` paths: those that a text names, the edited ones by their full path; if it
+    names none, those edited `near` it.
 
     An edited path is given as the host wrote it. All lists are oldest first, each path once.
     """

@@ -1,16 +1,20 @@
-"""Owns the plain format, for everybody who has no other: a JSON object a line, or text in which headings or
-labels name who speaks. See docs/transcripts.md."""
+"""The plain format of transcripts: a JSON object a line, or text in which headings or labels name the
+speaker.
+
+See docs/transcripts.md.
+"""
 
 from __future__ import annotations
 
 import re
 
-from .entry import Entry, EntryKind, Tool
-from .injections import is_own_command, is_own_tool, printed, said
-from .records import (
+from .entry import (
     RESULT_CHARACTERS,
     TEXT_CHARACTERS,
+    Entry,
+    EntryKind,
     Record,
+    Tool,
     cut,
     map_at,
     parts_at,
@@ -18,6 +22,7 @@ from .records import (
     text_at,
     texts_at,
 )
+from .injections import is_own_command, is_own_tool, printed, said
 
 ROLES: dict[str, EntryKind] = {
     "user": "user",
@@ -28,7 +33,7 @@ ROLES: dict[str, EntryKind] = {
     "summary": "boundary",
     "tool": "result",
 }
-"""What the speakers are called, here and in a plain text. Others, such as `system`, are passed over."""
+"""The names of speakers, in records and in plain text. Others, such as `system`, are skipped."""
 _PASSED_OVER = frozenset({"system", "developer"})
 _TOOLS: dict[str, Tool] = {
     "edit": "edit",
@@ -57,7 +62,7 @@ def is_plain(record: Record) -> bool:
 
 
 class PlainReader:
-    """Reads one transcript. Each record stands for itself."""
+    """Reads a transcript of JSON records, each independent of the others."""
 
     def __init__(self) -> None:
         self.unknown = 0
@@ -65,7 +70,7 @@ class PlainReader:
         self.cwd = ""
 
     def read(self, line: int, data: bytes) -> list[Entry] | None:
-        """Return what a line adds; None for one that is no record."""
+        """Return the entries of a line; None for a line that isn't a record."""
         record = record_of(data.removeprefix(b"\xef\xbb\xbf"))
         if record is None:
             return None
@@ -81,11 +86,11 @@ class PlainReader:
         return [_entry(kind, line, record, text)] if text else []
 
     def finish(self) -> list[Entry]:
-        """Return nothing: no record waits for another."""
+        """Return nothing: no record depends on another."""
         return []
 
     def _tool(self, line: int, record: Record, content: str) -> list[Entry]:
-        """Tell a tool's use as a call and its result, which stand in one record."""
+        """Return a tool's call and its result, which stand in one record."""
         fields = map_at(record, "tool")
         name, command = text_at(fields, "name"), text_at(fields, "command")
         if is_own_tool(name):
@@ -143,7 +148,7 @@ def is_plain_text(data: bytes) -> bool:
 
 
 class PlainTextReader:
-    """Reads one text. A speaker's words last until the next one; fenced code holds no speakers."""
+    """Reads a plain text. A speaker's words last until the next speaker; fenced code holds no speakers."""
 
     def __init__(self) -> None:
         self.unknown = 0
@@ -158,7 +163,7 @@ class PlainTextReader:
         self._size = 0
 
     def read(self, line: int, data: bytes) -> list[Entry] | None:
-        """Return what was said before a line that names the next speaker."""
+        """Return the last speaker's words before a line that names the next speaker."""
         text = _decoded(data)
         if self._style is None:
             self._style = _style_of(text)
@@ -173,7 +178,7 @@ class PlainTextReader:
         return entries
 
     def finish(self) -> list[Entry]:
-        """Return what the last speaker said."""
+        """Return the last speaker's words."""
         kind, text = ROLES.get(self._who), "\n".join(self._parts).strip("\n")
         self._parts, self._size, self._fence, self._who = [], 0, "", ""
         if kind is None:

@@ -1,6 +1,7 @@
-"""Owns what an agent said as sentences in their sections: Markdown goes in, no judgement comes out.
+"""An agent's words as sentences in their sections: Markdown without any judgement.
 
-A heading or a label says what the sentences below it are."""
+A heading or a label says what the sentences below it are.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +15,19 @@ from msgspec import Struct, field
 from .cues import Cues, cues_for
 
 Voice = Literal["report", "narration", "summary", "user"]
-"""Who speaks when: the agent at the end of a turn, on the way, in a compaction's summary, or the user."""
+"""The speaker: the agent at the end of a turn, during it, in a compaction's summary, or the user."""
 MAX_TEXT = 40_000
-"""Of a longer text the first and the last half of this many characters are read; reports have about 3,000."""
+"""Maximum characters of a text, its head and tail; reports have about 3,000."""
 MAX_SENTENCES = 800
 MAX_SENTENCE = 800
-"""A longer sentence, in characters, is no decision but a dump."""
+"""Maximum characters of a sentence; a longer one is a dump."""
 
 
 class Sentence(Struct, frozen=True):
-    """A sentence as it can be shown, and as rules read it.
+    """A sentence as it is shown (`text`) and as rules read it (`form`).
 
-    `form` is as long as `text`, in lower case, with what stands in backticks and quotation marks blanked, so
-    that a quoted phrase counts for nothing and offsets agree. `place` counts the sentences of a block from 0.
+    `form` is as long as `text`, in lower case, with quoted text and text in backticks blanked, so that a
+    quoted phrase counts for nothing and offsets agree. `place` counts the sentences of a block from 0.
     """
 
     text: str
@@ -43,7 +44,7 @@ class Sentence(Struct, frozen=True):
 
 
 class Reading(Struct, frozen=True):
-    """A sentence that is read, by its place in its block."""
+    """The sentence that is read, by its place in its block."""
 
     block: Sequence[Sentence]
     at: int
@@ -71,7 +72,7 @@ class Reading(Struct, frozen=True):
 
     @property
     def is_reported(self) -> bool:
-        """Whether it was said when the work was done, not on the way."""
+        """Whether it was said when the work was done, not during it."""
         return self.voice != "narration"
 
 
@@ -98,12 +99,12 @@ class _Block(Struct, frozen=True):
 
 
 class _Lines(Struct):
-    """Where a reader of lines is: its section and its block."""
+    """The state of reading lines: the section and the block."""
 
     section: Section = ""
     level: int = 0
     title: str = ""
-    """A heading within a section of decisions says what the block below it is about."""
+    """A heading within a section of decisions, the subject of the block below it."""
     indent: int = 0
     """Of the first item of a list."""
     current: list[str] = field(default_factory=list)
@@ -111,7 +112,7 @@ class _Lines(Struct):
     nested: bool = False
 
     def block(self) -> Iterator[_Block]:
-        """Yield the block that ends here, if there is one."""
+        """Yield the block that ends here, if any."""
         if not self.current:
             return
         text = " ".join(self.current)
@@ -124,7 +125,7 @@ class _Lines(Struct):
         self.current, self.title = [], ""
 
     def heading(self, text: str, level: int) -> None:
-        """Go below a heading; one of no known meaning ends a section of its own level or deeper."""
+        """Enter a heading; one without a known meaning ends a section of its own level or deeper."""
         section = heading_section(text)
         is_below = not section and bool(self.section) and level > self.level
         if not is_below:
@@ -139,7 +140,7 @@ class _Lines(Struct):
         self.current, self.listed, self.nested = [text], True, indent > self.indent + 1
 
     def line(self, line: str) -> None:
-        """Go on with a paragraph or an item."""
+        """Continue a paragraph or an item."""
         if self.listed and not self.current and not line.startswith("  "):
             self.listed = self.nested = False
         self.current.append(line.strip())
@@ -208,12 +209,12 @@ def plain(text: str) -> str:
 
 def blanked(text: str) -> str:
     """Return the form of a text: lower case, quoted stretches blanked, exactly as long as the text."""
-    form = "".join(one if len(one) == 1 else text[at] for at, one in enumerate(map(str.lower, text)))
+    form = "".join(lower if len(lower) == 1 else text[at] for at, lower in enumerate(map(str.lower, text)))
     return re.sub(_QUOTED, lambda match: match[0][0] + "x" * (len(match[0]) - 2) + match[0][-1], form)
 
 
 def _spans(form: str) -> Iterator[tuple[int, int]]:
-    """Yield where each sentence starts and ends."""
+    """Yield the start and end of each sentence."""
     start = 0
     for match in re.finditer(_SENTENCE_END, form):
         if match[0][0] == "." and re.search(
@@ -248,12 +249,13 @@ _ABBREVIATION = (
 
 
 Section = Literal["", "decision", "cause", "why", "tried", "fault", "advice"]
-"""`decision`: each item is one; `cause`: of a fault; `why`: reasons; `tried`: what was given up; `fault`: how
-things were, of which only a cause counts; `advice`: what isn't done, or was long ago: nothing counts."""
+"""`decision`: each item is a decision; `cause`: of a fault; `why`: reasons; `tried`: abandoned attempts;
+`fault`: the former state, in which only a cause counts; `advice`: not done, or done long ago: nothing
+counts."""
 
 
 def heading_section(heading: str) -> Section:
-    """Return what stands below a heading."""
+    """Return the section of a heading."""
     bare = re.sub(r"^[\W\d]+|\W+$", "", heading.lower())
     for section, pattern in _patterns():
         if pattern.fullmatch(bare):
@@ -262,9 +264,9 @@ def heading_section(heading: str) -> Section:
 
 
 def split_label(text: str) -> tuple[Section, str]:
-    """Return what a label at the beginning of a text says, and the text behind it; the text if there is none.
+    """Return the section of a label at the beginning of a text, and the text after it.
 
-    A label of no known meaning stays: it says what the sentence is about.
+    A label without a known meaning stays: it is the subject of the sentence.
     """
     match = re.match(r"([^\W\d_][^:\uff1a.!?\n`]{1,50}?)(?:\s?[:\uff1a\u2014]\s*| [\u2013-] )(?=\S)", text)
     section = heading_section(match[1]) if match else ""

@@ -1,4 +1,4 @@
-"""Owns the reading of a text for the decisions that it states."""
+"""The decisions that a text states: choices, causes of faults, abandoned attempts."""
 
 from __future__ import annotations
 
@@ -8,15 +8,29 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .cues import cues_for, meets
-from .evidence import REASON, Kind, Marked, can_state, is_announcement, marked, names_another, standing
+from .evidence import (
+    REASON,
+    Kind,
+    Marked,
+    Wording,
+    can_state,
+    cut_short,
+    is_announcement,
+    marked,
+    names_another,
+    standing,
+    worded,
+)
 from .report import Reading, Sentence, Voice, blocks_of
 from .weak_evidence import gives_up, weakly_marked
-from .wording import Wording, cut_short, worded
 
 
 class Statement(Struct, frozen=True):
-    """A decision as a sentence states it, or two. `evidence` says in words why it was taken for one, `weight`
-    how much that is: 2 is one good reason, and each further one adds 0.5 to 2."""
+    """A decision as one or two sentences state it.
+
+    `evidence` names the reasons why it counts as one, `weight` their strength: 2 is one good reason, and each
+    further one adds 0.5 to 2.
+    """
 
     kind: Kind
     decision: str
@@ -24,23 +38,23 @@ class Statement(Struct, frozen=True):
     evidence: tuple[str, ...]
     weight: float
     needs_change: bool = False
-    """It was announced: counts only if files changed after it was said."""
+    """It was announced: counts only if files changed afterwards."""
     source: str = ""
-    """All that was said, which may name files that the decision doesn't."""
+    """The whole text, which may name files that the decision doesn't."""
     replaced: bool = False
-    """Of an attempt: it also says what was done instead."""
+    """Of an attempt: it also names its replacement."""
     removed: bool = False
-    """Of an attempt: it says that it was taken out again."""
+    """Of an attempt: it says that it was removed again."""
     describes: bool = False
-    """It says how something is; counts only where source files were edited."""
+    """It describes a state; counts only if source files were edited."""
     needs: int = 0
-    """So many signals must lie in what happened around it; none where its words are enough."""
+    """Minimum signals from the events around it; 0 if its words are enough."""
     otherwise: Statement | None = None
-    """What else it may be, where what happened around it doesn't bear it out."""
+    """The alternative statement, if the events around it don't bear this one out."""
 
 
 def statements_in(text: str, voice: Voice) -> Iterator[Statement]:
-    """Yield the decisions that a text states, in order; those with `needs` only may be some."""
+    """Yield the decisions that a text states, in order; those with `needs` are uncertain."""
     for block in blocks_of(text):
         yield from _in_block(block, voice)
 
@@ -52,7 +66,7 @@ def complains(text: str) -> bool:
 
 
 def _in_block(block: Sequence[Sentence], voice: Voice) -> Iterator[Statement]:
-    """Yield those of a block; an attempt and what was chosen next to it are one."""
+    """Yield the decisions of a block; an attempt and the choice next to it are one decision."""
     last: Statement | None = None
     used = -1
     for at in range(len(block)):
@@ -69,7 +83,7 @@ def _in_block(block: Sequence[Sentence], voice: Voice) -> Iterator[Statement]:
             and last.kind == "attempt"
             and at == used + 1
         ):
-            used = end  # it says again that this was given up
+            used = end  # it repeats that this was given up
             continue
         if (
             last
@@ -91,14 +105,16 @@ def _in_block(block: Sequence[Sentence], voice: Voice) -> Iterator[Statement]:
 
 
 def _judged(reading: Reading) -> tuple[Statement, int] | None:
-    """Return what a sentence states, if anything, and the place of the last sentence that was used for it."""
+    """Return the statement of a sentence, if any, and the place of the last sentence used for it."""
     if reading.voice == "user":
         found = standing(reading)
         return _stated(reading, found) if found else None
     found = marked(reading)
     if found is not None:
         return _stated(reading, found)
-    stated = [one for one in (_stated(reading, each) for each in weakly_marked(reading)) if one is not None]
+    stated = [
+        found for found in (_stated(reading, each) for each in weakly_marked(reading)) if found is not None
+    ]
     if len(stated) < 2:
         return stated[0] if stated else None
     (first, last), (other, other_last) = stated[:2]
@@ -106,7 +122,7 @@ def _judged(reading: Reading) -> tuple[Statement, int] | None:
 
 
 def _stated(reading: Reading, found: Marked) -> tuple[Statement, int] | None:
-    """Return the statement that a sentence makes, and the place of the last sentence that was used for it."""
+    """Return the statement of a marked sentence, and the place of the last sentence used for it."""
     cues = reading.cues
     sentence = reading.sentence
     if found.needs and found.kind == "attempt":
@@ -123,7 +139,7 @@ def _stated(reading: Reading, found: Marked) -> tuple[Statement, int] | None:
         wording = Wording(wording.decision, reading.after.text, reading.at + is_free)
     if found.kind == "cause" and not wording.rationale and wording.last == reading.at and _goes_on(reading):
         wording = Wording(wording.decision, reading.block[reading.at + 1].text, reading.at + 1)
-    source = " ".join(one.text for one in reading.block) if sentence.listed else sentence.text
+    source = " ".join(each.text for each in reading.block) if sentence.listed else sentence.text
     statement = Statement(
         found.kind,
         cut_short(_introduced(wording.decision, found, reading)),
@@ -141,7 +157,7 @@ def _stated(reading: Reading, found: Marked) -> tuple[Statement, int] | None:
 
 
 def _goes_on(reading: Reading) -> bool:
-    """Whether the sentence behind a cause says the rest of it: what follows from it, or what goes wrong."""
+    """Whether the sentence after a cause completes it: its consequence, or the symptom."""
     cues = reading.cues
     after = reading.after
     if after is None or after.place == 0 or not can_state(after) or is_announcement(after):
@@ -157,7 +173,7 @@ def _goes_on(reading: Reading) -> bool:
 
 
 def _attempt(reading: Reading, found: Marked) -> tuple[Statement, int]:
-    """Return what was given up with the sentences around it, which say what and why."""
+    """Return an abandoned attempt with the sentences around it, which say what and why."""
     cues = reading.cues
     sentence, before, after = reading.sentence, reading.before, reading.after
     abandons = gives_up(sentence)
@@ -184,7 +200,7 @@ def _attempt(reading: Reading, found: Marked) -> tuple[Statement, int]:
 
 
 def _is_given_up_behind(block: Sequence[Sentence], at: int, statement: Statement) -> bool:
-    """Whether a statement that is no attempt says why the next sentence gives something up."""
+    """Whether a statement other than an attempt explains why the next sentence gives something up."""
     if (
         statement.kind == "attempt"
         or (statement.kind == "choice" and not statement.needs)
@@ -195,7 +211,7 @@ def _is_given_up_behind(block: Sequence[Sentence], at: int, statement: Statement
 
 
 def _introduced(decision: str, found: Marked, reading: Reading) -> str:
-    """Return a decision with what its section said of it, where the sentence doesn't."""
+    """Return a decision, introduced by its section if the sentence doesn't say what it is."""
     cues = reading.cues
     if found.kind == "cause" and not found.end and not meets(cues.CAUSE, reading.sentence.form):
         return f"Root cause: {decision}"
@@ -203,7 +219,7 @@ def _introduced(decision: str, found: Marked, reading: Reading) -> str:
 
 
 def _joined(attempt: Statement, choice: Statement) -> Statement:
-    """Return a decision of two sentences."""
+    """Return an attempt and the choice that replaced it as one decision."""
     rationale = " ".join(dict.fromkeys(filter(None, (attempt.rationale, choice.rationale))))
     return replace(
         choice,

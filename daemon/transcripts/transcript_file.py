@@ -1,4 +1,4 @@
-"""Owns the transcript as a file: which files may be read at all, and their lines in bounded memory."""
+"""Transcript files: which may be read, and their lines in bounded memory."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ..core.errors import InvalidRequest
 
 FIELD = "transcript_path"
 MAX_LINE_BYTES = 4 * 1024 * 1024
-"""A longer record is a picture or a whole file that was read, and holds nothing that was decided."""
+"""Maximum bytes of a line; a longer record is a picture or a whole file, and holds no decision."""
 MAX_FILE_BYTES = 1024 * 1024 * 1024
-"""Transcripts reach some ten megabytes; a file beyond this is something else."""
+"""Maximum bytes of a file; transcripts have some ten megabytes."""
 _BUFFER_BYTES = 1 << 20
 
 
 class Line(Struct, frozen=True):
-    """A line and where it begins; `data` is None for one that is longer than `MAX_LINE_BYTES`.
+    """A line and its offset; `data` is None for a line longer than `MAX_LINE_BYTES`.
 
-    Only the last line may be incomplete: it has no line break yet.
+    Only the last line may be incomplete, without its line break.
     """
 
     number: int
@@ -34,20 +34,20 @@ class Line(Struct, frozen=True):
 
 @contextmanager
 def opened(path: str) -> Iterator[tuple[int, os.stat_result]]:
-    """Open a regular file of the user's for reading; symlinks are followed to nothing else.
+    """Open a regular file of the user for reading; symlinks may lead to nothing else.
 
     Raises `InvalidRequest` for a path that is relative or names nothing, a folder, a pipe or a device,
     someone else's file, one that may not be read or that is larger than `MAX_FILE_BYTES`. Never waits.
     """
     check_path(path)
     try:
-        # Looked at before it is opened, since opening alone can move a tape or start a watchdog.
+        # Checked before it is opened, since opening a device alone can move a tape or start a watchdog.
         _check(path, os.stat(path))
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as error:
         raise _refused(path, f"can't be read: {error.strerror}") from error
     try:
-        status = os.fstat(descriptor)  # another file may have taken its place
+        status = os.fstat(descriptor)  # it may have been replaced meanwhile
         _check(path, status)
         yield descriptor, status
     finally:
@@ -55,7 +55,7 @@ def opened(path: str) -> Iterator[tuple[int, os.stat_result]]:
 
 
 def check_path(path: str) -> None:
-    """Check what can be said of a path without a look at the disk. Raises `InvalidRequest`."""
+    """Check a path without looking at the disk. Raises `InvalidRequest`."""
     if not os.path.isabs(path) or "\0" in path:
         raise _refused(path, "is no absolute path")
     try:
@@ -65,10 +65,9 @@ def check_path(path: str) -> None:
 
 
 def lines(descriptor: int, offset: int, end: int, number: int = 0) -> Iterator[Line]:
-    """Yield the lines between two places of a file; `number` lines come before the first one.
+    """Yield the lines between two offsets of a file; `number` lines precede the first.
 
-    What is written behind `end` meanwhile isn't looked at. Moves the descriptor's place, which only one
-    iterator at a time can rely on.
+    Bytes after `end` aren't read. Moves the descriptor's offset, so only one iterator at a time may run.
     """
     with open(descriptor, "rb", buffering=_BUFFER_BYTES, closefd=False) as file:
         file.seek(offset)
@@ -88,7 +87,7 @@ def lines(descriptor: int, offset: int, end: int, number: int = 0) -> Iterator[L
 
 
 def not_a_transcript(path: str) -> InvalidRequest:
-    """Return the error for a file that no format recognises."""
+    """Return the error for a file in no known format."""
     return _refused(
         path, "is no transcript of Claude Code or Codex, nor in the plain format (docs/transcripts.md)"
     )

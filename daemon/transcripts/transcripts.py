@@ -19,31 +19,30 @@ from msgspec import Struct
 from .claude_code import ClaudeCodeReader, LeftTurns, is_claude_code
 from .codex import CodexReader, is_codex
 from .cursor import Cursor, digest_before
-from .entry import Entry
+from .entry import Entry, Record, record_of
 from .plain import PlainReader, PlainTextReader, is_plain, is_plain_text
-from .records import Record, record_of
 from .transcript_file import Line, lines, not_a_transcript, opened
 
 
 class Reader(Protocol):
-    """Turns the lines of one transcript into entries. Lines come in their order."""
+    """Turns the lines of one transcript into entries, in order."""
 
     unknown: int
-    """Records of types that aren't known, or that lack what their type has."""
+    """Records of unknown types, or without the fields of their type."""
     owner: str
-    """The agent whose conversation it is, where the host gave it an id: subagents have one."""
+    """The agent of the conversation, if the host gave it an id, as it does to subagents."""
     cwd: str
-    """The folder in which the conversation began, or empty."""
+    """The folder in which the conversation began, or ""."""
 
     def read(self, line: int, data: bytes) -> list[Entry] | None:
-        """Return what a line adds, which may be what an earlier one began; None for one that is no record."""
+        """Return the entries that a line adds or completes; None for a line that isn't a record."""
 
     def finish(self) -> list[Entry]:
-        """Return what was begun and has no end yet."""
+        """Return the entries that were begun and not completed."""
 
 
 class Format(Struct, frozen=True):
-    """A format: the name under which experiences say where they come from, and how to read it."""
+    """A format: its name in the provenance of experiences, and its reader."""
 
     source: str
     reader: Callable[[], Reader]
@@ -61,11 +60,11 @@ _OF_RECORDS: tuple[tuple[Format, Callable[[Record], bool]], ...] = (
     (CODEX, is_codex),
     (PLAIN, is_plain),
 )
-"""Asked in this order for each record, and the first that knows one reads the file."""
+"""The formats by their test of a record; the first that accepts one reads the file."""
 
 
 def format_of(head: Iterable[bytes]) -> Format | None:
-    """Return the format of a file that begins with these lines; None if it is none of ours."""
+    """Return the format of a file that begins with these lines, None for an unknown one."""
     is_first = True
     for data in head:
         if not data.strip():
@@ -83,36 +82,36 @@ def format_of(head: Iterable[bytes]) -> Format | None:
 
 
 REREAD_BYTES = 4 * 1024 * 1024
-"""Read again in a quarter of a second, and more than what an agent does between two of its remarks."""
+"""Maximum bytes read again: a quarter of a second, and more than an agent does between two remarks."""
 _CHECKPOINT_BYTES = REREAD_BYTES // 8
 HEAD_LINES = 1_000
 HEAD_BYTES = 8 * 1024 * 1024
-"""So much is looked at to tell the format: hosts may begin with some hundred records of their own."""
+"""Maximum bytes read to find the format: hosts may begin with some hundred records of their own."""
 _OFFSETS_KEPT = 10_000
-"""An entry may be told some lines after the one where it began, such as a long prompt in a plain text."""
+"""Lines by which an entry may be emitted late, such as a long prompt in a plain text."""
 SKIPPED_TOLD = 50
 
 
 class Skipped(Struct, frozen=True):
-    """A line that could not be read, and why."""
+    """A line that couldn't be read, and why."""
 
     line: int
     reason: str
 
 
 class Reading:
-    """One reading of a transcript. `cursor`, `skipped` and what follows are right once `entries` ended."""
+    """One reading of a transcript. `cursor`, `skipped` and the counts are valid after `entries` ended."""
 
     def __init__(
         self, descriptor: int, found: Format, begin: Cursor | None, inode: int, size: int, head: int
     ) -> None:
         self.source = found.source
-        """The host's name, for the provenance of what is found."""
+        """The format's name, for the provenance of findings."""
         self.skipped: list[Skipped] = []
-        """The first `SKIPPED_TOLD` lines that could not be read; `skipped_lines` counts all."""
+        """The first `SKIPPED_TOLD` lines that couldn't be read; `skipped_lines` counts all."""
         self.skipped_lines = 0
         self.torn = False
-        """The last line has no end yet: the host is writing it."""
+        """The last line is incomplete: the host is writing it."""
         self.last: Entry | None = None
         self._descriptor = descriptor
         self._format = found
@@ -125,39 +124,39 @@ class Reading:
         self._resume = (begin.resume, begin.lines) if begin else (0, 0)
         self._checkpoints: deque[tuple[int, int]] = deque(maxlen=2 * REREAD_BYTES // _CHECKPOINT_BYTES)
         self._whole = self._resume
-        """Behind the last line that has an end."""
+        """The offset after the last complete line."""
         self._done = False
 
     @property
     def unknown_records(self) -> int:
-        """How many records of unknown types were passed over."""
+        """Number of skipped records of unknown types."""
         return self._reader.unknown
 
     @property
     def owner(self) -> str:
-        """The agent whose conversation it is, where the host gave it an id."""
+        """The agent of the conversation, if the host gave it an id."""
         return self._reader.owner
 
     @property
     def cwd(self) -> str:
-        """The folder in which the conversation began, or empty."""
+        """The folder in which the conversation began, or ""."""
         return self._reader.cwd
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether the file says nothing that it didn't say to the cursor's reading."""
+        """Whether the file holds nothing new since the cursor's reading."""
         return self._begin is not None and self._begin.size == self._size
 
     @property
     def is_finished(self) -> bool:
-        """Whether the agent had the last word: else its host may not have written all of it yet."""
+        """Whether the agent had the last word; otherwise its host may still write."""
         if self.is_unchanged and self.last is None:
             return True
         return not self.torn and self.last is not None and self.last.kind in {"agent", "handback"}
 
     @property
     def cursor(self) -> Cursor:
-        """Where the next reading goes on. Only once all entries were taken."""
+        """The cursor of the next reading, valid once all entries were taken."""
         if self.is_unchanged and self._begin is not None:
             return self._begin
         assert self._done, "the cursor is known when all entries were taken"
@@ -168,7 +167,7 @@ class Reading:
         return Cursor(self._inode, self._size, digest_before(self._descriptor, self._size), offset, before)
 
     def entries(self) -> Iterator[Entry]:
-        """Yield what happened; once only."""
+        """Yield the entries; only once."""
         if self.is_unchanged:
             self._done = True
             return
@@ -187,7 +186,7 @@ class Reading:
         self._done = True
 
     def _prime(self, offset: int) -> None:
-        """Let the reader know whose transcript it is, where a reading begins in the middle of it."""
+        """Show the reader the first lines, if a reading begins in the middle of a file."""
         if not offset:
             return
         for line in lines(self._descriptor, 0, min(offset, self._head)):
@@ -209,12 +208,12 @@ class Reading:
             self._skip(line, f"{line.size:,} bytes are too long for a record")
             return []
         if not line.data.strip():
-            # An empty line means something in a text, and nothing between records.
+            # Empty lines matter in a text, not between records.
             self._reader.read(line.number, line.data)
             return []
         entries = self._reader.read(line.number, line.data)
         if entries is None:
-            if line.complete:  # else its other half is still to come
+            if line.complete:  # otherwise its other half is still to come
                 self._skip(line, "it is no JSON object")
             return []
         return entries
@@ -258,7 +257,7 @@ def read(path: str, cursor: Cursor | None = None) -> Iterator[Reading]:
 
 
 class _Head:
-    """The first lines of a file, and the place up to which they were looked at."""
+    """The first lines of a file, and the offset up to which they were read."""
 
     def __init__(self, descriptor: int, size: int) -> None:
         self.end = 0

@@ -1,24 +1,33 @@
-"""Owns the weak evidence: sentences marked by no phrase, but by signals and what happened around them."""
+"""Weak evidence of a decision in a sentence: signals that count together with the events around it."""
 
 from __future__ import annotations
 
 import re
 
 from .cues import compiled, meets
-from .evidence import CONTRAST, MEANT, PURPOSE, REASON, Kind, Marked, can_state, is_announcement, support_of
+from .evidence import (
+    CONTRAST,
+    MEANT,
+    PURPOSE,
+    REASON,
+    Kind,
+    Marked,
+    can_state,
+    is_announcement,
+    reason_start,
+    support_of,
+)
 from .report import Reading, Sentence
-from .wording import reason_start
 
 _CHOICE, _CAUSE, _ATTEMPT = 4, 5, 4
-"""So many signals make a choice, a cause, an attempt; at least one of them must lie in what happened around
-it. On the labelled sets one more costs up to 0.11 of the recall, one less up to 0.02 of the precision."""
+"""Minimum signals of a choice, a cause and an attempt, at least one of them from the events around it. On the
+labelled sets one more costs up to 0.11 of the recall, one less up to 0.02 of the precision."""
 _REPORTED = 1
-"""A report must say so much more, since nothing happens next to it."""
+"""Additional signals for a report, which has no events next to it."""
 
 
 def weakly_marked(reading: Reading) -> tuple[Marked, ...]:
-    """Return what a sentence of an agent may state, the likeliest first, at most two. `needs` says how much
-    its scene must add to that."""
+    """Return at most two marks of an agent's sentence, the likelier first; `needs` says what is missing."""
     sentence = reading.sentence
     if reading.voice not in ("narration", "report") or sentence.section in ("advice", "why"):
         return ()
@@ -33,18 +42,18 @@ def weakly_marked(reading: Reading) -> tuple[Marked, ...]:
         return (attempt,)
     readings = [_cause(reading), _choice(reading)]
     if reading.is_reported:
-        readings.reverse()  # a report tells what was made
+        readings.reverse()  # a report states what was made
     return tuple(filter(None, readings))
 
 
 def gives_up(sentence: Sentence) -> bool:
-    """Whether a sentence says that something is given up or taken back."""
+    """Whether a sentence says that something is given up or undone."""
     cues = sentence.cues
     return meets(cues.ABANDONS, sentence.form)
 
 
 def _attempt(reading: Reading) -> Marked | None:
-    """Return an attempt: what is given up here with what is said before, or what is found not to be good."""
+    """Return an attempt: given up in this sentence, or judged as not good enough."""
     cues = reading.cues
     form, before, after = reading.sentence.form, reading.before, reading.after
     abandons = compiled(cues.ABANDONS).search(form) or _removed(reading)
@@ -65,7 +74,7 @@ def _attempt(reading: Reading) -> Marked | None:
 
 
 def _removed(reading: Reading) -> re.Match[str] | None:
-    """Return where a sentence removes what it, or the next sentence on that, says to be no good."""
+    """Return the position where a sentence removes something that it, or the next one, judges as bad."""
     cues = reading.cues
     form, after = reading.sentence.form, reading.after
     removed = compiled(cues.REMOVES).search(form)
@@ -87,7 +96,7 @@ def _judges(reading: Reading) -> bool:
 
 
 def _cause(reading: Reading) -> Marked | None:
-    """Return a cause: something goes wrong by something else."""
+    """Return a cause: a symptom with its origin."""
     cues = reading.cues
     sentence = reading.sentence
     form = sentence.form
@@ -104,7 +113,7 @@ def _cause(reading: Reading) -> Marked | None:
     if not (reason or linked or (symptom and _names_code(sentence))):
         return None
     if not reason and (meets(_AIMS, form) or meets(cues.NOW, form)):
-        return None  # what it is for, or how it is now
+        return None  # a purpose, or the present state
     score = symptom + (2 if reason else linked) + _names_code(sentence) + meets(_EACH, form)
     if score < 2:
         return None
@@ -112,7 +121,7 @@ def _cause(reading: Reading) -> Marked | None:
 
 
 def _choice(reading: Reading) -> Marked | None:
-    """Return a choice: something is done, or is so now, for a reason or not in another way."""
+    """Return a choice: something is done, or is so now, with a reason or a rejected alternative."""
     cues = reading.cues
     sentence, after = reading.sentence, reading.after
     form = sentence.form
@@ -171,7 +180,7 @@ def _choice(reading: Reading) -> Marked | None:
 
 
 def _is_bounded(reading: Reading) -> bool:
-    """Whether a sentence that sets a bound says what lies behind it, or the next one does."""
+    """Whether a sentence that sets a limit, or the next one, says what happens beyond it."""
     cues = reading.cues
     form, after = reading.sentence.form, reading.after
     if meets(cues.REASON, form) or re.search(_JUDGED_CLAUSE, form):
@@ -180,7 +189,7 @@ def _is_bounded(reading: Reading) -> bool:
 
 
 def _says_more(reading: Reading, support: tuple[str, ...]) -> bool:
-    """Whether a sentence on how something is now says why, what else there was, or what it costs."""
+    """Whether a sentence about the present state gives a reason, an alternative, or a cost."""
     cues = reading.cues
     form, after = reading.sentence.form, reading.after
     if {REASON, CONTRAST, MEANT} & set(support):
@@ -189,7 +198,7 @@ def _says_more(reading: Reading, support: tuple[str, ...]) -> bool:
 
 
 def _links(reading: Reading, support: tuple[str, ...]) -> int:
-    """Return how many ways of saying why, what else there was and what it costs a sentence has."""
+    """Return the number of reasons, alternatives and costs in a sentence."""
     cues = reading.cues
     form, after = reading.sentence.form, reading.after
     return sum(
@@ -228,12 +237,12 @@ def _marked(
 
 
 def _is_doubted(reading: Reading) -> bool:
-    """Whether a sentence is unsure, conditional, somebody else's, or lies ahead, before its reason."""
+    """Whether a sentence, before its reason, is unsure, conditional, somebody else's, or in the future."""
     cues = reading.cues
     form = reading.sentence.form
     head = form[: reason_start(form, cues)]
     if abandons := compiled(cues.ABANDONS).search(form):
-        head = form[abandons.start() :]  # what would have been needed for it is no doubt
+        head = form[abandons.start() :]  # a missed requirement isn't a doubt
     return (
         meets(cues.UNSURE, head)
         or meets(cues.TO_DO, head)
@@ -257,13 +266,13 @@ _EACH = (
     r"\b(?:each|every|all|only|never|no|not|both|always|twice|again|whole|entire|full|any|none|once"
     r"|one by one|per \w+|\w+n't|without|before|regardless|tou[st]\w*)\b"
 )
-"""Says how often or how much, which explanations of faults do."""
+"""Frequencies and amounts, as in explanations of faults."""
 _MECHANICAL = (
     r"\bso (?:i|we|i'll|we'll|i'm|we're|i've|let's)\b.{0,24}\b(?:add|renam|fix|updat|adjust|wrap|set|bump"
     r"|import|export|expos|extend|delet|correct|creat|writ|regist|declar|includ|install|follow|mock"
     r"|need)(?!\w*\b[^.]{0,80}\b(?:instead|rather)\b)"
 )
-"""Does what is needed, with neither a choice nor a reason beyond that."""
+"""Necessary work, without a choice or another reason."""
 _NOTHING_DONE = (
     r"^(?:not|no|nothing|none|untested|unverified|skipped|tests?|if|when|this|that|it|the|an?|these|those"
     r"|each|every|all|both|our|my|they|there|you|users?|interesting\w*)\b|\blet me\b|^[^,;:]{2,80}? (?:is|are"
@@ -274,7 +283,7 @@ _LACKS = (
     r"(?:;| \u2014| \u2013|:) (?!i\b|we\b|let)[^.;]{3,120}\b(?:don't|doesn't|can't|cannot|isn't|aren't|won't"
     r"|never|too|would|lacks?)\b"
 )
-"""Says what another way lacks."""
+"""A drawback of an alternative."""
 _AIMS = (
     r"\bso that\b|\bin order to\b|\bto (?:avoid|prevent|keep)\b|\bdamit\b|\bafin\b|\bpara (?:que|evitar)\b"
 )
@@ -286,7 +295,7 @@ _OUTDATED = (
     r"\b(?:instead of|rather than|in place of|replac\w+) (?:\w+ ){0,2}?(?:old|previous|former|legacy"
     r"|deprecated|obsolete|outdated)\b"
 )
-"""What was there before is no other way that there was."""
+"""The former state, which isn't an alternative."""
 _GOES_WRONG = (
     r"^[^,;]{1,60}? (?:fails?|crash(?:es)?|hangs?|breaks?|leaks?|stalls?|deadlocks?|times? out|loses?|throws?"
     r"|panics?|segfaults?|flickers?|misses)\b"
@@ -295,12 +304,12 @@ _VERIFIES = (
     r"\b(?:finds?|found|shows?|prints?|reports?|returns?|lists?|yields?) (?:nothing|no (?:\w+ )?(?:hits?"
     r"|matches|results?|uses|occurrences|references)|none|zero)\b(?: (?:any ?more|now|left|else))*[.:]?$"
 )
-"""Tells of a check that came out well."""
+"""A successful check."""
 _FOR_OTHERS = (
     r"\b(?:outside|elsewhere|owners?|callers?|consumers?)\b|\bwould (?:still )?(?:have|need) to be (?:adapted"
     r"|updated|adjusted|changed|migrated|renamed|rerun|reindexed|redeployed)\b"
 )
-"""Says what others would have to do; no other way that there was."""
+"""Work for others, which isn't an alternative."""
 _JUDGED_CLAUSE = (
     r"(?:;| \u2014| \u2013) (?:with|beyond|above|below|past|more) \S+ \S+ \S+|(?:;| \u2014| \u2013"
     r"|,) [^.;]{3,90}\b(?:slower|faster|worse|better|too \w+|cheaper|\w+er (?:there|than)|no gain|would|can't"

@@ -1,1 +1,1 @@
-"""What pages draw: SVG, and code with its colours."""
+"""Drawings as SVG for pages."""

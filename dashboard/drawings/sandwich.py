@@ -1,4 +1,4 @@
-"""Owns the drawing of a context: three layers, and the slices in them, all to scale of their tokens.
+"""The drawing of a context to scale: its three layers with their slices, and the bar of its budget.
 
 Positions are shares of the drawing, so that it takes whatever width its place has and its labels stay as
 large as other text. Nothing in it has a `style`, which the page's content policy refuses.
@@ -6,26 +6,26 @@ large as other text. Nothing in it has a `style`, which the page's content polic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from markupsafe import Markup
 
-from ..pages.slice_rows import LAYERS, SliceRow
+from ..pages.slices import LAYERS, TYPES, SliceRow
+from .charts import ChartPart, stacked_bar
 
 SHAPE: Final = (760.0, 540.0)
-"""The drawing's width and height in pixels on a usual screen, by which boxes get their shapes."""
+"""Width and height of the drawing in pixels on a usual screen, for the shapes of boxes."""
 
 GAP: Final = 1.2
-"""Percent of the height between two layers."""
+"""Gap between two layers in percent of the height."""
 
 LEAST_LAYER: Final = 7.0
-"""Percent of the height that the thinnest layer takes, so that it can be read; the caption says so."""
+"""Minimum height of a layer in percent, so that it can be read; the caption says so."""
 
 CELLS_MAX: Final = 120
-"""Maximum number of slices drawn of a layer, the largest; the others share a box, as each would be a
-speck."""
+"""Maximum slices drawn of a layer, the largest ones; the others share a box."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,14 +186,80 @@ def _lay(row: Sequence[float], free: Box, boxes: list[Box]) -> Box:
     area = sum(row)
     if free.width >= free.height:
         thickness, y = area / free.height, free.y
-        for one in row:
-            length = one / thickness
+        for area in row:
+            length = area / thickness
             boxes.append(Box(free.x, y, thickness, length))
             y += length
         return Box(free.x + thickness, free.y, max(free.width - thickness, 0.0), free.height)
     thickness, x = area / free.width, free.x
-    for one in row:
-        length = one / thickness
+    for area in row:
+        length = area / thickness
         boxes.append(Box(x, free.y, length, thickness))
         x += length
     return Box(free.x, free.y + thickness, free.width, max(free.height - thickness, 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUse:
+    """A use of the budget: the class of its colour, what it is, its tokens, and how many slices it has (0 for
+    what is none)."""
+
+    kind: str
+    label: str
+    tokens: int
+    slices: int = 0
+
+
+def uses_of(context: Mapping[str, Any], rows: Sequence[SliceRow]) -> list[TokenUse]:
+    """Return the uses of a context's `max_tokens`: by slice type in the order of the layers, then the text
+    around slices, free tokens, and the reserve for the answer."""
+    types = [*TYPES, *sorted({row.type for row in rows} - TYPES.keys())]
+    found = []
+    for kind in types:
+        inside = [row for row in rows if row.type == kind]
+        if inside:
+            label = inside[0].kind
+            found.append(TokenUse(f"t-{kind}", label, sum(row.tokens for row in inside), len(inside)))
+    # Each slice's tokens are rounded up by itself, so that together they may count more than the text.
+    around = context["tokens"] - sum(use.tokens for use in found)
+    taken = max(context["tokens"], sum(use.tokens for use in found))
+    free = context["max_tokens"] - context["reserve_tokens"] - taken
+    for kind, label, tokens in (
+        ("t-frame", "headings", around),
+        ("t-free", "left free", free),
+        ("t-reserved", "reserved for the answer", context["reserve_tokens"]),
+    ):
+        if tokens > 0:
+            found.append(TokenUse(kind, label, tokens))
+    return found
+
+
+def by_layer(uses: Sequence[TokenUse], rows: Sequence[SliceRow]) -> dict[str, list[TokenUse]]:
+    """Return the uses by slices of each layer."""
+    layers = {f"t-{row.type}": row.layer for row in rows}
+    found: dict[str, list[TokenUse]] = {}
+    for use in uses:
+        if use.kind in layers:
+            found.setdefault(layers[use.kind], []).append(use)
+    return found
+
+
+def budget_bar(context: Mapping[str, Any], uses: Sequence[TokenUse]) -> Markup:
+    """Return the bar of a context's `max_tokens`."""
+    said = ", ".join(f"{use.label} {use.tokens:,}" for use in uses)
+    return stacked_bar(
+        (ChartPart(use.tokens, use.kind, f"{use.label}: {use.tokens:,} tokens") for use in uses),
+        context["max_tokens"],
+        f"{context['max_tokens']:,} tokens: {said}",
+    )
+
+
+def layers_bar(context: Mapping[str, Any]) -> Markup:
+    """Return a small bar of a context's layers within what it might have taken."""
+    layers = [(name, tokens) for name, tokens in context["layers"].items() if tokens]
+    return stacked_bar(
+        (ChartPart(tokens, f"l-{name}", f"{name}: {tokens:,} tokens") for name, tokens in layers),
+        context["max_tokens"] - context["reserve_tokens"],
+        ", ".join(f"{name} {tokens:,} tokens" for name, tokens in layers),
+        height=10.0,
+    )

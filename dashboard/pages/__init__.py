@@ -1,1 +1,1 @@
-"""The pages, one a file, and what they are made of."""
+"""The pages, one a file, and what several of them share."""

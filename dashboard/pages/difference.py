@@ -1,4 +1,4 @@
-"""Owns the page that holds two contexts of a scope against each other: what changed by slice, and by line."""
+"""The page that compares two contexts of a scope, by slice and by line."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from aiohttp import web
 
 from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
 from ..view import View
-from .slice_rows import SliceRow, slice_rows
+from .slices import SliceRow, slice_rows
 
 CHOICES: Final = 60
-"""Contexts of the scope to choose from, those given last."""
+"""Maximum contexts of the scope to choose from, the latest ones."""
 
 CHANGES: Final = 60
-"""Slices that changed which the page names."""
+"""Maximum changed slices shown."""
 
 TEXT_GONE: Final = "the text of one of them isn't kept any more"
 
@@ -64,8 +64,8 @@ class Difference:
 
 
 def _chosen(contexts: Sequence[Mapping[str, Any]], query: Mapping[str, str]) -> tuple[str, str]:
-    """Return the ids of what is compared: those of the address, else the latest with the one before it."""
-    ids = [one["context_id"] for one in contexts]
+    """Return the ids of the compared contexts: those of the address, else the latest two."""
+    ids = [context["context_id"] for context in contexts]
     after = query.get("after") or ids[0]
     for name, chosen in (("after", after), ("before", query.get("before"))):
         if chosen and chosen not in ids:
@@ -92,26 +92,26 @@ ORDER: Final[Mapping[Change, str]] = {
     "shrunk": "shows less",
     "rewritten": "says something else",
 }
-"""The changes in the order in which they are told, in words."""
+"""The kinds of changes in their order on the page, in words."""
 
 LINES_MAX: Final = 20_000
-"""Two texts of so many lines each take a second or two to compare; longer ones are not compared by line."""
+"""Maximum lines of a text that is compared by line, which takes a second or two."""
 
 SHOWN_MAX: Final = 1_500
 SHOWN_CHARACTERS: Final = 80_000
 """Maximum number of changed lines shown, and of their characters."""
 
 WIDTH_MAX: Final = 400
-"""A longer line is cut: minified code would be all of the page."""
+"""Maximum characters of a line: minified code would fill the page."""
 
 AROUND: Final = 3
-"""Lines around a change that are shown too."""
+"""Context lines around a change."""
 
 
 @dataclass(frozen=True, slots=True)
 class SliceChange:
-    """How a slice changed. `row` is the later one, of what is gone the earlier one; tokens are 0 where it
-    wasn't in."""
+    """How a slice changed. `row` is its later form, or the earlier one if it is gone; tokens are 0 where
+    it is missing."""
 
     change: Change
     row: SliceRow
@@ -157,9 +157,11 @@ def slice_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[
         change = _change(former, row, before, after)
         if change:
             changes.append(SliceChange(change, row, former.tokens, row.tokens))
-    changes.sort(key=lambda one: (list(ORDER).index(one.change), -abs(one.tokens - one.tokens_before)))
+    changes.sort(
+        key=lambda change: (list(ORDER).index(change.change), -abs(change.tokens - change.tokens_before))
+    )
     kept = sum(row.id in old for row in new.values())
-    return changes, kept - sum(one.change not in ("new", "gone") for one in changes)
+    return changes, kept - sum(change.change not in ("new", "gone") for change in changes)
 
 
 def line_changes(before: str, after: str) -> LineChanges:
@@ -180,9 +182,9 @@ def _change(
     if row.tokens != former.tokens:
         return "grown" if row.tokens > former.tokens else "shrunk"
     texts = [
-        context["context"][one.span[0] : one.span[1]].rstrip("\n")
-        for one, context in ((former, before), (row, after))
-        if one.span and context.get("context")
+        context["context"][shown.span[0] : shown.span[1]].rstrip("\n")
+        for shown, context in ((former, before), (row, after))
+        if shown.span and context.get("context")
     ]
     return "rewritten" if len(texts) == 2 and texts[0] != texts[1] else None
 

@@ -1,4 +1,4 @@
-"""Owns the first page: every project with its state, how quick answers are, and the latest contexts."""
+"""The first page: all projects with their state, response times, and the latest contexts."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from ..drawings.drawing import sparkline
+from ..drawings.charts import sparkline
 from ..view import ProjectChoice, View
 
 CONTEXTS: Final = 12
-"""Latest contexts on the page; all of them have a page of their own."""
+"""Maximum contexts on the page, the latest ones."""
 
 WATCHES: Final[Mapping[str, str]] = {
     "native": "watched",
@@ -64,7 +64,7 @@ class Overview:
 
 
 def progress(project: Mapping[str, Any]) -> list[tuple[str, int, int, str]]:
-    """Return what a project still does: what, how much is done, of how much, and what is said of it."""
+    """Return a project's running work: what, how much is done, of how much, and a remark."""
     running = []
     pending = project["files_pending"]
     if pending:
@@ -86,10 +86,8 @@ def progress(project: Mapping[str, Any]) -> list[tuple[str, int, int, str]]:
 
 
 def _figures(metrics: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Return the figures at the top: a name, the value since the daemon started, its line over the last hour.
-
-    Times are estimated from the buckets that the daemon counts them in.
-    """
+    """Return the figures at the top: name, value since the daemon started, and its line over the last
+    hour. Times are estimated from the daemon's histogram buckets."""
     samples = metrics["history"]["samples"]
     contexts = metrics["contexts"]
     latency = metrics["methods"].get("GetContext", {})
@@ -120,7 +118,7 @@ def _figures(metrics: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
             "line": sparkline(latencies("p99"), "slowest contexts over the last hour"),
         },
         {
-            "name": "Answered from what was kept",
+            "name": "Answered from the cache",
             "value": contexts["cache_hit_rate"],
             "unit": "share",
             "line": sparkline(hits, "share of kept answers over the last hour"),

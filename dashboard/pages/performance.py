@@ -1,4 +1,4 @@
-"""Owns the page of figures: sizes, times, queues and memory over the last hour or day."""
+"""The page of metrics: sizes, times, queues and memory over the last hour or day."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from aiohttp import web
 from markupsafe import Markup
 
 from ...ipc.errors import INVALID_PARAMS, RpcError
-from ..drawings.drawing import sparkline
+from ..drawings.charts import sparkline
 from ..view import View
 
 PERIODS: Final[Mapping[str, str]] = {"hour": "the last hour", "day": "the last day"}
 
 POINTS: Final = 120
-"""Maximum number of points of a line: more are finer than a pixel on most screens."""
+"""Maximum points of a line; more are finer than a pixel on most screens."""
 
 Sample = Mapping[str, Any]
 
@@ -53,7 +53,7 @@ class Performance:
 
 
 def thinned(values: Sequence[float | None], points: int = POINTS) -> list[float | None]:
-    """Return at most `points` values, each the largest of its stretch: peaks are what is looked for."""
+    """Return at most `points` values, each the largest of its interval, because peaks matter."""
     if len(values) <= points:
         return list(values)
     edges = [position * len(values) // points for position in range(points + 1)]
@@ -83,27 +83,42 @@ def _lines(samples: Sequence[Sample], period: str) -> Mapping[str, list[Mapping[
 
     return {
         "Contexts": [
-            line("Size", "number", "tokens, mean of those given", lambda one: per(one, "tokens", "contexts")),
-            line("Sent", "share", "of what was to be said", lambda one: per(one, "tokens", "tokens_before")),
-            line("Given", "number", "in each step", lambda one: one["contexts"]),
             line(
-                "Answered from what was kept", "share", "of them", lambda one: per(one, "cached", "contexts")
+                "Size",
+                "number",
+                "tokens, mean of those given",
+                lambda sample: per(sample, "tokens", "contexts"),
+            ),
+            line(
+                "Sent",
+                "share",
+                "of what was to be said",
+                lambda sample: per(sample, "tokens", "tokens_before"),
+            ),
+            line("Given", "number", "in each step", lambda sample: sample["contexts"]),
+            line(
+                "Answered from the cache",
+                "share",
+                "of them",
+                lambda sample: per(sample, "cached", "contexts"),
             ),
         ],
         "Time": [
-            line("Median context", "ms", "half of them took less", lambda one: one["context_ms"]["p50"]),
-            line("Slow contexts", "ms", "99 of 100 took less", lambda one: one["context_ms"]["p99"]),
-            line("All requests", "number", "answered in each step", lambda one: one["requests"]),
-            line("Errors", "number", "answered in each step", lambda one: one["errors"]),
+            line(
+                "Median context", "ms", "half of them took less", lambda sample: sample["context_ms"]["p50"]
+            ),
+            line("Slow contexts", "ms", "99 of 100 took less", lambda sample: sample["context_ms"]["p99"]),
+            line("All requests", "number", "answered in each step", lambda sample: sample["requests"]),
+            line("Errors", "number", "answered in each step", lambda sample: sample["errors"]),
         ],
         "Work that waits": [
-            line("Files", "number", "to be read", lambda one: one["files_pending"]),
-            line("Parts of files", "number", "for their meaning", lambda one: one["chunks_pending"]),
+            line("Files", "number", "to be read", lambda sample: sample["files_pending"]),
+            line("Parts of files", "number", "for their meaning", lambda sample: sample["chunks_pending"]),
         ],
         "Memory": [
-            line("Daemon", "bytes", "", lambda one: one["memory_bytes"]["daemon"]),
-            line("Indexer", "bytes", "", lambda one: one["memory_bytes"]["indexer"]),
-            line("Embedder", "bytes", "ends when idle", lambda one: one["memory_bytes"]["embedder"]),
+            line("Daemon", "bytes", "", lambda sample: sample["memory_bytes"]["daemon"]),
+            line("Indexer", "bytes", "", lambda sample: sample["memory_bytes"]["indexer"]),
+            line("Embedder", "bytes", "ends when idle", lambda sample: sample["memory_bytes"]["embedder"]),
         ],
     }
 
@@ -114,7 +129,7 @@ def _agents(samples: Sequence[Sample]) -> list[tuple[str, int]]:
     for sample in samples:
         for name, count in sample["tokens_by_agent"].items():
             tokens[name] = tokens.get(name, 0) + count
-    return sorted(tokens.items(), key=lambda one: (-one[1], one[0]))
+    return sorted(tokens.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
 def _methods(metrics: Mapping[str, Any], samples: Sequence[Sample]) -> list[Mapping[str, Any]]:
@@ -133,7 +148,7 @@ def _methods(metrics: Mapping[str, Any], samples: Sequence[Sample]) -> list[Mapp
             }
             for name, known in metrics["methods"].items()
         ),
-        key=lambda one: (-one["count"], one["name"]),
+        key=lambda method: (-method["count"], method["name"]),
     )
 
 

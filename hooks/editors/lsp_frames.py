@@ -1,7 +1,4 @@
-"""Owns how a message of the Language Server Protocol lies in bytes: its head, its size, its JSON.
-
-No I/O of its own: it reads from what it is given. What the pump must know of a message is here too.
-"""
+"""Frames of the Language Server Protocol: head, size and JSON of a message, without I/O of their own."""
 
 from __future__ import annotations
 
@@ -14,28 +11,28 @@ if TYPE_CHECKING:
     Id = str | int
 
 MAX_BODY_BYTES: Final = 16 * 1024 * 1024
-"""As a frame of the daemon's socket: a longer text couldn't be sent on."""
+"""Maximum bytes of a body, as of a frame of the daemon's socket."""
 
 MAX_HEAD_BYTES: Final = 4096
-"""A head has two short lines at most."""
+"""Maximum bytes of a head, which has at most two short lines."""
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
 """Codes of JSON-RPC 2.0, section 5.1."""
 
 UNAVAILABLE: Final = -32803
-"""The protocol's RequestFailed: the request was fine, and the daemon can't be reached or went away."""
+"""RequestFailed: the request was fine, but the daemon can't be reached or went away."""
 
 WARNING: Final = 2
-"""The protocol's type of a message that a person may want to read in the log."""
+"""The protocol's type of a warning in the log."""
 
 
 class BadFrame(Exception):
-    """Bytes that are no frame. Where the next one begins can't be known, so the connection is over."""
+    """Bytes that aren't a frame. The start of the next frame is unknown, so the connection ends."""
 
 
 class FrameTooLarge(Exception):
-    """A body above the limit, which was passed over; `size` is its length in bytes."""
+    """A body above the limit, which was skipped; `size` is its length in bytes."""
 
     def __init__(self, size: int) -> None:
         super().__init__(f"a message of {size:,} bytes is above the limit of {MAX_BODY_BYTES:,}")
@@ -93,7 +90,7 @@ def reply_frame(request_id: Id | None, result: Any) -> bytes:
 
 
 def error_frame(request_id: Id | None, code: int, message: str) -> bytes:
-    """Return an error as the answer to a request; without an id it is about a message that has none."""
+    """Return an error as the answer to a request; `None` is the id of a message without one."""
     return encode({"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message}})
 
 
@@ -104,7 +101,7 @@ def log_frame(text: str) -> bytes:
 
 
 def read_message(body: bytes) -> dict[str, Any] | None:
-    """Return the message that a body holds; None where it is no JSON object.
+    """Return the message of a body; None if it isn't a JSON object.
 
     Halves of surrogate pairs, which no text of the daemon's wire can have, become `?`.
     """

@@ -1,7 +1,8 @@
-"""Owns `foveal lsp`: the bytes between an editor's pipes and the language server, in the faces process.
+"""The pump of `foveal lsp`: carries messages between an editor and the language server in the faces process.
 
-Imports the standard library and `ipc` only. The pump knows of the protocol just enough to go on after a
-restart of the daemon (`lsp_opening.py`), and to end as an editor expects.
+Imports the standard library and `ipc` only. The pump knows just enough of the protocol to end as an editor
+expects and to continue after a restart of the daemon: it keeps the messages that opened the conversation and
+the text of each open document. The server asks for whole texts, so the last change has it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from .lsp_frames import (
     UNAVAILABLE,
     BadFrame,
     FrameTooLarge,
+    encode,
     error_frame,
     frame,
     id_of,
@@ -30,7 +32,6 @@ from .lsp_frames import (
     read_message,
     reply_frame,
 )
-from .lsp_opening import REPLAY_ID, LspOpening
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,11 +40,14 @@ if TYPE_CHECKING:
 
     from .lsp_frames import Id
 
+REPLAY_ID: Final = "foveal-reconnect"
+"""The id under which a new server gets the host's `initialize` again; its answer is dropped."""
+
 DRAIN_S: Final = 1.0
-"""At `shutdown` what is being answered gets this long. Editors kill a server after about 2 s."""
+"""Seconds for open answers at `shutdown`. Editors kill a server after about 2 s."""
 
 WAKING: Final = frozenset({"textDocument/didOpen", "textDocument/didSave"})
-"""Notifications for which a lost connection is made again, but no more often than each `PAUSE_S`."""
+"""Notifications that reopen a lost connection, at most once in `PAUSE_S`."""
 
 PAUSE_S: Final = 5.0
 
@@ -86,11 +90,11 @@ class LspPump:
         self._retry_at = 0.0
 
     def run(self, source: BinaryIO) -> int:
-        """Carry messages until `exit` or the end of the source; return the code to end with.
+        """Carry messages until `exit` or the end of the source; return the exit code.
 
-        Raises `BadFrame`: the rest can't be understood.
+        Raises `BadFrame`, after which the rest can't be read.
         """
-        self._connect(())  # at once: the server starts while the editor is still starting
+        self._connect(())  # the server starts while the editor is still starting
         while True:
             try:
                 body = read_frame(source)
@@ -123,7 +127,7 @@ class LspPump:
             self._carry(message, body, request_id)
 
     def _carry(self, message: dict[str, Any], body: bytes, request_id: Id | None) -> None:
-        """Send a message on, over a new connection where the last one is gone."""
+        """Send a message on, over a new connection if the last one is gone."""
         with self._state:
             if request_id is not None:
                 self._waiting.add(request_id)
@@ -140,12 +144,12 @@ class LspPump:
             self._connect((body,), request_id)
             self._opening.note(message)
             return
-        self._opening.note(message)  # a new server is told of it with all that is open
+        self._opening.note(message)  # the replay holds it
         if method_of(message) in WAKING and time.monotonic() >= self._retry_at:
             self._connect(())
 
     def _connect(self, bodies: Sequence[bytes], request_id: Id | None = None) -> None:
-        """Connect and send messages behind what is open; on failure answer a request with an error."""
+        """Connect, replay, and send a message; on failure answer a request with an error."""
         try:
             connection = self._upstream.connect()
         except (DaemonUnavailable, PathError, OSError) as error:
@@ -162,23 +166,23 @@ class LspPump:
         _send(connection, b"".join((*self._opening.replayed(), *(frame(body) for body in bodies))))
 
     def _receive(self, connection: socket.socket) -> None:
-        """Carry what the server says to the editor until the connection ends; runs in a thread of its own."""
+        """Carry the server's messages to the editor until the connection ends; runs in its own thread."""
         with connection:
             try:
                 with connection.makefile("rb") as stream:
                     while (body := read_frame(stream)) is not None:
                         self._deliver(body)
             except (OSError, ValueError, BadFrame, FrameTooLarge):
-                pass  # a connection that broke, within a message perhaps, ends like any other
+                pass  # a broken connection ends like any other
         self._lose(connection)
 
     def _lose(self, connection: socket.socket, keep: Id | None = None) -> None:
-        """Answer what a connection took with it with an error, but for `keep`, which it never had whole."""
+        """Answer the requests of a lost connection with an error, except `keep`, which wasn't sent whole."""
         with self._state:
             if self._connection is not connection:
                 return  # noticed before
             self._connection = None
-            failed = [one for one in self._waiting if one != keep]
+            failed = [waiting for waiting in self._waiting if waiting != keep]
             self._waiting.difference_update(failed)
             self._state.notify_all()
         for request_id in failed:
@@ -207,7 +211,7 @@ class LspPump:
             _shut(connection)
 
     def _write(self, data: bytes) -> None:
-        """Write a whole frame; where the editor doesn't read any more, there is nothing left to do."""
+        """Write a whole frame; ends the process if the editor stopped reading."""
         view = memoryview(data)
         try:
             with self._writing:
@@ -230,3 +234,60 @@ def _shut(connection: socket.socket) -> None:
         connection.shutdown(socket.SHUT_RDWR)
     except OSError:
         return  # gone already
+
+
+class LspOpening:
+    """The handshake and the open documents, to replay them: `note` takes the editor's messages."""
+
+    def __init__(self) -> None:
+        self._handshake: dict[str, dict[str, Any]] = {}
+        self._documents: dict[str, dict[str, Any]] = {}  # the item of `didOpen` by URI, with the last text
+        self._unsaved: set[str] = set()
+
+    def note(self, message: dict[str, Any]) -> None:
+        """Record a message that opens, changes or closes something."""
+        method = method_of(message)
+        if method in {"initialize", "initialized"}:
+            self._handshake[method] = message
+        elif method.startswith("textDocument/did") and id_of(message) is None:
+            params = message.get("params")
+            item = params.get("textDocument") if type(params) is dict else None
+            uri = item.get("uri") if type(item) is dict else None
+            if type(params) is dict and type(item) is dict and type(uri) is str:
+                self._note_document(method, uri, item, params)
+
+    def _note_document(self, method: str, uri: str, item: dict[str, Any], params: dict[str, Any]) -> None:
+        if method == "textDocument/didOpen":
+            self._documents[uri] = dict(item)
+            self._unsaved.discard(uri)
+        elif method == "textDocument/didClose":
+            self._documents.pop(uri, None)
+            self._unsaved.discard(uri)
+        elif method == "textDocument/didSave":
+            self._unsaved.discard(uri)
+        elif method == "textDocument/didChange" and uri in self._documents:
+            changes = params.get("contentChanges")
+            last = changes[-1] if type(changes) is list and changes else None
+            if type(last) is dict and type(last.get("text")) is str:
+                version = item.get("version", self._documents[uri].get("version", 0))
+                self._documents[uri] |= {"text": last["text"], "version": version}
+                self._unsaved.add(uri)
+
+    def replayed(self) -> list[bytes]:
+        """Return the frames that restore the state of the last server, none before `initialize`."""
+        if "initialize" not in self._handshake:
+            return []
+        frames = [encode({**self._handshake["initialize"], "id": REPLAY_ID})]
+        if "initialized" in self._handshake:
+            frames.append(encode(self._handshake["initialized"]))
+            for uri, item in self._documents.items():
+                frames.append(_notification("textDocument/didOpen", {"textDocument": item}))
+                if uri in self._unsaved:
+                    document = {"uri": uri, "version": item.get("version", 0)}
+                    changes = {"textDocument": document, "contentChanges": [{"text": item["text"]}]}
+                    frames.append(_notification("textDocument/didChange", changes))
+        return frames
+
+
+def _notification(method: str, params: dict[str, Any]) -> bytes:
+    return encode({"jsonrpc": "2.0", "method": method, "params": params})

@@ -1,7 +1,7 @@
-"""Owns the language server's side of pygls: one connection, its messages, and what is said in LSP's terms.
+"""The language server of one connection: definitions, symbols, and the editor's documents for the daemon.
 
-pygls is made for a process of its own: its loop reads pipes, and `exit` ends the process. So the messages
-are read here, and `exit` isn't passed on; the pump ends the connection.
+pygls is made for a process of its own: its loop reads pipes, and `exit` ends the process. So the messages are
+read here, and `exit` isn't passed on; the pump ends the connection.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import logging
 import os
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from lsprotocol import types as lsp
@@ -23,7 +24,6 @@ from pygls.uris import from_fs_path, to_fs_path
 from ... import __version__
 from ...ipc.errors import DaemonUnavailable, RpcError
 from ...ipc.link import DaemonLink
-from .lsp_documents import LspDocument, LspDocuments
 from .lsp_frames import (
     INVALID_REQUEST,
     MAX_BODY_BYTES,
@@ -40,7 +40,7 @@ from .lsp_frames import (
 from .lsp_symbols import SymbolIndex, SymbolPlace
 
 DID_FOCUS = "foveal/didFocus"
-"""A notification `{uri}` of our own, since the protocol has none for the document that a person looks at."""
+"""Our own notification `{uri}` of the document that a person looks at; the protocol has none."""
 
 WORD_BEFORE, WORD_BEHIND = re.compile(r"[\w$]*$"), re.compile(r"^[\w$]*")
 
@@ -59,10 +59,10 @@ KINDS = {
     "section": lsp.SymbolKind.String,
     "type": lsp.SymbolKind.Class,
 }
-"""What the index calls a definition, and the nearest that LSP has; any other is a variable."""
+"""The index's kinds of definitions and the nearest ones of LSP; any other is a variable."""
 
 logging.getLogger("pygls").setLevel(logging.CRITICAL)
-"""What goes wrong is told to the editor; pygls would log it too, and with it the texts of documents."""
+"""Errors go to the editor; pygls would also log them, with the texts of documents."""
 
 
 async def serve_connection(connection: socket.socket, greeting: bytes, cwd: str, daemon: str) -> None:
@@ -84,7 +84,7 @@ async def serve_connection(connection: socket.socket, greeting: bytes, cwd: str,
 
 
 async def _read_body(reader: asyncio.StreamReader) -> bytes | None:
-    """Return the next message; None where the connection ends, or holds what no pump sends."""
+    """Return the next message; None if the connection ends, or holds what no pump sends."""
     try:
         head = await reader.readuntil(b"\r\n\r\n")
         size = body_size(head[:MAX_HEAD_BYTES])
@@ -94,7 +94,7 @@ async def _read_body(reader: asyncio.StreamReader) -> bytes | None:
 
 
 class _Session:
-    """One editor: its documents, and the server that answers it."""
+    """One editor: its documents and its server."""
 
     def __init__(self, link: DaemonLink, writer: asyncio.StreamWriter, cwd: str) -> None:
         self._writer = writer
@@ -129,7 +129,7 @@ class _Session:
             self._writer.write(error_frame(id_of(message), INVALID_REQUEST, text))
 
     async def close(self) -> None:
-        """Take back what the daemon was told of texts that are gone with the editor."""
+        """Withdraw the unsaved texts of an editor that ended."""
         for task in self._answering:
             task.cancel()
         await asyncio.gather(*self._answering, return_exceptions=True)
@@ -200,16 +200,16 @@ class _Session:
             self._documents.tell(document, event)
 
     def _document(self, uri: str) -> LspDocument | None:
-        """Return the file of a URI; None where it is none, or lies in no folder that is open."""
+        """Return the file of a URI; None for any other URI and for a file outside the open folders."""
         path = to_fs_path(uri) if uri.startswith("file:") else None
         if not path or not path.startswith("/") or "\0" in path:
             return None
         path = os.path.normpath(path)
-        around = [one for one in self._folders() if path.startswith(one.rstrip("/") + "/")]
+        around = [folder for folder in self._folders() if path.startswith(folder.rstrip("/") + "/")]
         return LspDocument(max(around, key=len), path) if around else None
 
     def _folders(self) -> list[str]:
-        """Return the open folders, else the one that the editor started the server in."""
+        """Return the open folders, else the folder that the editor started the server in."""
         workspace = self._server.workspace
         paths = [to_fs_path(uri) for uri in workspace.folders] or [workspace.root_path]
         return [os.path.normpath(path) for path in paths if path] or [self._cwd]
@@ -234,7 +234,7 @@ class _Session:
 
     @contextlib.contextmanager
     def _answer(self) -> Iterator[None]:
-        """Tell what the daemon refuses as an error of the request; end with the connection."""
+        """Turn a refusal of the daemon into an error of the request."""
         task = asyncio.current_task()
         assert task is not None
         self._answering.add(task)
@@ -248,3 +248,110 @@ class _Session:
     def _complain(self, text: str) -> None:
         message = lsp.LogMessageParams(lsp.MessageType.Warning, f"foveal: {text}")
         self._server.window_log_message(message)
+
+
+DELAY_S = 0.3
+"""Seconds after the last change until a text is sent to the daemon."""
+
+FLUSH_S = 2.0
+"""Maximum seconds that a request waits for pending notifications."""
+
+
+@dataclass(frozen=True, slots=True)
+class LspDocument:
+    """A file of an open folder: absolute paths of the folder and of the file."""
+
+    cwd: str
+    path: str
+
+
+class LspDocuments:
+    """Sends an editor's documents to the daemon, in order and not at each key.
+
+    `complain` gets each refusal of the daemon once.
+    """
+
+    def __init__(self, link: DaemonLink, complain: Callable[[str], None], delay_s: float = DELAY_S) -> None:
+        self._link = link
+        self._complain = complain
+        self._delay_s = delay_s
+        self._complaints: set[str] = set()
+        self._delayed: dict[LspDocument, tuple[asyncio.TimerHandle, str]] = {}
+        self._pending: dict[tuple[LspDocument, str], str | None] = {}
+        self._unsaved: set[LspDocument] = set()
+        self._sending: asyncio.Task[None] | None = None
+
+    def tell(self, document: LspDocument, event: str) -> None:
+        """Send an event of NotifyFile; after `changed` and `closed` the file on disk counts again."""
+        if event in {"changed", "closed"}:
+            self._forget_text(document)
+        self._put(document, event, None)
+
+    def tell_text(self, document: LspDocument, text: str) -> None:
+        """Send the text of an unsaved document when it didn't change for a while."""
+        delayed = self._delayed.pop(document, None)
+        if delayed is not None:
+            delayed[0].cancel()
+        loop = asyncio.get_running_loop()
+        self._delayed[document] = (loop.call_later(self._delay_s, self._put_text, document), text)
+
+    async def flush(self) -> None:
+        """Send all pending events, and wait until the daemon has them."""
+        for document in list(self._delayed):
+            self._put_text(document)
+        if self._sending is not None:
+            await asyncio.wait({self._sending}, timeout=FLUSH_S)
+
+    async def close(self) -> None:
+        """Withdraw all unsaved texts."""
+        for document in {*self._delayed, *self._unsaved}:
+            self.tell(document, "closed")
+        await self.flush()
+        if self._sending is not None:
+            self._sending.cancel()
+            await asyncio.wait({self._sending})
+
+    def _forget_text(self, document: LspDocument) -> None:
+        delayed = self._delayed.pop(document, None)
+        if delayed is not None:
+            delayed[0].cancel()
+        self._pending.pop((document, "changed"), None)
+        self._unsaved.discard(document)
+
+    def _put_text(self, document: LspDocument) -> None:
+        handle, text = self._delayed.pop(document)
+        handle.cancel()
+        self._unsaved.add(document)
+        self._put(document, "changed", text)
+
+    def _put(self, document: LspDocument, event: str, text: str | None) -> None:
+        """Append an event, replacing a pending one of its kind."""
+        self._pending.pop((document, event), None)
+        self._pending[document, event] = text
+        if self._sending is None or self._sending.done():
+            self._sending = asyncio.create_task(self._send())
+
+    async def _send(self) -> None:
+        while self._pending:
+            document, event = next(iter(self._pending))
+            text = self._pending.pop((document, event))
+            params = {"cwd": document.cwd, "path": document.path, "event": event}
+            try:
+                await self._link.call("NotifyFile", params if text is None else {**params, "text": text})
+            except DaemonUnavailable:
+                continue  # this process ends with the daemon, and the pump replays what is open
+            except RpcError as error:
+                self._complain_once(str(error))
+                if text is not None:
+                    self._withdraw(document)
+
+    def _withdraw(self, document: LspDocument) -> None:
+        """Let the file count again, after the daemon refused its text."""
+        if (document, "changed") not in self._pending:
+            self._unsaved.discard(document)
+            self._pending[document, "changed"] = None
+
+    def _complain_once(self, text: str) -> None:
+        if text not in self._complaints:
+            self._complaints.add(text)
+            self._complain(text)

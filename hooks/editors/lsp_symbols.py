@@ -1,7 +1,4 @@
-"""Owns where a name is defined, and which definitions fit a query, as the daemon's index tells it.
-
-Knows the daemon's methods and no LSP: lines count from 1 here.
-"""
+"""Definitions of a name and definitions that fit a query, from the daemon's index. Lines count from 1."""
 
 from __future__ import annotations
 
@@ -15,12 +12,12 @@ from ...ipc.errors import NOT_FOUND, RpcError
 from ...ipc.link import DaemonLink
 
 PLACES = 100
-"""More than that no editor shows."""
+"""Maximum definitions asked for; editors show no more."""
 
 
 @dataclass(frozen=True, slots=True)
 class SymbolPlace:
-    """A definition: absolute `path`, its `line`, and `text`, what is written there, empty if unknown."""
+    """A definition: its absolute `path`, its `line`, and the `text` there, "" if unknown."""
 
     path: str
     line: int
@@ -46,9 +43,9 @@ class SymbolIndex:
         self._link = link
 
     async def find_definitions(self, cwd: str, path: str, line: int, name: str) -> list[SymbolPlace]:
-        """Return where what a name means at a line of a file is defined; several where that isn't sure.
+        """Return the definitions of a name at a line of a file; several if it isn't sure.
 
-        What the line refers to for sure goes before all definitions of that name. Raises `RpcError`.
+        Resolved references of that line go before all definitions of the name. Raises `RpcError`.
         """
         node = await self._node(cwd, path)
         if node is not None:
@@ -60,7 +57,7 @@ class SymbolIndex:
         return sorted(found, key=lambda place: place.path != path)
 
     async def find_symbols(self, cwd: str, query: str) -> list[SymbolPlace]:
-        """Return definitions that a part of a name finds, or a question in words, best first.
+        """Return definitions for a part of a name or a question in words, best first.
 
         Raises `RpcError`.
         """
@@ -76,23 +73,23 @@ class SymbolIndex:
     async def _referred(
         self, cwd: str, root: str, node: Mapping[str, Any], line: int, name: str
     ) -> list[SymbolPlace]:
-        """Return what the index knows for sure that this line means by a name."""
+        """Return the resolved definitions of a name at this line."""
         symbols = _symbols(root, node)
         own = [place for place in symbols if place.line == line and place.name == name]
         if own:
             return own
         owner = _innermost(node["symbols"], line)
         inner = await self._node(cwd, owner) if owner else None
-        for one in filter(None, (inner, node)):
+        for found in filter(None, (inner, node)):
             targets = dict.fromkeys(
                 callee["node_id"]
-                for callee in one.get("callees", ())
+                for callee in found.get("callees", ())
                 if callee.get("node_id") and callee["line"] == line and callee["certainty"] == "resolved"
                 if last_name(_symbol_of(callee["node_id"])) == name
             )
             if targets:
                 return await self._places(cwd, root, targets)
-        imported = [one["path"] for one in node["imports"] if one["line"] == line and one.get("path")]
+        imported = [item["path"] for item in node["imports"] if item["line"] == line and item.get("path")]
         return await self._places(cwd, root, [f"{path}#{name}" for path in imported])
 
     async def _places(self, cwd: str, root: str, node_ids: Iterable[str]) -> list[SymbolPlace]:
@@ -110,7 +107,7 @@ class SymbolIndex:
         ]
 
     async def _defined(self, cwd: str, name: str) -> list[SymbolPlace]:
-        """Return all definitions of a name, and not of others that are nearly the same."""
+        """Return all definitions of exactly this name."""
         reply = await self._query(cwd, f"where is `{name}` defined", route="structural", limit=PLACES)
         places = [_place(reply["project"], result) for result in reply["results"]]
         return [place for place in places if place.name == last_name(name)]
@@ -134,12 +131,12 @@ def last_name(symbol: str) -> str:
 
 
 def _symbol_of(node_id: str) -> str:
-    """Return the qualified name in a node id, without the count of those of the same name."""
+    """Return the qualified name in a node id, without the number of a repeated name."""
     return re.sub(r"~\d+$", "", node_id.partition("#")[2])
 
 
 def _root_of(path: str, relative: str) -> str:
-    """Return the project's root: what a file's absolute path has before the one in the project."""
+    """Return the project's root: a file's absolute path without its relative path."""
     return path.removesuffix(f"/{relative}")
 
 
@@ -164,7 +161,7 @@ def _symbols(root: str, node: Mapping[str, Any]) -> list[SymbolPlace]:
 
 def _innermost(symbols: Iterable[Mapping[str, Any]], line: int) -> str:
     """Return the node id of the shortest definition around a line, empty if there is none."""
-    around = [one for one in symbols if one["start_line"] <= line <= one["end_line"]]
+    around = [symbol for symbol in symbols if symbol["start_line"] <= line <= symbol["end_line"]]
     shortest = min(around, key=lambda one: one["end_line"] - one["start_line"], default=None)
     return str(shortest["node_id"]) if shortest else ""
 
@@ -178,5 +175,5 @@ def _place(root: str, result: Mapping[str, Any]) -> SymbolPlace:
 
 
 def _distinct(places: Iterable[SymbolPlace]) -> list[SymbolPlace]:
-    """Leave out what was there before, by where it is; and what has no name."""
+    """Return definitions without those without a name, and each position once."""
     return list({(place.path, place.line, place.symbol): place for place in places if place.symbol}.values())

@@ -1,4 +1,4 @@
-"""Owns what keeps the installer from changing a file: always said before anything is written."""
+"""Errors of the installer, raised before anything is written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class InstallError(Exception):
 
 
 class UnreadableText(InstallError):
-    """A settings file isn't what its host reads; `line` and `column` count from 1, in characters."""
+    """A settings file that its host can't read; `line` and `column` count from 1, in characters."""
 
     def __init__(self, what: str, line: int, column: int) -> None:
         super().__init__(f"line {line}, column {column}: {what}", "mend the file first, nothing was changed")

@@ -1,21 +1,152 @@
-"""Owns what an install or uninstall would change, before anything is, and then its doing."""
+"""What an install or uninstall changes, planned before anything is written, and then applied."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Protocol
 
-from .backups import add_backup, backup_paths, read_backup
-from .errors import InstallError
-from .places import HostFiles
-from .settings_file import SettingsFile, check_unchanged, delete, read, write
-from .target import Target
+from .errors import InstallError, UnreadableText
+from .settings_file import (
+    SettingsFile,
+    add_backup,
+    backup_paths,
+    check_unchanged,
+    delete,
+    read,
+    read_backup,
+    write,
+)
+
+BOM = "\ufeff"
+
+
+class TargetPart(Protocol):
+    """What we put into a file: our hooks, our MCP server, a block, or the whole text."""
+
+    def register(self, text: str) -> str:
+        """Return a text with our part; the text "" stands for no file. Raises `InstallError`."""
+
+    def strip(self, text: str) -> str:
+        """Return a text without our part. Raises `InstallError`."""
+
+    def holds(self, text: str) -> bool:
+        """Whether a text holds our part. Raises `InstallError`."""
+
+    def entries(self, text: str) -> list[tuple[str, str | None]]:
+        """Return (event, program) for each command of ours in a text that holds our part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A file of a host that is to be changed.
+
+    `folders` around it are removed with it if they are empty; its links may not lead out of `within`.
+    `is_made` means that the whole file is ours, so no copy of it is kept.
+    """
+
+    path: str
+    parts: Sequence[TargetPart]
+    folders: int
+    within: str | None = None
+    encoding: str = "utf-8"
+    executable: bool = False
+    is_made: bool = False
+
+    def registered(self, data: bytes | None) -> bytes:
+        """Return the file with us. Raises `InstallError` that names the file."""
+        bom, text = self._decode(data)
+        with self._named():
+            for part in self.parts:
+                text = part.register(text)
+        return self._encode(bom, text)
+
+    def stripped(self, data: bytes | None) -> bytes | None:
+        """Return the file without us, None to remove it. Raises `InstallError` that names the file.
+
+        If nothing is left but what a file made for us would hold, the file is removed.
+        """
+        if data is None or not self.holds(data):
+            return data
+        left = self._stripped(data)
+        return None if left == self._stripped(self.registered(None)) else left
+
+    def restored(self, data: bytes, kept: bytes) -> bool:
+        """Whether a copy is the file as it was before us: equal to it but for our part.
+
+        Registering in the copy and removing us again must give the file without us.
+        """
+        try:
+            return not self.holds(kept) and self._stripped(self.registered(kept)) == self._stripped(data)
+        except InstallError:  # an unreadable copy isn't
+            return False
+
+    def is_older(self, data: bytes, kept: bytes) -> bool:
+        """Whether a copy is the same file with an older registration of ours."""
+        try:
+            return self.holds(kept) and self._stripped(kept) == self._stripped(data)
+        except InstallError:  # as above
+            return False
+
+    def holds(self, data: bytes | None) -> bool:
+        """Whether any part of us is in a file. Raises `InstallError` that names the file."""
+        if data is None:
+            return False
+        _, text = self._decode(data)
+        with self._named():
+            return any(part.holds(text) for part in self.parts)
+
+    def _stripped(self, data: bytes) -> bytes:
+        bom, text = self._decode(data)
+        with self._named():
+            for part in self.parts:
+                text = part.strip(text)
+        return self._encode(bom, text)
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Put the file's path in front of an error."""
+        try:
+            yield
+        except UnreadableText as error:
+            raise InstallError(f"{self.path}, {error}", error.hint) from error
+        except InstallError as error:
+            raise InstallError(f"{self.path}: {error}", error.hint) from error
+
+    def _decode(self, data: bytes | None) -> tuple[str, str]:
+        """Return BOM and text. Raises `InstallError` for bytes in another encoding."""
+        try:
+            text = (data or b"").decode(self.encoding)
+        except UnicodeDecodeError as error:
+            line = error.object[: error.start].count(b"\n") + 1
+            raise InstallError(
+                f"{self.path}, line {line}: it isn't UTF-8", "save it as UTF-8 first"
+            ) from error
+        bom = BOM if text.startswith(BOM) else ""
+        return bom, text.removeprefix(bom)
+
+    def _encode(self, bom: str, text: str) -> bytes:
+        return f"{bom}{text}".encode(self.encoding)
+
+
+@dataclass(frozen=True, slots=True)
+class HostFiles:
+    """The files of a host at a level: its hooks, its list of MCP servers, and for Claude Code the plugin."""
+
+    hooks: tuple[Target, ...]
+    mcp: tuple[Target, ...]
+    plugin: tuple[Target, ...] = ()
+
+    def all(self) -> tuple[Target, ...]:
+        """Return all files."""
+        return (*self.hooks, *self.mcp, *self.plugin)
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file that becomes another: `after` is None where it goes, `spare` are copies needless then."""
+    """A change of a file: `after` is None to delete it; `spare` are copies that are deleted with it."""
 
     target: Target
     found: SettingsFile
@@ -25,9 +156,9 @@ class Change:
 
 
 def plan_install(files: HostFiles, *, mcp: bool, plugin: bool) -> tuple[Change, ...]:
-    """Return the changes that register us, none where all is as it should be. Raises `InstallError`.
+    """Return the changes that register us, none if everything is registered. Raises `InstallError`.
 
-    As a plugin we are taken out of the settings, and the other way round, so that nothing runs twice.
+    Registering the plugin removes us from the settings, and the other way round, so that nothing runs twice.
     """
     if plugin:
         return (*_registrations(files.plugin), *_removals((*files.hooks, *files.mcp)))
@@ -36,15 +167,15 @@ def plan_install(files: HostFiles, *, mcp: bool, plugin: bool) -> tuple[Change, 
 
 
 def plan_uninstall(files: HostFiles) -> tuple[Change, ...]:
-    """Return the changes that take us out of all files of a host. Raises `InstallError`."""
+    """Return the changes that remove us from all files of a host. Raises `InstallError`."""
     return _removals(files.all())
 
 
 def apply(changes: Sequence[Change]) -> tuple[str, ...]:
-    """Do the changes; return the paths of the copies that were made. Raises `InstallError`, `OSError`.
+    """Apply the changes; return the paths of the copies made. Raises `InstallError`, `OSError`.
 
-    All files are looked at before the first is written; each is replaced whole. What was done stays done if
-    a later one fails: running the command again does the rest.
+    All files are checked before the first is written. If a later one fails, the earlier changes stay: running
+    the command again does the rest.
     """
     for change in changes:
         check_unchanged(change.found)
@@ -62,7 +193,7 @@ def apply(changes: Sequence[Change]) -> tuple[str, ...]:
 
 
 def remove_copies(paths: Iterable[str]) -> None:
-    """Delete copies that say nothing more."""
+    """Delete copies that are no longer needed."""
     for path in paths:
         os.unlink(path)
 
@@ -90,7 +221,7 @@ def _removals(targets: Iterable[Target]) -> tuple[Change, ...]:
 
 
 def _removal(target: Target, found: SettingsFile, data: bytes) -> Change:
-    """Return the change to the file as it was before us where a copy proves it, else to what is left."""
+    """Return the change to the file as it was before us if a copy proves it, else to the rest."""
     copies = [(path, kept) for path in backup_paths(found.place) if (kept := read_backup(path)) is not None]
     before = [(path, kept) for path, kept in copies if target.restored(data, kept)]
     older = [path for path, kept in copies if target.is_older(data, kept)]
@@ -98,13 +229,13 @@ def _removal(target: Target, found: SettingsFile, data: bytes) -> Change:
         spare = (*(path for path, _ in before), *older)
         return Change(target, found, before[0][1], keeps_copy=False, spare=spare)
     after = target.stripped(data)
-    # Nothing is lost where a file goes that was made for us, nor where only older registrations were copied.
+    # Nothing is lost if the file was made for us, or its copies are older registrations.
     lossless = target.is_made or after is None
     return Change(target, found, after, keeps_copy=not lossless, spare=tuple(older) if lossless else ())
 
 
 def _joined(targets: Iterable[Target]) -> list[Target]:
-    """Return targets with one for each file: a host may keep hooks and servers in the same."""
+    """Return one target a file: a host may keep hooks and servers in the same."""
     joined: dict[str, Target] = {}
     for target in targets:
         first = joined.get(target.path)

@@ -1,6 +1,6 @@
-"""Owns what is registered with a host as the program: which foveal, and whether a command is one of ours.
+"""The program that is registered with hosts: which foveal it is, and whether a command is ours.
 
-A registered command is looked at, never run: a project's settings may come from anybody.
+A registered command is read, never run: a project's settings may come from anybody.
 """
 
 from __future__ import annotations
@@ -9,23 +9,23 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal
 
+from ..hosts.host import NAME
 from .errors import InstallError
-
-NAME = "foveal"
 
 ProgramState = Literal["this", "other", "missing"]
 
 _HOOK_WORDS = re.compile(r"hook [a-z][a-z-]*(?: [A-Za-z][A-Za-z-]*)?")
-"""`hook`, the host, and the event where the host doesn't tell it."""
+"""`hook`, the host, and the event if the host's payload doesn't name it."""
 
 
 def find_program(argv0: str, executable: str, environ: Mapping[str, str]) -> str:
-    """Return the absolute path of the foveal that runs: as it was called, else beside its interpreter.
+    """Return the absolute path of the foveal that runs: the path it was called by, else the one beside its
+    interpreter.
 
-    Links are kept, since it is the link in `~/.local/bin` that survives an upgrade. Raises `InstallError`.
+    Links are kept, since the link in `~/.local/bin` survives an upgrade. Raises `InstallError`.
     """
     beside = os.path.join(os.path.dirname(executable), NAME)
     called = argv0 if os.path.basename(argv0) == NAME else ""
@@ -46,30 +46,25 @@ def mcp_command(program: str) -> list[str]:
     return [program, "mcp"]
 
 
-def command_line(command: Sequence[str]) -> str:
-    """Return a command as one line for a shell."""
-    return shlex.join(command)
-
-
 def hook_program(handler: Any) -> str | None:
-    """Return the program of a handler that is ours, by what it runs; None for a handler of others."""
+    """Return the program of a handler that runs our hook, None for other handlers."""
     words = _words(handler)
     ours = _HOOK_WORDS.fullmatch(" ".join(words[1:])) and len(words) in {3, 4}
     return words[0] if ours and _is_name(words[0]) else None
 
 
 def mcp_program(server: Any) -> str | None:
-    """Return the program of an MCP server that is ours; None for one of others."""
+    """Return the program of an MCP server that is ours, None for other servers."""
     words = _words(server)
     return words[0] if len(words) == 2 and words[1] == "mcp" and _is_name(words[0]) else None
 
 
 def program_state(program: str, own: str, environ: Mapping[str, str]) -> ProgramState:
-    """Tell whether a registered program is the one that runs, another one, or gone.
+    """Return whether a registered program is the running one, another one, or missing.
 
-    A bare name is looked for as a host would; relative places in PATH don't count.
+    A bare name is looked up in PATH as a host would; relative folders in PATH don't count.
     """
-    folders = [one for one in environ.get("PATH", "").split(os.pathsep) if os.path.isabs(one)]
+    folders = [path for path in environ.get("PATH", "").split(os.pathsep) if os.path.isabs(path)]
     path = program if os.sep in program else shutil.which(program, path=os.pathsep.join(folders))
     if not path or not os.path.isabs(path) or not os.access(path, os.X_OK) or not os.path.isfile(path):
         return "missing"
@@ -85,7 +80,7 @@ def _words(entry: Any) -> list[str]:
     if isinstance(command, str) and "args" not in entry:
         try:
             return shlex.split(command)
-        except ValueError:  # an open quote: nothing that we write
+        except ValueError:  # an open quote: no command of ours
             return []
     words = [command, *arguments] if isinstance(command, str) and isinstance(arguments, list) else command
     return words if isinstance(words, list) and all(isinstance(word, str) for word in words) else []

@@ -1,13 +1,13 @@
-"""Owns reading and replacing one file of a host: whole, never half-written, never somebody else's.
+"""Reading, replacing and copying a host's settings file: a file is replaced whole, never half-written.
 
-A link stays a link and what it leads to is replaced, with its mode. What must not be touched is refused: a
-folder or device in its place, a file of another user, and for a project a place outside of it, since a
-repository can hold links to anywhere.
+A link stays a link; its target is replaced and keeps its mode. Refused are a folder or device in its place, a
+file of another user, and for a project a place outside it, since a repository can hold links to anywhere.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import stat
 from dataclasses import dataclass
@@ -15,12 +15,18 @@ from dataclasses import dataclass
 from .errors import InstallError
 
 MAX_BYTES = 32 << 20
-"""Claude Code keeps its history in the file that lists MCP servers, which may grow to some MB."""
+"""Maximum bytes of a file. Claude Code keeps its history in the file that lists MCP servers."""
+
+BACKUP_SUFFIX = ".foveal-backup-"
+"""Stands behind the whole name, so that no host takes a copy for a settings file by its extension."""
+
+MAX_BACKUPS = 5
+"""Maximum copies of a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsFile:
-    """A file as it was found. `place` is where its bytes lie, `data` None where there is no file."""
+    """A file as it was read. `place` is its real path, `data` None if it doesn't exist."""
 
     path: str
     place: str
@@ -78,7 +84,7 @@ def delete(found: SettingsFile, folders: int) -> None:
     for _ in range(folders):
         try:
             os.rmdir(folder)
-        except OSError:  # it holds something, or isn't ours to remove: then it stays, as it does no harm
+        except OSError:  # it isn't empty or isn't ours to remove; it stays
             return
         folder = os.path.dirname(folder)
 
@@ -89,7 +95,7 @@ def read_plain(place: str) -> SettingsFile:
 
 
 def check_unchanged(found: SettingsFile) -> None:
-    """Raise `InstallError` if a file isn't any more what was read: its host may have written it meanwhile."""
+    """Raise `InstallError` if a file changed since it was read: its host may have written it."""
     now = _read_regular(found.path, found.place).data if os.path.lexists(found.place) else None
     if now != found.data:
         raise InstallError(f"{found.path} was changed meanwhile", "run the command again")
@@ -130,3 +136,51 @@ def _sync(folder: str) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def backup_paths(place: str) -> list[str]:
+    """Return the copies beside a file, the latest first."""
+    folder, name = os.path.split(place)
+    if not os.path.isdir(folder):
+        return []
+    pattern = re.compile(re.escape(name + BACKUP_SUFFIX) + r"([0-9]{4})")
+    found = [(match.group(1), entry) for entry in os.listdir(folder) if (match := pattern.fullmatch(entry))]
+    return [os.path.join(folder, entry) for _, entry in sorted(found, reverse=True)]
+
+
+def read_backup(path: str) -> bytes | None:
+    """Return a copy, None if it is a link, a device, another user's, or gone."""
+    try:
+        return read_plain(path).data
+    except (InstallError, OSError):
+        return None
+
+
+def add_backup(found: SettingsFile) -> str:
+    """Copy a file beside itself with its mode and return the copy's path; the oldest copies are deleted."""
+    assert found.data is not None
+    kept = backup_paths(found.place)
+    if kept and int(kept[0][-4:]) >= 9999:
+        kept = _renumbered(kept)
+    number = int(kept[0][-4:]) + 1 if kept else 1
+    path = f"{found.place}{BACKUP_SUFFIX}{number:04d}"
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with open(handle, "wb") as file:
+        os.fchmod(file.fileno(), found.mode & ~0o111)
+        file.write(found.data)
+        file.flush()
+        os.fsync(file.fileno())
+    for old in kept[MAX_BACKUPS - 1 :]:
+        os.unlink(old)
+    return path
+
+
+def _renumbered(kept: list[str]) -> list[str]:
+    """Start again at 1 with the oldest copy; return the copies, the latest first."""
+    renamed = []
+    for number, path in enumerate(reversed(kept[:MAX_BACKUPS]), 1):
+        renamed.append(f"{path[:-4]}{number:04d}")
+        os.replace(path, renamed[-1])
+    for path in kept[MAX_BACKUPS:]:
+        os.unlink(path)
+    return renamed[::-1]

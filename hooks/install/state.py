@@ -1,30 +1,27 @@
-"""Owns what is registered now, and what is wrong with it; changes nothing and runs nothing."""
+"""What is registered with a host, and what keeps it from working; changes nothing and runs nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from ..hosts.host import Host, Level, Obstacle, RegisteredHook, SettingsPlace, Switch
+from . import jsonc, toml_tables
 from .errors import InstallError
-from .hook_settings import HookSettings, Registered, registered
-from .hosts import Host
-from .mcp_settings import McpSettings, McpTable
-from .places import Level, SettingsPlace, host_files, registered_program
-from .plan import plan_install
+from .host_files import host_files, registered_program
+from .plan import Target, plan_install
 from .program import ProgramState, program_state
-from .script_block import ScriptBlock, block_program
+from .settings_entries import MCP, HookSettings, registered
 from .settings_file import read
-from .switches import Obstacle, switched_off, untrusted
-from .target import Target, TargetPart
-from .whole_file import OPENCODE_MARKER, PLUGIN_HOOKS, PLUGIN_SERVERS, WholeFile, opencode_program
 
-MCP = "mcp"
-"""How the MCP server is named among the events that a file registers."""
+MANAGED_MAX = 1 << 20
+"""Maximum characters read of an administrator's settings."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsFileState:
-    """One file of a host: what of us it holds. `problem` says why it can't be read, "" where it can."""
+    """Our entries in one file of a host. `problem` says why it can't be read, "" if it can."""
 
     path: str
     exists: bool
@@ -32,12 +29,12 @@ class SettingsFileState:
     events: tuple[str, ...]
     programs: tuple[str, ...]
     problem: str = ""
-    hooks: tuple[Registered, ...] = ()
+    hooks: tuple[RegisteredHook, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class HostState:
-    """A host at a level. `problem` is set where the host has no files there at all, as git outside of one."""
+    """A host at a level. `problem` is set if the host has no files there, as git outside a repository."""
 
     host: Host
     level: Level
@@ -63,12 +60,12 @@ class HostState:
 
     @property
     def programs(self) -> tuple[str, ...]:
-        """The programs that are registered, each once."""
+        """The registered programs, each once."""
         return tuple(dict.fromkeys(program for file in self.files for program in file.programs))
 
 
 def inspect(host: Host, level: Level, place: SettingsPlace, program: str, version: str) -> HostState:
-    """Return what is registered with a host at a level. `program` is the one that runs."""
+    """Return what is registered with a host at a level. `program` is the running one."""
     try:
         files = host_files(host, level, place, registered_program(program, host, level), version)
     except InstallError as error:
@@ -79,8 +76,8 @@ def inspect(host: Host, level: Level, place: SettingsPlace, program: str, versio
 
 
 def problems(state: HostState, place: SettingsPlace, program: str, version: str) -> Iterator[Obstacle]:
-    """Yield what is wrong with a host at a level, each with what to do about it."""
-    again = f"foveal hooks install {state.host} --{state.level}{' --plugin' if state.is_plugin else ''}"
+    """Yield what is wrong with a host at a level, and what to do about it."""
+    again = f"foveal hooks install {state.host.name} --{state.level}{' --plugin' if state.is_plugin else ''}"
     for file in state.files:
         if file.problem:
             yield Obstacle(file.problem, "mend that file")
@@ -92,15 +89,12 @@ def problems(state: HostState, place: SettingsPlace, program: str, version: str)
             yield _wrong_program(found, condition, program, again)
     if not any(file.problem for file in state.files):
         yield from _older(state, place, version, again)
-    yield from switched_off(state.host, state.level, place)
-    if state.host == "codex":
-        for file in state.files:
-            if file.hooks:
-                yield from untrusted(state.level, place, file.path, file.hooks)
+    yield from _switched_off(state, place)
+    yield from _unreviewed(state, place)
 
 
 def _older(state: HostState, place: SettingsPlace, version: str, again: str) -> Iterator[Obstacle]:
-    """Compare what is registered with what this version would register for the same program."""
+    """Yield a registration that differs from what this version registers for the same program."""
     if not state.programs:
         yield Obstacle("it can't be told what is registered", again)
         return
@@ -132,24 +126,49 @@ def _file_state(target: Target) -> SettingsFileState:
     if not holds or found.data is None:
         return SettingsFileState(target.path, found.data is not None, False, (), ())
     text = found.data.decode(target.encoding).removeprefix("\ufeff")
-    entries = [entry for part in target.parts for entry in _entries(target.path, part, text)]
+    entries = [entry for part in target.parts for entry in part.entries(text)]
     hooks = registered(text) if any(isinstance(part, HookSettings) for part in target.parts) else ()
     events = tuple(dict.fromkeys(event for event, _ in entries))
     programs = tuple(dict.fromkeys(program for _, program in entries if program))
     return SettingsFileState(target.path, True, True, events, programs, hooks=hooks)
 
 
-def _entries(path: str, part: TargetPart, text: str) -> Sequence[tuple[str, str | None]]:
-    """Return (event, program) for each command of ours in a file."""
-    if isinstance(part, HookSettings) or (isinstance(part, WholeFile) and path.endswith(PLUGIN_HOOKS)):
-        return [(one.event, one.program) for one in registered(text)]
-    if isinstance(part, McpSettings | McpTable):
-        program = part.program(text)
-        return [(MCP, program)] if program else []
-    if isinstance(part, ScriptBlock):
-        return [(part.hook, block_program(text))]
-    if isinstance(part, WholeFile) and path.endswith(PLUGIN_SERVERS):
-        return [(MCP, McpSettings("mcpServers", {}).program(text))]
-    if isinstance(part, WholeFile) and part.marker == OPENCODE_MARKER:
-        return [("plugin", opencode_program(text))]
-    return []
+def _switched_off(state: HostState, place: SettingsPlace) -> Iterator[Obstacle]:
+    """Yield the settings that keep hooks from running. An unreadable file says nothing here."""
+    for switch in state.host.switches(state.level, place):
+        value: Any = _toml(switch.path) if switch.path.endswith(".toml") else _json(switch)
+        for key in switch.keys:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        if value is switch.off or (isinstance(value, list) and switch.off in value):
+            yield Obstacle(switch.text, switch.fix)
+
+
+def _unreviewed(state: HostState, place: SettingsPlace) -> Iterator[Obstacle]:
+    review = state.host.review
+    for file in state.files:
+        if review and file.hooks:
+            config = _toml(review.path(place))
+            yield from review.missing(state.level, place, config, file.path, file.hooks)
+
+
+def _json(switch: Switch) -> Mapping[str, Any]:
+    try:
+        value = jsonc.parse(_text(switch.path, managed=switch.managed)).plain()
+    except (InstallError, OSError):  # `check` names unreadable files among those that are ours to change
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _toml(path: str) -> Mapping[str, Any]:
+    try:
+        return toml_tables.parse(_text(path))
+    except (InstallError, OSError):  # as above
+        return {}
+
+
+def _text(path: str, *, managed: bool = False) -> str:
+    """Return a file's text, "" if it doesn't exist. A managed file belongs to root and is only read."""
+    if not managed:
+        return (read(path).data or b"").decode(errors="replace").removeprefix("\ufeff")
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read(MANAGED_MAX)

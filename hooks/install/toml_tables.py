@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import InstallError, UnreadableText
-from .jsonc_edit import newline
+from .jsonc import newline
 
 Path = tuple[str, ...]
 

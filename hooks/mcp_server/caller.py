@@ -1,4 +1,4 @@
-"""Owns whom an MCP connection speaks for, and what each of its requests to the daemon therefore says."""
+"""The identity of an MCP client (agent, session and project), its calls to the daemon, and their errors."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from ...ipc import errors as codes
 from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, DaemonUnavailable, RpcError
 from ...ipc.link import DaemonLink
 
 CALL_S = 90.0
-"""What an answer may take: a first question to a large project waits for its index."""
+"""Maximum seconds of a call: a first question to a large project waits for its index."""
 
 AGENT_NAME_CHARACTERS = 200
-"""Of the name that a host gives itself; longer ones are cut."""
+"""Maximum characters of the name that a host gives itself; longer ones are cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientIdentity:
-    """Who the pump speaks for: the folder it was started in (or `chosen` by hand), and the session's id."""
+    """The client behind a pump: the folder it was started in (or `chosen` by hand), and the session's id."""
 
     cwd: str
     chosen: bool
@@ -29,9 +30,9 @@ class ClientIdentity:
 
 
 class DaemonSession:
-    """What one connection asks the daemon. Roots are asked for once, and again after they changed.
+    """The daemon as one MCP connection uses it. `call_s` is the maximum time of a call.
 
-    `call_s` is how long a daemon that hangs is waited for.
+    The host is asked for its roots once, and again after they changed.
     """
 
     def __init__(self, caller: ClientIdentity, link: DaemonLink, call_s: float = CALL_S) -> None:
@@ -39,7 +40,7 @@ class DaemonSession:
         self._link = link
         self._call_s = call_s
         self.has_unseen = False
-        """Whether the daemon takes contexts for sent that the agent never saw, since they were too large."""
+        """Whether the daemon counts contexts as sent that were too large for the agent to see."""
         self._folder: str | None = None
         self._roots: dict[str, str] = {}
         self._session_made = False
@@ -50,9 +51,9 @@ class DaemonSession:
         return self._caller.session_id
 
     async def settle_folder(self, ask_roots: Callable[[], Awaitable[list[str]]] | None) -> None:
-        """Decide from which folder the project is looked for; `ask_roots` gives the host's URIs, if any.
+        """Choose the folder in which the project is looked for; `ask_roots` returns the host's URIs.
 
-        Raises nothing of the host's: one that can't tell its roots is served where it started the pump.
+        Never raises for the host: without roots it is served where it started the pump.
         """
         if self._folder is None:
             asked = ask_roots is not None and not self._caller.chosen
@@ -64,11 +65,11 @@ class DaemonSession:
         self._folder = None
 
     def about(self, agent_name: str) -> Inquiry:
-        """Return how an agent of that name asks."""
+        """Return a request of the agent with that name."""
         return Inquiry(self, self._folder or self._caller.cwd, agent_name[:AGENT_NAME_CHARACTERS])
 
     async def call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Call a method of the daemon. Raises `RpcError` and `DaemonUnavailable`, also for one that hangs."""
+        """Call a method of the daemon. Raises `RpcError`, and `DaemonUnavailable` also for a hanging one."""
         try:
             async with asyncio.timeout(self._call_s):
                 result: dict[str, Any] = await self._link.call(method, params)
@@ -85,7 +86,7 @@ class DaemonSession:
         return root
 
     async def make_session(self, cwd: str, agent_name: str) -> None:
-        """Make the session if there is none yet."""
+        """Make the session if it doesn't exist yet."""
         if self._session_made:
             return
         params = {"cwd": cwd, "session_id": self.session_id, "agent_name": agent_name}
@@ -96,7 +97,7 @@ class DaemonSession:
                 raise
             await self.call(
                 "GetSession", {"session_id": self.session_id}
-            )  # tells one of its own from a bad id
+            )  # fails for a bad id, not for an existing session
         self._session_made = True
 
     def forget_session(self) -> None:
@@ -105,66 +106,66 @@ class DaemonSession:
 
 
 class Inquiry:
-    """One request of an agent: every call says which project, and as whom."""
+    """One request of an agent: each of its calls names the project and the agent."""
 
-    def __init__(self, desk: DaemonSession, cwd: str, agent_name: str) -> None:
-        self._desk = desk
+    def __init__(self, session: DaemonSession, cwd: str, agent_name: str) -> None:
+        self._session = session
         self.cwd = cwd
         self.agent_name = agent_name
 
     @property
     def session_id(self) -> str:
         """The session that the request is part of."""
-        return self._desk.session_id
+        return self._session.session_id
 
     async def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """Call a method about the project; parameters that are None are left out."""
+        """Call a method on the project; parameters that are None are left out."""
         return await self._call(method, {"cwd": self.cwd, **params})
 
     async def ask_session(self, method: str, **params: Any) -> dict[str, Any]:
-        """Call a method about the session, which is made for it if there is none."""
+        """Call a method on the session, which is made if it doesn't exist."""
         for last in (False, True):
-            await self._desk.make_session(self.cwd, self.agent_name)
+            await self._session.make_session(self.cwd, self.agent_name)
             try:
                 return await self._call(method, {"session_id": self.session_id, **params})
             except RpcError as error:
                 if last or error.code != NOT_FOUND:
                     raise
-                self._desk.forget_session()
+                self._session.forget_session()
         raise AssertionError("unreachable")
 
     async def ask_scope(self, method: str, **params: Any) -> dict[str, Any]:
-        """Call a method about the scope that this session has in the project."""
+        """Call a method on the session's scope in the project."""
         scope = await self.ask("PrepareContext", session_id=self.session_id)
         return await self._call(method, {"scope_id": scope["scope_id"], **params})
 
     async def ask_plain(self, method: str, **params: Any) -> dict[str, Any]:
-        """Call a method that is told neither project nor session but in what is given."""
+        """Call a method with these parameters alone, without a project or session."""
         return await self._call(method, params)
 
     def note_unseen(self) -> None:
-        """Note that a context was made which the agent isn't shown."""
-        self._desk.has_unseen = True
+        """Note that a context was built that the agent doesn't see."""
+        self._session.has_unseen = True
 
     async def forget_unseen(self) -> None:
-        """Let the daemon send again what it takes for sent, where the agent didn't see all of that."""
-        if self._desk.has_unseen:
+        """Let the daemon send again what it recorded as sent, if the agent didn't see all of it."""
+        if self._session.has_unseen:
             await self.ask_session("ResumeSession")
-            self._desk.has_unseen = False
+            self._session.has_unseen = False
 
     async def root(self) -> str:
         """Return the project's root."""
-        return await self._desk.root_of(self.cwd)
+        return await self._session.root_of(self.cwd)
 
     async def _call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        told = {**params, "agent_name": self.agent_name or None}
-        return await self._desk.call(
-            method, {name: value for name, value in told.items() if value is not None}
+        named = {**params, "agent_name": self.agent_name or None}
+        return await self._session.call(
+            method, {name: value for name, value in named.items() if value is not None}
         )
 
 
 def choose_folder(cwd: str, uris: Iterable[str]) -> str:
-    """Return `cwd` if it lies in one of the roots or there is none, else the first root that is a folder.
+    """Return `cwd` if it lies in a root or there are no roots, else the first root that is a folder.
 
     Hosts with a window start their servers in the home folder or `/`, and name what is open as roots.
     """
@@ -175,7 +176,7 @@ def choose_folder(cwd: str, uris: Iterable[str]) -> str:
 
 
 def _folder_of(uri: str) -> str:
-    """Return the folder that a root's URI names; empty for anything else, or one that isn't there."""
+    """Return the folder of a root's URI; "" for any other URI and for a missing folder."""
     try:
         parts = urlsplit(uri)
     except ValueError:
@@ -189,3 +190,39 @@ def _folder_of(uri: str) -> str:
 def _holds(folder: str, path: str) -> bool:
     folder, path = os.path.realpath(folder), os.path.realpath(path)
     return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+class ToolError(Exception):
+    """The request can't be done as it is. `message` says why, `hint` what to do instead."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(f"{message}. {hint[:1].upper()}{hint[1:]}.")
+
+
+def from_rpc(error: RpcError) -> ToolError:
+    """Return the error that an agent reads for an error of the daemon."""
+    return ToolError(error.message.rstrip("."), _HINTS.get(error.code, _OTHERWISE))
+
+
+def from_unavailable(error: Exception) -> ToolError:
+    """Return the error that an agent reads if no daemon answers."""
+    return ToolError(
+        f"foveal's daemon doesn't answer: {error}".rstrip("."),
+        "call the tool again, which starts the daemon; if that fails too, go on without foveal's tools",
+    )
+
+
+_OTHERWISE = "go on without this tool, and tell the user to run: foveal doctor"
+
+_HINTS = {
+    codes.INVALID_PARAMS: "correct the argument and call the tool again",
+    codes.NOT_FOUND: "check the name with search_code or find_symbol and call the tool again",
+    codes.PERMISSION_DENIED: "this project's policy keeps it from this agent: go on without it",
+    codes.PROJECT_UNAVAILABLE: (
+        "no project can be served there: the user can name one, with `foveal mcp --project DIR`"
+    ),
+    codes.TOO_LARGE: "give less at once, and call the tool again",
+    codes.TIMEOUT: "call the tool again, with a narrower question if it fails twice",
+    codes.BUSY: "call the tool again in a moment",
+    codes.UNKNOWN_METHOD: "another version of the daemon runs: the user can mend that with: foveal restart",
+}

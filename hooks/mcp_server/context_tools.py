@@ -1,31 +1,45 @@
-"""Owns the tools about contexts: get_context and expand_focus."""
+"""The tools that give context: get_context and expand_focus."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .arguments import Arguments, items, max_tokens, text, texts, truth
-from .caller import Inquiry
-from .errors import ToolError
-from .marks import RULES_NOTE, bullets, inline, plain
-from .sizes import CHARACTERS_PER_TOKEN, fit, tokens_of
-from .tool import TEXT, TEXTS, TRUTH, WHOLE, Tool, kept, reply
+from .caller import Inquiry, ToolError
+from .markdown import RULES_NOTE, bullets, inline, plain
+from .tool import (
+    CHARACTERS_PER_TOKEN,
+    TEXT,
+    TEXTS,
+    TRUTH,
+    WHOLE,
+    Arguments,
+    Tool,
+    fit,
+    items,
+    kept,
+    max_tokens,
+    reply,
+    text,
+    texts,
+    tokens_of,
+    truth,
+)
 
 DEFAULT_TOKENS = 4000
-"""Half of what GetContext gives: an agent asks several times in a task, and pays for each answer until the
-end. It holds the rules, the map, three to five files in part or whole."""
+"""Tokens of a context by default, half of GetContext's: an agent asks several times in a task and pays for
+each answer until the end. It holds the rules, the map, and three to five files in part or whole."""
 
 MOST_TOKENS = 20_000
-"""Claude Code cuts at 25,000 by its own count, which for code is up to a seventh higher."""
+"""Maximum tokens of a context. Claude Code cuts at 25,000 by its own, higher count."""
 
 REMARKS_TOKENS = 250
-"""Kept free for what is told beside the context, such as files and gaps; an eighth of smaller answers."""
+"""Tokens reserved for what stands beside the context, such as files and gaps; an eighth of small answers."""
 
 AS_JSON = 8 / 9
-"""Of code as text to the same as JSON: line breaks, quotes and backslashes take two characters there."""
+"""Size of code as text relative to the same as JSON, which escapes line breaks, quotes and backslashes."""
 
 TRIES = 4
-"""JSON is twice as large at most (each character escaped), so that the second try fits nearly always."""
+"""Maximum tries to fit a context. JSON is at most twice as large, so the second nearly always fits."""
 
 
 async def _get_context(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
@@ -41,7 +55,7 @@ async def _get_context(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any
         if size <= given["max_tokens"]:
             return answer
         inquiry.note_unseen()
-        # Of what it came to, which may be less than what it could have: a larger budget changes nothing.
+        # Scaled from the actual size, which may be below the budget: a larger budget changes nothing.
         budget = min(budget, answer["tokens"]) * given["max_tokens"] // size - 20
     raise ToolError(
         f"the context doesn't fit into {given['max_tokens']} tokens", "ask with a larger max_tokens"
@@ -63,7 +77,7 @@ async def _context(inquiry: Inquiry, given: dict[str, Any], budget: int) -> dict
 
 
 async def _require_agent_items(inquiry: Inquiry, wanted: list[dict[str, str]]) -> None:
-    """Refuse what an agent mustn't bring in by itself: items whose mode isn't `agent`."""
+    """Refuse items that an agent mustn't bring in by itself: those whose mode isn't `agent`."""
     listed = await inquiry.ask("ListItems")
     modes = {_key(item): item["include"] for item in listed["items"]}
     for item in wanted:
@@ -85,7 +99,7 @@ def _key(item: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def _answer(context: dict[str, Any], room: int) -> dict[str, Any]:
-    """Return a context with what is told beside it, of that as much as has room."""
+    """Return a context with its files, tools and gaps, as many as have room."""
     files = dict.fromkeys(
         one["path"] for one in context["slices"] if one["layer"] == "focus" and one.get("path")
     )
@@ -101,8 +115,8 @@ def _answer(context: dict[str, Any], room: int) -> dict[str, Any]:
         **kept({"tools": tools}, "tools"),
     }
     names = ("context", "tokens", "truncated", "partial")
-    told = {name: context[name] for name in names}
-    return {**told, **kept(context, "saved_tokens"), **fit(beside, lambda _: "", room)}
+    shown = {name: context[name] for name in names}
+    return {**shown, **kept(context, "saved_tokens"), **fit(beside, lambda _: "", room)}
 
 
 def _render_context(answer: dict[str, Any]) -> str:

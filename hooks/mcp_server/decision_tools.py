@@ -1,14 +1,28 @@
-"""Owns the tools about decisions: record_decision and list_decisions."""
+"""The tools for decisions: record_decision and list_decisions."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .arguments import Arguments, choice, max_tokens, number, text, texts
-from .caller import Inquiry
-from .errors import ToolError
-from .marks import NOTE, inline, plain
-from .tool import TEXT, TEXTS, TRUTH, WHOLE, Tool, kept, left_out, reply, rows
+from .caller import Inquiry, ToolError
+from .markdown import NOTE, inline, plain
+from .tool import (
+    TEXT,
+    TEXTS,
+    TRUTH,
+    WHOLE,
+    Arguments,
+    Tool,
+    choice,
+    kept,
+    left_out,
+    max_tokens,
+    number,
+    reply,
+    rows,
+    text,
+    texts,
+)
 
 DEFAULT_TOKENS = 1000
 """Ten decisions with their reasons."""
@@ -16,12 +30,12 @@ DEFAULT_TOKENS = 1000
 MOST_TOKENS = 10_000
 
 TEXT_CHARACTERS = 1000
-"""Of each text of a decision, so that one decision at least is always shown."""
+"""Maximum characters of each text of a decision, so that at least one decision always fits."""
 
 OUTCOMES = ("success", "failure", "reverted")
 
 UNNAMED_AGENT = "mcp"
-"""Whose a decision is where the host doesn't say what it is."""
+"""The agent of a decision if the host doesn't give its name."""
 
 
 async def _record(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
@@ -66,7 +80,7 @@ def _decision(experience: dict[str, Any]) -> dict[str, Any]:
     outcome = experience.get("outcome") or {}
     trust = (experience.get("provenance") or {}).get("trust")
     texts = {name: _short(experience.get(name) or "") for name in ("decision", "rationale")}
-    told = {
+    fields = {
         **experience,
         **texts,
         "outcome": outcome.get("kind"),
@@ -74,8 +88,8 @@ def _decision(experience: dict[str, Any]) -> dict[str, Any]:
         "low_trust": trust == "low" or None,
     }
     return {
-        **{name: told[name] for name in ("experience_id", "timestamp", "agent_id", "decision")},
-        **kept(told, "rationale", "files_touched", "outcome", "error", "low_trust"),
+        **{name: fields[name] for name in ("experience_id", "timestamp", "agent_id", "decision")},
+        **kept(fields, "rationale", "files_touched", "outcome", "error", "low_trust"),
     }
 
 

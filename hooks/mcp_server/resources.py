@@ -1,33 +1,34 @@
-"""Owns the resources: the project's map, rules and experiences, as Markdown of a limited size.
+"""The resources (map, rules and decisions of the project) and the prompts that a person can choose.
 
-Knows no SDK: `server.py` turns this into its types.
+`server.py` turns them into the SDK's types.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from .caller import Inquiry
+from ...ipc.errors import NOT_FOUND, RpcError
+from .caller import Inquiry, ToolError
+from .context_tools import GET_CONTEXT
 from .decision_tools import LIST_DECISIONS
-from .errors import ToolError
-from .marks import NOTE, RULES_NOTE, block, inline
-from .sizes import CHARACTERS_PER_TOKEN, fit
+from .markdown import NOTE, RULES_NOTE, block, inline
+from .tool import CHARACTERS_PER_TOKEN, Argument, Arguments, fit, text
 
 SCHEME = "foveal"
 
 DEFAULT_TOKENS = 4000
-"""As get_context: a person chose to put it into the conversation."""
+"""Tokens of a resource by default, as of get_context."""
 
 MOST_TOKENS = 20_000
 
 LEAST_TOKENS = 200
 
 TRIES = 6
-"""A map shrinks by whole folders, so that one that is a little too large may take a few."""
+"""Maximum tries to fit a map, which shrinks by whole folders."""
 
 EXPERIENCES = 200
 """Maximum number of experiences asked for; what fits is shown."""
@@ -35,7 +36,7 @@ EXPERIENCES = 200
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A resource, `foveal://NAME` or with `?max_tokens=N`; `read` gives it within that many tokens."""
+    """A resource, `foveal://NAME` or with `?max_tokens=N`; `read` returns it within that many tokens."""
 
     name: str
     title: str
@@ -44,12 +45,12 @@ class Resource:
 
     @property
     def uri(self) -> str:
-        """The URI under which it has its usual size."""
+        """The URI of the resource in its default size."""
         return f"{SCHEME}://{self.name}"
 
     @property
     def template(self) -> str:
-        """The template of the URIs under which more, or less, of it is given."""
+        """The template of the URIs with another size."""
         return f"{self.uri}{{?max_tokens}}"
 
 
@@ -76,7 +77,7 @@ def _max_tokens(query: str) -> int:
 
 
 async def _map(inquiry: Inquiry, limit: int) -> str:
-    budget = limit * 2  # the anchor takes its part of it
+    budget = limit * 2  # the context's other layers take a part of it
     for _ in range(TRIES):
         answer = await inquiry.ask("GetContext", format="json", max_tokens=budget, reserve_tokens=0)
         slices = json.loads(answer["context"])["slices"]
@@ -95,7 +96,7 @@ async def _rules(inquiry: Inquiry, limit: int) -> str:
 
 
 def _rule(item: dict[str, Any], most: int) -> dict[str, Any]:
-    """Return what is shown of a rule; of one text at most half of what may be shown of all."""
+    """Return a rule for an answer; its text takes at most half of the room."""
     text = item.get("text") or ""
     return {**{name: item.get(name) for name in ("type", "name", "include", "source")},
             "text": text[:most], "cut": len(text) > most}  # fmt: skip
@@ -130,5 +131,97 @@ RESOURCES = (
         "Decisions on the project",
         "What earlier agents decided, the newest first.",
         _experiences,
+    ),
+)
+
+
+DECISION_TOKENS = 1500
+_HOW_TO_REVIEW = """\
+Read the changes themselves first (git diff). For each definition that changed, ask find_symbol who calls it,
+and look whether its callers still fit. Hold the changes to the rules and to earlier decisions below.
+
+Tell me what is wrong, the worst first: the file and line, what happens, how to mend it. Say so if nothing is.
+Change nothing."""
+
+CONTEXT_TOKENS = 6000
+"""Tokens of a review's context: half as much again as get_context, for the changed files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt; `make` returns its text, which the host sends as the user's."""
+
+    name: str
+    title: str
+    description: str
+    arguments: Mapping[str, Argument]
+    make: Callable[[Inquiry, dict[str, Any]], Awaitable[str]]
+
+    async def text(self, inquiry: Inquiry, given: Mapping[str, str]) -> str:
+        """Return the text to send. Raises `ToolError` for arguments that can't be used, and `RpcError`."""
+        return await self.make(inquiry, Arguments(self.arguments).read(given))
+
+
+async def _resume(inquiry: Inquiry, given: dict[str, Any]) -> str:
+    kept = await _kept_text(inquiry, given["session_id"])
+    _, decisions = await LIST_DECISIONS.call(inquiry, {"max_tokens": DECISION_TOKENS})
+    return "\n\n".join(
+        [
+            "Go on with the work on this project where it stopped.",
+            f"What the session kept:\n{block(kept, 'text')}" if kept else NOTE,
+            f"Decisions so far:\n{decisions}",
+            (
+                "Read what is named there as far as you need it. Then say in two sentences where the work "
+                "stands and what comes next, call get_context for that, and wait for my word before you "
+                "change anything."
+            ),
+        ]
+    )
+
+
+async def _kept_text(inquiry: Inquiry, session_id: str | None) -> str:
+    """Return what a session kept, "" if the default session doesn't exist."""
+    try:
+        answer = await inquiry.ask_plain("ResumeSession", session_id=session_id or inquiry.session_id)
+    except RpcError as error:
+        if error.code != NOT_FOUND or session_id:
+            raise
+        return ""
+    return str(answer["text"])
+
+
+async def _review(inquiry: Inquiry, given: dict[str, Any]) -> str:
+    paths = [part for part in (given["paths"] or "").replace(",", " ").split() if part]
+    about = given["about"] or ""
+    wanted = {"prompt": f"review of changes. {about}".strip(), "max_tokens": CONTEXT_TOKENS}
+    _, context = await GET_CONTEXT.call(inquiry, {**wanted, **({"focus_paths": paths} if paths else {})})
+    what = f"the changes in {', '.join(map(inline, paths))}" if paths else "the changes since the last commit"
+    most = f" Look at this most of all: {inline(about, 2000)}" if about else ""
+    return "\n\n".join(
+        [
+            f"Review {what} in this project.{most}",
+            _HOW_TO_REVIEW,
+            context,
+        ]
+    )
+
+
+PROMPTS = (
+    Prompt(
+        "resume_session",
+        "Go on with a session",
+        "Go on where a session stopped: what it kept, and what was decided.",
+        {"session_id": text("Which session; without it this one.", most=200)},
+        _resume,
+    ),
+    Prompt(
+        "review_changes",
+        "Review changes",
+        "Review changes against the project's rules, its earlier decisions and who uses what changed.",
+        {
+            "paths": text("Which files, separated by spaces; without it all that changed.", most=4000),
+            "about": text("What to look at most of all.", most=2000),
+        },
+        _review,
     ),
 )

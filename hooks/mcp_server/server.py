@@ -1,30 +1,86 @@
-"""Owns the MCP server of one connection: tools, resources and prompts as the SDK has them."""
+"""The MCP server of one connection: its tools, resources and prompts in the SDK's types."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
+import socket
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 from mcp import MCPError
 from mcp import types as t
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
 
 from ... import __version__
 from ...ipc.errors import NOT_FOUND, DaemonUnavailable, RpcError
-from .arguments import Argument
-from .caller import DaemonSession, Inquiry
+from ...ipc.link import DaemonLink
+from ..mcp_pump import MAX_LINE_BYTES
+from .caller import ClientIdentity, DaemonSession, Inquiry, ToolError, from_rpc, from_unavailable
+from .code_tools import FIND_SYMBOL, SEARCH_CODE
 from .context_tools import EXPAND_FOCUS, GET_CONTEXT
 from .decision_tools import LIST_DECISIONS, RECORD_DECISION
-from .errors import ToolError, from_rpc, from_unavailable
-from .prompts import PROMPTS, Prompt
-from .resources import RESOURCES, read_resource
-from .search_tool import SEARCH_CODE
-from .session_tools import GET_RELEVANT_CONTEXT, SET_RELEVANT_CONTEXT
-from .status_tool import STATUS
-from .symbol_tool import FIND_SYMBOL
-from .tool import Tool
+from .resources import PROMPTS, RESOURCES, Prompt, read_resource
+from .session_tools import GET_RELEVANT_CONTEXT, SET_RELEVANT_CONTEXT, STATUS
+from .tool import Argument, Tool
+
+
+async def serve_connection(
+    connection: socket.socket, greeting: bytes, caller: ClientIdentity, daemon: str
+) -> None:
+    """Greet, then serve until the peer hangs up. The connection is closed at the end."""
+    reader, writer = await asyncio.open_unix_connection(sock=connection, limit=MAX_LINE_BYTES + 1)
+    link = DaemonLink(daemon)
+    try:
+        writer.write(greeting)
+        server = make_server(DaemonSession(caller, link))
+        lines, replies = (
+            cast("Any", _Lines(reader)),
+            cast("Any", _Replies(writer)),
+        )  # all that it uses of files
+        async with stdio_server(lines, replies) as (incoming, outgoing):
+            await server.run(incoming, outgoing, server.create_initialization_options())
+    finally:
+        writer.close()
+        await link.close()
+
+
+class _Lines:
+    """The lines of a connection, as the SDK reads a file."""
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        self._reader = reader
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        """Return the next line; one broken off, or longer than the pump sends, ends the connection."""
+        try:
+            line = await self._reader.readline()
+        except (ConnectionError, ValueError):
+            line = b""
+        if not line.endswith(b"\n"):
+            raise StopAsyncIteration
+        return line.decode("utf-8", "replace")
+
+
+class _Replies:
+    """The writing side of a connection, as the SDK writes a file."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self._writer = writer
+
+    async def write(self, text: str) -> None:
+        self._writer.write(text.encode("utf-8", "replace"))
+
+    async def flush(self) -> None:
+        with contextlib.suppress(ConnectionError):  # the peer is gone, which the reading side says too
+            await self._writer.drain()
+
 
 log = logging.getLogger(__name__)
 
@@ -33,14 +89,14 @@ Context = ServerRequestContext[Any, Any]
 Result = TypeVar("Result")
 
 ROOTS_S = 5.0
-"""What a host gets to tell its roots; one that doesn't is served where it started the pump."""
+"""Maximum seconds for a host to list its roots; without them it is served where it started the pump."""
 
 MARKDOWN = "text/markdown"
 
 
-def make_server(desk: DaemonSession) -> Server[Any]:
+def make_server(session: DaemonSession) -> Server[Any]:
     """Return the server for one connection."""
-    connection = _Connection(desk)
+    connection = _Connection(session)
     server: Server[Any] = Server(
         "foveal",
         version=__version__,
@@ -63,11 +119,11 @@ def make_server(desk: DaemonSession) -> Server[Any]:
 class _Connection:
     """The requests of one connection that concern the daemon."""
 
-    def __init__(self, desk: DaemonSession) -> None:
-        self._desk = desk
+    def __init__(self, session: DaemonSession) -> None:
+        self._session = session
 
     async def call_tool(self, context: Context, params: t.CallToolRequestParams) -> t.CallToolResult:
-        """Call a tool. What goes wrong is told to the model, as a result that is an error."""
+        """Call a tool. A failure is a result that the model reads."""
         tool = next((one for one in TOOLS if one.name == params.name), None)
         if tool is None:
             names = ", ".join(one.name for one in TOOLS)
@@ -75,8 +131,8 @@ class _Connection:
         try:
             answer, text = await tool.call(await self._inquiry(context), params.arguments or {})
         except (ToolError, RpcError, DaemonUnavailable) as error:
-            return _error_result(str(_told(error)))
-        except Exception:  # ours: the model is told to go on, and the log has what happened
+            return _error_result(str(_tool_error(error)))
+        except Exception:  # a defect of ours; the log holds the traceback
             log.exception("the tool %s failed", tool.name)
             return _error_result(
                 f"{tool.name} failed; go on without it, and tell the user to run: foveal logs"
@@ -105,15 +161,15 @@ class _Connection:
         return t.GetPromptResult(description=prompt.description, messages=[message])
 
     async def forget_roots(self, context: Context, params: t.NotificationParams) -> None:
-        """Ask for the host's roots again: they changed."""
-        self._desk.forget_folder()
+        """Ask for the host's roots again at the next request: they changed."""
+        self._session.forget_folder()
 
     async def _inquiry(self, context: Context) -> Inquiry:
         session = context.session
         capabilities, client = session.client_capabilities, session.client_params
         has_roots = capabilities is not None and capabilities.roots is not None and session.can_send_request
-        await self._desk.settle_folder(_roots_of(context) if has_roots else None)
-        return self._desk.about(client.client_info.name if client is not None else "")
+        await self._session.settle_folder(_roots_of(context) if has_roots else None)
+        return self._session.about(client.client_info.name if client is not None else "")
 
 
 def _error_result(message: str) -> t.CallToolResult:
@@ -123,29 +179,29 @@ def _error_result(message: str) -> t.CallToolResult:
 def _roots_of(context: Context) -> Callable[[], Awaitable[list[str]]]:
     async def ask() -> list[str]:
         try:
-            told = await context.session.send_request(t.ListRootsRequest(), t.ListRootsResult, ROOTS_S)
-        except (MCPError, ValueError):  # a refusal, no answer in time, or one that is none
+            answer = await context.session.send_request(t.ListRootsRequest(), t.ListRootsResult, ROOTS_S)
+        except (MCPError, ValueError):  # a refusal, no answer in time, or an invalid answer
             return []
-        return [str(root.uri) for root in told.roots]
+        return [str(root.uri) for root in answer.roots]
 
     return ask
 
 
-def _told(error: Exception) -> Exception:
+def _tool_error(error: Exception) -> Exception:
     if isinstance(error, RpcError):
         return from_rpc(error)
     return error if isinstance(error, ToolError) else from_unavailable(error)
 
 
 async def _or_protocol_error(made: Awaitable[Result]) -> Result:
-    """Await what is no tool's answer: for it the protocol has errors only."""
+    """Await a resource or a prompt, whose failures are errors of the protocol."""
     try:
         return await made
     except (ToolError, RpcError, DaemonUnavailable) as error:
         ours = isinstance(error, DaemonUnavailable) or (
             isinstance(error, RpcError) and error.code not in {NOT_FOUND, "invalid_params"}
         )
-        raise MCPError(t.INTERNAL_ERROR if ours else t.INVALID_PARAMS, str(_told(error))) from error
+        raise MCPError(t.INTERNAL_ERROR if ours else t.INVALID_PARAMS, str(_tool_error(error))) from error
 
 
 async def _list_tools(context: Context, params: t.PaginatedRequestParams | None) -> t.ListToolsResult:
@@ -162,7 +218,7 @@ def _tool(tool: Tool) -> t.Tool:
         annotations=t.ToolAnnotations(
             read_only_hint=tool.effect == "reads",
             destructive_hint=tool.effect == "replaces",
-            idempotent_hint=True,  # each tool finds what it did before, and says so
+            idempotent_hint=True,  # a repeated call finds its earlier effect, and says so
             open_world_hint=False,
         ),
         # Claude Code defers tools behind a search for them, where one to begin with isn't found.

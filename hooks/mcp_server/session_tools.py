@@ -1,4 +1,4 @@
-"""Owns the tools about what matters to a session: set_relevant_context and get_relevant_context."""
+"""The tools for a session: set_relevant_context, get_relevant_context and status."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import os
 from typing import Any
 
 from ...ipc.errors import NOT_FOUND, RpcError
-from .arguments import Arguments, choice, max_tokens, text, texts
-from .caller import Inquiry
-from .marks import NOTE, inline, plain
-from .tool import TEXT, TEXTS, Tool, left_out, reply, rows
+from .caller import Inquiry, ToolError
+from .markdown import NOTE, inline, plain
+from .tool import TEXT, TEXTS, WHOLE, Arguments, Tool, choice, left_out, max_tokens, reply, rows, text, texts
 
 DEFAULT_TOKENS = 1000
 """Fifty entries, which is all that a session may have, of usual length."""
@@ -36,7 +35,7 @@ async def _set(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _absolute(root: str, entry: str) -> str:
-    """Return a file's path as sessions keep it; a model names files from the root."""
+    """Return a file's absolute path, as sessions keep it; a model names files from the root."""
     return entry if entry.startswith(("/", "~")) else os.path.normpath(os.path.join(root, entry))
 
 
@@ -55,7 +54,7 @@ async def _get(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
     except RpcError as error:
         if error.code != NOT_FOUND:
             raise
-        return {"sets": []}  # nothing was ever set, and reading makes no session
+        return {"sets": []}  # nothing was set yet, and reading makes no session
     sets = [{"set_name": name, "items": list(entries)} for name, entries in answer["context"].items()]
     return {"sets": [one for one in sets if one["items"]]}
 
@@ -116,4 +115,73 @@ GET_RELEVANT_CONTEXT = Tool(
     effect="reads",
     run=_get,
     render=_render_get,
+)
+
+
+async def _status(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
+    await inquiry.root()  # opens the project, which Status doesn't
+    answer = await inquiry.ask("Status")
+    if not answer["projects"]:
+        raise ToolError("the project was closed", "call get_context, which opens it again")
+    project = answer["projects"][0]
+    counts = (
+        "state",
+        "files",
+        "symbols",
+        "embedding",
+        "embedded",
+        "pending",
+        "watch",
+        "rules",
+        "experiences",
+    )
+    return {
+        "project": project["root"],
+        **{name: project[name] for name in counts},
+        "session_id": inquiry.session_id,
+        "version": answer["version"],
+        "degraded": [plain(one) for one in (*project["degraded"], *answer["degraded"])],
+    }
+
+
+def _render(answer: dict[str, Any]) -> str:
+    lines = [
+        (
+            f"Project {inline(answer['project'])}: {answer['state']}, {answer['files']} files, "
+            f"{answer['symbols']} definitions, {answer['rules']} rules, {answer['experiences']} decisions."
+        ),
+        f"Search by meaning: {answer['embedding']}, {answer['pending']} to do. Watch: {answer['watch']}.",
+        f"Session {inline(answer['session_id'], 200)}, foveal {answer['version']}.",
+    ]
+    return "\n".join([*lines, *answer["degraded"], *left_out(answer)])
+
+
+STATUS = Tool(
+    name="status",
+    title="Show the state of the index",
+    description=(
+        "Show whether this project is indexed completely, and what doesn't work as it should. Use it when "
+        "answers of the other tools look incomplete or say that they are. Not needed before using them."
+    ),
+    arguments=Arguments(),
+    reply=reply(
+        {
+            "project": TEXT,
+            "state": {**TEXT, "description": "scanning, indexing, ready or degraded"},
+            "files": WHOLE,
+            "symbols": WHOLE,
+            "embedding": TEXT,
+            "embedded": WHOLE,
+            "pending": WHOLE,
+            "watch": TEXT,
+            "rules": WHOLE,
+            "experiences": WHOLE,
+            "session_id": TEXT,
+            "version": TEXT,
+            "degraded": TEXTS,
+        }
+    ),
+    effect="reads",
+    run=_status,
+    render=_render,
 )

@@ -29,7 +29,8 @@ from foveal.daemon.core.system import System
 from foveal.daemon.index import indexing
 from foveal.daemon.index.messages import CloseProject, OpenProject, SyncTree
 from foveal.daemon.project import open_projects
-from foveal.daemon.project.projects import Project, load, read_tree
+from foveal.daemon.project.index_view import read_tree
+from foveal.daemon.project.project import Project, load
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.search.query import SearchQuery
 
@@ -88,7 +89,7 @@ def root(base: Path) -> str:
 
 async def ready(project: Project) -> None:
     while project.state != "ready":
-        await project.wait_changed()
+        await project.index_state.wait_changed()
 
 
 async def test_a_project_is_not_ready_without_an_indexer(base: Path, root: str) -> None:
@@ -99,7 +100,7 @@ async def test_a_project_is_not_ready_without_an_indexer(base: Path, root: str) 
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
         while project.state == "ready":
-            await project.wait_changed()
+            await project.index_state.wait_changed()
         assert project.state == "scanning"
         assert "the indexer process ended" in " ".join(project.degraded)
         await ready(project)
@@ -156,14 +157,14 @@ async def test_what_a_former_opening_said_does_not_count(base: Path, root: str) 
     async with running(base) as engine:
         project = await engine.projects.open_root(root)
         await ready(project)
-        assert project.progress is not None
-        former = project.progress
+        assert project.index_state.progress is not None
+        former = project.index_state.progress
         opening = asyncio.create_task(engine.indexing.reopen(project))
         await asyncio.sleep(0)
         engine.indexing._on_event(former)  # it was on its way when the project was opened again
         assert str(project.state) == "scanning"
         await opening
-        assert project.state != "ready" or project.progress is not former
+        assert project.state != "ready" or project.index_state.progress is not former
         await ready(project)
 
 
@@ -178,16 +179,14 @@ async def test_a_project_whose_turn_to_be_opened_has_not_come_is_reindexed(base:
         await ready(project)
 
 
-async def test_who_asks_for_a_project_while_the_indexer_is_started_again_is_told_to_come_back(
-    base: Path, root: str
-) -> None:
+async def test_request_during_an_indexer_restart_gets_busy(base: Path, root: str) -> None:
     async with running(base) as engine:
         project = await engine.projects.open_root(root)
         await ready(project)
         assert engine.indexing.link.pid is not None
         os.kill(engine.indexing.link.pid, signal.SIGKILL)
         while engine.indexing.link.pid is not None:
-            await project.wait_changed()
+            await project.index_state.wait_changed()
         with pytest.raises(ChildDied, match="can't be indexed now"):
             await engine.indexing.reindex(project, full=True)
         await ready(project)
@@ -201,7 +200,7 @@ async def test_a_project_is_reindexed_while_the_first_indexer_starts(base: Path,
         assert set(project.tree.files) == {"a.py", "b.py"}
 
 
-async def test_a_project_that_was_closed_is_opened_in_the_indexer_no_more(base: Path, root: str) -> None:
+async def test_closed_project_is_not_reopened_in_the_indexer(base: Path, root: str) -> None:
     async with running(base) as engine:
         project = await engine.projects.open_root(root)
         await ready(project)
@@ -214,7 +213,7 @@ async def test_a_project_that_was_closed_is_opened_in_the_indexer_no_more(base: 
             await engine.indexing.reindex(project, full=True)
 
 
-async def test_a_project_that_cant_be_opened_says_so_until_it_can(base: Path, root: str) -> None:
+async def test_project_that_fails_to_open_is_degraded_until_it_opens(base: Path, root: str) -> None:
     async with running(base) as engine:
         project = await engine.projects.open_root(root)
         await ready(project)
@@ -257,7 +256,7 @@ async def test_a_project_that_ends_the_indexer_is_left_out_while_others_go_on(
     async with running(base, argv=(sys.executable, "-c", FATAL)) as engine:
         bad = await engine.projects.open_named(str(base / "bad"))
         while not engine.indexing.is_left_out(bad):
-            await bad.wait_changed()
+            await bad.index_state.wait_changed()
         assert bad.state == "degraded"
         (problem,) = bad.degraded
         assert "the indexer ended 3 times at work on this project" in problem
@@ -298,14 +297,14 @@ async def test_after_the_indexer_ended_others_are_opened_before_the_project_at_w
         bad = await engine.projects.open_named(str(base / "bad"))
         good = await engine.projects.open_root(root)
         while not engine.indexing.is_left_out(bad):
-            await bad.wait_changed()
+            await bad.index_state.wait_changed()
         await ready(good)
     again = [index for index, (name, deaths) in enumerate(opened) if name == "bad" and deaths]
     assert again
     assert any(opened[index - 1] == ("p", 0) for index in again), "the other comes first"
 
 
-async def test_a_stopped_indexer_is_said_to_be_and_replaced(
+async def test_stopped_indexer_is_announced_and_replaced(
     base: Path, root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with running(base) as engine:
@@ -316,10 +315,10 @@ async def test_a_stopped_indexer_is_said_to_be_and_replaced(
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
         while "(it was stopped)" not in " ".join(project.degraded):
-            await project.wait_changed()
+            await project.index_state.wait_changed()
         assert str(project.state) == "scanning", "what changes now is unknown"
         while "was stopped for" not in " ".join(project.degraded):
-            await project.wait_changed()
+            await project.index_state.wait_changed()
         await ready(project)
         assert not project.degraded
         assert engine.indexing.link.pid != pid
@@ -360,7 +359,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, owner: ModuleType, real: Callable[.
 # Once for all
 
 
-async def test_many_who_open_a_project_share_one_opening(
+async def test_concurrent_opens_of_a_project_are_shared(
     base: Path, root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loads = counted(monkeypatch, open_projects, load)
@@ -372,7 +371,7 @@ async def test_many_who_open_a_project_share_one_opening(
         assert loads == [root]
 
 
-async def test_the_same_context_for_many_is_built_once(
+async def test_concurrent_requests_share_a_build(
     base: Path, root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     builds = counted(monkeypatch, contexts, build)
@@ -391,7 +390,7 @@ async def test_the_same_context_for_many_is_built_once(
         assert len(builds) == 2
 
 
-async def test_one_who_gives_up_takes_nothing_from_the_others(
+async def test_cancelled_request_does_not_cancel_a_shared_build(
     base: Path, root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loop, begun = asyncio.get_running_loop(), asyncio.Event()
@@ -523,7 +522,7 @@ async def test_expansions_by_many_at_once_are_all_kept(base: Path, root: str) ->
 # The end
 
 
-async def test_nothing_is_begun_once_it_has_ended(base: Path, root: str) -> None:
+async def test_no_work_starts_after_shutdown(base: Path, root: str) -> None:
     async with running(base) as engine:
         await ready(await engine.projects.at(root))
     with pytest.raises(Busy):
@@ -531,7 +530,7 @@ async def test_nothing_is_begun_once_it_has_ended(base: Path, root: str) -> None
     assert engine.indexing.link.pid is None
 
 
-async def test_who_waits_for_something_hears_of_the_end(base: Path, root: str) -> None:
+async def test_waiting_requests_fail_at_shutdown(base: Path, root: str) -> None:
     async with running(base, argv=HANGS) as engine:
         await (await begin_to_open(engine, root))
         project = engine.projects.get(root)

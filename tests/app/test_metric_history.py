@@ -5,18 +5,27 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
+from foveal.daemon.api.daemon import history_reply
 from foveal.daemon.app.metric_history import (
+    AGENTS_TOLD,
     DAY_SAMPLES,
     DAY_STEP_S,
     HOUR_SAMPLES,
     HOUR_STEP_S,
+    Gauges,
     MetricHistory,
+    MetricSamples,
     Period,
+    Quantiles,
+    Sample,
+    sample_between,
 )
-from foveal.daemon.app.metric_sample import Gauges
-from foveal.daemon.core.metrics import Metrics
+from foveal.daemon.core.metrics import AGENTS_MAX, OTHERS, ContextFigures, Metrics, MetricsStatistics
 from foveal.daemon.core.system import System
+
+from tests.daemon.test_methods import PROTOCOL, documented_fields
 
 
 class Clock(System):
@@ -79,7 +88,7 @@ def test_each_period_has_its_own_differences(sampled: Sampled) -> None:
     assert [one.at for one in day.samples] == ["2026-01-31T00:05:00.000Z", "2026-01-31T00:10:00.000Z"]
 
 
-def test_it_forgets_what_is_older(sampled: Sampled) -> None:
+def test_samples_older_than_the_period_are_dropped(sampled: Sampled) -> None:
     for _ in range(2 * HOUR_SAMPLES):
         sampled.pass_on(HOUR_STEP_S)
     hour = sampled.history.history("hour").samples
@@ -113,3 +122,89 @@ async def test_it_runs_until_it_is_cancelled(sampled: Sampled) -> None:
         await sampled.history.run()
     assert sampled.clock.slept == [HOUR_STEP_S] * 32, "both periods have one timer"
     assert (len(sampled.counts("hour")), len(sampled.counts("day"))) == (31, 1)
+
+
+GAUGES = Gauges(files_pending=3, memory_bytes={"daemon": 5, "embedder": None})
+
+
+def sample(before: MetricsStatistics, metrics: Metrics) -> Sample:
+    return sample_between(before, metrics.statistics(), "2026-01-31T12:00:00.000Z", 10.0004, GAUGES)
+
+
+def test_sample_counts_only_new_requests() -> None:
+    metrics = Metrics()
+    metrics.answered("Query", 400.0)
+    metrics.failed("Query", "timeout")
+    metrics.context_given(ContextFigures("sam", 900, 1000, cached=True))
+    before = metrics.statistics()
+    metrics.answered("GetContext", 0.2)
+    metrics.answered("GetContext", 0.2)
+    metrics.answered("Ping", 0.05)
+    metrics.failed("GetNode", "not_found")
+    metrics.context_given(ContextFigures("sam", 100, 300))
+    metrics.context_given(ContextFigures("kim", 50, 50, cached=True))
+    found = sample(before, metrics)
+    assert (found.requests, found.errors, found.contexts, found.cached) == (4, 1, 2, 1)
+    assert (found.tokens, found.tokens_before) == (150, 350)
+    assert found.tokens_by_agent == {"sam": 100, "kim": 50}
+    assert list(found.methods) == ["GetContext", "Ping"]
+    assert found.methods["GetContext"][0] == 2
+    assert found.context == found.methods["GetContext"][1]
+    assert found.context.p99 is not None
+    assert found.context.p99 <= 0.25, "the query of before isn't in it"
+    assert found.all.p50 is not None
+    assert (found.seconds, found.gauges) == (10.0, GAUGES)
+
+
+def test_sample_without_requests() -> None:
+    metrics = Metrics()
+    metrics.answered("GetContext", 1.0)
+    found = sample(metrics.statistics(), metrics)
+    assert (found.requests, found.tokens, found.methods, found.tokens_by_agent) == (0, 0, {}, {})
+    assert found.context == found.all == Quantiles(None, None, None)
+
+
+def test_tokens_of_many_agents_add_up() -> None:
+    metrics = Metrics()
+    before = metrics.statistics()
+    for number in range(AGENTS_MAX + 20):
+        metrics.context_given(ContextFigures(f"agent {number:03}", 1 + number, 0))
+    found = sample(before, metrics)
+    assert len(found.tokens_by_agent) == AGENTS_TOLD + 1
+    assert next(iter(found.tokens_by_agent)) == f"agent {AGENTS_MAX + 19:03}"
+    assert sum(found.tokens_by_agent.values()) == found.tokens
+    assert list(found.tokens_by_agent)[-1] == OTHERS
+
+
+def test_tokens_of_a_returning_agent_are_counted() -> None:
+    metrics = Metrics()
+    metrics.context_given(ContextFigures("first", 1000, 0))
+    before = metrics.statistics()
+    for number in range(AGENTS_MAX):
+        metrics.context_given(ContextFigures(f"agent {number}", 1, 0))
+    metrics.context_given(ContextFigures("first", 70, 0))
+    found = sample(before, metrics)
+    assert found.tokens_by_agent["first"] == 70
+    assert sum(found.tokens_by_agent.values()) == found.tokens == AGENTS_MAX + 70
+
+
+def test_a_sample_has_the_fields_of_the_protocol() -> None:
+    metrics = Metrics()
+    before = metrics.statistics()
+    metrics.answered("GetContext", 0.2)
+    metrics.context_given(ContextFigures("sam", 10, 20))
+    gauges = Gauges(1, 2, 3, 4, {"daemon": 5, "indexer": 6, "embedder": None})
+    sample = sample_between(before, metrics.statistics(), "2026-01-31T12:00:00.000Z", 10.0, gauges)
+    found = msgspec.to_builtins(history_reply(MetricSamples("hour", 10.0, (sample, sample))))
+    assert set(found) == documented_fields(PROTOCOL.partition("`history` of GetMetrics is ")[2])
+    [first, _] = found["samples"]
+    assert set(first) == documented_fields(PROTOCOL.partition("since the one before: ")[2])
+    assert first["methods"] == {"GetContext": {"count": 1, "p50_ms": 0.175, "p95_ms": 0.2425}}
+    assert first["context_ms"] == first["all_ms"] == {"p50": 0.175, "p95": 0.2425, "p99": 0.2485}
+    assert (first["files_pending"], first["chunks_pending"], first["scopes"], first["subscribers"]) == (
+        1,
+        2,
+        3,
+        4,
+    )
+    assert first["tokens_by_agent"] == {"sam": 10}

@@ -81,7 +81,7 @@ def check_migrated(folder: Path) -> None:
     assert sorted(backup) == sorted([*TRUTH, "version.json"])
 
 
-def test_an_older_folder_is_brought_up_after_a_copy_was_made(tmp_path: Path) -> None:
+def test_older_folder_is_backed_up_and_migrated(tmp_path: Path) -> None:
     folder = old_folder(tmp_path)
     (done,) = bring_up(str(folder), System(), 3, STEPS)
     assert "from version 1 to 3" in done
@@ -90,7 +90,7 @@ def test_an_older_folder_is_brought_up_after_a_copy_was_made(tmp_path: Path) -> 
     assert bring_up(str(folder), System(), 3, STEPS) == ()
 
 
-def test_a_migration_that_was_killed_goes_on(tmp_path: Path) -> None:
+def test_killed_migration_continues(tmp_path: Path) -> None:
     cuts = 0
     for syncs in range(100):
         folder = old_folder(tmp_path / str(syncs))
@@ -119,7 +119,7 @@ def test_an_older_program_leaves_a_half_migrated_folder_alone(tmp_path: Path) ->
     assert content(folder) == before
 
 
-def test_a_disk_that_is_full_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
+def test_full_disk_leaves_the_folder_unchanged(tmp_path: Path) -> None:
     class Full(System):
         def fsync(self, descriptor: int) -> None:
             raise OSError(28, "No space left on device")

@@ -15,7 +15,7 @@ from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.system import System
 
 
-def test_the_second_to_take_the_lock_is_told_who_holds_it(tmp_path: Path) -> None:
+def test_second_lock_names_the_holder(tmp_path: Path) -> None:
     path = str(tmp_path / "lock")
     lock = StateLock.take(path)
     with pytest.raises(StateError, match=rf"pid {os.getpid()}\).*foveal down"):
@@ -61,7 +61,7 @@ def test_a_lock_that_can_not_be_opened_is_an_error_for_a_person(tmp_path: Path) 
         StateLock.take(str(tmp_path / "missing/lock"))
 
 
-def test_what_is_no_file_in_the_place_of_the_lock_is_set_aside(tmp_path: Path) -> None:
+def test_wrong_kind_of_file_in_place_of_the_lock_is_quarantined(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").write_text("precious")
     path = tmp_path / "lock"
     makes: tuple[Callable[[], object], ...] = (
@@ -119,7 +119,7 @@ def test_a_folder_of_a_newer_program_is_left_untouched(tmp_path: Path, more: dic
     "mark", ["", "{", "[]", "{}", "null", '{"state_version": null}', '{"state_version": 1e999}', "\xff",
              '{"state_version": 0}', '{"state_version": 9, "check": "0000"}']
 )  # fmt: skip
-def test_a_damaged_mark_is_kept_aside_and_said(tmp_path: Path, mark: str) -> None:
+def test_damaged_mark_is_quarantined_and_reported(tmp_path: Path, mark: str) -> None:
     version_file(tmp_path).write_bytes(mark.encode("latin-1"))
     (done,) = bring(tmp_path)
     (aside,) = tmp_path.glob("version.json.damaged-*")
@@ -129,7 +129,7 @@ def test_a_damaged_mark_is_kept_aside_and_said(tmp_path: Path, mark: str) -> Non
     assert check_version(str(tmp_path), System()) == StateMark(STATE_VERSION)
 
 
-def test_no_bit_that_turns_makes_a_folder_count_as_another_programs(tmp_path: Path) -> None:
+def test_flipped_bit_in_the_mark_locks_nobody_out(tmp_path: Path) -> None:
     bring(tmp_path)
     whole = version_file(tmp_path).read_bytes()
     for place in range(len(whole) * 8):

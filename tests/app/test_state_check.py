@@ -58,7 +58,7 @@ DAMAGED = {
 }
 
 
-def test_what_is_whole_is_said_to_be(state: Path) -> None:
+def test_intact_files_are_reported_intact(state: Path) -> None:
     conditions = {path: one.condition for path, one in found(state).items()}
     assert set(conditions.values()) == {"whole"}
     assert set(DAMAGED) < set(conditions)
@@ -66,7 +66,7 @@ def test_what_is_whole_is_said_to_be(state: Path) -> None:
     assert any(path.startswith("projects/p/experiences.") for path in conditions)
 
 
-def test_each_damaged_file_is_told_and_set_aside(state: Path) -> None:
+def test_damaged_files_are_reported_and_quarantined(state: Path) -> None:
     for name, content in DAMAGED.items():
         (state / name).write_bytes(content)
     for log in state.rglob("*.sqlite-wal"):
@@ -87,7 +87,7 @@ def test_each_damaged_file_is_told_and_set_aside(state: Path) -> None:
     assert {one.condition for one in found(state).values()} == {"whole", "aside"}
 
 
-def test_what_mends_itself_needs_no_repair(state: Path) -> None:
+def test_self_repairing_damage_needs_no_repair(state: Path) -> None:
     (state / "version.json").write_bytes(b"{")
     pool = state / "projects/p/experiences.jsonl"
     pool.write_bytes(b"no line\n" + pool.read_bytes())
@@ -96,7 +96,7 @@ def test_what_mends_itself_needs_no_repair(state: Path) -> None:
         assert (findings[path].condition, findings[path].mends_itself) == ("damaged", True)
 
 
-def test_what_is_of_another_kind_or_unknown_is_told(state: Path) -> None:
+def test_wrong_kinds_and_unknown_files_are_reported(state: Path) -> None:
     (state / "trusted.json").unlink()
     os.mkfifo(state / "trusted.json")
     (state / "scopes.sqlite").unlink()
@@ -127,7 +127,7 @@ def test_requests_of_an_earlier_version_are_no_damage(tmp_path: Path) -> None:
     assert found(tmp_path)["requests.sqlite"].condition == "damaged"
 
 
-def test_an_index_with_a_bad_row_or_key_is_found_and_mended(tmp_path: Path) -> None:
+def test_index_with_a_bad_row_or_key_is_repaired(tmp_path: Path) -> None:
     for statement in (
         "INSERT INTO files VALUES (1, CAST(x'ff' AS TEXT), 1, 1, 1, 1, x'', '', '', 0, 0, 0, x'')",
         "UPDATE meta SET value = 'many' WHERE key = 'generation'",
@@ -147,7 +147,7 @@ def test_an_index_with_a_bad_row_or_key_is_found_and_mended(tmp_path: Path) -> N
         assert "damaged" not in {one.condition for one in check_state_files(str(tmp_path), System())}
 
 
-def test_what_lies_in_the_place_of_a_log_or_a_folder_is_found(state: Path) -> None:
+def test_wrong_kind_of_file_in_place_of_a_log_or_folder_is_found(state: Path) -> None:
     os.mkfifo(state / "scopes.sqlite-journal")
     (state / "tools").write_text("no folder")
     damaged = {one.path for one in check_state_files(str(state), System()) if one.condition == "damaged"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from foveal.benchmarks.items.labelled import read_items, read_queries
 from foveal.benchmarks.items.measures import Taken, quantiles, recall_at, taken
-from foveal.daemon.rules.item_keys import ItemKey, item_key
+from foveal.daemon.rules.items import ItemKey, item_key
 
 
 def keys(names: str) -> list[ItemKey]:

@@ -57,7 +57,7 @@ def kept(site: Site) -> Any:
 
 
 def names(site: Site) -> list[str]:
-    return [one["name"] for one in site.daemon.call("GetSession", session_id=SESSION)["items"]]
+    return [item["name"] for item in site.daemon.call("GetSession", session_id=SESSION)["items"]]
 
 
 def test_a_set_is_edited_and_the_event_arrives_in_a_second_tab(site: Site, page: Page) -> None:
@@ -303,7 +303,7 @@ def test_a_request_shows_its_columns_and_what_was_sent(site: Site, page: Page, r
 def test_how_an_item_comes_in_is_chosen_and_taken_back(site: Site, page: Page, root: Path) -> None:
     def modes() -> dict[str, str]:
         items = site.daemon.call("ListItems", cwd=str(root))["items"]
-        return {one["name"]: one["include"] for one in items}
+        return {item["name"]: item["include"] for item in items}
 
     before = modes()
     page.goto(f"{site.address}/items?project={root}")

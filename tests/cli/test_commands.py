@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from foveal.cli.app import MODULES, PROGRAMS, SECTIONS
 from foveal.cli.decisions import login_name
-from foveal.cli.watch import TOPICS, to_line
+from foveal.cli.projects import TOPICS, to_line
 from foveal.daemon.core import events
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, git, running_daemon, write_files
@@ -152,13 +152,15 @@ def test_a_decision_is_noted_listed_and_shown(foveal: Program) -> None:
     inside = Program(foveal.daemon, foveal.cwd / "src" / "shop")
     noted = inside.json("decide", "tokens expire after an hour", "--why", "audit", "--file", "auth.py")
     [identifier] = noted["experience_ids"]
-    assert foveal("decide", "tokens  expire after an hour") == (0, "known already\n", "")
+    assert foveal("decide", "tokens  expire after an hour") == (0, "already noted earlier\n", "")
     failed = ("decide", "use JWT", "--outcome", "failure", "--error", "too long", "--agent", "bob")
     code, output, errors = foveal(*failed, "--session", "s-9")
     assert (code, errors) == (0, "")
     assert output.startswith("noted: ")
 
-    listed = {one["experience_id"]: one for one in foveal.json("decisions")["experiences"]}
+    listed = {
+        experience["experience_id"]: experience for experience in foveal.json("decisions")["experiences"]
+    }
     found = listed[identifier]
     assert found["agent_id"] == login_name()
     assert (found["rationale"], found["files_touched"]) == ("audit", ["src/shop/auth.py"])
@@ -176,7 +178,7 @@ def test_a_decision_is_noted_listed_and_shown(foveal: Program) -> None:
 
 def test_a_decision_that_can_not_be_noted(foveal: Program) -> None:
     assert foveal("decide", "  ")[0] == 1
-    assert foveal("decide", "  ")[2].startswith("error: the decision wasn't noted: decision ")
+    assert foveal("decide", "  ")[2].startswith("error: the decision was not noted: decision ")
     assert foveal("decide", "x", "--error", "boom")[0] == 2
     code, _, errors = foveal("decide", "y", "--file", "/etc/passwd")
     assert code == 0

@@ -16,10 +16,11 @@ import psutil
 import pytest
 from click.testing import CliRunner, Result
 from foveal import __version__
-from foveal.cli import doctor, life
+from foveal.cli import doctor
+from foveal.cli import process as life
 from foveal.cli.app import foveal
-from foveal.cli.check import Check
-from foveal.cli.logs import follow_log
+from foveal.cli.status import follow_log
+from foveal.cli.terminal import Check
 from foveal.ipc.paths import DaemonInfo, daemon_file, lock_file, log_file, write_daemon_info
 
 from tests.conftest import DaemonProcess, write_files
@@ -180,7 +181,7 @@ def test_foreground_runs_until_a_signal(daemon: DaemonProcess) -> None:
 def test_foreground_opens_no_project(daemon: DaemonProcess) -> None:
     code, output, errors = run(daemon, "up", "--foreground", ".")
     assert (code, output) == (2, "")
-    assert errors.startswith("error: --foreground runs the daemon and opens no PROJECT\n")
+    assert errors.startswith("error: --foreground only runs the daemon: it takes no PROJECT\n")
 
 
 def test_what_keeps_a_daemon_from_starting_is_said(daemon: DaemonProcess) -> None:
@@ -283,7 +284,7 @@ def test_doctor_names_what_is_wrong_and_what_to_run(daemon: DaemonProcess, shop:
     code, output, _ = said(daemon, "doctor")
     assert code == 1
     assert f"✗ {config}/config.toml, line 2: scan.exclude must be a list of strings" in output
-    assert "    run: mend the file; docs/configuration.md lists the keys\n" in output
+    assert "    run: correct the file; docs/configuration.md lists the keys\n" in output
     assert "did you mean context.max_tokens?" in output
     assert output.endswith("1 problem, 1 warning\n")
 

@@ -59,7 +59,7 @@ def test_without_a_display_the_login_is_printed(foveal: CommandLine) -> None:
     code, output, errors = foveal("dashboard")
     assert code == 0
     assert re.fullmatch(LOGIN + "\n", output)
-    assert "no browser could be opened here" in errors
+    assert "no browser can be opened here" in errors
 
 
 def test_over_ssh_it_says_how_to_forward_the_port(

@@ -18,7 +18,7 @@ def decide(foveal: CommandLine, text: str, *more: str) -> str:
 
 
 def decided(foveal: CommandLine, *arguments: str) -> list[str]:
-    return [one["decision"] for one in foveal.json("decisions", *arguments)["experiences"]]
+    return [experience["decision"] for experience in foveal.json("decisions", *arguments)["experiences"]]
 
 
 def test_listing_with_and_without_its_name(foveal: CommandLine) -> None:
@@ -79,10 +79,10 @@ def test_a_decision_is_deleted_and_comes_back(foveal: CommandLine) -> None:
     assert decided(foveal, "--deleted") == ["use WAL"]
     assert "deleted: foveal decisions restore" in foveal.says("decisions", "show", first)
     code, output, errors = foveal("decide", "use WAL")
-    assert (code, output) == (0, "known already\n")
+    assert (code, output) == (0, "already noted earlier\n")
     assert errors == f"warning: it was deleted as {first}, which can be restored\n"
     assert foveal.says("decisions", "restore", first) == f"restored: {first}\n"
-    assert foveal.says("decisions", "restore", first) == f"it was not deleted: {first}\n"
+    assert foveal.says("decisions", "restore", first) == f"not deleted before: {first}\n"
     assert decided(foveal) == ["use WAL"]
 
 
@@ -95,12 +95,12 @@ def test_what_can_not_be_changed(foveal: CommandLine) -> None:
     for command in ("show", "delete", "restore"):
         check([command, "x_none"], 1, "there is no experience 'x_none' in this project")
         check([command, "x_none"], 1, "hint: foveal decisions")
-    check(["edit", first], 2, "nothing is changed")
-    check(["mark", first], 2, "nothing is changed")
+    check(["edit", first], 2, "no change was given")
+    check(["mark", first], 2, "no change was given")
     check(["mark", first, "--error", "e"], 2, "--outcome failure")
     check(["edit", first, "--file", "a", "--no-files"], 2, "exclude each other")
     check(["edit", first, "--decision", " "], 1, "decision is empty")
-    check(["prune"], 2, "nothing says what to prune")
+    check(["prune"], 2, "say which decisions to prune")
 
 
 def test_pruning_shows_first_and_asks(foveal: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +115,7 @@ def test_pruning_shows_first_and_asks(foveal: CommandLine, monkeypatch: pytest.M
     assert errors == "note: 3 decisions would go for good, 1 would be left\n"
     code, _, errors = foveal("decisions", "prune", "--keep", "3")
     assert code == 1
-    assert "nobody can be asked" in errors
+    assert "can't ask" in errors
     assert len(decided(foveal)) == 4
 
     def answer(yes: bool) -> None:
@@ -135,9 +135,9 @@ def test_pruning_without_asking(foveal: CommandLine) -> None:
     decide(foveal, "two", "--file", "README.md")
     reply = foveal.json("decisions", "prune", "--irrelevant", "--yes")
     assert (reply["pruned"], reply["kept"], reply["dry_run"]) == (1, 1, False)
-    assert [one["experience_id"] for one in reply["experiences"]] == [first]
+    assert [experience["experience_id"] for experience in reply["experiences"]] == [first]
     code, output, errors = foveal("decisions", "prune", "--older-than", "1", "--yes")
-    assert (code, output, errors) == (0, "", "note: nothing is to be pruned\n")
+    assert (code, output, errors) == (0, "", "note: no decision matches: nothing to prune\n")
     foveal.says("decisions", "delete", foveal.json("decisions")["experiences"][0]["experience_id"])
     assert foveal.json("decisions", "prune", "--deleted", "--yes")["pruned"] == 1
     assert foveal.json("decisions", "prune", "--keep", "0", "--yes")["pruned"] == 0

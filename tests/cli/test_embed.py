@@ -113,7 +113,7 @@ def test_up_says_that_it_goes_on_or_waits(daemon: DaemonProcess, project: Path) 
 
 def test_a_pause_holds_until_it_is_ended(daemon: DaemonProcess, project: Path) -> None:
     assert run(daemon, project, "embed", "--pause") == (
-        0, "embedding is paused in all projects; go on with: foveal embed --resume\n", "",
+        0, "embedding is paused in all projects; to continue, run: foveal embed --resume\n", "",
     )  # fmt: skip
     try:
         code, output, errors = run(daemon, project, "embed", ".")
@@ -123,7 +123,7 @@ def test_a_pause_holds_until_it_is_ended(daemon: DaemonProcess, project: Path) -
             errors,
         )
         _, output, _ = run(daemon, project, "status", ".")
-        assert "paused; go on with: foveal embed --resume" in output
+        assert "paused; to continue, run: foveal embed --resume" in output
         assert "  paused " in output.splitlines()[5]
         _, _, errors = run(daemon, project, "up", ".")
         assert errors.startswith("note: embedding is paused; ")
@@ -131,7 +131,7 @@ def test_a_pause_holds_until_it_is_ended(daemon: DaemonProcess, project: Path) -
     finally:
         code, output, errors = run(daemon, project, "embed", "--resume", ".")
     assert (code, errors) == (0, "")
-    assert output.startswith("embedding goes on in all projects\nready: ")
+    assert output.startswith("embedding continues in all projects\nready: ")
     assert output.splitlines()[2].startswith(f"embedded: {project} ")
 
 
@@ -152,7 +152,7 @@ def test_any_folder_will_do_to_pause_and_go_on(tmp_path: Path, models: Path, pro
         code, output, errors = run(daemon, elsewhere, "embed", "--resume")
         assert (code, errors) == (0, "")
         goes_on, how_far = output.splitlines()
-        assert goes_on == "embedding goes on in all projects"
+        assert goes_on == "embedding continues in all projects"
         assert re.fullmatch(rf"{re.escape(str(project))}: .* embedded", how_far)
         until(lambda: daemon.call("Status")["projects"][0]["embedding"] == "done", "nobody had to be there")
         _, output, _ = run(daemon, elsewhere, "embed", "--resume")
@@ -176,7 +176,7 @@ def test_wrong_usage(daemon: DaemonProcess, project: Path) -> None:
     for arguments in (("--pause", "--resume"), ("--pause", ".")):
         code, output, errors = run(daemon, project, "embed", *arguments)
         assert (code, output) == (2, "")
-        assert errors.startswith("error: --pause stops all embedding: it takes no PATH and no --resume\n")
+        assert errors.startswith("error: --pause applies to all projects: it takes no PATH and no --resume\n")
     code, output, errors = run(daemon, project, "embed", "nowhere")
     assert (code, output) == (1, "")
     assert errors.startswith("error: ")

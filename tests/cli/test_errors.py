@@ -21,16 +21,18 @@ def test_foreseeable_errors() -> None:
     check(
         RpcError("unknown_method", "no Foo"),
         "no Foo",
-        "the daemon may be older than this program: foveal restart",
+        "foveal restart, if the daemon is older than this program",
     )
     check(RpcError("a_newer_code", "said"), "said", "")
     check(DaemonUnavailable("none; foveal up"), "none; foveal up", "")
     check(PathError("too long"), "too long", "")
     check(
-        ProtocolError("bytes", None), "what answers on the socket is no foveal daemon: bytes", "foveal doctor"
+        ProtocolError("bytes", None),
+        "the program that answers on the socket is not a foveal daemon: bytes",
+        "foveal doctor",
     )
-    check(ConnectionRefusedError(111, "refused"), "no daemon answers", "foveal up")
-    check(BrokenPipeError(), "the daemon closed the connection", "foveal logs")
+    check(ConnectionRefusedError(111, "refused"), "no daemon answers on the socket", "foveal up")
+    check(BrokenPipeError(), "the daemon closed the connection; its log may say why", "foveal logs")
     check(PermissionError(13, "Permission denied", "/x"), "/x: Permission denied", "")
     check(
         OSError(errno.ENOSPC, "No space left on device"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from foveal.cli.highlight import LEXERS, WORDS_MAX, highlight, question_words
-from foveal.daemon.project.languages import LANGUAGES
+from foveal.cli.query import LEXERS, WORDS_MAX, highlight, question_words
+from foveal.daemon.languages.shared.table import LANGUAGES
 from hypothesis import given
 from hypothesis import strategies as st
 from pygments.lexers import get_lexer_by_name

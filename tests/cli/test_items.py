@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import sys
 
+import click
 import pytest
+from foveal.cli.items import item_arguments, item_label, key_of, shortened
 
 from tests.command_cases import CommandLine
 from tests.conftest import write_files
@@ -25,7 +27,7 @@ def test_a_rule_file_is_an_item_and_can_be_kept_out(foveal: CommandLine) -> None
     assert names(foveal) == [("CLAUDE.md", "manual")]
     code, output, errors = foveal("items", "delete", "rule", "CLAUDE.md")
     assert (code, output) == (0, "deleted: rule CLAUDE.md\n")
-    assert errors == f"note: it is back as it is in {foveal.folder}/CLAUDE.md (always)\n"
+    assert errors == f"note: the item of {foveal.folder}/CLAUDE.md is back (always)\n"
     assert names(foveal) == [("CLAUDE.md", "always")]
 
 
@@ -61,8 +63,12 @@ def test_what_can_not_be_put_or_deleted(foveal: CommandLine) -> None:
         assert expected in foveal.fails("items", *arguments, code=code)
 
     write_files(foveal.folder, {"binary": b"\xff\xfe", "large": b"x" * 300_000})
-    check(["put", "rule", "x", "--text", "y"], 2, "error: --include says how it comes in: always, agent, ")
-    check(["put", "rule", "x", "--include", "agent", "--text", "y", "--file", "z"], 2, "give one")
+    check(
+        ["put", "rule", "x", "--text", "y"],
+        2,
+        "error: say when agents get it: --include with one of always, agent, ",
+    )
+    check(["put", "rule", "x", "--include", "agent", "--text", "y", "--file", "z"], 2, "exclude each other")
     check(["put", "tool", "x", "--include", "agent"], 2, "a tool is named with its server: --server NAME")
     check(["put", "rule", "x", "--include", "agent"], 1, "item.text is missing")
     check(["put", "rule", "x", "--include", "agent", "--file", "gone"], 1, "error: gone: No such file")
@@ -97,3 +103,42 @@ def test_usage(foveal: CommandLine) -> None:
     assert row.split()[:7] == ["rule", "CLAUDE.md", "always", "1", "1", "1", "100%"]
     assert rest == []
     assert foveal.json("items", "usage")["suggestions"] == []
+
+
+@click.command("name")
+@item_arguments
+@click.pass_context
+def command(context: click.Context, kind: str, name: str, server: str | None) -> None:
+    click.echo(item_label(key_of(context, kind, name, server)))
+
+
+def run(*arguments: str) -> None:
+    command.main(list(arguments), standalone_mode=False)
+
+
+def test_what_names_an_item(capsys: pytest.CaptureFixture[str]) -> None:
+    def check(arguments: tuple[str, ...], expected: str) -> None:
+        run(*arguments)
+        assert capsys.readouterr().out == f"{expected}\n"
+
+    check(("rule", "AGENTS.md"), "rule AGENTS.md")
+    check(("tool", "search", "--server", "github"), "tool search of github")
+    check(("reference", "--", "-odd"), "reference -odd")
+
+
+def test_what_names_none() -> None:
+    def check(arguments: tuple[str, ...], expected: str) -> None:
+        with pytest.raises(click.UsageError) as raised:
+            run(*arguments)
+        assert expected in raised.value.format_message()
+
+    check(("tool", "search"), "a tool is named with its server: --server NAME")
+    check(("rule", "x", "--server", "github"), "--server goes with tools, and this is a rule")
+    check(("skill", "x"), "'skill' is not one of 'rule', 'reference', 'tool'")
+    check(("rule",), "Missing argument 'NAME'")
+
+
+def test_long_texts_are_cut_to_a_line() -> None:
+    assert shortened("a\n  b", 3) == "a b"
+    assert shortened("abcdef", 4) == "abc…"
+    assert shortened("", 4) == ""

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Generator
 from pathlib import Path
 
-from foveal.cli.logs import BLOCK_BYTES, follow_log, last_lines, log_files, tail
+from foveal.cli.status import BLOCK_BYTES, follow_log, last_lines, log_files, tail
 
 
 def test_log_files_are_in_order_of_age(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_events_of_other_projects_and_topics_are_passed_over() -> None:
 
 
 def test_the_daemon_ends() -> None:
-    with pytest.raises(CliError, match="the daemon ended"):
+    with pytest.raises(CliError, match="the daemon stopped while it was indexing"):
         next_news(client(Daemon()), "/p")
 
 

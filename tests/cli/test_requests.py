@@ -83,7 +83,7 @@ def test_what_is_not_there(foveal: CommandLine) -> None:
         f"hint: foveal requests list {session}\n"
     )
     wrong = foveal.fails("requests", "show", session, "nope", "--sent", "--messages", code=2)
-    assert "give one" in wrong
+    assert "exclude each other" in wrong
     assert foveal.says("requests", "export") == ""
 
 

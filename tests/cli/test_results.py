@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from foveal.cli.focus import seen_from
+from foveal.cli.command import seen_from
 from foveal.cli.query import describe_results
 
 RESULT: dict[str, Any] = {

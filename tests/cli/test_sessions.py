@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 import pytest
-from foveal.cli.session_text import describe, sessions_table
-from foveal.cli.sessions import parse_selection
+from foveal.cli.sessions import describe, parse_selection, sessions_table
 
 from tests.command_cases import CommandLine
 
@@ -39,7 +38,7 @@ def test_a_session_from_its_beginning_to_its_end(foveal: CommandLine) -> None:
 
     code, output, errors = foveal("sessions", "resume", session)
     assert (code, output) == (0, "")
-    assert errors.startswith("note: there is nothing to say: ")
+    assert errors.startswith("note: nothing to resume with: ")
     shown = foveal.says("sessions", "set", session, "--intent", "fix it", "--env", "py 3.12")
     assert "intent:        fix it\nenvironment:   py 3.12\nitems: 1\n  always  rule CLAUDE.md\n" in shown
     assert foveal.says("sessions", "show", session) == shown

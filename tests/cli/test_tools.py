@@ -93,7 +93,7 @@ def test_nothing_runs_before_a_person_said_yes(foveal: CommandLine, monkeypatch:
     assert code == 1
     assert f"{sys.executable} raw.py pages\n" in output
     assert "    reads:       FOVEAL_NO_SUCH\n" in output
-    assert errors.startswith("error: nobody can be asked, since the standard input is no terminal\n")
+    assert errors.startswith("error: can't ask, because the standard input is no terminal\n")
     monkeypatch.setattr(sys, "stdin", Terminal("no\n"))
     code, output, errors = foveal("tools", "approve", ".mcp.json")
     assert code == 1
@@ -118,7 +118,7 @@ def test_approved_servers_are_listed_and_their_modes_set(
     assert foveal.says("tools", "mode", "notes", "agent") == "agent   page0\nagent   page1\nagent   page2\n"
     assert foveal.says("tools", "mode", "notes", "manual", "--tool", "page1") == "manual  page1\n"
     code, _, errors = foveal("tools", "mode", "notes", "manual", "--tool", "page1")
-    assert (code, errors) == (0, "note: that was set already\n")
+    assert (code, errors) == (0, "note: the mode was set already\n")
     assert foveal.says("tools", "list").splitlines()[1:] == [
         "  notes  3 tools", "    page0  agent", "    page1  manual", "    page2  agent",
     ]  # fmt: skip
@@ -135,21 +135,23 @@ def test_what_changed_since_is_not_approved(foveal: CommandLine) -> None:
     assert [one["path"] for one in approved] == [f"{foveal.folder}/.mcp.json"]
     _, output, errors = foveal("tools", "list")
     assert "  notes  it could not be listed: the variable FOVEAL_NO_SUCH isn't set for the daemon" in output
-    assert errors == "note: foveal tools list --again asks all approved servers once more\n"
+    assert errors == "note: to try again, run: foveal tools list --again\n"
     without_variable(foveal)
     assert not foveal.json("tools", "list")["files"][0]["approved"]
     assert not has_run(foveal)
 
 
 def test_what_can_not_be_approved(foveal: CommandLine, tmp_path: Path) -> None:
-    assert "it goes with a PATH" in foveal.fails("tools", "approve", "--yes", code=2)
-    assert "a program can't be asked" in foveal.fails("tools", "approve", "--json", code=2)
+    assert "--yes needs a PATH" in foveal.fails("tools", "approve", "--yes", code=2)
+    assert "because it can't ask" in foveal.fails("tools", "approve", "--json", code=2)
     wrong = foveal.fails("tools", "approve", "other.json", "--yes")
     assert wrong == "error: other.json configures no servers for this project\nhint: foveal tools list\n"
     write_files(foveal.folder, {".mcp.json": "{"})
     code, _, errors = foveal("tools", "approve", ".mcp.json", "--yes")
     assert code == 1
-    assert errors.startswith(f"warning: it can't be approved: {foveal.folder}/.mcp.json can't be understood")
+    assert errors.startswith(
+        f"warning: this file can't be approved: {foveal.folder}/.mcp.json can't be understood"
+    )
     (foveal.folder / ".mcp.json").unlink()
     assert foveal.says("tools", "list") == "no servers are configured\n"
     assert foveal.says("tools", "approve") == "no servers are configured\n"

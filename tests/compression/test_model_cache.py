@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.daemon.compression.model_cache import USE_NS, ModelCache
+from foveal.daemon.compression.model_compressor import USE_NS, ModelCache
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
 

@@ -69,12 +69,12 @@ def test_an_address_of_an_editors_own_scheme(template: str) -> None:
         ("myed://{path}{column}", "nothing else in braces"),
     ],
 )
-def test_what_could_lead_elsewhere_is_refused(template: str, problem: str) -> None:
+def test_unsafe_editor_address_is_refused(template: str, problem: str) -> None:
     assert problem in editor_problem(template)
     assert editor_template(template) == ""
 
 
-def test_a_setting_that_is_none_is_an_error_with_its_place(tmp_path: Path) -> None:
+def test_invalid_editor_is_an_error_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text("[dashboard]\n\neditor = 'https://evil/{path}'\n")
     with pytest.raises(ConfigError, match=r"line 3: dashboard\.editor can't be an address of https:"):

@@ -102,7 +102,7 @@ def test_a_project_cannot_raise_a_limit(tmp_path: Path, key: KeyDescription) -> 
 
 
 @pytest.mark.parametrize("key", [key for key in describe() if key.where == "user"])
-def test_a_project_cannot_set_what_is_the_users(tmp_path: Path, key: KeyDescription) -> None:
+def test_project_cannot_set_keys_of_the_user(tmp_path: Path, key: KeyDescription) -> None:
     for value in (key.default, "[{}]"):
         loaded = load_project(tmp_path, f"[{key.table}]\n{key.key} = {value}")
         assert loaded.config == ProjectConfig()
@@ -111,7 +111,7 @@ def test_a_project_cannot_set_what_is_the_users(tmp_path: Path, key: KeyDescript
 
 
 @pytest.mark.parametrize("name", ["rule", "constraint"])
-def test_a_project_cannot_lower_what_the_user_and_the_caller_ask_for(tmp_path: Path, name: str) -> None:
+def test_project_cannot_lower_weights_of_user_and_caller(tmp_path: Path, name: str) -> None:
     """With a weight of 0 a cloned repository would have the caller's constraints dropped first."""
     for own in (WeightsConfig(), WeightsConfig(rule=0.7, constraint=0.6)):
         for value in (0, 0.0, 0.5, 1):
@@ -217,7 +217,7 @@ def test_a_table_of_an_agent_that_cant_be_used_is_an_error(
             load(tmp_path, content)
 
 
-def test_only_the_user_lets_secrets_through(tmp_path: Path) -> None:
+def test_only_the_user_can_show_secrets(tmp_path: Path) -> None:
     content = '[privacy]\nshow_files = ["*.env"]\nmask_values = false\n'
     user = load_user(tmp_path, content).config
     assert user.privacy == PrivacyConfig(("*.env",), mask_values=False)

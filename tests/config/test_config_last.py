@@ -27,7 +27,7 @@ def load(folder: Path, system: System | None = None) -> tuple[LoadedConfig[UserC
     return load_or_last(lambda place: load_user_config(place, system), path, last, system)
 
 
-def test_the_last_one_in_force_is_used_and_the_bad_file_stays(tmp_path: Path) -> None:
+def test_last_valid_copy_is_used_and_the_bad_file_stays(tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     config.write_text("[context]\nmax_tokens = 5000\n")
     assert load(tmp_path)[1] == ""
@@ -42,7 +42,7 @@ def test_the_last_one_in_force_is_used_and_the_bad_file_stays(tmp_path: Path) ->
     assert load(tmp_path)[0].config.context.max_tokens == 6000
 
 
-def test_without_one_that_was_in_force_it_is_an_error(tmp_path: Path) -> None:
+def test_invalid_file_without_a_copy_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("[context\n")
     for last in ("", "[also bad"):
         if last:
@@ -51,7 +51,7 @@ def test_without_one_that_was_in_force_it_is_an_error(tmp_path: Path) -> None:
             load(tmp_path)
 
 
-def test_no_file_at_all_is_what_was_in_force_too(tmp_path: Path) -> None:
+def test_absent_file_counts_as_last_valid(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("[context]\nmax_tokens = 5000\n")
     load(tmp_path)
     (tmp_path / "config.toml").unlink()
@@ -60,7 +60,7 @@ def test_no_file_at_all_is_what_was_in_force_too(tmp_path: Path) -> None:
     assert load(tmp_path)[0].config == UserConfig()
 
 
-def test_a_copy_that_can_not_be_made_is_no_error(tmp_path: Path) -> None:
+def test_failed_copy_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("[context]\nmax_tokens = 5000\n")
     assert load(tmp_path, FullDisk())[0].config.context.max_tokens == 5000
     assert not (tmp_path / "last.toml").exists()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.daemon.config.files import LoadedConfig, load_project_config, load_user_config
-from foveal.daemon.config.named_tables import merged
+from foveal.daemon.config.files import LoadedConfig, load_project_config, load_user_config, merged
 from foveal.daemon.config.settings import ContextConfig, ProjectConfig, UserConfig, WeightsConfig
 from foveal.daemon.core.errors import ConfigError
 from foveal.daemon.core.system import System
@@ -95,16 +94,14 @@ def test_unknown_weights_give_a_warning_with_the_nearest(tmp_path: Path) -> None
         ),
     ],
 )
-def test_what_is_wrong_is_an_error_that_says_what_was_expected(
-    tmp_path: Path, content: str, said: str
-) -> None:
+def test_wrong_value_is_an_error_with_the_expected_type(tmp_path: Path, content: str, said: str) -> None:
     for load in (load_user, load_project):
         with pytest.raises(ConfigError) as caught:
             load(tmp_path, content)
         assert said in str(caught.value)
 
 
-def test_merging_keeps_what_only_one_says() -> None:
+def test_merge_keeps_keys_of_either_file() -> None:
     below = (("a", (("hot", 0.1), ("skeleton", 0.2))),)
     above = (("a", (("hot", 0.9),)), ("b", (("focus", 0.5),)))
     assert merged(below, above) == (("a", (("hot", 0.9), ("skeleton", 0.2))), ("b", (("focus", 0.5),)))

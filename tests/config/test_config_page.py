@@ -13,7 +13,7 @@ from foveal.daemon.core.system import System
 PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
 
 
-def test_the_page_is_what_the_keys_say() -> None:
+def test_page_matches_the_keys() -> None:
     assert PAGE.read_text(encoding="utf-8") == render_page(), (
         "make it anew: python -c 'from foveal.daemon.config.page import *; print(render_page(), end=\"\")' "
         ">docs/configuration.md"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.daemon.config.files import LoadedConfig, load_user_config
+from foveal.daemon.config.files import LoadedConfig, Warnings, load_user_config
 from foveal.daemon.config.settings import UserConfig
 from foveal.daemon.config.source import ConfigSource
-from foveal.daemon.config.warnings import Warnings
 from foveal.daemon.core.system import Stamp, System
 
 

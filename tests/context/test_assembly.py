@@ -17,9 +17,9 @@ import pytest
 from foveal.daemon.config.settings import ContextConfig, ProjectConfig, WeightsConfig
 from foveal.daemon.context import known_files
 from foveal.daemon.context.assembly import Built, build
-from foveal.daemon.context.content import still_holds
-from foveal.daemon.context.gathered import GatheredSources
-from foveal.daemon.context.kept_symbols import KeptSymbols
+from foveal.daemon.context.build_state import GatheredSources
+from foveal.daemon.context.known_files import KeptSymbols
+from foveal.daemon.context.rendered import all_hold
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import HotNode, Scope
 from foveal.daemon.context.tokens import counter_of
@@ -27,19 +27,19 @@ from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
 from foveal.daemon.index.chunk_table import StoredChunk
 from foveal.daemon.index.indexer import ProjectIndexer
-from foveal.daemon.index.lexical_handle import LexicalHandle
+from foveal.daemon.index.lexical_files import LexicalHandle
 from foveal.daemon.index.messages import OpenProject
 from foveal.daemon.index.reader_pool import ReaderPool
 from foveal.daemon.index.store import Reader
-from foveal.daemon.memory.choice import Chosen
+from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.memory.experience import Experience
+from foveal.daemon.memory.recall import Chosen
+from foveal.daemon.project.index_view import read_tree
 from foveal.daemon.project.metadata import ProjectMetadata
-from foveal.daemon.project.projects import read_tree
 from foveal.daemon.project.snapshot import ProjectSnapshot
-from foveal.daemon.project.tree import Symbol, Tree
-from foveal.daemon.rules.instructions import discover
-from foveal.daemon.rules.item_plan import ItemPlan, PlannedItem
-from foveal.daemon.rules.items import Item
+from foveal.daemon.project.tree import Tree
+from foveal.daemon.rules.instruction_files import discover
+from foveal.daemon.rules.items import Item, ItemPlan, PlannedItem
 from foveal.daemon.search.query import FoundDefinition, Hit
 from msgspec.structs import replace
 
@@ -349,9 +349,9 @@ def test_what_is_said_of_a_file_holds_only_as_long_as_the_file(desk: Desk) -> No
     for changed in ("a.py", "b.py", "c.py", "logo.png"):
         built = desk.build("a.py", "logo.png")
         assert built.lasting
-        assert all(still_holds(shown, desk.system) for shown in built.shown)
+        assert all_hold(built.shown, desk.system)
         desk.write({changed: f"import b\nimport c\n\ndef f_{changed[0]}(): ...\n"})
-        assert not all(still_holds(shown, desk.system) for shown in built.shown), changed
+        assert not all_hold(built.shown, desk.system), changed
     for name in "abcl":
         assert f"def f_{name}()" in desk.context("a.py", "logo.png")
 

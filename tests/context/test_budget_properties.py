@@ -7,8 +7,17 @@ import random
 from collections.abc import Callable
 
 import pytest
-from foveal.daemon.context.budget import LEAST_TOKENS, SHARES, Limits, Selection, select
-from foveal.daemon.context.slices import LAYERS, Form, Slice, SliceType
+from foveal.daemon.context.selection import (
+    LAYERS,
+    LEAST_TOKENS,
+    SHARES,
+    Form,
+    Limits,
+    Selection,
+    Slice,
+    SliceType,
+    select,
+)
 from foveal.daemon.context.tokens import ESTIMATE, TokenCounter, counter_of
 from hypothesis import given, settings
 from hypothesis import strategies as st

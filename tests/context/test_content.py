@@ -7,7 +7,15 @@ import os
 from pathlib import Path
 
 import pytest
-from foveal.daemon.context.content import Content, ContentReader, Shown, decode, digest_of, still_holds
+from foveal.daemon.context.content import (
+    CleanContents,
+    Content,
+    ContentReader,
+    Shown,
+    decode,
+    digest_of,
+)
+from foveal.daemon.context.rendered import all_hold
 from foveal.daemon.core.system import RACY_NS, System
 from foveal.daemon.privacy.policy import Policy
 from hypothesis import given
@@ -150,7 +158,7 @@ def test_an_unchanged_file_holds_by_a_stat_alone(tmp_path: Path) -> None:
     system = FrozenSystem(2_000_000_000_000_000_000)
     shown = shown_of(reader_of(tmp_path, system=system).read("a"))
     system.reads.clear()
-    assert still_holds(shown, system)
+    assert all_hold((shown,), system)
     assert system.reads == []
 
 
@@ -159,12 +167,12 @@ def test_a_changed_a_replaced_and_a_missing_file_do_not_hold(tmp_path: Path) -> 
     write(path, b"x")
     shown = shown_of(reader_of(tmp_path).read("a"))
     write(path, b"yy")
-    assert not still_holds(shown, System())
+    assert not all_hold((shown,), System())
     write(tmp_path / "b", b"x")
     os.replace(tmp_path / "b", path)
-    assert not still_holds(shown, System())
+    assert not all_hold((shown,), System())
     path.unlink()
-    assert not still_holds(shown, System())
+    assert not all_hold((shown,), System())
 
 
 def test_a_file_modified_just_before_it_was_read_is_compared_by_its_content(tmp_path: Path) -> None:
@@ -173,12 +181,12 @@ def test_a_file_modified_just_before_it_was_read_is_compared_by_its_content(tmp_
     system = FrozenSystem(path.stat().st_mtime_ns + RACY_NS - 1)
     shown = shown_of(reader_of(tmp_path, system=system).read("a"))
     assert shown.racy
-    assert still_holds(shown, system)
+    assert all_hold((shown,), system)
     # The same size and the same times, as when both writes fall into one tick of the clock.
     changed = Shown(shown.path, shown.stamp, digest_of(b"new"), shown.length, racy=True)
-    assert not still_holds(changed, system)
+    assert not all_hold((changed,), system)
     system.error = OSError("gone bad")
-    assert not still_holds(shown, system)
+    assert not all_hold((shown,), system)
 
 
 @pytest.mark.parametrize(("age_ns", "racy"), [(0, True), (RACY_NS - 1, True), (RACY_NS, False), (-1, True)])
@@ -193,7 +201,7 @@ def test_a_large_racy_file_is_compared_as_far_as_it_was_read(tmp_path: Path) -> 
     system = FrozenSystem((tmp_path / "a").stat().st_mtime_ns)
     shown = shown_of(reader_of(tmp_path, limit=10, system=system).read("a"))
     assert (shown.length, shown.racy) == (11, True)
-    assert still_holds(shown, system)
+    assert all_hold((shown,), system)
 
 
 # Decoding
@@ -318,3 +326,20 @@ def test_a_content_that_is_known_as_clean_says_nothing_of_another(tmp_path: Path
     write(tmp_path / "a.py", (clean + secret).encode())
     found = ContentReader(str(tmp_path), System(), 1_000, {}).read("a.py")
     assert (found.text, found.masked) == (clean + 'key = "[masked]32+"\n', True)
+
+
+def test_a_content_is_known_for_the_length_that_was_looked_at() -> None:
+    known = CleanContents()
+    known.add((b"one", 100))
+    assert (b"one", 100) in known
+    assert (b"one", 200) not in known
+    assert (b"two", 100) not in known
+    assert None not in known
+
+
+def test_all_are_forgotten_when_there_are_too_many() -> None:
+    known = CleanContents(most=3)
+    for number in range(10):
+        known.add((bytes([number]), 1))
+        assert (bytes([number]), 1) in known
+        assert len(known) <= 3

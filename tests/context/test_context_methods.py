@@ -9,11 +9,12 @@ from typing import Any, cast
 
 import pytest
 from foveal.daemon.api.contexts import (
-    ASKED_KEY_BYTES,
-    ASKED_MAX,
+    CALL_PATHS_MAX,
+    CALLS_MAX,
     MODEL_CHARACTERS_MAX,
     ContextCall,
     ContextMethods,
+    GetContextRequest,
     _request,
 )
 from foveal.daemon.app.engine import Engine
@@ -22,8 +23,8 @@ from foveal.daemon.context.rendered import RenderedContexts
 from foveal.daemon.context.scopes import Scope, ScopeTable, identity_of
 from foveal.daemon.context.scoping import Scoping
 from foveal.daemon.core.errors import InvalidRequest
-from foveal.daemon.core.parameters import Parameters
-from foveal.daemon.project.projects import Project
+from foveal.daemon.core.parameters import read_request
+from foveal.daemon.project.project import Project
 from msgspec.structs import replace
 
 CONFIG = ContextConfig(max_tokens=9_000, reserve_tokens=2_000, models=(("claude-*", 24_000), ("tiny", 400)))
@@ -31,7 +32,7 @@ CONFIG = ContextConfig(max_tokens=9_000, reserve_tokens=2_000, models=(("claude-
 
 def request(values: dict[str, Any]) -> Any:
     project = SimpleNamespace(config=SimpleNamespace(context=CONFIG))
-    return _request(cast("Project", project), "", Parameters(values))
+    return _request(cast("Project", project), "", read_request(GetContextRequest, values))
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ class Desk:
     made: Scope
 
     def ask(self, **values: Any) -> ContextCall | None:
-        return self.methods._asked_before(self.project, Parameters(values))
+        return self.methods._call_nowait(self.project, read_request(GetContextRequest, values))
 
 
 @pytest.fixture
@@ -99,7 +100,8 @@ def test_they_are_read_again_when_the_scope_or_the_settings_changed(desk: Desk) 
     assert first is not None
     assert second is not None
     assert (first.scope, second.scope) == (desk.made, changed)
-    desk.project.config = cast("Any", SimpleNamespace(context=dataclasses.replace(CONFIG, max_tokens=4_000)))
+    narrowed = SimpleNamespace(context=dataclasses.replace(CONFIG, max_tokens=4_000))
+    desk.project = cast("Project", SimpleNamespace(root="/p", config=narrowed))
     third = desk.ask(focus_paths=["a.py"])
     assert third is not None
     assert (second.request.max_tokens, third.request.max_tokens) == (9_000, 4_000)
@@ -115,9 +117,9 @@ def test_what_is_equal_but_of_another_type_is_still_refused(desk: Desk) -> None:
 
 
 def test_few_requests_are_remembered_and_no_long_ones(desk: Desk) -> None:
-    for number in range(ASKED_MAX + 10):
+    for number in range(CALLS_MAX + 10):
         desk.ask(focus_paths=["a.py"], max_tokens=number + 1)
-    assert len(desk.methods._asked) <= ASKED_MAX
-    before = len(desk.methods._asked)
-    desk.ask(focus_paths=["a.py"], max_tokens=9_999, other="x" * ASKED_KEY_BYTES)
-    assert len(desk.methods._asked) == before
+    assert len(desk.methods._calls) <= CALLS_MAX
+    before = len(desk.methods._calls)
+    desk.ask(focus_paths=["a.py"] * (CALL_PATHS_MAX + 1))
+    assert len(desk.methods._calls) == before

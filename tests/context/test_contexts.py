@@ -16,7 +16,7 @@ from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConf
 from foveal.daemon.context import service as contexts
 from foveal.daemon.context import sources
 from foveal.daemon.context.assembly import Built, build
-from foveal.daemon.context.gathered import GatheredSources
+from foveal.daemon.context.build_state import GatheredSources
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import Scope
 from foveal.daemon.context.scoping import ScopeSelector
@@ -24,7 +24,7 @@ from foveal.daemon.core.system import System
 from foveal.daemon.core.work import BUILD_THREADS
 from foveal.daemon.index.messages import TreeDelta
 from foveal.daemon.project.freshness import Deadline, TreeFreshness
-from foveal.daemon.project.projects import Project
+from foveal.daemon.project.project import Project
 from foveal.daemon.project.tree import Tree
 
 from tests.conftest import write_files
@@ -57,7 +57,7 @@ async def running(base: Path) -> AsyncIterator[tuple[Engine, Project, Scope]]:
         try:
             project = await engine.projects.at(root)
             while project.state != "ready":
-                await project.wait_changed()
+                await project.index_state.wait_changed()
             selector = ScopeSelector(focus_paths=("a.py",))
             yield engine, project, await engine.scoping.scope_for(project, selector)
         finally:

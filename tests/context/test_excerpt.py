@@ -6,10 +6,20 @@ import re
 import textwrap
 
 import pytest
-from foveal.daemon.context.excerpt import FileSource, excerpt, fenced, outline
-from foveal.daemon.context.numbered_lines import numbered, split_lines
-from foveal.daemon.project.parse import parse_source
-from foveal.daemon.project.tree import Symbol
+from foveal.daemon.context.division import numbered, split_lines
+from foveal.daemon.context.excerpt import (
+    FileSource,
+    excerpt,
+    fenced,
+    is_document,
+    left_out_note,
+    outline,
+    shorten,
+    shorten_definition,
+    shorten_text,
+)
+from foveal.daemon.languages.shared.parse import parse_source
+from foveal.daemon.languages.shared.records import Symbol
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -389,3 +399,56 @@ def test_a_signature_with_a_comment_in_it_keeps_its_lines() -> None:
 
 def test_an_outline_of_nothing_is_empty() -> None:
     assert outline((), "python", docs=True) == ""
+
+
+CODE = "".join(f"def f{n}(a):\n    b = a + {n}\n    c = b * 2\n    return c\n\n\n" for n in range(60))
+PROSE = "# Shop\n\n" + "\n\n".join(
+    f"## Part {n}\n\nThis part is about {'refunds' if n == 17 else 'parcels'}. It says little."
+    for n in range(40)
+)
+
+
+def source(path: str, text: str, language: str) -> FileSource:
+    return FileSource(path, text, language, tuple(parse_source(text.encode(), language).symbols))
+
+
+def test_code_is_shown_by_whole_definitions_and_signatures() -> None:
+    shown = shorten(source("a.py", CODE, "python"), ("f7",), {"f33"}, 3_000)
+    assert len(shown.text) <= 3_000
+    assert "return c" in shown.text.partition("def f33(a)")[2].partition("def f34(a)")[0]
+    assert all(f"def f{n}(a)" in shown.text for n in range(60))
+    assert shown.left_out > 50
+
+
+def test_a_document_is_shown_by_what_is_near_the_prompt() -> None:
+    one = source("README.md", PROSE, "markdown")
+    assert is_document(one)
+    shown = shorten(one, ("refunds",), (), 400)
+    assert len(shown.text) <= 400
+    assert "This part is about refunds." in shown.text
+    assert "# Shop" in shown.text
+    assert shorten(one, ("refunds",), (), 400) == shown
+
+
+def test_a_definition_keeps_its_line_numbers() -> None:
+    one = source("a.py", CODE, "python")
+    symbol = next(each for each in one.symbols if each.name == "f33")
+    shown = shorten_definition(one, symbol, ("c",), 60)
+    assert 0 < len(shown.text) <= 60
+    assert shown.left_out > 0
+    for row in shown.text.split("\n"):
+        number, _, line = row.strip().partition("  ")
+        if number.isdigit():
+            assert one.lines[int(number) - 1].strip() == line.strip()
+            assert symbol.start_line <= int(number) <= symbol.end_line
+
+
+@given(st.text(max_size=500), st.integers(0, 300), st.lists(st.text(max_size=10), max_size=3))
+def test_a_text_is_never_longer_than_its_room(text: str, characters: int, words: list[str]) -> None:
+    assert len(shorten_text(text, "", words, characters).text) <= characters
+    assert shorten_text(text, "", words, len(text)).text == text
+
+
+def test_a_note_counts_what_is_left_out() -> None:
+    assert left_out_note(1, "read it") == "[COMPRESSED] 1 line left out: read it"
+    assert left_out_note(1_200, "read it") == "[COMPRESSED] 1,200 lines left out: read it"

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import MappingProxyType
 
 import pytest
 from foveal.daemon.config.settings import ProjectConfig
-from foveal.daemon.context.known_files import KnownFiles
-from foveal.daemon.core.system import System
+from foveal.daemon.context.known_files import SIGNATURE_MAX, KeptSymbols, KnownFiles, masked_symbols
+from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.indexer import ProjectIndexer
-from foveal.daemon.index.lexical_handle import LexicalHandle
+from foveal.daemon.index.lexical_files import LexicalHandle
 from foveal.daemon.index.messages import OpenProject
 from foveal.daemon.index.reader_pool import ReaderPool
-from foveal.daemon.project.projects import read_tree
+from foveal.daemon.languages.shared.records import Symbol
+from foveal.daemon.privacy.secret_values import mask_secrets
+from foveal.daemon.project.index_view import read_tree
 from foveal.daemon.project.snapshot import ProjectSnapshot
-from foveal.daemon.rules.instructions import RuleSet
+from foveal.daemon.project.tree import FileRecord
+from foveal.daemon.rules.instruction_files import RuleSet
 
 from tests.conftest import write_files
 
@@ -130,3 +133,105 @@ def test_what_is_bare(opener: Opener) -> None:
     assert not opener.known({"effect.js": "function half("}).is_bare("effect.js"), "nobody parsed the buffer"
     assert not opener.known(indexed=False).is_bare("effect.js"), "nobody knows"
     assert opener.known(indexed=False).is_bare("empty.py")
+
+
+def record(digest: bytes, count: int, language: str = "python") -> FileRecord:
+    return FileRecord("a", Stamp(1, 1, 1, 1), digest, language, symbols=count)
+
+
+def reading(count: int, name: str = "one") -> Callable[[str], tuple[Symbol, ...]]:
+    return lambda path: tuple(
+        Symbol(f"{name}{number}", "function", 1, 1, "def f()", "", 0) for number in range(count)
+    )
+
+
+def test_the_same_content_is_read_once() -> None:
+    kept = KeptSymbols()
+    first = kept.of(record(b"a", 2), reading(2))
+    assert kept.of(record(b"a", 2), reading(2, "other")) is first
+    assert kept.count == 2
+
+
+def test_another_content_language_or_number_is_read() -> None:
+    kept = KeptSymbols()
+    kept.of(record(b"a", 2), reading(2))
+    for other in (record(b"b", 2), record(b"a", 2, "lua"), record(b"a", 1)):
+        assert kept.of(other, reading(other.symbols, "other"))[0].name == "other0"
+
+
+def test_definitions_of_another_moment_than_the_record_are_not_kept() -> None:
+    kept = KeptSymbols()
+    assert len(kept.of(record(b"a", 2), reading(3))) == 3
+    assert len(kept.of(record(b"", 2), reading(2))) == 2
+    assert kept.count == 0
+
+
+def test_the_least_recently_used_ones_are_forgotten() -> None:
+    kept = KeptSymbols(most=4)
+    first = kept.of(record(b"a", 2), reading(2))
+    kept.of(record(b"b", 2), reading(2))
+    assert kept.of(record(b"a", 2), reading(2)) is first
+    kept.of(record(b"c", 2), reading(2))
+    assert kept.of(record(b"a", 2), reading(2)) is first
+    assert kept.of(record(b"b", 2), reading(2, "other"))[0].name == "other0"
+    assert kept.count == 4
+
+
+def test_more_than_all_room_is_not_kept() -> None:
+    kept = KeptSymbols(most=4)
+    first = kept.of(record(b"a", 2), reading(2))
+    assert len(kept.of(record(b"b", 5), reading(5))) == 5
+    assert kept.of(record(b"a", 2), reading(2, "other")) is first
+    assert kept.count == 2
+
+
+def test_a_content_that_no_file_has_any_more_is_forgotten() -> None:
+    kept = KeptSymbols()
+    kept.of(record(b"a", 2), reading(2))
+    kept.of(record(b"b", 2), reading(2))
+    kept.forget(record(b"a", 2))
+    kept.forget(record(b"c", 2))
+    assert kept.count == 2
+    assert kept.of(record(b"a", 2), reading(2, "other"))[0].name == "other0"
+
+
+TOKEN = "ghp_" + "a1B2c3D4e5" * 4
+
+
+def symbol(line: int, signature: str, doc: str = "", end: int = 0) -> Symbol:
+    return Symbol(f"f{line}", "function", line, end or line, signature, doc, 0)
+
+
+def test_heads_with_secrets_are_those_of_the_masked_text() -> None:
+    text = f'def f(a="{TOKEN}"):\n    """Use it."""\n\n\ndef g():\n    """No {TOKEN} here."""\n'
+    found = masked_symbols(
+        [
+            symbol(1, f'def f(a="{TOKEN}")', "Use it.", 2),
+            symbol(1, f'def f(a="{TOKEN[:20]}', "Use it.", 2),
+            symbol(5, "def g()", f"No {TOKEN} here.", 6),
+            symbol(5, "def g()", f"No {TOKEN[:20]}", 6),
+        ],
+        mask_secrets(text).text,
+    )
+    assert [one.signature for one in found] == ['def f(a="[masked]32+"):'] * 2 + ["def g()"] * 2
+    assert [one.doc for one in found] == ["Use it.", "Use it.", "", ""]
+
+
+def test_a_head_is_no_longer_than_in_the_index() -> None:
+    line = f'x = "{TOKEN}" + {"1 + " * 200}1'
+    (found,) = masked_symbols([symbol(1, line[:SIGNATURE_MAX])], mask_secrets(line).text)
+    assert len(found.signature) == SIGNATURE_MAX
+
+
+def test_others_stay_as_they_are() -> None:
+    plain = symbol(3, "def g()", "Do it.")
+    assert masked_symbols([plain], f'k = "{mask_secrets(TOKEN).text}"\n\ndef g(): "Do it."\n') == (plain,)
+    assert masked_symbols([symbol(9, "gone")], "short") == (symbol(9, "gone"),)
+
+
+def test_a_secret_in_a_body_leaves_the_other_definitions_as_they_are() -> None:
+    body = f'def f():\n    """Use it."""\n    return "{TOKEN}"\n\n\ndef g():\n    """Do it."""\n'
+    with_secret, without = symbol(1, "def f()", "Use it.", 3), symbol(6, "def g()", "Do it.", 7)
+    assert masked_symbols([with_secret, without], mask_secrets(body).text) == (with_secret, without)
+    other = symbol(1, "def f()", "Used by what is not in the text.", 3)
+    assert masked_symbols([other], mask_secrets(body).text)[0].doc == ""

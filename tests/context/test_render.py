@@ -6,7 +6,6 @@ import json
 from itertools import pairwise
 
 import pytest
-from foveal.daemon.context.budget import plain_measure
 from foveal.daemon.context.render import (
     RULE_CHARACTERS_MIN,
     SECTIONS,
@@ -25,7 +24,7 @@ from foveal.daemon.context.render import (
     slice_summary,
     spans,
 )
-from foveal.daemon.context.slices import Form, Slice, SliceType, fixed
+from foveal.daemon.context.selection import Form, Slice, SliceType, fixed, plain_measure
 from foveal.daemon.context.tokens import ESTIMATE
 from foveal.daemon.rules.items import Item
 from hypothesis import given

@@ -17,7 +17,7 @@ from foveal.daemon.context.scopes import Scope
 from foveal.daemon.core.errors import NotFound, StateError
 from foveal.daemon.core.system import System
 from foveal.daemon.core.work import Work
-from foveal.daemon.rules.item_keys import ItemKey
+from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.sessions import request_log_service as request_log
 from foveal.daemon.sessions.request_log_service import FILE, RequestLog, sent_of
 from foveal.daemon.sessions.stored_contents import LedgerLimits

@@ -125,7 +125,7 @@ async def test_requests_are_answered_and_events_come_in_order(command: OpenProje
         assert await one.link.request(CloseProject(command.root)) is None
 
 
-async def test_a_request_that_fails_raises_what_the_process_said() -> None:
+async def test_failed_request_raises_the_error_of_the_process() -> None:
     async with linked() as one:
         with pytest.raises(FovealError, match="/nowhere is not open"):
             await one.link.request(RefreshFiles("/nowhere", ("a.py",)))
@@ -139,7 +139,7 @@ async def test_the_process_has_no_terminal_and_no_folder_of_its_clients() -> Non
         assert os.readlink(f"/proc/{one.process.pid}/fd/0") == os.devnull
 
 
-async def test_before_it_runs_and_after_it_ended_requests_fail_at_once() -> None:
+async def test_requests_fail_at_once_without_a_running_process() -> None:
     with pytest.raises(ChildDied, match="isn't running"):
         await Linked().link.request(SyncTree("/"))
     async with linked() as one:
@@ -178,7 +178,7 @@ async def test_a_killed_process_fails_its_requests_and_is_started_again(command:
 
 
 @on_both_loops
-async def test_a_request_into_a_broken_connection_fails_as_one_to_a_dead_process() -> None:
+async def test_request_on_a_broken_connection_fails() -> None:
     async with linked() as one:
         assert one.link._writer is not None
         one.link._writer.transport.abort()
@@ -205,7 +205,7 @@ async def test_a_late_reply_is_dropped(command: OpenProject) -> None:
         assert late.cancelled()
 
 
-async def test_restarts_in_a_row_are_further_and_further_apart(
+async def test_restarts_in_a_row_back_off(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(linking, "BACKOFF_S", (0.001, 0.002, 0.003))
@@ -218,7 +218,7 @@ async def test_restarts_in_a_row_are_further_and_further_apart(
     assert "ended by itself" in caplog.text
 
 
-async def test_a_process_that_lived_long_starts_the_row_anew(
+async def test_long_run_resets_the_restart_backoff(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(linking, "BACKOFF_S", (0.001, 60.0))
@@ -230,7 +230,7 @@ async def test_a_process_that_lived_long_starts_the_row_anew(
     assert pauses[:2] == [0.001, 0.001]
 
 
-async def test_a_process_that_cant_be_started_is_tried_again(
+async def test_failed_start_is_retried(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(linking, "BACKOFF_S", (0.001,))
@@ -252,7 +252,7 @@ async def test_a_process_that_hangs_is_killed_at_the_deadline(caplog: pytest.Log
     assert one.died.empty()
 
 
-async def test_a_stopped_process_is_said_to_be_and_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_stopped_process_is_announced_and_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linking, "BEAT_S", 0.05)
     async with linked() as one:
         former = one.process
@@ -264,7 +264,7 @@ async def test_a_stopped_process_is_said_to_be_and_replaced(monkeypatch: pytest.
         assert not former.is_running()
 
 
-async def test_a_process_that_goes_on_in_time_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_process_that_resumes_in_time_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     async with linked() as one:
         await one.link.request(CloseProject("/"))  # by then all is imported
         monkeypatch.setattr(linking, "BEAT_S", 0.05)
@@ -295,7 +295,7 @@ while True: pass
 
 
 @pytest.mark.parametrize(("program", "reason"), [(HANGS, "worked at /stuck for"), (BUSY, "was silent for")])
-async def test_a_process_that_hangs_is_replaced_only_after_long(
+async def test_hanging_process_is_replaced_after_the_long_limit(
     program: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(linking, "BEAT_S", 0.05)
@@ -304,7 +304,7 @@ async def test_a_process_that_hangs_is_replaced_only_after_long(
         assert reason in await one.died.get()
 
 
-async def test_a_daemon_that_was_stopped_itself_blames_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_daemon_that_was_stopped_itself_kills_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linking, "BEAT_S", 0.5)
     monkeypatch.setattr(linking, "SILENT_BEATS", 1)
     async with linked() as one:
@@ -408,7 +408,7 @@ async def test_a_lazy_process_starts_with_the_first_request_and_rests_until_the_
     assert len(starts) == 2
 
 
-async def test_what_is_said_at_the_start_comes_before_all_that_waited(command: OpenProject) -> None:
+async def test_start_requests_come_before_waiting_requests(command: OpenProject) -> None:
     order: list[str] = []
 
     async def started() -> None:
@@ -433,7 +433,7 @@ async def test_what_is_said_at_the_start_comes_before_all_that_waited(command: O
         assert not child.is_ready
 
 
-async def test_a_lazy_process_can_be_woken_and_says_when_it_is_asked() -> None:
+async def test_lazy_process_can_be_woken_without_a_request() -> None:
     ready = asyncio.Event()
 
     async def started() -> None:
@@ -457,7 +457,7 @@ async def test_a_lazy_process_can_be_woken_and_says_when_it_is_asked() -> None:
         await task
 
 
-async def test_a_lazy_process_that_dies_while_it_is_told_is_told_again(
+async def test_lazy_process_that_dies_at_start_is_restarted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(linking, "BACKOFF_S", (0.001,))
@@ -479,7 +479,7 @@ async def test_a_lazy_process_that_dies_while_it_is_told_is_told_again(
         await task
 
 
-async def test_a_message_that_cant_be_read_costs_the_process_and_not_the_daemon(
+async def test_unreadable_message_ends_the_process_only(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(linking, "BACKOFF_S", (0.001,))
@@ -504,7 +504,7 @@ async def test_a_message_that_cant_be_read_costs_the_process_and_not_the_daemon(
     assert "CloseProjekt" in caplog.text
 
 
-async def test_an_event_that_cant_be_taken_in_costs_the_process_and_not_the_daemon(
+async def test_unusable_event_ends_the_process_only(
     command: OpenProject, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(linking, "BACKOFF_S", (0.001,))

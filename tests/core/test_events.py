@@ -20,7 +20,7 @@ def hub() -> EventHub:
     return EventHub(StoppedClock())
 
 
-def test_an_event_reaches_all_who_asked_for_its_topic(hub: EventHub) -> None:
+def test_event_reaches_all_subscribers_of_its_topic(hub: EventHub) -> None:
     one: list[dict[str, Any]] = []
     two: list[dict[str, Any]] = []
     hub.subscribe("one", ["scope.created", "scope.changed"], one.append)
@@ -32,7 +32,7 @@ def test_an_event_reaches_all_who_asked_for_its_topic(hub: EventHub) -> None:
     assert two == [{"topic": "scope.created", "at": "2026-01-31T12:00:00.007Z", "data": {"scope_id": "s"}}]
 
 
-def test_a_second_subscription_takes_the_place_of_the_first(hub: EventHub) -> None:
+def test_second_subscription_replaces_the_first(hub: EventHub) -> None:
     seen: list[dict[str, Any]] = []
     hub.subscribe("key", ["scope.created"], seen.append)
     hub.subscribe("key", ["scope.changed"], seen.append)
@@ -42,7 +42,7 @@ def test_a_second_subscription_takes_the_place_of_the_first(hub: EventHub) -> No
     assert len(hub) == 1
 
 
-def test_who_left_hears_nothing_more(hub: EventHub) -> None:
+def test_unsubscribed_sink_gets_no_events(hub: EventHub) -> None:
     seen: list[dict[str, Any]] = []
     hub.subscribe("key", TOPICS, seen.append)
     hub.unsubscribe("key")
@@ -52,7 +52,7 @@ def test_who_left_hears_nothing_more(hub: EventHub) -> None:
     assert len(hub) == 0
 
 
-def test_a_sink_may_leave_while_it_hears(hub: EventHub) -> None:
+def test_sink_may_unsubscribe_during_an_event(hub: EventHub) -> None:
     seen: list[str] = []
 
     def leave(event: dict[str, Any]) -> None:
@@ -66,7 +66,7 @@ def test_a_sink_may_leave_while_it_hears(hub: EventHub) -> None:
     assert seen == ["first", "second", "second"]
 
 
-def test_it_is_known_whether_anybody_listens(hub: EventHub) -> None:
+def test_topic_is_wanted_while_it_has_subscribers(hub: EventHub) -> None:
     assert not hub.wanted("index.progress")
     hub.subscribe("key", ["index.progress"], lambda event: None)
     assert hub.wanted("index.progress")

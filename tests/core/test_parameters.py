@@ -2,34 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pytest
-from foveal.daemon.core import parameters
 from foveal.daemon.core.errors import InvalidRequest, TooLarge
-from foveal.daemon.core.parameters import LIST_MAX, Parameters
+from foveal.daemon.core.parameters import LIST_MAX, NonEmpty, Texts, read_request
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Meta, Struct
 
-Read = Callable[[Parameters], Any]
 
-READERS: dict[str, tuple[Read, str]] = {
-    "text": (lambda one: one.text("f", "default"), "a string"),
-    "required": (lambda one: one.text("f"), "a string"),
-    "optional_text": (lambda one: one.optional_text("f"), "a string"),
-    "integer": (lambda one: one.integer("f", 5, 0, 10), "an integer"),
-    "flag": (lambda one: one.flag("f"), "true or false"),
-    "choice": (lambda one: one.choice("f", "a", ["a", "b"]), "a string"),
-    "texts": (lambda one: one.texts("f"), "a list of strings"),
-    "map": (lambda one: one.map("f"), "a map"),
-    "maps": (lambda one: one.maps("f"), "a list of maps"),
+class Turn(Struct, frozen=True):
+    role: str
+
+
+class Everything(Struct, frozen=True):
+    """A field of each kind that requests have."""
+
+    text: str = "default"
+    optional_text: str | None = None
+    filled: NonEmpty = "x"
+    integer: Annotated[int, Meta(ge=0, le=10)] | None = 5
+    number: Annotated[float, Meta(ge=-1.0, le=2.0)] = 0.5
+    flag: bool = False
+    choice: Literal["a", "b"] = "a"
+    texts: Texts | None = None
+    choices: tuple[Literal["a", "b"], ...] = ()
+    map: dict[str, Any] | None = None
+    map_of_texts: dict[str, Texts | None] | None = None
+    text_or_map: str | dict[str, Any] | None = None
+    turns: Annotated[tuple[Turn, ...], Meta(max_length=3)] = ()
+    turn: Turn | None = None
+
+
+class Needing(Struct, frozen=True):
+    f: str
+
+
+WANTED = {
+    "text": "a string",
+    "optional_text": "a string",
+    "filled": "a string",
+    "integer": "an integer",
+    "number": "a number from -1.0 to 2.0",
+    "flag": "true or false",
+    "choice": "a string",
+    "texts": "a list of strings",
+    "choices": "a list of strings",
+    "map": "a map",
+    "map_of_texts": "a map",
+    "turns": "a list of maps",
+    "turn": "a map",
 }
 
 VALUES: dict[str, tuple[Any, str]] = {
     "text": ("x", "a string"),
     "integer": (7, "7"),
-    "fraction": (1.5, "1.5"),
+    "fraction": (2.5, "2.5"),
     "nan": (float("nan"), "nan"),
     "infinity": (float("inf"), "inf"),
     "flag": (True, "a boolean"),
@@ -38,121 +67,122 @@ VALUES: dict[str, tuple[Any, str]] = {
     "bytes": (b"x", "binary data"),
 }
 
-RIGHT = {
-    ("text", "text"), ("required", "text"), ("optional_text", "text"), ("integer", "integer"),
-    ("flag", "flag"), ("texts", "list"), ("map", "map"), ("choice", "text"), ("maps", "list"),
-}  # fmt: skip
+KINDS = {"text": "text", "optional_text": "text", "filled": "text", "choice": "text", "integer": "integer",
+         "flag": "flag", "texts": "list", "choices": "list", "turns": "list", "map": "map",
+         "map_of_texts": "map", "turn": "map"}  # fmt: skip
+"""The values that have the right type for a field."""
+
+
+def error(**fields: Any) -> InvalidRequest:
+    with pytest.raises(InvalidRequest) as raised:
+        read_request(Everything, fields)
+    return raised.value
 
 
 @pytest.mark.parametrize("kind", VALUES)
-@pytest.mark.parametrize("reader", READERS)
-def test_a_value_of_a_wrong_type_is_named_with_what_is_wanted(reader: str, kind: str) -> None:
-    read, wanted = READERS[reader]
+@pytest.mark.parametrize("name", WANTED)
+def test_wrong_type_names_field_and_what_it_takes(name: str, kind: str) -> None:
     value, named = VALUES[kind]
-    if (reader, kind) in RIGHT:
+    if KINDS.get(name) == kind:
         return
-    for prefix in ("", "history[3]."):
-        with pytest.raises(InvalidRequest) as raised:
-            read(Parameters({"f": value}, prefix))
-        assert raised.value.field == f"{prefix}f"
-        assert str(raised.value) == f"{prefix}f must be {wanted}, not {named}"
+    found = error(**{name: value})
+    assert found.field == name
+    assert str(found) == f"{name} must be {WANTED[name]}, not {named}"
 
 
-@pytest.mark.parametrize(
-    ("reader", "absent"),
-    [
-        ("text", "default"),
-        ("optional_text", None),
-        ("integer", 5),
-        ("flag", False),
-        ("choice", "a"),
-        ("texts", None),
-        ("map", None),
-        ("maps", ()),
-    ],
-)
-def test_a_field_that_is_absent_or_null_has_its_default(reader: str, absent: object) -> None:
-    read, _ = READERS[reader]
-    assert read(Parameters({})) == read(Parameters({"f": None, "other": 5})) == absent
+def test_absent_null_and_unknown_fields() -> None:
+    nothing: dict[Any, Any] = {**dict.fromkeys(Everything.__struct_fields__), "other": 5, 1: 2}
+    assert read_request(Everything, {}) == read_request(Everything, nothing)
+    assert read_request(Everything, {}) == Everything()
 
 
-def test_a_required_field_that_is_missing_is_named() -> None:
+def test_missing_field_is_named() -> None:
     for values in ({}, {"f": None}):
         with pytest.raises(InvalidRequest, match="f is missing; it must be a string") as raised:
-            Parameters(values).text("f")
+            read_request(Needing, values)
         assert raised.value.field == "f"
 
 
 @pytest.mark.parametrize("value", ["", " ", "\n\t"])
-def test_a_text_that_may_not_be_empty(value: str) -> None:
-    assert Parameters({"f": value}).text("f") == value
-    with pytest.raises(InvalidRequest, match="f must not be empty") as raised:
-        Parameters({"f": value}).text("f", empty=False)
-    assert raised.value.field == "f"
+def test_text_that_may_not_be_empty(value: str) -> None:
+    assert read_request(Everything, {"text": value}).text == value
+    found = error(filled=value)
+    assert (str(found), found.field) == ("filled must not be empty", "filled")
 
 
 @pytest.mark.parametrize(
     ("value", "shown"), [(-1, "-1"), (11, "11"), (2**63, str(2**63)), (-1.0, "-1"), (1e300, "1" + "0" * 20)]
 )
-def test_a_number_out_of_range_names_the_range(value: float, shown: str) -> None:
-    with pytest.raises(InvalidRequest) as raised:
-        Parameters({"f": value}).integer("f", None, 0, 10)
-    assert raised.value.field == "f"
-    assert str(raised.value).startswith("f must be from 0 to 10, not ")
-    assert len(str(raised.value)) < 200
+def test_integer_out_of_range_names_the_range(value: float, shown: str) -> None:
+    found = error(integer=value)
+    assert found.field == "integer"
+    assert str(found).startswith("integer must be from 0 to 10, not " + shown[:1])
+    assert len(str(found)) < 200
 
 
 @pytest.mark.parametrize(("value", "read"), [(0, 0), (10, 10), (5.0, 5)])
 def test_both_ends_of_a_range_and_whole_floats_are_taken(value: float, read: int) -> None:
-    found = Parameters({"f": value}).integer("f", None, 0, 10)
+    found = read_request(Everything, {"integer": value}).integer
     assert found == read
     assert isinstance(found, int)
+    assert isinstance(read_request(Everything, {"number": 1}).number, float)
 
 
-def test_a_word_that_is_no_choice_names_the_choices() -> None:
-    with pytest.raises(InvalidRequest, match="f must be one of a, b, not 'c'") as raised:
-        Parameters({"f": "c"}).choice("f", "a", ["a", "b"])
-    assert raised.value.field == "f"
-    with pytest.raises(InvalidRequest) as raised:
-        Parameters({"f": "c" * 1_000_000}).choice("f", "a", ["a", "b"])
-    assert len(str(raised.value)) < 200
+def test_unknown_choice_names_the_choices() -> None:
+    found = error(choice="c")
+    assert (str(found), found.field) == ("choice must be one of a, b, not 'c'", "choice")
+    assert len(str(error(choice="c" * 1_000_000))) < 200
+    assert str(error(choices=["a", "c"])) == "choices names 'c', which is none; there are a, b"
 
 
 @pytest.mark.parametrize(
-    ("reader", "value", "message"),
+    ("fields", "message"),
     [
-        ("texts", ["a", 5, None], "f must be a list of strings; [1] is 5"),
-        ("texts", ["a", None], "f must be a list of strings; [1] is null"),
-        ("texts", [[]], "f must be a list of strings; [0] is a list"),
-        ("maps", [{}, "x"], "f must be a list of maps; [1] is a string"),
+        ({"texts": ["a", 5, None]}, "texts must be a list of strings; [1] is 5"),
+        ({"texts": ["a", None]}, "texts must be a list of strings; [1] is null"),
+        ({"texts": [[]]}, "texts must be a list of strings; [0] is a list"),
+        ({"turns": [{"role": ""}, "x"]}, "turns must be a list of maps; [1] is a string"),
     ],
 )
-def test_an_entry_of_a_wrong_type_is_named_by_its_place(reader: str, value: object, message: str) -> None:
-    with pytest.raises(InvalidRequest) as raised:
-        READERS[reader][0](Parameters({"f": value}))
-    assert (str(raised.value), raised.value.field) == (message, "f")
+def test_entry_of_a_wrong_type_is_named_by_its_place(fields: dict[str, Any], message: str) -> None:
+    found = error(**fields)
+    assert (str(found), found.field) == (message, next(iter(fields)))
 
 
-def test_an_empty_table_of_a_language_without_two_kinds_is_both() -> None:
-    assert Parameters({"f": {}}).texts("f") == ()
-    assert Parameters({"f": {}}).maps("f") == ()
-    assert Parameters({"f": []}).map("f") == {}
+@pytest.mark.parametrize(
+    ("fields", "field", "message"),
+    [
+        ({"turns": [{"role": "user"}, {"role": 5}]}, "turns[1].role", "must be a string, not 5"),
+        ({"turns": [{}]}, "turns[0].role", "is missing; it must be a string"),
+        ({"turn": {"role": []}}, "turn.role", "must be a string, not a list"),
+        ({"map_of_texts": {"a": [], "b": 5}}, "map_of_texts.b", "must be a list of strings, not 5"),
+    ],
+)
+def test_field_of_a_map_is_named_with_its_place(fields: dict[str, Any], field: str, message: str) -> None:
+    found = error(**fields)
+    assert (str(found), found.field) == (f"{field} {message}", field)
 
 
-def test_a_list_that_is_too_long_is_refused_before_it_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_empty_table_of_a_language_without_two_kinds_is_both() -> None:
+    found = read_request(Everything, {"texts": {}, "turns": {}, "map": [], "turn": {"role": "x"}})
+    assert (found.texts, found.turns, found.map) == ((), (), {})
+
+
+def test_list_that_is_too_long_is_refused() -> None:
     assert LIST_MAX >= 10_000
-    monkeypatch.setattr(parameters, "LIST_MAX", 3)
-    for reader in ("texts", "maps"):
-        with pytest.raises(TooLarge, match="f has 4 entries; at most 3 are taken"):
-            READERS[reader][0](Parameters({"f": [None] * 4}))
+    for fields in ({"turns": [None] * 4}, {"turns": [None] * 4, "text": 5}):
+        with pytest.raises((TooLarge, InvalidRequest)):
+            read_request(Everything, fields)
+    with pytest.raises(TooLarge, match="turns has 4 entries; at most 3 are taken"):
+        read_request(Everything, {"turns": [None] * 4})
+    with pytest.raises(TooLarge, match="texts has 20,001 entries; at most 20,000 are taken"):
+        read_request(Everything, {"texts": [None] * (LIST_MAX + 1)})
 
 
-def test_maps_in_a_list_are_parameters_that_say_where_they_stand() -> None:
-    first, second = Parameters({"history": [{"role": "user"}, {"role": 5}]}).maps("history")
-    assert first.text("role") == "user"
+def test_prefix_stands_before_the_field() -> None:
     with pytest.raises(InvalidRequest) as raised:
-        second.text("role")
-    assert raised.value.field == "history[1].role"
+        read_request(Needing, {"f": 5}, "outer.")
+    assert (str(raised.value), raised.value.field) == ("outer.f must be a string, not 5", "outer.f")
 
 
 WIRE = st.recursive(
@@ -162,14 +192,15 @@ WIRE = st.recursive(
 )
 
 
-@given(WIRE, st.sampled_from(sorted(READERS)))
-def test_whatever_comes_over_the_wire_is_read_or_refused(value: object, reader: str) -> None:
+@given(WIRE, st.sampled_from(Everything.__struct_fields__))
+def test_whatever_comes_over_the_wire_is_read_or_refused(value: object, name: str) -> None:
     refused: InvalidRequest | None = None
     try:
-        READERS[reader][0](Parameters({"f": value}))
-    except InvalidRequest as error:
-        refused = error
+        read_request(Everything, {name: value})
+    except InvalidRequest as raised:
+        refused = raised
     if refused is not None:
-        assert refused.field == "f"
-        assert str(refused).startswith("f ")
+        assert refused.field is not None
+        assert refused.field.startswith(name)
+        assert str(refused).startswith(name)
         assert len(str(refused)) < 300

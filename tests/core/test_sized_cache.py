@@ -7,7 +7,7 @@ import random
 from foveal.daemon.core.sized_cache import SizedCache
 
 
-def test_what_was_used_longest_ago_goes() -> None:
+def test_cache_evicts_the_least_recently_used() -> None:
     cache = SizedCache[str, int](10)
     cache.put("a", 1, 4)
     cache.put("b", 2, 4)
@@ -27,7 +27,7 @@ def test_a_value_counts_once_and_can_be_forgotten() -> None:
         assert (cache.get("a"), len(cache), cache.size) == (None, 0, 0)
 
 
-def test_whatever_is_put_the_size_is_that_of_what_is_kept_and_within_the_limit() -> None:
+def test_cache_size_is_right_and_within_the_limit() -> None:
     chance, cache = random.Random(1), SizedCache[int, int](50)
     for _ in range(2_000):
         size = chance.randrange(70)

@@ -43,7 +43,7 @@ def make(path: Path, *things: str, version: int = 1) -> None:
     database.close()
 
 
-def test_what_is_written_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
+def test_database_keeps_its_content(tmp_path: Path) -> None:
     make(tmp_path / "db", "a", "b")
     database, replaced = open_at(tmp_path / "db")
     assert (names(database), replaced) == (["a", "b"], "")
@@ -63,9 +63,7 @@ def test_the_file_and_its_log_are_private(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["no database", "header only", "middle", "tables without a version"])
-def test_a_damaged_database_is_kept_aside_and_an_empty_one_takes_its_place(
-    tmp_path: Path, damage: str
-) -> None:
+def test_damaged_database_is_quarantined_and_replaced(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "db"
     make(path, *(f"thing {i} {'x' * 200}" for i in range(500)))
     data = bytearray(path.read_bytes())
@@ -86,7 +84,7 @@ def test_a_damaged_database_is_kept_aside_and_an_empty_one_takes_its_place(
     assert aside.read_bytes() == data
 
 
-def test_a_database_of_another_version_is_kept_aside(tmp_path: Path) -> None:
+def test_database_of_another_version_is_quarantined(tmp_path: Path) -> None:
     make(tmp_path / "db", "a", version=1)
     database, replaced = open_at(tmp_path / "db", version=2)
     assert names(database) == []
@@ -94,7 +92,7 @@ def test_a_database_of_another_version_is_kept_aside(tmp_path: Path) -> None:
     database.close()
 
 
-def test_what_is_derived_gives_way_to_another_version_without_a_word(tmp_path: Path) -> None:
+def test_derived_database_of_another_version_is_removed(tmp_path: Path) -> None:
     make(tmp_path / "db", "a", version=1)
     opened = open_database(str(tmp_path / "db"), SCHEMA, 2, System(), derived=True)
     assert names(opened.database) == []
@@ -118,7 +116,7 @@ def test_the_log_of_a_damaged_database_is_not_taken_for_that_of_the_new_one(tmp_
     assert {path.suffix for path in tmp_path.iterdir()} - {""} != set()
 
 
-def test_what_is_no_file_in_the_place_of_the_database_or_its_log_is_set_aside(tmp_path: Path) -> None:
+def test_wrong_kind_of_file_in_place_of_a_database_is_quarantined(tmp_path: Path) -> None:
     for number, name in enumerate(("db", "db-wal", "db-shm"), 1):
         for make in (Path.mkdir, os.mkfifo, lambda path: path.symlink_to(path.name)):
             folder = tmp_path / f"{number}{make}"
@@ -193,7 +191,7 @@ def test_a_file_format_that_sqlite_does_not_know_is_damage(tmp_path: Path) -> No
     opened.database.close()
 
 
-def test_what_the_first_read_raises_is_damage(tmp_path: Path) -> None:
+def test_error_of_the_first_read_is_damage(tmp_path: Path) -> None:
     fill(tmp_path / "db")
 
     def probe(database: Database) -> None:

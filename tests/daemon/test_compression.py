@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.compression.test_model import answers, serving
+from tests.compression.test_model_compressor import answers, serving
 from tests.conftest import DaemonProcess, running_daemon, write_files
 
 DOCUMENT = "".join(

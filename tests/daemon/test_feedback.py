@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from foveal.daemon.context.feedback import feedback_path
-from foveal.daemon.project.projects import project_folder
+from foveal.daemon.project.project_folder import project_folder
 
 from tests.command_cases import CommandLine
 from tests.conftest import DaemonProcess, git, write_files
@@ -99,7 +99,7 @@ def test_what_cannot_be_written_is_told_and_written_later(
         shared_daemon.call("ClearFeedback", cwd=root)
         return str(shared_daemon.call("Status", cwd=root)["projects"])
 
-    assert "what was of use can't be written" in problems()
+    assert "feedback on what was useful can't be written" in problems()
     file.rmdir()
     assert "what was of use" not in problems()
     assert file.is_file()

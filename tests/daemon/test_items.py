@@ -580,7 +580,7 @@ def test_files_of_a_session_are_shown_if_they_lie_inside(
     assert "Remember this." not in shared_daemon.call("GetContext", **params)["context"]
 
 
-# Servers of tools
+# Tool servers
 
 
 def test_tools_are_listed_once_their_file_is_approved(shared_daemon: DaemonProcess, project: Path) -> None:

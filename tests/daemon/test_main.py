@@ -101,7 +101,9 @@ def test_a_folder_that_is_gone_is_no_traceback(environ: dict[str, str], tmp_path
         check=False, env=environ, cwd=tmp_path, capture_output=True, text=True, timeout=TIMEOUT_S,
     )  # fmt: skip
     assert done.returncode == 1
-    assert done.stderr == "error: the current folder doesn't exist any more\nhint: cd into one that does\n"
+    assert (
+        done.stderr == "error: the current folder doesn't exist any more\nhint: cd to a folder that exists\n"
+    )
 
 
 def test_client_commands_import_nothing_heavy() -> None:

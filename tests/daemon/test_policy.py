@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 from foveal.daemon.api.given_contexts import LIST_MAX
-from foveal.daemon.api.guard import WAYS
+from foveal.daemon.api.method import declared_methods
 from foveal.ipc.errors import PERMISSION_DENIED, RpcError
 
 from tests.conftest import DaemonProcess, git, write_files
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 KEY_BODY = "\n".join("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj" for _ in range(24))
+POLICIES = {declared.name: declared.policy for declared in declared_methods()}
 HIDDEN = ("quokka", "numbat", "bilby")
 """Words in the names and the contents of hidden files, and nowhere else."""
 AWS_SECRET = "q7Zr2kVn8Lx4Tb9Wd3Hs6Jf1Mc5Pg0" + "Ya/E+uRoXiN4"[:10]
@@ -368,12 +369,9 @@ def methods_of(asked: Asked) -> set[str]:
     return set(re.findall(r"[A-Z]\w+", message.partition("there are")[2]))
 
 
-def test_it_was_decided_how_each_method_is_held(asked: Asked) -> None:
+def test_each_method_that_shows_a_project_is_called_here(asked: Asked) -> None:
     methods = methods_of(asked)
-    assert methods - set(WAYS) == set(), (
-        "decide in guard.py what an agent may learn by them, and ask them here"
-    )
-    told = {name for name in methods if WAYS[name] != "open"}
+    told = {name for name in methods if POLICIES[name] != "open"}
     assert told == set(calls(asked)) & methods
 
 
@@ -434,7 +432,7 @@ def test_an_agent_that_is_not_allowed_gets_nothing(asked: Asked) -> None:
     for method, requests in calls(asked).items():
         if method not in methods:
             continue
-        if WAYS[method] == "listed":
+        if POLICIES[method] == "list":
             reply = asked.daemon.call(method, cwd=asked.root, agent_name="stranger")
             assert not any(reply.values()), method
             continue

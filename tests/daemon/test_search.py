@@ -16,7 +16,7 @@ from typing import Any
 
 import psutil
 import pytest
-from foveal.daemon.embedding.defaults import DEFAULT_MODEL
+from foveal.daemon.embedding.messages import DEFAULT_MODEL
 from foveal.daemon.embedding.model import model_key
 from foveal.daemon.embedding.semantics import INCOMPLETE
 from foveal.daemon.embedding.vector_file import file_name

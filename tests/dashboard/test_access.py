@@ -6,15 +6,15 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from foveal.daemon.app.dashboard_access import (
+from foveal.daemon.app.dashboard import (
     CODE_S,
     CODES_MAX,
     RENEWAL_S,
     SESSION_S,
     SESSIONS_MAX,
     DashboardAccess,
+    DashboardFile,
 )
-from foveal.daemon.app.dashboard_file import DashboardFile
 from foveal.daemon.core.errors import StateError
 
 from tests.dashboard_cases import Clock
@@ -43,7 +43,7 @@ async def test_a_code_works_once(tmp_path: Path, clock: Clock) -> None:
     access = await start(tmp_path, clock)
     code = access.new_code()
     results = await asyncio.gather(*[access.redeem(code) for _ in range(5)])
-    assert sum(one is not None for one in results) == 1
+    assert sum(result is not None for result in results) == 1
     assert await access.redeem(code) is None
     assert [await access.redeem(one) for one in ("", "x", code[:-1], f"{code}=", "\udcff")] == [None] * 5
 

@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.pages.contexts_page import after
-from foveal.dashboard.pages.slice_rows import slice_rows
+from foveal.dashboard.pages.contexts import after
+from foveal.dashboard.pages.slices import slice_rows
 from foveal.ipc.errors import NOT_FOUND
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files

@@ -6,8 +6,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.escaped import PAGE_BYTES
-from foveal.dashboard.pages.experiences_page import ROWS, by_day
+from foveal.dashboard.formats import PAGE_BYTES
+from foveal.dashboard.pages.experiences import ROWS, by_day
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
 from tests.site_cases import Pages, pages, read
@@ -143,7 +143,7 @@ async def test_bad_lines_are_in_quarantine(
     )
     shared_daemon.open_ready(other)
     files = shared_daemon.call("GetTrust", cwd=str(other))["files"]
-    given = [{"path": one["path"], "digest": one["digest"]} for one in files]
+    given = [{"path": file["path"], "digest": file["digest"]} for file in files]
     shared_daemon.call("Trust", cwd=str(other), files=given)
     shared_daemon.call("ListExperiences", cwd=str(other))
     text = await read(pages, address(other, "/quarantine"))

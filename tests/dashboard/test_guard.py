@@ -16,11 +16,10 @@ from urllib.parse import quote
 
 import pytest
 from aiohttp import web
-from foveal.daemon.app.dashboard import Dashboard
-from foveal.daemon.app.dashboard_access import Admission
+from foveal.daemon.app.dashboard import Admission, Dashboard
 from foveal.dashboard.app import Faces
-from foveal.dashboard.door import LINE_BYTES
 from foveal.dashboard.guard import CSRF_HEADER, HEADERS, STYLE, VIEWER, AccessGuard
+from foveal.dashboard.http_listener import LINE_BYTES
 from foveal.dashboard.view import PATH_CHARACTERS, QUESTION_CHARACTERS, TEXT_CHARACTERS
 from foveal.ipc.link import DaemonLink
 from msgspec import to_builtins

@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.escaped import PAGE_BYTES
-from foveal.dashboard.pages.items_page import ROWS, chosen, server_rows
+from foveal.dashboard.formats import PAGE_BYTES
+from foveal.dashboard.pages.items import ROWS, chosen, server_rows
 
 from tests.conftest import DaemonProcess, write_files
 from tests.server_cases import RAW_SERVER
@@ -96,7 +96,7 @@ async def test_a_tool_has_its_own_mode_or_that_of_its_server(
     tools = {
         one["name"]: one for one in changes_in(await read(pages, address(root))) if one["type"] == "tool"
     }
-    assert {(one["include"], one["own_include"]) for one in tools.values()} == {("always", "")}
+    assert {(tool["include"], tool["own_include"]) for tool in tools.values()} == {("always", "")}
 
 
 async def test_a_server_that_nobody_approved_is_told_with_the_command(pages: Pages, root: Path) -> None:
@@ -121,7 +121,7 @@ async def test_use_and_what_it_suggests_are_shown(
     assert "in 20 requests" in text
     assert "used by 0 of 20 replies" in text
     suggested = [unescape(one) for one in re.findall(r'<li class="row between"><span>(.*?)</span>', text)]
-    assert suggested == [one["text"] for one in usage["suggestions"]]
+    assert suggested == [suggestion["text"] for suggestion in usage["suggestions"]]
     assert suggested, "twenty replies are enough"
 
 

@@ -5,9 +5,19 @@ from __future__ import annotations
 import re
 
 import pytest
-from foveal.dashboard.drawings.budget_bar import budget_bar, by_layer, layers_bar, uses_of
-from foveal.dashboard.drawings.sandwich import CELLS_MAX, LEAST_LAYER, SHAPE, layers_of, percent, sandwich
-from foveal.dashboard.pages.slice_rows import slice_rows
+from foveal.dashboard.drawings.sandwich import (
+    CELLS_MAX,
+    LEAST_LAYER,
+    SHAPE,
+    budget_bar,
+    by_layer,
+    layers_bar,
+    layers_of,
+    percent,
+    sandwich,
+    uses_of,
+)
+from foveal.dashboard.pages.slices import slice_rows
 
 from tests.context_cases import context_map, slice_map
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.drawings.highlighting import CHARACTERS_MAX, highlighted
+from foveal.dashboard.pages.search import CHARACTERS_MAX, highlighted
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
 from tests.site_cases import Pages, pages, read

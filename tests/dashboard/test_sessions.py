@@ -10,9 +10,8 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.pages.request_page import REASONS, SHOWN_BYTES
-from foveal.dashboard.pages.session_page import completions, sets_of
-from foveal.dashboard.pages.sessions_page import chosen
+from foveal.dashboard.pages.request import REASONS, SHOWN_BYTES
+from foveal.dashboard.pages.sessions import chosen, completions, sets_of
 from foveal.ipc.errors import NOT_FOUND, RpcError
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
@@ -162,7 +161,7 @@ async def test_a_session_that_there_is_none_of_is_not_found(pages: Pages) -> Non
 
 async def test_names_of_items_are_completed_but_for_those_in_it(pages: Pages, session: str) -> None:
     async with pages.get(f"/sessions/{session}/items?type=rule&q=f") as reply:
-        labels = [one["label"] for one in (await reply.json())["items"]]
+        labels = [item["label"] for item in (await reply.json())["items"]]
     assert labels == ["found"], "first is in it already"
 
 
@@ -224,7 +223,7 @@ async def test_of_two_pages_the_one_seen_last_is_kept_in_whatever_order_they_com
 async def test_requests_are_paged_and_each_is_a_link(
     pages: Pages, shared_daemon: DaemonProcess, root: Path, session: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("foveal.dashboard.pages.session_page.REQUESTS", 2)
+    monkeypatch.setattr("foveal.dashboard.pages.sessions.REQUESTS", 2)
     made = [ask(shared_daemon, root, session, f"question {n}")["request_id"] for n in range(3)]
     first = await read(pages, f"/sessions/{session}")
     assert linked_requests(first) == made[:0:-1]
@@ -296,7 +295,7 @@ async def test_a_request_whose_record_is_not_written_yet_says_so_and_asks_again(
         assert "just now" in text
     async with pages.get(f"/sessions/{session}/requests/req_never") as reply:
         assert (reply.status, "Refresh" in reply.headers) == (404, False)
-    monkeypatch.setattr("foveal.dashboard.pages.request_page.WRITTEN_S", 0.0)
+    monkeypatch.setattr("foveal.dashboard.pages.request.WRITTEN_S", 0.0)
     async with pages.get(f"/sessions/{session}/requests/{request}") as reply:
         assert reply.status == 404, "what wasn't written after that long never will be"
 

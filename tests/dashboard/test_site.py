@@ -51,7 +51,9 @@ async def test_figures_are_what_prometheus_reads(pages: Pages, shared_daemon: Da
         assert reply.content_type == "text/plain"
         families = {family.name: family for family in text_string_to_metric_families(await reply.text())}
     latency = families["foveal_request_duration_seconds"]
-    counts = {one.labels["method"]: one.value for one in latency.samples if one.name.endswith("_count")}
+    counts = {
+        sample.labels["method"]: sample.value for sample in latency.samples if sample.name.endswith("_count")
+    }
     assert counts["Ping"] >= 1
     for method, count in counts.items():
         buckets = [
@@ -139,7 +141,7 @@ async def test_reading_a_page_opens_no_project(
     folder = write_files(tmp_path / "stranger", {"a.py": "x = 1\n"})
     async with pages.get(address.format(folder)) as reply:
         assert reply.status in (400, 404)
-    roots = [one["root"] for one in shared_daemon.call("ListProjects")["projects"]]
+    roots = [project["root"] for project in shared_daemon.call("ListProjects")["projects"]]
     assert str(folder) not in roots
 
 
@@ -175,7 +177,7 @@ async def test_a_project_that_is_not_open_is_offered_to_be_opened(
             assert (await answer.json())["code"] == "not_found"
     listed = shared_daemon.call("ListProjects")
     assert {"root": root, "state": "closed"} in listed["closed"]
-    assert root not in [one["root"] for one in listed["projects"]]
+    assert root not in [project["root"] for project in listed["projects"]]
     shared_daemon.call("OpenProject", path=root)
     assert root not in [one["root"] for one in shared_daemon.call("ListProjects")["closed"]]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.core.system import System
-from foveal.daemon.embedding.bundled_model import TOKENIZER, WEIGHTS, BundledFile, read_bundled
-from foveal.daemon.embedding.errors import ModelUnavailable
+from foveal.daemon.embedding.messages import ModelUnavailable
+from foveal.daemon.embedding.model_cache import TOKENIZER, WEIGHTS, BundledFile, read_bundled
 from msgspec.structs import replace
 
 

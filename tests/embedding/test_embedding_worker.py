@@ -21,9 +21,10 @@ import pytest
 from foveal.daemon.core.pipe import LENGTH, Envelope, Reply, Stop, encode
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
-from foveal.daemon.embedding.defaults import DEFAULT_DIMENSIONS, DEFAULT_MODEL
 from foveal.daemon.embedding.embeddings import EmbeddingStore
 from foveal.daemon.embedding.messages import (
+    DEFAULT_DIMENSIONS,
+    DEFAULT_MODEL,
     ChunksChanged,
     Configure,
     DropVectors,

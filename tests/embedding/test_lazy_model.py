@@ -7,11 +7,16 @@ import threading
 from pathlib import Path
 
 import pytest
-from foveal.daemon.embedding import bundled_model
-from foveal.daemon.embedding.defaults import DEFAULT_DIMENSIONS, DEFAULT_MODEL
-from foveal.daemon.embedding.errors import ModelNotReady, ModelUnavailable
+from foveal.daemon.embedding import model_cache as bundled_model
 from foveal.daemon.embedding.lazy_model import RETRY_S, LazyModel
-from foveal.daemon.embedding.messages import ModelLoaded, ModelProgress
+from foveal.daemon.embedding.messages import (
+    DEFAULT_DIMENSIONS,
+    DEFAULT_MODEL,
+    ModelLoaded,
+    ModelNotReady,
+    ModelProgress,
+    ModelUnavailable,
+)
 from foveal.daemon.embedding.model import EmbeddingModel
 
 from tests.model_cases import held_lock

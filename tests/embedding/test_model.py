@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding import quantize
-from foveal.daemon.embedding.defaults import DEFAULT_MODEL
-from foveal.daemon.embedding.errors import ModelUnavailable
+from foveal.daemon.embedding.messages import DEFAULT_MODEL, ModelUnavailable
 from foveal.daemon.embedding.model import (
     QUERY_WINDOWS_MAX,
     EmbeddingModel,
@@ -169,7 +168,7 @@ import socket, sys
 def refuse(*arguments):
     raise AssertionError("the network was asked for")
 socket.socket.connect = socket.getaddrinfo = refuse
-from foveal.daemon.embedding.defaults import DEFAULT_MODEL
+from foveal.daemon.embedding.messages import DEFAULT_MODEL
 from foveal.daemon.embedding.model import load_model
 from foveal.daemon.core.system import System
 assert "fastembed" not in sys.modules and "onnxruntime" not in sys.modules
@@ -229,7 +228,7 @@ def test_a_name_that_is_not_known_is_an_error_with_suggestions(tmp_path: Path, n
 def test_a_model_that_can_not_be_fetched_is_an_error_that_says_so(tmp_path: Path) -> None:
     code = """
 import sys
-from foveal.daemon.embedding.errors import ModelUnavailable
+from foveal.daemon.embedding.messages import ModelUnavailable
 from foveal.daemon.embedding.model import load_model
 from foveal.daemon.core.system import System
 try:

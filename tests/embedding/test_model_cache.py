@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding import model_cache, quantize
-from foveal.daemon.embedding.bundled_model import WEIGHTS, read_bundled
-from foveal.daemon.embedding.errors import ModelUnavailable
-from foveal.daemon.embedding.model_cache import Phase, open_model_folder
+from foveal.daemon.embedding.messages import ModelUnavailable
+from foveal.daemon.embedding.model_cache import WEIGHTS, Phase, open_model_folder, read_bundled
 from msgspec.structs import replace
 
 NAME = "all-MiniLM-L6-v2-int8"

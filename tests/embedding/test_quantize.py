@@ -10,8 +10,8 @@ import onnxruntime  # type: ignore[import-untyped] # it has no stubs
 import pytest
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding import quantize
-from foveal.daemon.embedding.bundled_model import WEIGHTS, read_bundled
-from foveal.daemon.embedding.errors import RebuildFailed
+from foveal.daemon.embedding.messages import RebuildFailed
+from foveal.daemon.embedding.model_cache import WEIGHTS, read_bundled
 from foveal.daemon.embedding.quantize import COSINE_MIN, fuse, lowest_cosine, rebuild
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper

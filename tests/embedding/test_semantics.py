@@ -20,8 +20,13 @@ from foveal.daemon.core.events import EventHub
 from foveal.daemon.core.system import System
 from foveal.daemon.core.work import Work
 from foveal.daemon.embedding import semantics as semantics_file
-from foveal.daemon.embedding.defaults import DEFAULT_DIMENSIONS, DEFAULT_MODEL
-from foveal.daemon.embedding.messages import SearchVectors, TextScores, VectorProgress
+from foveal.daemon.embedding.messages import (
+    DEFAULT_DIMENSIONS,
+    DEFAULT_MODEL,
+    SearchVectors,
+    TextScores,
+    VectorProgress,
+)
 from foveal.daemon.embedding.model_cache import LOCK_WAIT_S
 from foveal.daemon.embedding.semantics import FOLDER, Semantics, progress_map
 from foveal.daemon.index.store import Store

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from foveal.daemon.embedding.exact import as_ids
-from foveal.daemon.embedding.tail import Tail, empty_tail
+from foveal.daemon.embedding.vector_state import Tail, empty_tail
 from hypothesis import given
 from hypothesis import strategies as st
 

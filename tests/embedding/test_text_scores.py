@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding import text_scores
-from foveal.daemon.embedding.defaults import DEFAULT_MODEL
-from foveal.daemon.embedding.errors import ModelUnavailable
 from foveal.daemon.embedding.lazy_model import LazyModel
-from foveal.daemon.embedding.messages import ScoreTexts, TextScores
+from foveal.daemon.embedding.messages import DEFAULT_MODEL, ModelUnavailable, ScoreTexts, TextScores
 from foveal.daemon.embedding.model import EmbeddingModel, Vectors, load_model
 from foveal.daemon.embedding.model_cache import Progress
 from foveal.daemon.embedding.text_scores import STORE_FILE, TextScorer

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.storage import DatabaseError, OperationalError
-from foveal.daemon.embedding.defaults import DEFAULT_MODEL
 from foveal.daemon.embedding.embeddings import EmbeddingStore
 from foveal.daemon.embedding.lazy_model import RETRY_S as MODEL_RETRY_S
+from foveal.daemon.embedding.messages import DEFAULT_MODEL
 from foveal.daemon.embedding.model import model_key
 from foveal.daemon.embedding.upkeep import (
     BATCH,

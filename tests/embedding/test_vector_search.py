@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.errors import FovealError
-from foveal.daemon.embedding.defaults import DEFAULT_MODEL
-from foveal.daemon.embedding.messages import SearchVectors, VectorHits
+from foveal.daemon.embedding.messages import DEFAULT_MODEL, SearchVectors, VectorHits
 from foveal.daemon.embedding.model import EmbeddingModel, model_key
 from foveal.daemon.embedding.project_vectors import FOLDER
 from foveal.daemon.embedding.upkeep import MODELS_FOLDER

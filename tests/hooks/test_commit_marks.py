@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from foveal.daemon.hooks.grafts import FOLDER
-from foveal.hooks.install.script_block import ScriptBlock
+from foveal.hooks.install.git_hooks import ScriptBlock
 from foveal.ipc.client import Client
 
 from tests.conftest import DEADLINE_S, DaemonProcess, write_files

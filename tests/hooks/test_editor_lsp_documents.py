@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, cast
 
-from foveal.hooks.editors.lsp_documents import LspDocument, LspDocuments
+from foveal.hooks.editors.lsp_server import LspDocument, LspDocuments
 from foveal.ipc.errors import DaemonUnavailable, RpcError
 from foveal.ipc.link import DaemonLink
 

@@ -18,7 +18,7 @@ from foveal.hooks.editors.lsp_frames import (
     read_frame,
     read_message,
 )
-from foveal.hooks.editors.lsp_opening import REPLAY_ID, LspOpening
+from foveal.hooks.editors.lsp_pump import REPLAY_ID, LspOpening
 from hypothesis import given
 from hypothesis import strategies as st
 

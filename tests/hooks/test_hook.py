@@ -24,7 +24,7 @@ from foveal.daemon.hooks.grafts import Spool
 from foveal.hooks import spool as hook_spool
 from foveal.hooks.hook import BUDGETS_S, KEPT, OTHER_S, event_name
 from foveal.hooks.hook_log import MAX_BYTES, note
-from foveal.hooks.install.hosts import EVENTS
+from foveal.hooks.install.host_files import INSTALLABLE
 from foveal.hooks.spool import MAX_FILES, keep
 from foveal.ipc.errors import RpcError
 from foveal.ipc.protocol import Decoder, Request, encode_error, encode_response
@@ -324,11 +324,12 @@ def test_it_imports_little(folder: Path) -> None:
 
 def test_budgets_lie_below_the_hosts_timeouts() -> None:
     ends = {"claude-code": 1.5, "codex": 1.0}
-    for host, events in EVENTS.items():
-        for event in events:
+    for host in INSTALLABLE:
+        assert host.hooks
+        for event in host.hooks.events:
             budget = BUDGETS_S.get(event.name, OTHER_S)
-            timeout = event.timeout_s or (ends.get(host, 600.0) if event.name == "SessionEnd" else 600.0)
-            assert budget <= timeout / 1.4, (host, event)
+            timeout = event.timeout_s or (ends.get(host.name, 600.0) if event.name == "SessionEnd" else 600.0)
+            assert budget <= timeout / 1.4, (host.name, event)
     assert BUDGETS_S["SessionEnd"] == BUDGETS_S["sessionEnd"] < 0.5
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from foveal.daemon.core.errors import InvalidRequest, StateError
 from foveal.daemon.core.system import System
-from foveal.daemon.hooks.events import Origin, SessionEnding, TurnEnded
 from foveal.daemon.hooks.grafts import MAX_FILES, HookGrafts, Spool
+from foveal.hooks.hosts.events import Origin, SessionEnding, TurnEnded
 
 from tests.hook_cases import payload
 

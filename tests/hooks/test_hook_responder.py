@@ -8,9 +8,20 @@ from collections.abc import Mapping
 
 import pytest
 from foveal.daemon.core.errors import DeadlineExceeded, FovealError
-from foveal.daemon.hooks.answer import NO_ROOM, NOTHING, HookAnswer, OutputLimit
-from foveal.daemon.hooks.backend import Ask, OpenedSession
-from foveal.daemon.hooks.events import (
+from foveal.daemon.hooks.answer import changed_line
+from foveal.daemon.hooks.payloads import EVENTS_MAX, REPEAT_S, RecentEvents
+from foveal.daemon.hooks.responder import (
+    SENT_MAX,
+    TASKS_MAX,
+    WINDOWS_MAX,
+    Clock,
+    ContextRequest,
+    OpenedSession,
+    Responder,
+    Window,
+    Windows,
+)
+from foveal.hooks.hosts.events import (
     Event,
     FileEdited,
     Origin,
@@ -26,9 +37,7 @@ from foveal.daemon.hooks.events import (
     TurnEnded,
     WindowCompacting,
 )
-from foveal.daemon.hooks.repeats import KEPT_MAX, KEPT_S, Repeats
-from foveal.daemon.hooks.responder import SENT_MAX, TASKS_MAX, WINDOWS_MAX, Clock, Responder, Window, Windows
-from foveal.daemon.hooks.texts import changed_line
+from foveal.hooks.hosts.hook_answer import NO_OUTPUT, NOTHING, HookAnswer, OutputLimit
 from msgspec.structs import replace
 
 ROOM = OutputLimit(4_000)
@@ -41,7 +50,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.calls: list[str] = []
-        self.asks: list[Ask] = []
+        self.asks: list[ContextRequest] = []
         self.sessions: set[str] = set()
         self.context_sets: Mapping[str, tuple[str, ...]] = {}
         self.resume_text = ""
@@ -65,17 +74,17 @@ class Recorder:
     async def asks_something(self, prompt: str) -> bool:
         return prompt != "yes"
 
-    async def context(self, ask: Ask) -> str:
+    async def context(self, request: ContextRequest) -> str:
         self.calls.append("context")
-        self.asks.append(ask)
+        self.asks.append(request)
         if self.hang:
             await asyncio.get_running_loop().create_future()
         self._fail()
-        return "" if ask.prompt == "nothing found" else f"{self.text}{ask.prompt}"
+        return "" if request.prompt == "nothing found" else f"{self.text}{request.prompt}"
 
-    async def prepare(self, ask: Ask) -> None:
+    async def prepare(self, request: ContextRequest) -> None:
         self.calls.append("prepare")
-        self.asks.append(ask)
+        self.asks.append(request)
 
     async def note_edits(self, origin: Origin, paths: tuple[str, ...]) -> None:
         self.calls.append(f"edited {' '.join(paths)}")
@@ -122,7 +131,7 @@ async def test_a_start_brings_what_a_session_begins_with(ground: Recorder, respo
     assert ground.calls == ["forget", "open", "context"]
     [asked] = ground.asks
     assert asked.prompt == ""
-    assert 3_000 < asked.room.characters < 4_000 - len("set_relevant_context")
+    assert 3_000 < asked.limit.characters < 4_000 - len("set_relevant_context")
     assert 0 < asked.deadline_ms < 60_000
 
 
@@ -140,7 +149,7 @@ async def test_a_session_that_goes_on(ground: Recorder, responder: Responder) ->
 
 async def test_tokens_leave_room_for_the_sections(ground: Recorder, responder: Responder) -> None:
     await ask(responder, SessionStarted(MAIN), OutputLimit(4_000, tokens=2_000))
-    tokens = ground.asks[0].room.tokens
+    tokens = ground.asks[0].limit.tokens
     assert tokens is not None
     assert 1_500 < tokens < 1_900
     ground.sessions.add("s2")
@@ -178,7 +187,7 @@ async def test_a_prompt_that_asks_nothing_gets_nothing(ground: Recorder, respond
     ground.calls.clear()
     for event in (PromptSubmitted(MAIN, "yes"), PromptSubmitted(CHILD, "yes")):
         assert await ask(responder, event) == NOTHING
-        assert await ask(responder, event, NO_ROOM) == NOTHING
+        assert await ask(responder, event, NO_OUTPUT) == NOTHING
     assert ground.calls == []
     assert await ask(responder, PromptSubmitted(MAIN, "nothing found")) == NOTHING
     ground.context_sets = {"files": ("/a",)}
@@ -190,8 +199,8 @@ async def test_a_prompt_that_asks_nothing_gets_nothing(ground: Recorder, respond
 async def test_prompts_ask_for_news_and_starts_for_all(ground: Recorder, responder: Responder) -> None:
     await ask(responder, PromptSubmitted(MAIN, "yes"))
     await ask(responder, PromptSubmitted(MAIN, "one"))
-    await ask(responder, PromptSubmitted(MAIN, "two"), NO_ROOM)
-    assert await ask(responder, PromptSubmitted(MAIN, "yes"), NO_ROOM) == NOTHING
+    await ask(responder, PromptSubmitted(MAIN, "two"), NO_OUTPUT)
+    assert await ask(responder, PromptSubmitted(MAIN, "yes"), NO_OUTPUT) == NOTHING
     assert (await ask(responder, FileEdited(MAIN))).context.endswith("two\n</foveal-context>"), "still owed"
     await ask(responder, SubagentStarting(CHILD, "look"))
     assert [(asked.prompt, asked.news) for asked in ground.asks] == [
@@ -240,7 +249,7 @@ async def test_what_a_host_did_not_wait_for_it_has_not(ground: Recorder, respond
     await given_up(SessionStarted(MAIN))
     await given_up(PromptSubmitted(MAIN, "one"))
     assert "set_relevant_context" in (await ask(responder, PromptSubmitted(MAIN, "one"))).context
-    await ask(responder, PromptSubmitted(MAIN, "two"), NO_ROOM)
+    await ask(responder, PromptSubmitted(MAIN, "two"), NO_OUTPUT)
     await given_up(FileEdited(MAIN))
     assert (await ask(responder, FileEdited(MAIN))).context.endswith("two\n</foveal-context>"), "still owed"
 
@@ -248,7 +257,7 @@ async def test_what_a_host_did_not_wait_for_it_has_not(ground: Recorder, respond
 async def test_a_prompt_that_takes_no_text_is_owed(ground: Recorder, responder: Responder) -> None:
     await ask(responder, SessionStarted(MAIN))
     ground.calls.clear()
-    assert await ask(responder, PromptSubmitted(MAIN, "one"), NO_ROOM) == NOTHING
+    assert await ask(responder, PromptSubmitted(MAIN, "one"), NO_OUTPUT) == NOTHING
     assert ground.calls == ["prepare"]
     assert await ask(responder, FileEdited(CHILD), ROOM) == NOTHING, "a subagent isn't asked"
     assert (await ask(responder, FileEdited(MAIN, ("/w/a.py",)))).context.endswith("one\n</foveal-context>")
@@ -266,14 +275,14 @@ async def test_subagents(ground: Recorder, responder: Responder) -> None:
     assert await ask(responder, SubagentStarting(CHILD, "look at it")) == NOTHING, "it goes on, and has that"
     other = replace(CHILD, agent_id="a2")
     assert (await ask(responder, SubagentStarting(other, "look at it"))).context
-    assert await ask(responder, SubagentStarting(other, "more"), NO_ROOM) == NOTHING
+    assert await ask(responder, SubagentStarting(other, "more"), NO_OUTPUT) == NOTHING
     assert await ask(responder, SubagentStopped(CHILD, "/t", "done")) == NOTHING
 
 
 async def test_ends(ground: Recorder, responder: Responder) -> None:
-    await ask(responder, TurnEnded(MAIN), NO_ROOM)
-    await ask(responder, SessionEnding(MAIN), NO_ROOM)
-    await ask(responder, RepositoryMoved(MAIN), NO_ROOM)
+    await ask(responder, TurnEnded(MAIN), NO_OUTPUT)
+    await ask(responder, SessionEnding(MAIN), NO_OUTPUT)
+    await ask(responder, RepositoryMoved(MAIN), NO_OUTPUT)
     assert ground.calls == ["idle", "end", "moved"]
 
 
@@ -306,7 +315,7 @@ async def test_a_part_that_takes_too_long_is_left_out(ground: Recorder, responde
 
 def test_the_same_event_twice() -> None:
     now = 0.0
-    repeats = Repeats(lambda: now)
+    repeats = RecentEvents(lambda: now)
 
     def check(expected: bool, event: Event) -> None:
         assert repeats.is_repeated(event) is expected
@@ -317,11 +326,11 @@ def test_the_same_event_twice() -> None:
     check(False, PromptSubmitted(replace(MAIN, moment="p2"), "go on"))
     check(False, PromptSubmitted(replace(MAIN, session_id="s2"), "go on"))
     check(False, TurnEnded(MAIN))
-    now = KEPT_S - 0.1
+    now = REPEAT_S - 0.1
     check(True, TurnEnded(MAIN))
-    now = KEPT_S
+    now = REPEAT_S
     check(False, TurnEnded(MAIN))
-    for number in range(KEPT_MAX):
+    for number in range(EVENTS_MAX):
         check(False, TurnEnded(replace(MAIN, moment=str(number))))
     check(False, TurnEnded(MAIN))
 

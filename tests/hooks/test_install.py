@@ -25,7 +25,7 @@ from tests.hook_install_cases import (
     tree,
 )
 
-AGENTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode")
+AGENTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode", "qwen-code")
 
 EVENTS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "claude-code": (
@@ -96,6 +96,20 @@ EVENTS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
         ),
         frozenset({"type", "bash", "timeoutSec"}),
     ),
+    "qwen-code": (
+        frozenset(
+            [
+                "SessionStart",
+                "UserPromptSubmit",
+                "PostToolUse",
+                "SubagentStop",
+                "PreCompact",
+                "Stop",
+                "SessionEnd",
+            ]
+        ),
+        frozenset({"type", "command", "timeout", "name", "async"}),
+    ),
 }
 """For each host the events that it documents and we ask for, and the keys of a handler that it knows."""
 
@@ -118,6 +132,10 @@ FILES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "gemini": {
         "user": {".gemini/settings.json": {**CLAUDE_LIKE, **SERVERS}},
         "project": {"work/shop/.gemini/settings.json": {**CLAUDE_LIKE, **SERVERS}},
+    },
+    "qwen-code": {
+        "user": {".qwen/settings.json": {**CLAUDE_LIKE, **SERVERS}},
+        "project": {"work/shop/.qwen/settings.json": {**CLAUDE_LIKE, **SERVERS}},
     },
     "copilot": {
         "user": {".copilot/hooks/foveal.json": FLAT, ".copilot/mcp-config.json": SERVERS},
@@ -235,7 +253,7 @@ def test_registered_is_what_the_host_accepts_beside_what_was_there(
         assert shlex.split(line) == [program, "hook", host, *([event] if host == "copilot" else [])]
         limit = handler.get("timeout", handler.get("timeoutSec", 1))
         assert isinstance(limit, int)
-        assert 1 <= limit <= (5000 if host == "gemini" else 5)
+        assert 1 <= limit <= (5000 if host in {"gemini", "qwen-code"} else 5)
         if host in {"cursor", "copilot"}:
             assert matcher is None
         if event == "SessionEnd" and host in {"claude-code", "codex"}:
@@ -279,6 +297,7 @@ def test_cursor_tells_an_edit_once_and_may_bring_text_behind_other_tools(machine
     [
         ("cursor", ".cursor/mcp.json", ("mcpServers", "foveal"), {"command": "P", "args": ["mcp"]}),
         ("gemini", ".gemini/settings.json", ("mcpServers", "foveal"), {"command": "P", "args": ["mcp"]}),
+        ("qwen-code", ".qwen/settings.json", ("mcpServers", "foveal"), {"command": "P", "args": ["mcp"]}),
         ("copilot", ".copilot/mcp-config.json", ("mcpServers", "foveal"), {"type": "local", "command": "P", "args": ["mcp"], "tools": ["*"]}),
         ("opencode", ".config/opencode/opencode.json", ("mcp", "foveal"), {"type": "local", "command": ["P", "mcp"], "enabled": True}),
         ("codex", ".codex/config.toml", ("mcp_servers", "foveal"), {"command": "P", "args": ["mcp"]}),
@@ -493,7 +512,7 @@ def test_without_yes_a_person_is_asked(machine: Machine, monkeypatch: pytest.Mon
     before = tree(machine.home)
     code, _, errors = machine.run("install", "claude-code")
     assert (code, tree(machine.home)) == (1, before)
-    assert "nobody can be asked" in errors
+    assert "can't ask" in errors
     monkeypatch.setattr("foveal.cli.terminal.is_terminal", lambda stream: True)
     for answer, expected in (("n\n", 1), ("y\n", 0)):
         monkeypatch.setattr("click.termui.visible_prompt_func", lambda text, answer=answer: answer.strip())

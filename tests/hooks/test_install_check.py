@@ -10,7 +10,7 @@ import pytest
 
 from tests.hook_install_cases import Machine, text_of, tree
 
-AGENTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode", "git")
+AGENTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode", "qwen-code", "git")
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_list_tells_files_events_and_program(machine: Machine) -> None:
     assert "cursor, project\n  ~/work/shop/.cursor/hooks.json: sessionStart" in output
     reply = json.loads(machine.does("list", "--json"))
     found = {(one["host"], one["level"]): one for one in reply["hosts"]}
-    assert len(found) == 14
+    assert len(found) == 2 * len(AGENTS)
     assert found["claude-code", "user"]["mcp"]
     assert found["cursor", "project"]["programs"] == ["foveal"]
     assert not found["cursor", "project"]["mcp"]
@@ -139,6 +139,7 @@ def test_a_file_that_cant_be_read_is_told(machine: Machine) -> None:
             "hooksConfig.disabled",
         ),
         ("copilot", ".copilot/settings.json", {"disableAllHooks": True}, "disableAllHooks"),
+        ("qwen-code", ".qwen/settings.json", {"disableAllHooks": True}, "disableAllHooks"),
         ("codex", ".codex/config.toml", "[features]\nhooks = false\n", "features.hooks"),
     ],
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from foveal.hooks.install.errors import InstallError
-from foveal.hooks.install.script_block import BEGIN, END, ScriptBlock, block_program
+from foveal.hooks.install.git_hooks import BEGIN, END, ScriptBlock, block_program
 
 from tests.hook_install_cases import Machine, tree
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from foveal.hooks.install.errors import InstallError, UnreadableText
-from foveal.hooks.install.jsonc_edit import insert, remove, replace
-from foveal.hooks.install.jsonc_tree import JsoncNode, parse
+from foveal.hooks.install.jsonc import JsoncNode, insert, parse, remove, replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 from foveal import __version__
-from foveal.hooks.install.hosts import registrations
-from foveal.hooks.install.whole_file import opencode_plugin, opencode_program, plugin_files
+from foveal.hooks.hosts.host import PluginFile
+from foveal.hooks.install.host_files import installable_host, registrations
+from foveal.hooks.install.whole_file import WholeFile, plugin_file, plugin_files, plugin_program
 
 from tests.hook_install_cases import Machine, text_of, tree
 
@@ -31,7 +32,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 def hooks_for(program: str) -> dict[str, Any]:
     return {
         one.event: [{**({"matcher": one.matcher} if one.matcher else {}), "hooks": [one.handler]}]
-        for one in registrations("claude-code", program)
+        for one in registrations(installable_host("claude-code"), program)
     }
 
 
@@ -112,9 +113,16 @@ def test_only_claude_code_has_a_plugin(machine: Machine) -> None:
     assert machine.run("install", "claude-code", "--plugin", "--no-mcp", "--yes")[0] == 2
 
 
+def opencode_plugin(program: str) -> WholeFile:
+    hooks = installable_host("opencode").hooks
+    assert hooks
+    assert isinstance(hooks.settings, PluginFile)
+    return plugin_file(hooks.settings, program)
+
+
 def test_the_opencode_plugin_names_its_program() -> None:
     for program in ("foveal", '/a b/it\'s "x"/foveal', "/ü/foveal"):
-        assert opencode_program(opencode_plugin(program).content) == program
+        assert plugin_program(opencode_plugin(program).content) == program
 
 
 PLAY = """

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from foveal.hooks.install.hook_settings import HookSettings, registered
-from foveal.hooks.install.hosts import EVENTS, Host, registrations
-from foveal.hooks.install.jsonc_tree import parse
-from foveal.hooks.install.mcp_settings import McpSettings
+from foveal.hooks.install.host_files import installable_host, registrations
+from foveal.hooks.install.jsonc import parse
 from foveal.hooks.install.program import hook_program, mcp_program
+from foveal.hooks.install.settings_entries import HookSettings, McpSettings, registered
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,10 +27,16 @@ TEXT_FORMS = [name for name in FORMS if name != "bom"]
 """A BOM is taken off before a text comes here."""
 
 
+def event_names(host: str) -> list[str]:
+    hooks = installable_host(host).hooks
+    assert hooks
+    return [event.name for event in hooks.events]
+
+
 @st.composite
-def values(draw: st.DrawFn, host: Host) -> dict[str, Any]:
+def values(draw: st.DrawFn, host: str) -> dict[str, Any]:
     """Draw settings of others, with at least one handler in each event that they use."""
-    names = [event.name for event in EVENTS[host]] + ["Unknown"]
+    names = [*event_names(host), "Unknown"]
     hooks: dict[str, Any] = {}
     for name in draw(st.lists(st.sampled_from(names), unique=True, min_size=1, max_size=4)):
         handlers = draw(st.lists(OTHERS, min_size=1, max_size=2))
@@ -60,18 +65,18 @@ def others(hooks: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("host", ["claude-code", "codex", "cursor", "gemini", "copilot"])
 @settings(max_examples=15)
 @given(data=st.data())
-def test_register_and_strip_undo_each_other(host: Host, data: st.DataObject) -> None:
+def test_register_and_strip_undo_each_other(host: str, data: st.DataObject) -> None:
     value = data.draw(values(host))
     text = FORMS[data.draw(st.sampled_from(TEXT_FORMS))](value)
-    part = HookSettings(registrations(host, "/a b/foveal"), {})
+    part = HookSettings(registrations(installable_host(host), "/a b/foveal"), {})
     after = part.register(text)
     assert part.register(after) == after
     found = parse(after).plain()
     assert others(found["hooks"]) == value["hooks"]
     assert {**found, "hooks": None} == {**value, "hooks": None}
-    assert sorted(one.event for one in registered(after)) == sorted(event.name for event in EVENTS[host])
+    assert sorted(one.event for one in registered(after)) == sorted(event_names(host))
     assert part.strip(after) == text
-    newer = HookSettings(registrations(host, "/new/foveal"), {}).register(after)
+    newer = HookSettings(registrations(installable_host(host), "/new/foveal"), {}).register(after)
     assert {one.program for one in registered(newer)} == {"/new/foveal"}
     assert part.strip(newer) == text
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from foveal.hooks.mcp_server import resources
-from foveal.hooks.mcp_server.prompts import PROMPTS
+from foveal.hooks.mcp_server.resources import PROMPTS
 from foveal.hooks.mcp_server.server import INSTRUCTIONS, TOOLS
 from foveal.hooks.mcp_server.tool import ANSWER_TOKENS, Tool
 from jsonschema import Draft202012Validator

@@ -52,6 +52,8 @@ def test_each_host() -> None:
         "web/GEMINI.md", ".github/copilot-instructions.md",
         ".github/instructions/d.instructions.md", "~/.copilot/instructions/e.instructions.md",
     })  # fmt: skip
+    check("qwen-code", (*ALL, "QWEN.md", "web/QWEN.md"), {"QWEN.md", "AGENTS.md"})
+    check("qwen-code", ("QWEN.md", "web/AGENTS.md"), {"QWEN.md", "web/AGENTS.md"}, "web/src")
     check("git", ALL, set())
 
 

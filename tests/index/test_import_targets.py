@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from foveal.daemon.index import import_targets
+from foveal.daemon.index import indexed_files as import_targets
 
 from tests.conftest import write_files
 from tests.indexer_cases import Bench, check_true, imports, open_bench, put

@@ -9,10 +9,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from foveal.daemon.index.ahead import STARTS_MAX
-from foveal.daemon.index.beside import Beside
 from foveal.daemon.index.link_ahead import FILES_MAX, LinkAhead, LinkOpening, QueuedFile
 from foveal.daemon.index.linking import AHEAD_FROM
+from foveal.daemon.index.side_process import STARTS_MAX, SideProcess
 from foveal.daemon.index.store import Reader
 
 from tests.ahead_cases import Started, content, index, opened, settle, write
@@ -32,7 +31,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def ahead(base: Path) -> Iterator[LinkAhead]:
     opening = LinkOpening(str(base / "project"), str(base / "alone"), 100_000)
-    with closing(LinkAhead(Beside, opening)) as one:
+    with closing(LinkAhead(SideProcess, opening)) as one:
         yield one
 
 
@@ -46,13 +45,13 @@ def queued(base: Path, *names: str) -> list[QueuedFile]:
 def test_what_is_linked_ahead_is_what_the_indexer_links(base: Path, tmp_path: Path, dies: bool) -> None:
     started = Started()
     if dies:
-        started.on_start = lambda module, beside: (
-            os.kill(beside.pid, signal.SIGKILL) if "linking" in module else None
+        started.on_start = lambda opening, process: (
+            os.kill(process.pid, signal.SIGKILL) if opening == "LinkOpening" else None
         )
     index(base / "project", tmp_path / "ahead", started)
     names = [name for name, _ in started.made]
-    assert names.count("reading_worker") == 1
-    assert 1 <= names.count("linking_worker") <= STARTS_MAX
+    assert names.count("FileOpening") == 1
+    assert 1 <= names.count("LinkOpening") <= STARTS_MAX
     assert content(tmp_path / "ahead") == content(base / "alone")
 
 

@@ -16,11 +16,11 @@ from foveal.daemon.index import linking as linking_file
 from foveal.daemon.index.link_table import KINDS
 from foveal.daemon.index.linking import Linking
 from foveal.daemon.index.store import Reader
+from foveal.daemon.languages.shared.link_rules import World
+from foveal.daemon.languages.shared.records import Symbol
+from foveal.daemon.languages.shared.references import References
 from foveal.daemon.linking import questions
-from foveal.daemon.linking.evaluator import World
 from foveal.daemon.linking.linker import LinkedFile, link_file
-from foveal.daemon.project.references import References
-from foveal.daemon.project.tree import Symbol
 
 from tests.indexer_cases import Bench, open_bench, put
 

@@ -1,4 +1,4 @@
-"""A process beside the indexer reads as it would itself; when it dies, nothing but its process is lost."""
+"""A side process reads what the indexer would read; when it dies, nothing but the process is lost."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.system import stamp_of
-from foveal.daemon.index.ahead import STARTS_MAX
-from foveal.daemon.index.beside import Beside
 from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.messages import ProjectProgress
-from foveal.daemon.index.readers import FILES_MAX, ReadAhead
 from foveal.daemon.index.reading import FileToRead
-from foveal.daemon.index.reading_queue import AHEAD_FROM
+from foveal.daemon.index.reading_queue import AHEAD_FROM, FILES_MAX, ReadAhead
+from foveal.daemon.index.side_process import STARTS_MAX, Opening, SideProcess
 
 from tests.ahead_cases import Started, content, index, opened, settle, write
 from tests.indexer_cases import GENEROUS_S, put
@@ -32,7 +30,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ahead(root: Path) -> Iterator[ReadAhead]:
-    with closing(ReadAhead(Beside, str(root), 100_000)) as one:
+    with closing(ReadAhead(SideProcess, str(root), 100_000)) as one:
         yield one
 
 
@@ -44,7 +42,7 @@ def test_what_is_read_ahead_is_what_the_indexer_reads(root: Path, tmp_path: Path
     started = Started()
     index(root, tmp_path / "ahead", started)
     index(root, tmp_path / "alone")
-    assert [name for name, _ in started.made] == ["reading_worker"]
+    assert [name for name, _ in started.made] == ["FileOpening"]
     assert content(tmp_path / "ahead") == content(tmp_path / "alone")
     found = [
         sorted(hit.score for hit in LexicalReader(str(tmp_path / one / FOLDER)).search({"turn": 1.0}, 500))
@@ -62,7 +60,7 @@ def test_a_small_project_starts_no_process(tmp_path: Path) -> None:
 
 def test_a_process_that_dies_costs_nothing_but_itself(root: Path, tmp_path: Path) -> None:
     started = Started()
-    started.on_start = lambda _, beside: os.kill(beside.pid, signal.SIGKILL)
+    started.on_start = lambda _, process: os.kill(process.pid, signal.SIGKILL)
     events = index(root, tmp_path / "ahead", started)
     index(root, tmp_path / "alone")
     assert 1 <= len(started.made) <= STARTS_MAX
@@ -103,17 +101,17 @@ def test_the_file_that_was_being_read_is_the_culprit(ahead: ReadAhead, root: Pat
     (read, _), *_ = ahead.take(1, GENEROUS_S)
     assert (read.look.skipped, read.contents) == ("unreadable", None)
     assert "not a regular file" in read.problem
-    beside = ahead._beside
-    assert beside is not None
+    process = ahead._process
+    assert process is not None
     list(ahead.take(1, GENEROUS_S))
-    os.kill(beside.pid, signal.SIGKILL)
+    os.kill(process.pid, signal.SIGKILL)
     ask(ahead, root, "pack/m1.py", "pack/m2.py")
     assert list(ahead.take(2, GENEROUS_S)) == []
     assert (ahead.culprit, "pack/m2.py" in ahead, ahead.room) == ("pack/m1.py", False, FILES_MAX)
 
 
 def test_without_room_for_a_process_nothing_is_away(root: Path) -> None:
-    def refuse(module: str, opening: object) -> Beside:
+    def refuse(opening: Opening) -> SideProcess:
         raise OSError(11, "Resource temporarily unavailable")
 
     ahead = ReadAhead(refuse, str(root), 1_000)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.system import Stamp
-from foveal.daemon.index.read_results import asked_of
 from foveal.daemon.index.reading import FileToRead
+from foveal.daemon.index.reading_queue import asked_of
 from foveal.daemon.project.tree import FileRecord
 from msgspec.structs import replace
 

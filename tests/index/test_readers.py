@@ -11,10 +11,10 @@ from pathlib import Path
 import psutil
 import pytest
 from foveal.daemon.core.system import stamp_of
-from foveal.daemon.index import readers as readers_module
-from foveal.daemon.index.beside import Beside
-from foveal.daemon.index.readers import FILES_MAX, READERS_MAX, Readers, count_for
+from foveal.daemon.index import reading_queue
 from foveal.daemon.index.reading import FileToRead
+from foveal.daemon.index.reading_queue import FILES_MAX, READERS_MAX, Readers, count_for
+from foveal.daemon.index.side_process import Opening, SideProcess
 
 from tests.ahead_cases import Started, content, index, opened, settle, write
 from tests.indexer_cases import GENEROUS_S, put
@@ -86,18 +86,18 @@ def test_those_that_are_left_read_what_one_that_died_did_not(
 def test_the_index_is_the_same_with_many_processes(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(readers_module, "available_cores", lambda: 8)
+    monkeypatch.setattr(reading_queue, "available_cores", lambda: 8)
     started = Started()
     index(root, tmp_path / "ahead", started)
     names = [name for name, _ in started.made]
-    assert names.count("reading_worker") == PROCESSES
+    assert names.count("FileOpening") == PROCESSES
     index(root, tmp_path / "alone")
     assert content(tmp_path / "ahead") == content(tmp_path / "alone")
 
 
 def test_none_stays_when_all_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing comes after reading where files have no definitions to link."""
-    monkeypatch.setattr(readers_module, "available_cores", lambda: 8)
+    monkeypatch.setattr(reading_queue, "available_cores", lambda: 8)
     root = tmp_path.resolve() / "p"
     put(root, {f"f{number}.txt": f"plain words {number}\n" for number in range(400)})
     started = Started()
@@ -116,12 +116,12 @@ def test_no_more_processes_than_cores_and_files_are_worth(monkeypatch: pytest.Mo
         (64, FILES_MAX - 1, 1),
         (64, FILES_MAX, 2),
     ):
-        monkeypatch.setattr(readers_module, "available_cores", lambda cores=cores: cores)
+        monkeypatch.setattr(reading_queue, "available_cores", lambda cores=cores: cores)
         assert count_for(files) == expected, (cores, files)
 
 
 def test_one_that_can_not_be_started_takes_nothing(root: Path) -> None:
-    def refuse(module: str, opening: object) -> Beside:
+    def refuse(opening: Opening) -> SideProcess:
         raise OSError(11, "Resource temporarily unavailable")
 
     readers = Readers(refuse, str(root), 1_000, PROCESSES)

@@ -8,17 +8,11 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import Stamp, System
-from foveal.daemon.index.store import (
-    SCHEMA_VERSION,
-    Activity,
-    FileContent,
-    ImportRow,
-    Reader,
-    Store,
-    StoredImport,
-)
-from foveal.daemon.project.parse import parse_source
-from foveal.daemon.project.tree import FileRecord, Import, ResolvedImport, Symbol
+from foveal.daemon.index.import_table import ImportRow, StoredImport
+from foveal.daemon.index.store import SCHEMA_VERSION, Activity, FileContent, Reader, Store
+from foveal.daemon.languages.shared.parse import parse_source
+from foveal.daemon.languages.shared.records import Import, Symbol
+from foveal.daemon.project.tree import FileRecord, ResolvedImport
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -99,7 +93,7 @@ def test_writing_a_content_takes_the_place_of_the_former(store: Store, reader: R
     assert reader.symbols("a.py") == (symbol("h"),)
     assert reader.imports("a.py") == (ResolvedImport(Import("d", "", 1), "d.py", False),)
     assert (reader.definitions_named("f"), reader.importers("b.py")) == ((), ())
-    assert store.imports_to_retry(["b", "c"], ["b.py"]) == []
+    assert store.imports.to_retry(["b", "c"], ["b.py"]) == []
 
 
 def test_a_record_alone_leaves_what_is_known_of_its_content(store: Store, reader: Reader) -> None:
@@ -120,7 +114,7 @@ def test_a_file_that_is_skipped_now_has_no_definitions_and_imports_nothing(
         store.put_records([FileRecord("a.py", STAMP, skipped="binary")])
     assert (reader.symbols("a.py"), reader.definitions_named("f")) == ((), ())
     assert (reader.imports("a.py"), reader.importers("b.py")) == ((), ())
-    assert store.imports_to_retry(["b"], ["b.py"]) == store.all_imports() == []
+    assert store.imports.to_retry(["b"], ["b.py"]) == store.imports.all() == []
 
 
 def test_a_removed_file_takes_everything_with_it(store: Store, reader: Reader) -> None:
@@ -129,7 +123,7 @@ def test_a_removed_file_takes_everything_with_it(store: Store, reader: Reader) -
         store.remove_files(["a.py", "unknown.py"])
     assert list(reader.load_files()) == ["c.py"]
     assert (reader.definitions_named("f"), reader.importers("b.py")) == ((), ())
-    assert store.all_imports() == store.imports_to_retry(["b"], []) == []
+    assert store.imports.all() == store.imports.to_retry(["b"], []) == []
     put(store, content("a.py"))
     assert reader.symbols("a.py") == ()
 
@@ -205,7 +199,7 @@ def test_imports_wait_under_their_keys_and_their_targets(store: Store) -> None:
     put(store, content("c.py", (), [row("new.x", "", "new", "new")]))
 
     def retried(keys: list[str], targets: list[str]) -> list[tuple[str, str]]:
-        return [(one.importer, one.imported.module) for one in store.imports_to_retry(keys, targets)]
+        return [(one.importer, one.imported.module) for one in store.imports.to_retry(keys, targets)]
 
     assert retried(["new"], []) == [("a.py", "new"), ("c.py", "new.x")]
     assert retried(["pkg", "new", "new"], ["b.py"]) == [("a.py", "new"), ("a.py", "b"), ("c.py", "new.x")]
@@ -215,14 +209,14 @@ def test_imports_wait_under_their_keys_and_their_targets(store: Store) -> None:
 
 def test_where_an_import_leads_can_be_written_anew(store: Store, reader: Reader) -> None:
     put(store, content("a.py", (), [row("b", "", "b", missing=True)]))
-    (waiting,) = store.imports_to_retry(["b"], [])
+    (waiting,) = store.imports.to_retry(["b"], [])
     assert waiting == StoredImport(waiting.row, "a.py", "python", Import("b", "", 1), "", True)
     with store.transaction():
-        store.update_imports([(waiting.row, "b.py", False)])
+        store.imports.update([(waiting.row, "b.py", False)])
     assert reader.importers("b.py") == (("a.py", 1),)
-    assert store.imports_to_retry(["b"], ["b.py"]) == store.all_imports()
+    assert store.imports.to_retry(["b"], ["b.py"]) == store.imports.all()
     with store.transaction():
-        store.update_imports([(waiting.row, "", True)])
+        store.imports.update([(waiting.row, "", True)])
     assert reader.importers("b.py") == ()
 
 

@@ -169,7 +169,7 @@ async def test_a_peer_that_is_no_daemon(peers: Peers) -> None:
             await call
 
 
-async def test_what_is_not_for_anyone_is_ignored(peers: Peers) -> None:
+async def test_unexpected_responses_are_ignored(peers: Peers) -> None:
     async with await AsyncClient.connect(peers.path) as client:
         peer = await peers.accept()
         call = asyncio.create_task(client.call("Ping"))

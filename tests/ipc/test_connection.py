@@ -15,9 +15,9 @@ from typing import Any, Self
 
 import pytest
 from foveal.ipc.aclient import AsyncClient
-from foveal.ipc.client_process import TURN_MESSAGES
 from foveal.ipc.connection import HEAVY_BYTES, Connection, Limits, encode_event
 from foveal.ipc.errors import RpcError
+from foveal.ipc.holdings import TURN_MESSAGES
 from foveal.ipc.listener import bind
 from foveal.ipc.protocol import Decoder, Message, Notification, Response, encode_notification, encode_request
 from foveal.ipc.server import ACCEPTED_AT_ONCE, Server
@@ -288,7 +288,7 @@ def half_of(size: int) -> bytes:
 
 
 @on_both_loops
-async def test_of_too_many_half_frames_the_one_that_waits_longest_goes(path: str) -> None:
+async def test_oldest_partial_frame_is_cut_off(path: str) -> None:
     limits = Limits(partial_bytes=1_000_000)
     async with serving(path, limits) as (server, _):
         with Raw(path) as first, Raw(path) as second, Raw(path) as third:
@@ -366,7 +366,7 @@ async def test_heavy_requests_are_all_answered_in_the_end(path: str) -> None:
 
 
 @on_both_loops
-async def test_of_too_many_connections_the_oldest_of_who_has_most_goes(path: str) -> None:
+async def test_oldest_connection_of_the_largest_client_is_cut_off(path: str) -> None:
     async with serving(path, Limits(connections=3)) as (server, _):
         raws = [Raw(path) for _ in range(5)]
         try:

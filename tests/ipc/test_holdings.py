@@ -19,7 +19,7 @@ class Ward:
             self.holdings.release(holder)
 
 
-def test_who_made_no_progress_for_the_longest_gives_way() -> None:
+def test_holder_without_progress_is_cut_off_first() -> None:
     ward = Ward(frees=True)
     for holder in "abc":
         ward.holdings.progress(holder, 30)
@@ -39,13 +39,13 @@ def test_holding_more_is_no_progress() -> None:
     assert (ward.gone, ward.holdings.bytes) == (["slow"], 20)
 
 
-def test_one_that_is_too_large_alone_is_cut_off() -> None:
+def test_too_large_holder_is_cut_off() -> None:
     ward = Ward(frees=True)
     ward.holdings.hold("huge", 101)
     assert (ward.gone, ward.holdings.bytes) == (["huge"], 0)
 
 
-def test_what_is_freed_later_counts_until_then() -> None:
+def test_holder_counts_until_it_is_released() -> None:
     ward = Ward(frees=False)
     ward.holdings.hold("a", 60)
     ward.holdings.hold("b", 60)
@@ -59,7 +59,7 @@ def test_what_is_freed_later_counts_until_then() -> None:
     assert (ward.gone[-1], ward.holdings.bytes) == ("d", 64)
 
 
-def test_what_was_released_counts_no_more() -> None:
+def test_released_holder_does_not_count() -> None:
     holdings = Holdings[str](100, lambda _: None)
     holdings.hold("a", 60)
     holdings.release("a")

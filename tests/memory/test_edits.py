@@ -15,8 +15,7 @@ from foveal.daemon.memory.edits import (
     edit_in,
     time_after,
 )
-from foveal.daemon.memory.experience import Experience, ExperienceMark
-from foveal.daemon.memory.fields import MAX_TEXT_BYTES, BadField
+from foveal.daemon.memory.experience import MAX_TEXT_BYTES, BadField, Experience, ExperienceMark
 
 ONE = Experience("x_1", "2025-01-01T00:00:00.000Z", "a", "s", "Use WAL", "readers wait", ("a.py",), "success")
 

@@ -21,11 +21,10 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.errors import InvalidRequest, StateError
 from foveal.daemon.core.system import System
-from foveal.daemon.memory.draft import Draft
-from foveal.daemon.memory.experience import Experience, Provenance
-from foveal.daemon.memory.fields import MAX_FILES, MAX_TEXT_BYTES
+from foveal.daemon.memory.experience import MAX_FILES, MAX_TEXT_BYTES, Draft, Experience, Provenance
 from foveal.daemon.memory.lines import MAX_LINE_BYTES
 from foveal.daemon.memory.pool import Pool
+from foveal.daemon.memory.pool_filters import ExperienceListing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -189,7 +188,7 @@ def test_what_is_not_our_file_is_refused(tmp_path: Path) -> None:
 
 WRITER = """
 import sys
-from foveal.daemon.memory.draft import Draft
+from foveal.daemon.memory.experience import Draft
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.core.system import System
 path, name, count, size = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
@@ -280,7 +279,7 @@ def test_threads_share_a_pool(tmp_path: Path) -> None:
         for number in range(40):
             pool.graft([draft(f"{name} {number}", files_touched=("a.py",))])
             pool.relevant(["a.py"], [], ["number"])
-            pool.list(query=name)
+            pool.list(ExperienceListing(query=name))
 
     threads = [threading.Thread(target=run, args=(name,)) for name in ("one", "two", "three")]
     for thread in threads:
@@ -508,9 +507,9 @@ def test_a_draft_that_cannot_be_kept_is_skipped_with_its_reason(tmp_path: Path) 
         (3, "timestamp must be a time in ISO 8601, such as 2025-01-31T12:00:00Z"),
     )
     assert result.warnings == ((1, "2 of its files were left out: outside the project, or too many"),)
-    [kept] = pool.list(query="d" * MAX_TEXT_BYTES)[0]
+    [kept] = pool.list(ExperienceListing(query="d" * MAX_TEXT_BYTES))[0]
     assert (len(kept.decision), kept.files_touched) == (MAX_TEXT_BYTES, ("ok",))
-    assert pool.list(query="f")[0][0].timestamp == "2025-01-01T00:00:01.000Z"
+    assert pool.list(ExperienceListing(query="f"))[0][0].timestamp == "2025-01-01T00:00:01.000Z"
     nothing = open_pool(tmp_path).graft([])
     assert (nothing.grafted, nothing.duplicates, nothing.skipped, nothing.ids) == (0, 0, (), ())
 
@@ -544,7 +543,7 @@ def test_filters(tmp_path: Path) -> None:
     )
 
     def check(expected: list[str], total: int | None = None, **filters: object) -> None:
-        found, count = pool.list(**filters)  # type: ignore[arg-type]  # the table below knows the types
+        found, count = pool.list(ExperienceListing(**filters))  # type: ignore[arg-type]  # the table below knows the types
         assert [one.decision.split()[0] for one in found] == expected
         assert count == (len(expected) if total is None else total)
 
@@ -562,7 +561,7 @@ def test_filters(tmp_path: Path) -> None:
     check([], total=3, limit=0)
     check([], agent_id="nobody")
     with pytest.raises(InvalidRequest, match="since"):
-        pool.list(since="last week")
+        pool.list(ExperienceListing(since="last week"))
 
 
 def test_the_choice_is_the_same_whichever_way_the_pool_was_read(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
-"""Filters of experiences: each must hold, and a time is read in any zone."""
+"""ExperienceListing of experiences: each must hold, and a time is read in any zone."""
 
 from __future__ import annotations
+
+from datetime import UTC, datetime
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.memory.experience import Experience, Provenance
-from foveal.daemon.memory.pool_filters import Filters, time_of
+from foveal.daemon.memory.pool_filters import Criteria, ExperienceListing, chosen, time_of
 
 ONE = Experience(
     "x_1", "2025-01-02T00:00:00.000Z", "a", "s", "Use WAL", "Readers wait", ("src/db.py",), "failure",
@@ -16,23 +18,23 @@ ONE = Experience(
 @pytest.mark.parametrize(
     ("filters", "expected"),
     [
-        (Filters(), True),
-        (Filters(agent_id="a", session_id="s", outcome="failure", trust="low"), True),
-        (Filters(agent_id="b"), False),
-        (Filters(session_id=""), False),
-        (Filters(outcome=""), False),
-        (Filters(trust="normal"), False),
-        (Filters(since="2025-01-02T00:00:00.000Z"), True),
-        (Filters(since="2025-01-02T00:00:00.001Z"), False),
-        (Filters(until="2025-01-02T00:00:00.000Z"), False),
-        (Filters(until="2025-01-02T00:00:00.001Z"), True),
-        (Filters(query="wal READERS db.py"), True),
-        (Filters(query="wal writers"), False),
-        (Filters(query="  "), True),
+        (ExperienceListing(), True),
+        (ExperienceListing(agent_id="a", session_id="s", outcome="failure", trust="low"), True),
+        (ExperienceListing(agent_id="b"), False),
+        (ExperienceListing(session_id=""), False),
+        (ExperienceListing(outcome=""), False),
+        (ExperienceListing(trust="normal"), False),
+        (ExperienceListing(since="2025-01-02T00:00:00.000Z"), True),
+        (ExperienceListing(since="2025-01-02T00:00:00.001Z"), False),
+        (ExperienceListing(until="2025-01-02T00:00:00.000Z"), False),
+        (ExperienceListing(until="2025-01-02T00:00:00.001Z"), True),
+        (ExperienceListing(query="wal READERS db.py"), True),
+        (ExperienceListing(query="wal writers"), False),
+        (ExperienceListing(query="  "), True),
     ],
 )
-def test_what_matches(filters: Filters, expected: bool) -> None:
-    assert filters.match(ONE) is expected
+def test_what_matches(filters: ExperienceListing, expected: bool) -> None:
+    assert bool(filters.matching([ONE])) is expected
 
 
 def test_times() -> None:
@@ -42,3 +44,85 @@ def test_times() -> None:
     with pytest.raises(InvalidRequest, match="until must be a time") as caught:
         time_of("tomorrow", "until")
     assert caught.value.field == "until"
+
+
+NOW = datetime(2025, 1, 31, tzinfo=UTC)
+
+
+def made(number: int, day: int, outcome: str = "", *files: str) -> Experience:
+    return Experience(
+        f"x_{number}",
+        f"2025-01-{day:02}T00:00:00.000Z",
+        "a",
+        "s",
+        "d",
+        "",
+        files,
+        outcome,  # type: ignore[arg-type]
+    )
+
+
+SHOWN = [
+    made(5, 30, "success", "gone.py"),
+    made(4, 20, "failure", "here.py", "gone.py"),
+    made(3, 10, "success"),
+    made(2, 10, "reverted", "gone.py"),
+    made(1, 1, "", "here.py"),
+]
+TRASH = [made(7, 25), made(6, 5, "success", "gone.py")]
+
+
+@pytest.mark.parametrize(
+    ("criteria", "expected"),
+    [
+        (Criteria(max_age_days=0), [5, 7, 4, 3, 2, 6, 1]),
+        (Criteria(max_age_days=15), [3, 2, 6, 1]),
+        (Criteria(max_age_days=21), [6, 1]),
+        (Criteria(max_age_days=100), []),
+        (Criteria(max_age_days=10**7), []),
+        (Criteria(max_count=0), [5, 7, 4, 3, 2, 6, 1]),
+        (Criteria(max_count=3), [2, 6, 1]),
+        (Criteria(max_count=4), [6, 1]),
+        (Criteria(max_count=5), []),
+        (Criteria(max_count=100), []),
+        (Criteria(max_count=4, max_age_days=15), [3, 2, 6, 1]),
+        (Criteria(outcomes={"success"}), [5, 3, 6]),
+        (Criteria(outcomes={"", "reverted"}), [7, 2, 1]),
+        (Criteria(outcomes=set()), []),
+        (Criteria(outcomes={"success"}, max_age_days=15), [3, 6]),
+        (Criteria(irrelevant=True), [5, 2, 6]),
+        (Criteria(irrelevant=True, outcomes={"success"}), [5, 6]),
+        (Criteria(irrelevant=True, max_count=1), [2, 6]),
+        (Criteria(deleted=True), [7, 6]),
+        (Criteria(deleted=True, max_age_days=15), [6]),
+    ],
+)
+def test_what_is_chosen(criteria: Criteria, expected: list[int]) -> None:
+    found = chosen(SHOWN, TRASH, criteria, NOW, {"here.py"}.__contains__)
+    assert {one.id for one in found} == {f"x_{number}" for number in expected}
+    assert found == sorted(found, key=lambda one: (one.timestamp, one.id), reverse=True)
+
+
+def test_of_the_same_time_just_as_many_are_kept() -> None:
+    batch = [made(number, 10) for number in range(9)]
+    assert [one.id for one in chosen(batch, [], Criteria(max_count=7), NOW, bool)] == ["x_8", "x_7"]
+
+
+def test_a_path_is_looked_at_once() -> None:
+    seen: list[str] = []
+
+    def exists(path: str) -> bool:
+        seen.append(path)
+        return False
+
+    chosen(SHOWN, TRASH, Criteria(irrelevant=True), NOW, exists)
+    assert sorted(seen) == ["gone.py", "here.py"]
+
+
+def test_criteria_that_say_nothing() -> None:
+    assert Criteria().is_empty
+    for one in (
+        Criteria(max_age_days=0), Criteria(max_count=0), Criteria(outcomes=()), Criteria(irrelevant=True),
+        Criteria(deleted=True),
+    ):  # fmt: skip
+        assert not one.is_empty

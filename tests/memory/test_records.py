@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import random
+from collections.abc import Collection, Iterator, Sequence
+from itertools import count
 
+import pytest
 from foveal.daemon.memory.edits import Edit, PoolChanges
-from foveal.daemon.memory.experience import Experience
-from foveal.daemon.memory.records import Records
+from foveal.daemon.memory.experience import Experience, Provenance
+from foveal.daemon.memory.records import (
+    GraftBatch,
+    Index,
+    Records,
+    contains,
+    keys_of,
+    marked_by,
+    new_edit_id,
+    says_more,
+    words_of,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -115,7 +129,7 @@ LINES = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(
     st.lists(LINES, min_size=1, max_size=12, unique_by=lambda line: line.id),
     st.randoms(use_true_random=False),
@@ -129,3 +143,253 @@ def test_no_order_and_no_repetition_matters(lines: list[Experience | Edit], chan
     assert [line.id for line in found.shown()] == [
         found.index.experiences[place].id for _, place in reversed(found.index.order)
     ]
+
+
+def made(decision: str, **more: object) -> Experience:
+    """Return an experience without a time, which `choose` gives it."""
+    return replace(Experience("", "", "a", "s", decision), **more)
+
+
+def choose(
+    experiences: Sequence[Experience],
+    focus: Collection[str],
+    neighbours: Collection[str],
+    words: str,
+    limit: int,
+) -> list[str]:
+    """Return the chosen decisions of experiences that were added one second after the other."""
+    index = Index()
+    for number, experience in enumerate(experiences):
+        time = experience.timestamp or f"2025-01-01T00:{number // 60:02}:{number % 60:02}.000Z"
+        dated = replace(experience, id=f"x_{number}", timestamp=time)
+        index.add(dated, keys_of(dated))
+    places = index.relevant(focus, neighbours, words_of(words), limit)
+    return [index.experiences[place].decision for place in places]
+
+
+def test_the_order_of_relevance() -> None:
+    def check(drafts: list[Experience], expected: str, limit: int, *, words: str = "") -> None:
+        """Expect the chosen decisions for a focus on src/auth.py that imports lib/tokens.py, newest first."""
+        chosen = choose(drafts, ["src/auth.py"], ["lib/tokens.py"], words, limit)
+        assert " ".join(chosen) == expected
+
+    focus, near, neighbour = ("src/auth.py",), ("src/b.py",), ("lib/tokens.py",)
+    far = ("other/c.py",)
+    # The same file goes before the same folder and a neighbour, those before words, those before the rest.
+    pool = [
+        made("file", files_touched=focus), made("folder", files_touched=near),
+        made("import", files_touched=neighbour), made("expiry", files_touched=far),
+        made("rest", files_touched=far),
+    ]  # fmt: skip
+    check(pool, "file", 1, words="session expiry")
+    check(pool, "import file", 2, words="session expiry")
+    check(pool, "import folder file", 3, words="session expiry")
+    check(pool, "expiry import folder file", 4, words="session expiry")
+    check(pool, "rest expiry import folder file", 5, words="session expiry")
+    check(pool, "rest expiry import folder file", 50, words="session expiry")
+    # At equal relevance failures and reverts go first, else the newer one.
+    check([made("old", files_touched=focus), made("new", files_touched=focus)], "new", 1)
+    check([made("bad", files_touched=focus, outcome="failure"), made("new", files_touched=focus)], "bad", 1)
+    check(
+        [
+            made("bad", files_touched=focus, outcome="reverted"),
+            made("fine", files_touched=focus, outcome="success"),
+        ],
+        "bad",
+        1,
+    )
+    check([made("same", files_touched=focus), made("bad", files_touched=near, outcome="failure")], "same", 1)
+    # Words count within a rank, by parts of names, in singular and plural.
+    check([made("SessionStore_expires", files_touched=focus), made("b", files_touched=focus)],
+          "SessionStore_expires", 1, words="sessions")  # fmt: skip
+    check([made("token"), made("the")], "token", 1, words="why the tokens")
+    check([made("größe"), made("b")], "größe", 1, words="GRÖSSE Größe")
+    # With nothing relevant, the most recent ones, whatever became of them.
+    check([made("a", outcome="failure"), made("b"), made("c")], "c b", 2)
+    check([], "", 5)
+    check(pool, "", 0)
+    # Newest is by time, not by the place in the file.
+    check([made("late", timestamp="2024-06-01"), made("early", timestamp="2023-06-01")], "late early", 2)
+
+
+def test_a_folder_in_focus_covers_what_is_below_it() -> None:
+    both = [made("deep", files_touched=("src/a/b/c.py",)), made("other", files_touched=("srcs/a.py",))]
+    for folder in ("src", "src/", "src/a", "src/a/b"):
+        assert choose(both, [folder], [], "", 1) == ["deep"]
+    for whole in ("", "."):
+        assert choose(both, [whole], [], "", 1) == ["other"]
+
+
+def test_of_very_many_the_last_thousand_are_weighed() -> None:
+    """An old failure would go first, but so far back nobody looks."""
+    failure = made("bad", files_touched=("a.py",), outcome="failure")
+    fine = [made("fine", files_touched=("a.py",)) for _ in range(999)]
+    assert choose([failure, *fine], ["a.py"], [], "", 1) == ["bad"]
+    assert choose([failure, *fine, made("last", files_touched=("a.py",))], ["a.py"], [], "", 1) == ["last"]
+
+
+def test_words() -> None:
+    def check(text: str, expected: str) -> None:
+        assert words_of(text) == frozenset(expected.split())
+
+    check("", "")
+    check("the and why to of", "")
+    check("SessionStore_expires HTTPServer", "session store expire http server")
+    check("classes pass bus buses", "classe pass bus buse")
+    check("größe Größe", "grösse")
+    check("日本 x", "日本")
+    check("sha256 utf8", "sha256 utf8")
+    check("x" * 50, "x" * 40)
+
+
+def test_each_word_must_be_contained() -> None:
+    one = made("Split the Parser", rationale="it was too LONG", files_touched=("net/Client.py",))
+
+    def check(words: str, expected: bool) -> None:
+        assert contains(one, words.split()) is expected
+
+    check("", True)
+    check("parser", True)
+    check("pars long client.py", True)
+    check("parser retry", False)
+
+
+def test_what_is_removed_is_not_found_and_comes_back_where_it_was() -> None:
+    index = Index()
+    late, early = made("d tokens", id="x_1", timestamp="2025"), made("e", id="x_2", timestamp="2024")
+    for one in (late, early):
+        index.add(one, keys_of(one))
+
+    def check(expected: list[Experience]) -> None:
+        assert [index.experiences[place] for _, place in index.order] == expected
+        assert [one for one in (early, late) if index.get(one.id) == one] == expected
+
+    check([early, late])
+    index.remove("x_1")
+    index.remove("x_1")
+    index.remove("x_3")
+    check([early])
+    assert index.relevant([], [], ["token"], 5) == [1]
+    index.add(late, keys_of(late))
+    check([early, late])
+    assert index.relevant([], [], ["token"], 5) == [0, 1]
+    assert index.get("x_3") is None
+
+
+def test_the_last_that_touched_a_file() -> None:
+    index = Index()
+    for number in range(3):
+        one = made("d", id=f"x_{number}", timestamp="2025", files_touched=("a.py", f"{number}.py"))
+        index.add(one, keys_of(one))
+    index.remove("x_1")
+    assert [one.id for one in index.touching("a.py")] == ["x_0", "x_2"]
+    assert [one.id for one in index.touching("0.py")] == ["x_0"]
+    assert index.touching("1.py") == []
+
+
+def test_keys() -> None:
+    deep = keys_of(made("d", files_touched=("a/b/c.py", "d.py")))
+    assert (deep.parents, deep.ancestors) == (frozenset({"a/b", ""}), frozenset({"a", "a/b"}))
+
+
+NOW = "2025-01-31T00:00:00.000Z"
+ONE = Experience("", "2025-01-01T00:00:00.000Z", "a", "s", "Use WAL", files_touched=("db.py",))
+
+
+def ids() -> Iterator[str]:
+    return (f"x_{number}" for number in count())
+
+
+def taken(records: Records, *experiences: Experience) -> tuple[GraftBatch, list[dict[str, object]]]:
+    batch = GraftBatch(records, ids().__next__, NOW)
+    for number, experience in enumerate(experiences):
+        batch.take(number, experience)
+    return batch, [json.loads(line) for line in batch.lines().splitlines()]
+
+
+def test_what_is_new_gets_a_line() -> None:
+    batch, lines = taken(Records(), ONE, replace(ONE, agent_id="b"), replace(ONE, decision="Use  WAL"))
+    assert [one.id for one in batch.new.values()] == ["x_0", "x_1"]
+    assert [line["id"] for line in lines] == ["x_0", "x_1"]
+    assert batch.warnings == []
+    assert taken(Records())[0].lines() == b""
+
+
+def test_what_is_known_gets_none() -> None:
+    records = Records()
+    records.add(replace(ONE, id="x_known"))
+    assert taken(records, ONE, replace(ONE, rationale="other", outcome="success"))[1] == []
+    records.add_edit(Edit("e_1", "x_known", NOW, "delete"))
+    batch, lines = taken(records, replace(ONE, agent_id="b"), ONE)
+    assert len(lines) == 1
+    assert batch.warnings == [(1, "it was deleted as x_known, which can be restored")]
+
+
+def test_a_failure_marks_each_other_once() -> None:
+    records = Records()
+    records.add(replace(ONE, id="x_known"))
+    failed = replace(ONE, agent_id="b", outcome="failure", error="e", timestamp=NOW)
+    _, lines = taken(records, failed, replace(ONE, outcome="reverted"), replace(ONE, outcome="reverted"))
+    assert [(line.get("type"), line.get("of"), line.get("by")) for line in lines] == [
+        (None, None, None),
+        ("mark", "x_known", "x_0"),
+        ("mark", "x_known", None),
+    ]
+    assert lines[1]["outcome"] == {"kind": "failure", "error": "e"}
+    assert str(lines[2]["timestamp"]) > str(lines[1]["timestamp"])
+
+
+def test_ids_of_edits() -> None:
+    assert new_edit_id().startswith("e_")
+    assert new_edit_id() != new_edit_id()
+
+
+FIRST = Experience("x_a1", "2025-01-01T00:00:00.000Z", "a", "s", "Use WAL", "", ("db.py", "a.py"))
+LATER = Experience("x_b2", "2025-01-05T00:00:00.000Z", "b", "t", "Other", outcome="reverted")
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"decision": "Revert x_a1"}, ["x_a1"]),
+        ({"rationale": "since x_a1, and x_c3, broke it"}, ["x_a1", "x_c3"]),
+        ({"outcome": "failure", "error": "x_a1: locked"}, ["x_a1"]),
+        ({"decision": "Revert x_a1", "outcome": "success"}, []),
+        ({"decision": "Revert x_a1", "outcome": ""}, []),
+        ({"decision": "Revert x_a1", "provenance": Provenance("transcript", "", "low")}, []),
+        ({"decision": "Revert x_a12 and max_a1"}, []),
+        ({"decision": "use  wal", "files_touched": ("a.py", "db.py")}, ["x_a1"]),
+        ({"decision": "Use WAL", "files_touched": ("a.py",)}, []),
+        ({"decision": "Use files", "files_touched": ("a.py", "db.py")}, []),
+        ({"decision": "Use WAL"}, []),
+        ({"decision": "Use WAL", "files_touched": ("a.py", "db.py"), "timestamp": "2024"}, []),
+    ],
+)
+def test_what_is_marked(change: dict[str, object], expected: list[str]) -> None:
+    records = Records()
+    records.add(FIRST)
+    records.add(replace(FIRST, id="x_c3", decision="third", files_touched=()))
+    later = replace(LATER, **change)
+    assert list(marked_by(later, records)) == expected
+
+
+def test_a_duplicate_says_more_once() -> None:
+    records = Records()
+    records.add(replace(FIRST, outcome="success"))
+
+    def check(outcome: str, expected: bool, trust: str = "normal") -> None:
+        known = records.get("x_a1")
+        assert known is not None
+        again = replace(FIRST, outcome=outcome, provenance=Provenance("t", "", trust))  # type: ignore[arg-type]
+        assert says_more(known, again) is expected
+
+    check("", False)
+    check("success", False)
+    check("reverted", True)
+    check("reverted", False, "low")
+    records.add_edit(Edit("e_1", "x_a1", "2025-01-02T00:00:00.000Z", "mark", PoolChanges(outcome="reverted")))
+    records.add_edit(
+        Edit("e_2", "x_a1", "2025-01-03T00:00:00.000Z", "update", PoolChanges(outcome="success"))
+    )
+    check("reverted", False)
+    check("failure", True)

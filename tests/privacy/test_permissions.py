@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 from foveal.daemon.config.settings import PrivacyConfig, ProjectConfig
 from foveal.daemon.context.scopes import Scope
-from foveal.daemon.core.errors import InvalidRequest, PermissionDenied
-from foveal.daemon.core.parameters import Parameters
+from foveal.daemon.core.errors import PermissionDenied
 from foveal.daemon.privacy.agent_tables import AgentTables, parse_agent_tables
-from foveal.daemon.privacy.permissions import NAME_CHARACTERS_MAX, agent_in, policy_for, policy_of
+from foveal.daemon.privacy.permissions import NAME_CHARACTERS_MAX, Agent, policy_for, policy_of
 from foveal.daemon.privacy.policy import NO_POLICY
 from foveal.daemon.sessions.service import NOBODY, SessionState
-from foveal.daemon.sessions.sessions import Session
+from foveal.daemon.sessions.session import Session
 
 TABLES = parse_agent_tables(
     {
@@ -49,7 +48,7 @@ def session(name: str) -> SessionState:
 def test_what_the_tables_of_all_names_take_away_adds_up(
     name: str, kind: str, of_scope: str, of_session: str, denied: set[str]
 ) -> None:
-    found = policy_for(CONFIG, name, kind, scope(of_scope), session(of_session))
+    found = policy_for(CONFIG, Agent(name, kind), scope(of_scope), session(of_session))
     assert set(found.deny_paths) == denied
 
 
@@ -57,15 +56,15 @@ def test_no_name_lifts_a_refusal() -> None:
     for names in (("stranger", "", ""), ("lead", "stranger", ""), ("lead", "", "stranger")):
         name, of_scope, of_session = names
         with pytest.raises(PermissionDenied, match=r"\[agents.stranger\] in foveal.toml"):
-            policy_for(CONFIG, name, "", scope(of_scope), session(of_session))
+            policy_for(CONFIG, Agent(name), scope(of_scope), session(of_session))
 
 
 def test_a_session_that_cant_be_read_leaves_open_who_asks() -> None:
     unread = SessionState(None, "the session x can't be read: damaged")
     with pytest.raises(PermissionDenied, match="can't be read"):
-        policy_for(CONFIG, "lead", "", None, unread)
-    assert policy_for(ProjectConfig(), "lead", "", None, unread) == NO_POLICY
-    assert policy_for(CONFIG, "lead", "", None, NOBODY) == NO_POLICY
+        policy_for(CONFIG, Agent("lead"), None, unread)
+    assert policy_for(ProjectConfig(), Agent("lead"), None, unread) == NO_POLICY
+    assert policy_for(CONFIG, Agent("lead"), None, NOBODY) == NO_POLICY
 
 
 def test_what_the_user_lets_through_is_part_of_it() -> None:
@@ -75,10 +74,5 @@ def test_what_the_user_lets_through_is_part_of_it() -> None:
     assert not shown.mask_values
 
 
-def test_names_are_texts_and_no_longer_than_they_may_be() -> None:
-    assert agent_in(Parameters({"agent_name": "a" * 5_000, "agent_type": None})) == (
-        "a" * NAME_CHARACTERS_MAX,
-        "",
-    )
-    with pytest.raises(InvalidRequest, match="agent_type must be a string"):
-        agent_in(Parameters({"agent_type": 5}))
+def test_agent_names_are_cut() -> None:
+    assert Agent.of("a" * 5_000, "") == Agent("a" * NAME_CHARACTERS_MAX, "")

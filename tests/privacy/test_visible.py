@@ -11,10 +11,9 @@ from foveal.daemon.privacy.visible import (
     visible_session,
 )
 from foveal.daemon.rules.agent_items import merge_items
-from foveal.daemon.rules.item_keys import ItemKey
 from foveal.daemon.rules.item_store import StoredItems
-from foveal.daemon.rules.items import Item
-from foveal.daemon.sessions.sessions import Session, SessionItem
+from foveal.daemon.rules.items import Item, ItemKey
+from foveal.daemon.sessions.session import Session, SessionItem
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 4
 POLICY = Policy("x", ("r",), deny_paths=("secret/**",), deny_items=("tool:db/*",))

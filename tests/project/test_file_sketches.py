@@ -8,8 +8,7 @@ import subprocess
 from pathlib import Path
 
 from foveal.daemon.core.system import System
-from foveal.daemon.memory.draft import Draft, checked
-from foveal.daemon.memory.experience import Experience
+from foveal.daemon.memory.experience import Draft, Experience, checked
 from foveal.daemon.project.file_sketches import FileSketches
 
 from tests.conftest import git, write_files

@@ -15,10 +15,9 @@ from foveal.daemon.rules.agent_items import (
     put_item,
     set_tool_mode,
 )
-from foveal.daemon.rules.instructions import discover
-from foveal.daemon.rules.item_keys import ItemKey, key_of
+from foveal.daemon.rules.instruction_files import discover
 from foveal.daemon.rules.item_store import ItemStore
-from foveal.daemon.rules.items import Item
+from foveal.daemon.rules.items import Item, ItemKey, key_of
 from msgspec.structs import replace
 
 RULE = Item("rule", "CLAUDE.md", "always", "Use the logger.", "/p/CLAUDE.md", line=3, priority_level=300)

@@ -9,14 +9,11 @@ import pytest
 from foveal.daemon.config.settings import ProjectConfig, SelectionConfig
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.rules.agent_items import AgentItems
-from foveal.daemon.rules.item_choice import ItemScore, Reason
-from foveal.daemon.rules.item_keys import ItemKey, key_of
-from foveal.daemon.rules.item_plan import ItemPlan
 from foveal.daemon.rules.item_plans import MISSING_MAX, SERVED_WELL, plan_items, profiles_for, selection_of
 from foveal.daemon.rules.item_search import ItemMatches
-from foveal.daemon.rules.items import IncludeMode, Item
-from foveal.daemon.rules.selection import parse_selection
-from foveal.daemon.sessions.sessions import Session, SessionItem
+from foveal.daemon.rules.items import IncludeMode, Item, ItemKey, ItemPlan, key_of
+from foveal.daemon.rules.selection import ItemScore, Reason, parse_selection
+from foveal.daemon.sessions.session import Session, SessionItem
 from msgspec.structs import replace
 
 MODES: Mapping[str, IncludeMode] = {

@@ -8,16 +8,28 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from foveal.daemon.core.errors import FovealError
+from foveal.daemon.core.errors import ChildDied, FovealError
 from foveal.daemon.core.system import System
-from foveal.daemon.embedding.defaults import DEFAULT_MODEL
+from foveal.daemon.core.work import Work
 from foveal.daemon.embedding.lazy_model import LazyModel
-from foveal.daemon.embedding.messages import ScoreTexts, TextScores
+from foveal.daemon.embedding.messages import DEFAULT_MODEL, ScoreTexts, TextScores
 from foveal.daemon.embedding.text_scores import TextScorer
 from foveal.daemon.rules import item_search as item_search_file
-from foveal.daemon.rules.item_keys import ItemKey
-from foveal.daemon.rules.item_search import ItemMatches, ItemSearch
-from foveal.daemon.rules.items import Item
+from foveal.daemon.rules.item_search import (
+    HISTORY_CHUNKS,
+    HISTORY_DECAY,
+    HISTORY_MESSAGES,
+    HISTORY_WEIGHT,
+    MESSAGE_CHUNKS,
+    NAMED_MAX,
+    ItemMatches,
+    ItemSearch,
+    WarmItemSearch,
+    WordEvidence,
+    item_words,
+    query_texts,
+)
+from foveal.daemon.rules.items import CHUNK_CHARACTERS, IncludeMode, Item, ItemKey
 from foveal.daemon.rules.selection import Profile, Profiles, parse_selection, resolve
 
 GENEROUS_S = 60.0
@@ -194,8 +206,8 @@ async def test_the_same_text_is_compared_once(real: RealScores) -> None:
     assert {one.item.type for one in found.taken} == {"rule", "reference"}
 
 
-async def test_warming_asks_for_no_query(real: RealScores) -> None:
-    assert await ItemSearch(real, in_thread).warm(ITEMS, GENEROUS_S) == 0
+async def test_embedding_items_sends_no_query(real: RealScores) -> None:
+    assert await ItemSearch(real, in_thread).embed(ITEMS, GENEROUS_S) == 0
     queries, documents = real.asked[-1]
     assert (queries, len(documents)) == ((), len(ITEMS))
 
@@ -234,15 +246,14 @@ async def test_what_has_no_vector_yet_is_said_and_can_be_named() -> None:
 
 async def test_too_many_items_are_searched_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(item_search_file, "MAX_DOCUMENTS", 4)
-    found = await ItemSearch(FixedScores(), in_thread).search(ITEMS, "anything", NORMAL, within_s=GENEROUS_S)
-    assert [one.item for one in found.taken] == [ACCESS, RETRIES, COMMITS, MIGRATIONS]
+    items = [rule(f"rule_{n}", f"Text {n}.") for n in range(6)]
+    found = await ItemSearch(FixedScores(), in_thread).search(items, "anything", NORMAL, within_s=GENEROUS_S)
+    assert sorted(one.item.name for one in found.taken) == ["rule_0", "rule_1", "rule_2", "rule_3"]
     (reason,) = found.degraded
     assert reason.startswith("2 items of mode agent were not searched")
 
 
-async def test_what_is_remembered_is_bounded_and_never_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(item_search_file, "MAX_PREPARED", 2)
-    monkeypatch.setattr(item_search_file, "MAX_BATCHES", 2)
+async def test_cached_items_are_never_stale() -> None:
     search = ItemSearch(FixedScores(), in_thread)
     everything = Profile(100, 100, -1, -1)
 
@@ -255,3 +266,202 @@ async def test_what_is_remembered_is_bounded_and_never_old(monkeypatch: pytest.M
         assert await lexical([rule(f"r{n}", "text"), *ITEMS]) != []
     changed = [rule("access", "Something else."), *ITEMS[:3]]
     assert (await lexical(ITEMS), await lexical(changed)) == (before, [0.0])
+
+
+def evidence(*texts: str, name: str = "n{}") -> WordEvidence:
+    items = [Item("rule", name.format(n), "agent", text, "s") for n, text in enumerate(texts)]
+    return WordEvidence([item_words(one) for one in items])
+
+
+def test_an_item_with_more_of_the_words_covers_more() -> None:
+    both, one, none = evidence("retries with backoff", "retries", "colours").cover("retry with backoff")
+    assert 1 > both > one > none == 0
+
+
+def test_rare_words_weigh_more() -> None:
+    rare, *_, common = evidence("backoff", "test a", "test b", "test c").cover("test backoff")
+    assert rare > common > 0
+
+
+def test_a_short_query_proves_less_than_a_long_one() -> None:
+    found = evidence("retry a request with exponential backoff and jitter", "colours of buttons")
+    assert found.cover("retry")[0] < found.cover("retry a request with exponential backoff and jitter")[0]
+
+
+@pytest.mark.parametrize("text", ["", "???", "the of and", "\ud800", "x" * 100_000, "a_b " * 5_000])
+def test_any_text_can_be_asked(text: str) -> None:
+    found = evidence("retries", "")
+    assert all(0 <= cover < 1 for cover in found.cover(text))
+    assert found.named(text) == set()
+
+
+def test_without_items_there_is_nothing() -> None:
+    assert evidence().cover("a word") == []
+    assert evidence().named("a_word") == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("why does retry_captures fail?", {0}),
+        ("call retry_captures() again", {0}),
+        ("RetryPolicy.delay is wrong", {1}),
+        ("look at retry_captures and RetryPolicy.delay", {0, 1}),
+        ("retry_captures_all is another name", set()),
+        ("retry the captures", set()),
+        ("Delay it", set()),
+    ],
+)
+def test_identifiers_name_the_items_in_which_they_stand(text: str, expected: set[int]) -> None:
+    found = evidence(
+        "The job `retry_captures` runs hourly.", "RetryPolicy.delay(n) gives seconds", "retry and captures"
+    )
+    assert found.named(text) == expected
+
+
+def test_an_identifier_in_many_items_names_none() -> None:
+    assert evidence(*["uses parse_args"] * NAMED_MAX).named("parse_args") == set(range(NAMED_MAX))
+    assert evidence(*["uses parse_args"] * (NAMED_MAX + 1)).named("parse_args") == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("code-review", "please do a code-review", True),
+        ("code-review", "see code-reviews", False),
+        (".cursor/rules/code-review.mdc", "please do a code-review", True),
+        ("docs/AGENTS.md", "what does docs/AGENTS.md say?", True),
+        ("naming", "the naming of this class", False),
+        ("git_log", "use git_log", True),
+        ("a-b", "what a-b is", False),
+    ],
+)
+def test_a_name_unlike_everyday_words_names_its_item(name: str, text: str, expected: bool) -> None:
+    assert evidence("nothing", name=name).named(text) == ({0} if expected else set())
+
+
+def test_a_tool_is_known_by_its_server_too() -> None:
+    tool = Item("tool", "send", "agent", "{}", "s", description="Sends it", server_name="slack")
+    other = Item("tool", "send", "agent", "{}", "s", description="Sends it", server_name="mail")
+    of_slack, of_mail = WordEvidence([item_words(tool), item_words(other)]).cover("send it with slack")
+    assert of_slack > of_mail
+
+
+def said(*contents: str, role: str = "user") -> list[dict[str, object]]:
+    return [{"role": role, "content": content} for content in contents]
+
+
+def test_the_latest_comes_first_and_weighs_most() -> None:
+    texts = query_texts(
+        "now", [*said("first"), *said("second", role="assistant"), *said("hidden", role="system")]
+    )
+    assert [(one.text, one.weight) for one in texts] == [
+        ("now", 1.0),
+        ("second", HISTORY_WEIGHT),
+        ("first", pytest.approx(HISTORY_WEIGHT * HISTORY_DECAY)),
+    ]
+
+
+@pytest.mark.parametrize(
+    "history",
+    [[], said("  "), [{}], [{"role": "user"}], [{"role": "user", "content": ["a"]}], said("a", role="tool")],
+)
+def test_what_has_no_text_is_left_out(history: list[dict[str, object]]) -> None:
+    assert query_texts(" \n", history) == ()
+
+
+def test_what_has_no_text_takes_nobody_s_place() -> None:
+    texts = query_texts("", [*said("said"), *said("", role="assistant")])
+    assert [(one.text, one.weight) for one in texts] == [("said", HISTORY_WEIGHT)]
+
+
+def test_only_the_last_messages_count() -> None:
+    texts = query_texts("", said(*map(str, range(50))))
+    assert [one.text for one in texts] == [str(49 - n) for n in range(HISTORY_MESSAGES)]
+
+
+def test_of_long_ones_beginning_and_end_count() -> None:
+    long = "\n\n".join(f"{n} " + "x" * (CHUNK_CHARACTERS - 10) for n in range(2_000))
+    texts = query_texts(long, said(long))
+    assert len(texts) == MESSAGE_CHUNKS + HISTORY_CHUNKS
+    assert [one.text.split()[0] for one in texts[:MESSAGE_CHUNKS][:2]] == ["0", "1"]
+    assert texts[MESSAGE_CHUNKS - 1].text.split()[0] == "1999"
+    assert [one.text.split()[0] for one in texts[MESSAGE_CHUNKS:]] == ["0", "1999"]
+
+
+class Scores:
+    """What an embedder answers that has embedded all."""
+
+    rows = ((),)
+    pending = ()
+
+
+class Embedder:
+    """Stands in for the process with the model: keeps what it was asked, and answers when it may."""
+
+    def __init__(self) -> None:
+        self.enabled = True
+        self.asked: list[tuple[str, ...]] = []
+        self.may_answer = asyncio.Event()
+        self.fails = False
+
+    async def score_texts(
+        self, queries: tuple[str, ...], documents: tuple[str, ...], within_s: float
+    ) -> Scores:
+        assert queries == ()
+        self.asked.append(documents)
+        await self.may_answer.wait()
+        if self.fails:
+            raise ChildDied("no model")
+        return Scores()
+
+
+def items(*names: str, include: IncludeMode = "agent") -> list[Item]:
+    return [Item("rule", name, include, f"Text of {name}.", "PutItem") for name in names]
+
+
+def named(documents: tuple[str, ...]) -> str:
+    return "".join(text[0] for text in documents)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not condition():  # noqa: ASYNC110 - the end of background work is no event
+            await asyncio.sleep(0)
+
+
+async def test_one_at_a_time_and_what_changed_meanwhile_after_it() -> None:
+    work, embedder = Work(), Embedder()
+    searching = WarmItemSearch(embedder, work)  # type: ignore[arg-type]  # it has what is used of it
+    async with asyncio.TaskGroup() as tasks:
+        work.begin(tasks)
+        searching.warm_again("/p", items("a"))
+        searching.warm("/p", items("x", include="always"))
+        searching.warm("/p", items("a"))
+        await until(lambda: bool(embedder.asked))
+        searching.warm_again("/p", items("a", "b"))
+        searching.warm_again("/p", items("a", "b", "c"))
+        embedder.may_answer.set()
+        await until(lambda: len(embedder.asked) == 2 and not searching._wanted)
+        assert [named(one) for one in embedder.asked] == ["a", "abc"]
+        searching.warm("/p", items("a"))
+        await until(lambda: len(embedder.asked) == 3 and not searching._wanted)
+        embedder.enabled = False
+        searching.warm("/p", items("b"))
+        assert not searching._wanted
+    work.close()
+
+
+async def test_a_failure_is_nobodys_and_the_next_time_it_is_tried_again() -> None:
+    work, embedder = Work(), Embedder()
+    searching = WarmItemSearch(embedder, work)  # type: ignore[arg-type]  # as above
+    embedder.may_answer.set()
+    embedder.fails = True
+    async with asyncio.TaskGroup() as tasks:
+        work.begin(tasks)
+        searching.warm("/p", items("a"))
+        await until(lambda: len(embedder.asked) == 1 and not searching._wanted)
+        embedder.fails = False
+        searching.warm_again("/p", items("a"))
+        await until(lambda: len(embedder.asked) == 2 and not searching._wanted)
+    work.close()

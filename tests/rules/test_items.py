@@ -1,197 +1,224 @@
-"""A project's items are those on the disk, whoever changed them, and tools only of files as they were approved."""
+"""A key names an item by type, name and, for a tool, its server; another form is refused by field."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-import os
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-
 import pytest
-from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
-from foveal.daemon.core.errors import InvalidRequest, NotFound, StateError
-from foveal.daemon.core.events import EventHub
-from foveal.daemon.core.system import RACY_NS, System
-from foveal.daemon.core.work import Work
-from foveal.daemon.embedding.semantics import Semantics
-from foveal.daemon.index.indexing import Indexing
-from foveal.daemon.project.open_projects import OpenProjects
-from foveal.daemon.project.projects import Project
-from foveal.daemon.rules.item_keys import ItemKey
-from foveal.daemon.rules.service import ITEMS_FILE, Items
-from foveal.daemon.rules.tool_lister import ToolLister
-
-from tests.conftest import write_files
-from tests.server_cases import RAW_SERVER
-
-KIND = ItemKey("rule", "AGENTS.md")
-
-
-@dataclass
-class Desk:
-    """The items of a project, of which no indexer runs."""
-
-    items: Items
-    project: Project
-    root: Path
-    home: Path
-
-    def names(self) -> dict[str, str]:
-        return {item.name: item.include for item in self.project.items.items}
-
-    async def refreshed(self) -> dict[str, str]:
-        await self.items.refresh(self.project)
-        return self.names()
-
-    def holds(self) -> bool:
-        return self.items.holds(self.project, asyncio.get_running_loop().time())
-
-    async def put(self, name: str, **fields: Any) -> None:
-        await self.items.put(self.project, {"type": "rule", "name": name, "include": "always", **fields})
+from foveal.daemon.core.errors import InvalidRequest
+from foveal.daemon.rules.items import (
+    CHUNK_CHARACTERS,
+    MAX_CHUNKS,
+    MAX_NAME_CHARACTERS,
+    IncludeMode,
+    Item,
+    ItemKey,
+    ItemPlan,
+    PlannedItem,
+    chunks,
+    has_harmful,
+    item_key,
+    item_text,
+    key_of,
+    matches,
+    one_line,
+    plan_without_session,
+    some_lines,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 
-@asynccontextmanager
-async def desk(base: Path) -> AsyncIterator[Desk]:
-    """Give the items of a project with one rule, all of it older than what a stamp proves."""
-    home, state = base / "home", base / "state"
-    for folder in (home, state):
-        folder.mkdir(exist_ok=True)
-    root = write_files(base / "p", {"AGENTS.md": "Be kind.\n", ".git/HEAD": "x"})
-    age(root / "AGENTS.md")
-    environment, system, work = Environment(str(home), str(state), str(base / "config"), 0), System(), Work()
-    events = EventHub(system)
-    semantics = Semantics(EmbeddingConfig(enabled=False), str(state), work, events)
-    indexing = Indexing(work, events, semantics)
-    projects = OpenProjects(environment, UserConfig(), system, work, indexing)
-    items = Items(environment, system, work, ToolLister({"PATH": os.environ["PATH"]}, str(home), system))
-    async with asyncio.TaskGroup() as tasks:
-        work.begin(tasks)
-        project = await projects.at(str(root))
-        yield Desk(items, project, root, home)
-        work.cancel()
-        items.close()
-    projects.close_all()
-    work.close()
+def test_a_key_is_made_of_what_a_caller_names() -> None:
+    def check(given: tuple[str, ...], expected: ItemKey, said: str) -> None:
+        assert item_key(*given) == expected
+        assert str(expected) == said
 
-
-def age(path: Path) -> None:
-    """Make a file older than what a stamp leaves open."""
-    before = path.stat().st_mtime_ns - 100 * RACY_NS
-    os.utime(path, ns=(before, before))
-
-
-@pytest.fixture
-def base(tmp_path: Path) -> Path:
-    return tmp_path.resolve()
-
-
-async def test_they_hold_until_a_file_changes(base: Path) -> None:
-    async with desk(base) as at:
-        assert not at.holds(), "nothing was read yet"
-        assert await at.refreshed() == {"AGENTS.md": "always"}
-        assert at.holds()
-        (at.root / "AGENTS.md").write_text("Be brief.\n")
-        assert not at.holds()
-        await at.refreshed()
-        assert at.project.items.by_key[KIND].text == "Be brief."
-
-
-async def test_what_is_put_stands_for_a_file_and_deleting_it_brings_that_back(base: Path) -> None:
-    async with desk(base) as at:
-        await at.put("AGENTS.md", include="manual")
-        assert at.names() == {"AGENTS.md": "manual"}
-        assert at.holds()
-        own = await at.items.delete(at.project, KIND)
-        assert own is not None
-        assert own.include == "always"
-        with pytest.raises(InvalidRequest):
-            await at.items.delete(at.project, KIND)
-        with pytest.raises(NotFound):
-            await at.items.delete(at.project, ItemKey("rule", "nope"))
-
-
-async def test_two_who_put_at_the_same_time_lose_nothing(base: Path) -> None:
-    async with desk(base) as at:
-        await asyncio.gather(*(at.put(f"r{n}", text=f"Text {n}.") for n in range(8)))
-        assert at.names().keys() == {"AGENTS.md", *(f"r{n}" for n in range(8))}
-
-
-async def test_a_damaged_file_of_items_costs_what_was_put_and_no_change_overwrites_it(base: Path) -> None:
-    async with desk(base) as at:
-        await at.put("mine", text="Mine.")
-        path = Path(at.project.folder) / ITEMS_FILE
-        path.write_text("{")
-        assert await at.refreshed() == {"AGENTS.md": "always"}
-        assert at.project.problems["items"]
-        with pytest.raises(StateError):
-            await at.put("other", text="Other.")
-        assert path.read_text() == "{"
-        path.unlink()
-        await at.refreshed()
-        assert "items" not in at.project.problems
-
-
-async def with_tools(at: Desk) -> Path:
-    """Approve a server of the project and list its tools; returns the file that defines it."""
-    write_files(at.root, {"server.py": RAW_SERVER})
-    path = at.root / ".mcp.json"
-    write_server(path, "pages")
-    (state,) = await at.items.servers(at.project)
-    assert not state.approved
-    assert await at.items.approve(at.project, str(path), None, state.file.digest) == 1
-    ((_, found),) = await at.items.list_tools(at.project, again=False)
-    assert not found.problem
-    assert await at.refreshed() == {"AGENTS.md": "always"} | dict.fromkeys(
-        ("page0", "page1", "page2"), "always"
+    check(("rule", "docs/AGENTS.md"), ItemKey("rule", "docs/AGENTS.md"), "rule docs/AGENTS.md")
+    check(("reference", "naïve 参考"), ItemKey("reference", "naïve 参考"), "reference naïve 参考")
+    check(("tool", "search", "github"), ItemKey("tool", "search", "github"), "tool search of github")
+    check(
+        ("rule", "x" * MAX_NAME_CHARACTERS), ItemKey("rule", "x" * MAX_NAME_CHARACTERS), f"rule {'x' * 200}"
     )
-    return path
 
 
-def write_server(path: Path, mode: str) -> None:
-    command = {"command": sys.executable, "args": [str(path.parent / "server.py"), mode]}
-    path.write_text(json.dumps({"mcpServers": {"raw": command}}))
-    age(path)
+def test_an_item_has_a_key() -> None:
+    assert key_of(Item("rule", "A", "always", "text", "/A.md")) == ItemKey("rule", "A")
+    assert key_of(Item("tool", "t", "agent", "", "", server_name="srv")) == ItemKey("tool", "t", "srv")
 
 
-async def test_a_file_that_changed_takes_its_tools_away_at_once(base: Path) -> None:
-    async with desk(base) as at:
-        path = await with_tools(at)
-        assert at.holds()
-        write_server(path, "others")
-        assert not at.holds()
-        assert await at.refreshed() == {"AGENTS.md": "always"}
+def test_what_names_no_item_is_refused_by_field() -> None:
+    def check(given: tuple[str, ...], field: str, said: str) -> None:
+        with pytest.raises(InvalidRequest, match=said) as raised:
+            item_key(*given)
+        assert raised.value.field == field
+
+    check(("prompt", "a"), "type", "rule, reference, tool")
+    check(("", "a"), "type", "rule, reference, tool")
+    check(("rule", ""), "name", "empty")
+    check(("rule", " \t"), "name", "empty")
+    check(("rule", "x" * (MAX_NAME_CHARACTERS + 1)), "name", "longer")
+    check(("rule", "a\nb"), "name", "control")
+    check(("rule", "a\x1b[31m"), "name", "control")
+    check(("rule", "a\u202eb"), "name", "control")
+    check(("rule", "a\ud800"), "name", "control")
+    check(("tool", "search"), "server_name", "missing")
+    check(("tool", "search", " "), "server_name", "empty")
+    check(("tool", "search", "a\0"), "server_name", "control")
+    check(("rule", "a", "github"), "server_name", "tools only")
 
 
-async def test_a_file_that_is_gone_takes_its_tools_along(base: Path) -> None:
-    async with desk(base) as at:
-        path = await with_tools(at)
-        path.unlink()
-        assert not at.holds()
-        assert await at.refreshed() == {"AGENTS.md": "always"}
+def test_tools_of_two_servers_are_two_items() -> None:
+    assert ItemKey("tool", "search", "a") != ItemKey("tool", "search", "b")
+    assert ItemKey("rule", "a") != ItemKey("reference", "a")
 
 
-async def test_a_file_that_nobody_approved_is_looked_at_now_and_then(base: Path) -> None:
-    async with desk(base) as at:
-        await with_tools(at)
-        write_files(at.home, {".cursor/mcp.json": "{}"})
-        assert at.holds(), "no tool of it is in use"
-        assert len(await at.refreshed()) == 4
+def item(name: str, include: IncludeMode, *globs: str) -> Item:
+    return Item("rule", name, include, "text", "PutItem", globs=globs)
 
 
-async def test_modes_of_tools_and_taking_an_approval_back(base: Path) -> None:
-    async with desk(base) as at:
-        path = await with_tools(at)
-        assert await at.items.set_tool_mode(at.project, "raw", "", "agent")
-        assert not await at.items.set_tool_mode(at.project, "raw", "", "agent")
-        assert set(at.names().values()) == {"always", "agent"}
-        with pytest.raises(NotFound):
-            await at.items.set_tool_mode(at.project, "row", "", "agent")
-        with pytest.raises(NotFound, match=r"\.mcp\.json"):
-            await at.items.approve(at.project, "/elsewhere", None, "")
-        assert await at.items.revoke(at.project, str(path)) == 1
-        assert at.names() == {"AGENTS.md": "always"}
+def test_without_a_session_modes_decide() -> None:
+    items = [
+        item("a", "always"),
+        item("m", "manual"),
+        item("s", "agent"),
+        item("py", "glob", "*.py"),
+        item("go", "glob", "*.go"),
+    ]
+    plan = plan_without_session(items)
+    assert [one.item.name for one in plan.items] == ["a", "py", "go"]
+    assert [one.item.name for one in plan.entering({"src/a.py"})] == ["a", "py"]
+    assert [one.item.name for one in plan.entering(())] == ["a"]
+
+
+def test_what_came_in_by_hand_needs_no_match() -> None:
+    by_hand = PlannedItem(item("go", "glob", "*.go"), "manual")
+    assert ItemPlan((by_hand,)).entering(()) == [by_hand]
+
+
+@pytest.mark.parametrize(
+    ("globs", "paths", "expected"),
+    [
+        ((), ["a.py"], False),
+        (("*.py",), [], False),
+        (("*.py",), ["src/a.py"], True),
+        (("src/*.py", "*.md"), ["docs/a.md"], True),
+        (("src/*.py",), ["src/deep/a.py"], False),
+    ],
+)
+def test_patterns_match_any_of_the_paths(globs: tuple[str, ...], paths: list[str], expected: bool) -> None:
+    assert matches(item("x", "glob", *globs), paths) is expected
+
+
+def test_tools_of_two_servers_have_ids_of_their_own() -> None:
+    ids = {
+        PlannedItem(Item("tool", "search", "always", "", "s", server_name=server), "always").slice_id
+        for server in ("hub", "cat")
+    }
+    assert ids == {"tool:hub/search", "tool:cat/search"}
+
+
+def test_harmful_characters_are_found() -> None:
+    def check(text: str, expected: bool) -> None:
+        assert has_harmful(text) is expected
+
+    check("plain", False)
+    check("naïve 参考 👩‍💻", False)
+    check("Screenshot 10.30\u202fAM", False)  # a space that macOS puts into names
+    check("a\nb\tc", False)
+    check("\x1b[2J", True)
+    check("a\rb", True)
+    check("a\x85b", True)
+    check("a\u2028b", True)
+    check("a\u202eb", True)
+    check("a\udcffb", True)
+    check("a\U000e0041", True)
+
+
+def test_a_line_is_made_of_any_text() -> None:
+    def check(text: str, expected: str) -> None:
+        assert one_line("name", text, 100) == expected
+
+    check("", "")
+    check("  a  b\n\tc ", "a b c")
+    check("a\r\nb\u2028c", "a b c")
+    check("a\x1b[2Jb", "a\ufffd[2Jb")
+    check("\ud800", "\ufffd")
+
+
+def test_lines_are_kept_where_there_may_be_some() -> None:
+    def check(text: str, expected: str) -> None:
+        assert some_lines("env_hint", text, 100) == expected
+
+    check("\n A=1  \r\n\tB=2\n\n", "A=1\n\tB=2")
+    check("A=1\u2028B=\x00", "A=1\nB=\ufffd")
+    check(" \n ", "")
+
+
+def test_a_text_that_is_too_long_is_refused_by_field() -> None:
+    assert one_line("name", "x" * 10 + " " * 90, 10) == "x" * 10
+    for read in (one_line, some_lines):
+        with pytest.raises(InvalidRequest, match="name is longer than 10 characters") as raised:
+            read("name", "x" * 11, 10)
+        assert raised.value.field == "name"
+
+
+SENTENCE = "Every sentence of this paragraph has exactly sixty-four letters. "
+assert len(SENTENCE) == 65
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        (Item("rule", "style", "agent", "Use tabs.", "s", description="How to indent"), "style: How to indent\n\nUse tabs."),
+        (Item("rule", "style", "agent", "Use tabs.", "s"), "style\n\nUse tabs."),
+        (Item("reference", "style", "agent", " \n", "s", description="d"), "style: d"),
+        (Item("tool", "git_log", "agent", '{"type": "object"}', "s", description="Shows", server_name="git"), "git_log: Shows"),
+    ],
+)  # fmt: skip
+def test_text(item: Item, expected: str) -> None:
+    assert item_text(item) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        (" \n\t\n ", []),
+        ("one\n\ntwo", ["one\n\ntwo"]),
+        ("a" * 499 + "\n\n" + "b", ["a" * 499, "b"]),
+        ("a" * 300 + "\n \n\n" + "b" * 300 + "\n\nc", ["a" * 300, "b" * 300 + "\n\nc"]),
+        (SENTENCE * 8, [(SENTENCE * 7).strip(), SENTENCE.strip()]),
+        ("short\n\n" + SENTENCE * 8, ["short\n\n" + (SENTENCE * 7).strip(), SENTENCE.strip()]),
+        ("- item\n" * 100, [("- item\n" * 71).strip(), ("- item\n" * 29).strip()]),
+        ("word " * 120, [("word " * 100).strip(), ("word " * 20).strip()]),
+        ("x" * 1_100, ["x" * 500, "x" * 500, "x" * 100]),
+        ("文" * 480 + "。" + "字" * 100, ["文" * 480 + "。", "字" * 100]),
+    ],
+)
+def test_chunks(text: str, expected: list[str]) -> None:
+    assert list(chunks(text)) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x" * 5_000_000,
+        "\n\n" * 2_000_000,
+        ". " * 2_000_000,
+        "a\n\n" * 1_000_000,
+        "\n" + " " * 3_000_000 + "a",
+    ],
+)
+def test_a_text_of_any_size_gives_few_chunks(text: str) -> None:
+    assert len(chunks(text)) <= MAX_CHUNKS
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.sampled_from(["a", "word ", "End. ", "\n", "\n\n", " ", "é", "x" * 120, "。"]), max_size=200)
+)
+def test_nothing_that_can_be_seen_is_lost(parts: list[str]) -> None:
+    text = "".join(parts)
+    found = chunks(text)
+    assert all(0 < len(chunk) <= CHUNK_CHARACTERS and chunk == chunk.strip() for chunk in found)
+    if len(found) < MAX_CHUNKS:
+        assert "".join("".join(found).split()) == "".join(text.split())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.system import System
-from foveal.daemon.rules.instructions import RuleSet, discover
+from foveal.daemon.rules.instruction_files import RuleSet, discover
 from foveal.daemon.rules.items import Item
 from foveal.daemon.rules.rule_files import RuleFiles, rule_files
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Literal
+
 import pytest
 from foveal.daemon.config.page import render_page
 from foveal.daemon.core.errors import InvalidRequest
+from foveal.daemon.rules.items import Item, ItemKey, ItemType, key_of
 from foveal.daemon.rules.selection import (
+    LEXICAL_WEIGHT,
     RULE_PROFILES,
     TOOL_PROFILES,
+    ItemEvidence,
     ItemSelection,
     KindSettings,
     Profile,
     Profiles,
+    choose,
     parse_selection,
     resolve,
 )
@@ -118,3 +125,140 @@ def test_the_page_about_settings_shows_the_presets(kind: str) -> None:
         top_n, *rules_and_tools, top_k = map(float, cells)
         floor, near_best = rules_and_tools[:2] if kind == "rules" else rules_and_tools[2:]
         assert Profile(int(top_k), int(top_n), floor, near_best) == profile
+
+
+PROFILE = Profile(top_k=20, top_n=2, floor=0.3, near_best=0.7, include_score=0.6)
+
+
+def evidence(name: str, *totals: float, kind: ItemType = "rule", named: bool = False) -> ItemEvidence:
+    server = "s" if kind == "tool" else ""
+    return ItemEvidence(Item(kind, name, "agent", "", "s", server_name=server), totals, totals, 0.0, named)
+
+
+def check(
+    found: list[ItemEvidence],
+    expected: dict[str, str],
+    profile: Profile = PROFILE,
+    barred: Mapping[ItemKey, Literal["removed", "denied"]] | None = None,
+) -> None:
+    """Compare with what becomes of each item, in order: a reason, with a + for one that is taken."""
+    scores = choose(found, Profiles(profile, profile), barred or {})
+    scores.sort(key=lambda score: not score.taken)
+    told = {score.item.name: ("+" if score.taken else "") + score.reason for score in scores}
+    assert list(told.items()) == list(expected.items())
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ({}, {}),
+        ({"a": 0.7}, {"a": "+include_score"}),
+        ({"a": 0.6, "b": 0.5}, {"a": "+include_score", "b": "+top_n"}),
+        ({"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.65}, dict.fromkeys("abcd", "+include_score")),
+        ({"a": 0.5, "b": 0.45, "c": 0.4}, {"a": "+top_n", "b": "+top_n", "c": "top_n"}),
+        ({"a": 0.3, "b": 0.29}, {"a": "+top_n", "b": "floor"}),
+        ({"a": 0.2, "b": 0.1}, {"a": "floor", "b": "floor"}),
+        # above the floor, but far from the best
+        ({"a": 0.9, "b": 0.5}, {"a": "+include_score", "b": "near_best"}),
+        ({"b": 0.4, "a": 0.4}, {"a": "+top_n", "b": "+top_n"}),
+    ],
+)
+def test_by_score(scores: dict[str, float], expected: dict[str, str]) -> None:
+    check([evidence(name, score) for name, score in scores.items()], expected)
+
+
+def test_a_floor_above_the_score_that_suffices_holds() -> None:
+    check([evidence("a", 0.6)], {"a": "floor"}, Profile(20, 5, floor=0.7, near_best=0.7, include_score=0.5))
+
+
+def test_a_floor_that_is_set_decides_alone() -> None:
+    found = [evidence(name, score) for name, score in {"a": 0.5, "b": 0.32, "c": 0.31, "d": 0.1}.items()]
+    check(found, {"a": "+top_n", "b": "near_best", "c": "near_best", "d": "floor"}, _rules("normal"))
+    lower = _rules({"preset": "normal", "floor": 0.31})
+    check(found, {"a": "+top_n", "b": "+top_n", "c": "+top_n", "d": "floor"}, lower)
+    all_of_them = _rules({"floor": -1})
+    below = [*found, evidence("e", -0.2)]
+    check(below, dict.fromkeys("abcde", "+top_n"), all_of_them)
+
+
+def test_presets_take_more_from_the_smallest_to_the_largest() -> None:
+    scores = {"a": 0.5, "b": 0.48, "c": 0.4, "d": 0.32}
+    found = [evidence(name, score) for name, score in scores.items()]
+    taken = {
+        preset: [one.item.name for one in choose(found, resolve(parse_selection(preset)), {}) if one.taken]
+        for preset in ("aggressive", "normal", "conservative")
+    }
+    assert taken == {
+        "aggressive": ["a", "b"],
+        "normal": ["a", "b", "c"],
+        "conservative": ["a", "b", "c", "d"],
+    }
+
+
+def _rules(selection: object) -> Profile:
+    profile = resolve(parse_selection(selection)).rules
+    assert profile is not None
+    return profile
+
+
+def test_no_room_at_all() -> None:
+    check(
+        [evidence("a", 0.7), evidence("b", 0.5)],
+        {"a": "+include_score", "b": "top_n"},
+        Profile(20, 0, 0.3, 0.7, 0.6),
+    )
+
+
+def test_an_item_counts_by_its_best_chunk() -> None:
+    check([evidence("a", 0.1, 0.5, 0.2), evidence("b", 0.4, 0.4)], {"a": "+top_n", "b": "+top_n"})
+
+
+def test_only_the_best_chunks_are_looked_at() -> None:
+    found = [evidence("a", 0.9, 0.8, 0.7), evidence("b", 0.75), evidence("c", 0.72)]
+    check(found, {"a": "+include_score", "b": "+include_score"}, Profile(3, 5, 0.3, 0.7, 0.6))
+    check(found, {}, Profile(0, 5, 0.3, 0.7, 0.6))
+
+
+def test_what_is_named_is_taken() -> None:
+    found = [
+        evidence("a", 0.5),
+        evidence("b", 0.1, named=True),
+        evidence("c", 0.45),
+        evidence("d", named=True),
+    ]
+    expected = {"a": "+top_n", "c": "+top_n", "b": "+named", "d": "+named"}
+    check(found, expected, Profile(2, 2, 0.3, 0.7, 0.6))
+
+
+def test_what_is_barred_takes_nobody_s_room() -> None:
+    found = [evidence(name, score) for name, score in {"a": 0.95, "b": 0.55, "c": 0.5, "d": 0.45}.items()]
+    found.append(evidence("e", 0.2, named=True))
+    barred: dict[ItemKey, Literal["removed", "denied"]] = {
+        ItemKey("rule", "a"): "removed",
+        ItemKey("rule", "e"): "denied",
+    }
+    expected = {"b": "+top_n", "c": "+top_n", "a": "removed", "d": "top_n", "e": "denied"}
+    check(found, expected, barred=barred)
+
+
+def test_rules_and_tools_are_chosen_apart() -> None:
+    found = [
+        evidence("t", 0.9, kind="tool"),
+        evidence("r", 0.4),
+        evidence("f", 0.5, kind="reference"),
+        evidence("u", 0.4, kind="tool"),
+    ]
+    check(found, {"f": "+top_n", "r": "+top_n", "t": "+include_score", "u": "near_best"})
+    only_tools = choose(found, Profiles(None, PROFILE), {})
+    assert {score.item.name for score in only_tools} == {"t", "u"}
+
+
+def test_what_is_told_of_an_item() -> None:
+    tool = Item("tool", "git_log", "agent", "", "s", server_name="git")
+    (one,) = choose([ItemEvidence(tool, (0.2, 0.51239), (0.3, 0.7), 0.25)], Profiles(PROFILE, PROFILE), {})
+    assert (one.score, one.similarity, one.lexical) == (0.7, 0.5124, 0.25)
+    assert one.key == key_of(tool) == ItemKey("tool", "git_log", "git")
+
+
+def test_without_a_vector_only_words_count() -> None:
+    assert ItemEvidence(Item("rule", "a", "agent", "", "s"), lexical=0.5).score == 0.5 * LEXICAL_WEIGHT

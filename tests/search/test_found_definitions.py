@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from foveal.daemon.index.chunk_table import ChunkPlace
-from foveal.daemon.project.tree import Symbol
+from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.search.candidates import Candidates
 from foveal.daemon.search.definitions import find_definitions
 from foveal.daemon.search.query import FoundDefinition

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.index.lexical_reader import LexicalReader
-from foveal.daemon.index.lexical_writer import LexicalDocument, LexicalWriter
+from foveal.daemon.index.lexing import LexicalDocument, LexicalWriter
 from foveal.daemon.index.terms import document_terms, path_terms
 from foveal.daemon.search.clauses import split_clauses
 from foveal.daemon.search.need import (

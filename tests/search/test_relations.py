@@ -118,7 +118,6 @@ def check(text: str, expected: str, *, asks: bool = True, pronouns: bool = False
         ("What breaks the tie when two bids are equal", ""),
         ("where is TimeoutError handled", ""),
         ("where is the retry logic implemented", ""),
-        ("what imports are allowed by the licence", ""),
         ("is caching used anywhere", ""),
         ("locate the color constants in theme.scss", ""),
         ("find the login function in auth.py", ""),

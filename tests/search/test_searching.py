@@ -20,7 +20,7 @@ from foveal.daemon.embedding.messages import SearchVectors, VectorHits
 from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.privacy.policy import NO_POLICY
 from foveal.daemon.project.freshness import Deadline, deadline_of
-from foveal.daemon.project.projects import Project
+from foveal.daemon.project.project import Project
 from foveal.daemon.search.candidates import named_chunks
 from foveal.daemon.search.filters import EVERYTHING, Filter
 from foveal.daemon.search.query import SearchQuery, SearchResult
@@ -54,7 +54,7 @@ async def running(base: Path, *, embedding: bool = False) -> AsyncIterator[tuple
         try:
             project = await engine.projects.open_named(str(root))
             while project.state != "ready":
-                await project.wait_changed()
+                await project.index_state.wait_changed()
             yield engine, project
         finally:
             await engine.close(GENEROUS_S)

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from pathlib import Path
+
 import pytest
 from foveal.daemon.core.errors import InvalidRequest, TooLarge
+from foveal.daemon.core.system import System
 from foveal.daemon.sessions.context_sets import (
     MAX_ENTRIES,
+    MAX_ENTRY_CHARACTERS,
     MAX_SET_ENTRIES,
+    Applet,
     SetMode,
     SetOutcome,
+    applet_entries,
+    applet_in,
+    checked_entries,
+    exists_on,
+    merged_applet,
     name_warnings,
     replace_context,
+    resume_text,
     set_context,
 )
-from foveal.daemon.sessions.sessions import Session
+from foveal.daemon.sessions.session import Session
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -211,3 +224,205 @@ def test_no_series_of_calls_exceeds_a_cap(calls: list[tuple[str, list[str], SetM
     assert all(0 < len(entries) <= MAX_SET_ENTRIES for entries in one.context.values())
     assert all(len(set(entries)) == len(entries) for entries in one.context.values())
     assert sum(map(len, one.context.values())) <= MAX_ENTRIES
+
+
+def test_the_form_is_a_slug_and_pairs() -> None:
+    def check(given: list[str], expected: tuple[str, ...]) -> None:
+        assert applet_entries(given) == expected
+
+    check([], ())
+    check(["board"], ("board",))
+    check(["team/board", "tab=2", "q=a=b"], ("team/board", "tab=2", "q=a=b"))
+    check(["board", "tab=", " id = 7 "], ("board", "tab=", "id=7"))
+    check(["board", "tab=1", "id=7", "tab=2"], ("board", "tab=2", "id=7"))
+
+
+def test_another_form_is_refused() -> None:
+    for entries in (["tab=2"], ["my board"], ["board", "tab"], ["board", "=2"], ["board", " =2"]):
+        with pytest.raises(InvalidRequest, match="applet") as raised:
+            applet_entries(entries)
+        assert raised.value.field == "items"
+
+
+def test_it_is_parsed_for_events() -> None:
+    def check(given: list[str], expected: Applet | None) -> None:
+        assert applet_in(given) == expected
+
+    check([], None)
+    check(["board"], Applet("board", {}))
+    check(["board", "tab=2", "q=a=b"], Applet("board", {"tab": "2", "q": "a=b"}))
+    check(["board", "odd"], Applet("board", {"odd": ""}))  # as a mended file may have it
+
+
+def test_a_merge_joins_parameters_of_the_same_page_only() -> None:
+    def check(former: list[str], given: list[str], expected: tuple[str, ...]) -> None:
+        assert merged_applet(former, given) == expected
+
+    check([], ["board", "tab=1"], ("board", "tab=1"))
+    check(["board", "tab=1"], [], ("board", "tab=1"))
+    check(["board", "tab=1", "id=7"], ["board", "tab=2"], ("board", "tab=2", "id=7"))
+    check(["board", "tab=1"], ["notes"], ("notes",))
+
+
+EMPTY = Session("s1", "/project", "2025-01-01T00:00:00.000Z")
+
+
+def test_the_text_says_all_that_is_set(tmp_path: Path) -> None:
+    here = tmp_path / "notes.md"
+    here.touch()
+    gone = [str(tmp_path / name) for name in ("a.md", "b.md")]
+    session = Session(
+        "s1", "/project", "2025-01-01T00:00:00.000Z",
+        current_intent="fix the login",
+        env_hint="NODE_ENV=test\nTZ=UTC",
+        context={
+            "files": (str(here), *gone, str(tmp_path)),
+            "applet": ("board", "tab=2", "id=7"),
+            "endpoints": ("http://localhost:8080/", "https://a.example/"),
+            "ports": ("80", "8080"),
+            "people": ("Ada",),
+        },
+    )  # fmt: skip
+    resume = resume_text(session, exists_on(System()))
+    assert resume.text == (
+        "Context of this session, as it was left:\n"
+        "Intent: fix the login\n"
+        "Environment:\n"
+        "  NODE_ENV=test\n"
+        "  TZ=UTC\n"
+        "Relevant files:\n"
+        f"- {here}\n"
+        f"- {tmp_path}\n"
+        "(2 files not found)\n"
+        "Last applet: board (tab=2, id=7)\n"
+        "endpoints: http://localhost:8080/, https://a.example/\n"
+        "ports: 80, 8080\n"
+        "people: Ada"
+    )
+    assert resume.context == session.context
+    assert resume.files == (str(here), str(tmp_path))
+    assert resume.missing_files == tuple(gone)
+    assert resume.applet == Applet("board", {"tab": "2", "id": "7"})
+
+
+def test_nothing_is_said_where_nothing_is_set() -> None:
+    resume = resume_text(EMPTY, exists_on(System()))
+    assert (resume.text, resume.context, resume.missing_files, resume.applet) == ("", {}, (), None)
+
+
+def test_each_part_stands_alone() -> None:
+    def check(session: Session, *expected: str) -> None:
+        lines = resume_text(session, lambda path: path == "/there").text.split("\n")
+        assert lines == ["Context of this session, as it was left:", *expected]
+
+    def with_context(**context: tuple[str, ...]) -> Session:
+        return Session("s1", "/project", "2025-01-01T00:00:00.000Z", context=context)
+
+    check(with_context(files=("/there",)), "Relevant files:", "- /there")
+    check(with_context(files=("/gone",)), "Relevant files:", "(1 file not found)")
+    check(with_context(applet=("board",)), "Last applet: board")
+    check(with_context(ports=("80",)), "ports: 80")
+
+
+def test_what_cannot_be_looked_at_counts_as_missing(tmp_path: Path) -> None:
+    class Refusing(System):
+        def stat(self, path: str) -> os.stat_result:
+            if path == "/refused":
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+            return super().stat(path)
+
+    exists = exists_on(Refusing())
+    loop, dangling = tmp_path / "loop", tmp_path / "dangling"
+    loop.symlink_to(loop)
+    dangling.symlink_to(tmp_path / "nothing")
+    for path in ("/refused", "/a\0b", str(loop), str(dangling), "/" + "x" * 5_000):
+        assert not exists(path)
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path)
+    assert exists(str(link))
+
+
+def check(set_name: str, given: list[str], *expected: str) -> None:
+    assert checked_entries(set_name, given, HOME).entries == expected
+
+
+def refused(set_name: str, entry: str, said: str) -> None:
+    with pytest.raises(InvalidRequest, match=said) as raised:
+        checked_entries(set_name, [entry], HOME)
+    assert raised.value.field == "items"
+
+
+def test_files_are_absolute_paths() -> None:
+    check("files", ["/a/b.py", "/etc/hosts"], "/a/b.py", "/etc/hosts")
+    check("files", ["~", "~/notes.md"], "/home/ada", "/home/ada/notes.md")
+    check("files", ["/a//b/./c/../d/"], "/a/b/d")
+    check("files", ["//a", "/../a", "/a"], "/a")
+    check("files", ["/"], "/")
+    check("files", [" /a b.py "], "/a b.py")
+    refused("files", "a.py", "absolute")
+    refused("files", "./a.py", "absolute")
+    refused("files", "~bob/a.py", "absolute")
+    refused("files", "file:///a.py", "absolute")
+
+
+def test_the_home_may_be_the_root() -> None:
+    assert checked_entries("files", ["~/a", "~"], "/").entries == ("/a", "/")
+
+
+def test_endpoints_are_full_urls() -> None:
+    check(
+        "endpoints",
+        ["http://localhost:8080/health?x=1#y", "https://[::1]/", "wss://a.example", "postgres://db/name"],
+        "http://localhost:8080/health?x=1#y", "https://[::1]/", "wss://a.example", "postgres://db/name",
+    )  # fmt: skip
+    for entry in (
+        "localhost:8080",
+        "/health",
+        "example.com",
+        "http://",
+        "http:///x",
+        "http://a b/",
+        "mailto:a@b",
+    ):
+        refused("endpoints", entry, "full URLs")
+    for entry in ("http://a:0/", "http://a:99999/", "http://a:x/", "http://[::1/"):
+        refused("endpoints", entry, "full URLs")
+
+
+def test_a_password_in_a_url_is_said() -> None:
+    found = checked_entries("endpoints", ["https://ada:secret@db.example/", "https://ada@db.example/"], HOME)
+    assert len(found.entries) == 2
+    assert len(found.warnings) == 1
+    assert "db.example" in found.warnings[0]
+    assert "secret" not in found.warnings[0]
+
+
+def test_ports_are_numbers_as_strings() -> None:
+    check("ports", ["1", "8080", "65535"], "1", "8080", "65535")
+    check("ports", ["08080", "8080"], "8080")
+    for entry in ("0", "65536", "-1", "http", "80a", "8 0", "+80", "٣", "²", "9" * 4_000):
+        refused("ports", entry, "1 to 65535")
+
+
+def test_the_applet_has_its_form() -> None:
+    check("applet", ["board", "board"], "board")
+    check("applet", ["board", "tab=1", "tab=1"], "board", "tab=1")
+    check("applet", [])
+    refused("applet", "tab=1", "slug")
+
+
+def test_other_sets_take_any_line() -> None:
+    check("notes", ["see the wiki", " a ", "a"], "see the wiki", "a")
+
+
+def test_every_entry_is_one_line_of_a_length_that_is_not_empty() -> None:
+    for set_name in ("files", "applet", "endpoints", "ports", "notes"):
+        refused(set_name, " ", "entry 1 of .* is empty")
+        refused(set_name, "/" + "x" * MAX_ENTRY_CHARACTERS, "longer than 4,096")
+        for character in ("\n", "\t", "\r", "\0", "\x1b", "\u2028", "\u202e", "\ud800"):
+            refused(set_name, f"/a{character}b", "control characters")
+
+
+def test_duplicates_fold_in_their_normal_form() -> None:
+    check("files", ["/b", "~/a", "/home/ada/a", "/home/ada//a", "/b/"], "/b", "/home/ada/a")
+    check("endpoints", ["http://a/", "http://a/ "], "http://a/")

@@ -9,11 +9,33 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.storage import Database, open_database
 from foveal.daemon.core.system import System
+from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.sessions import request_table
-from foveal.daemon.sessions.request_table import RequestRow, packed_record, summary_of
+from foveal.daemon.sessions.request_record import UsedItem
+from foveal.daemon.sessions.request_table import (
+    NEARLY_EQUAL,
+    SKETCH_TERMS,
+    DayShare,
+    ItemCounts,
+    RequestRow,
+    Sketch,
+    count_items,
+    count_reply,
+    day_shares,
+    item_totals,
+    packed_record,
+    prefix,
+    similarity,
+    sketch_bytes,
+    sketch_in,
+    sketch_of,
+    summary_of,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.ledger_cases import ROOT, record_of
+from tests.ledger_cases import GUIDE, ROOT, SEARCH, STYLE, record_of
 
 
 @pytest.fixture
@@ -94,3 +116,116 @@ def test_a_record_of_another_version_is_not_read(database: Database) -> None:
     number = put(database, 1).number
     database.execute("UPDATE requests SET record = ?", (zlib.compress(b'{"id": 3}'),))
     assert request_table.read_record(database, number) is None
+
+
+def test_counts_of_items(database: Database) -> None:
+    first, second = record_of(1), record_of(2, at="2026-03-02T00:00:00.000Z")
+    count_items(database, first)
+    count_items(database, second)
+    count_items(database, replace(first, project_root="/other"))
+    count_reply(database, first, {0, 2}, first=True)
+    count_reply(database, first, {1}, first=False)
+    count_reply(database, second, set(), first=True)
+    assert item_totals(database, ROOT, "") == [
+        ItemCounts(GUIDE, 2, 2, 1, "2026-03-02"),
+        ItemCounts(STYLE, 2, 2, 1, "2026-03-02"),
+        ItemCounts(SEARCH, 2, 2, 1, "2026-03-02"),
+    ]
+    assert item_totals(database, "/other", "")[0] == ItemCounts(GUIDE, 1, 0, 0, "2026-03-01")
+    assert item_totals(database, ROOT, "2026-03-02")[0] == ItemCounts(GUIDE, 1, 1, 0, "2026-03-02")
+    assert item_totals(database, "/none", "") == []
+
+
+def test_the_share_is_that_of_items_that_a_search_chose(database: Database) -> None:
+    first, second = record_of(1), record_of(2, at="2026-03-02T00:00:00.000Z")
+    for record in (first, first, second):
+        count_items(database, record)
+    count_reply(database, first, {0, 2}, first=True)
+    count_reply(database, first, set(), first=True)
+    found = day_shares(database, ROOT, "")
+    assert found == [DayShare("2026-03-01", 2, 2, 1), DayShare("2026-03-02", 1, 0, 0)]
+    assert [one.share for one in found] == [0.5, None]
+
+
+def test_an_item_named_twice_counts_once(database: Database) -> None:
+    used = (UsedItem(STYLE, "always"), UsedItem(STYLE, "always"))
+    count_items(database, record_of(items=used))
+    assert item_totals(database, ROOT, "")[0].requests == 1
+
+
+def test_names_that_are_no_utf_8_are_counted(database: Database) -> None:
+    key = ItemKey("rule", "docs/\udcff.md")
+    count_items(database, record_of(items=(UsedItem(key, "always"),)))
+    assert item_totals(database, ROOT, "")[0].key == key
+
+
+def test_old_counts_go_with_their_items(database: Database) -> None:
+    count_items(database, record_of(1))
+    count_items(database, record_of(2, at="2026-03-02T00:00:00.000Z", items=(UsedItem(STYLE, "always"),)))
+    request_table.remove_counts_before(database, "2026-03-02")
+    assert item_totals(database, ROOT, "") == [ItemCounts(STYLE, 1, 0, 0, "2026-03-02")]
+    assert database.execute("SELECT COUNT(*) FROM items").fetchone() == (1,)
+
+
+def like(one: str, other: str) -> float:
+    return similarity(sketch_of(one), sketch_of(other))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "nearly"),
+    [
+        ("Why does parse_url drop the port?", "why does the port drop, parse_url", True),
+        (
+            "Fix the login bug in auth.py session handling",
+            "Please fix login bug: auth.py session handling!",
+            True,
+        ),
+        ("rename user field email address table", "rename user field phone address table", False),
+        ("Add a test for the cache", "Delete the index of the tree", False),
+        ("Wo wird die Größe der Tabelle berechnet", "wo wird die GRÖSSE der Tabelle berechnet", True),
+        ("go on", "go on", False),
+        ("", "", False),
+    ],
+)
+def test_nearly_equal(one: str, other: str, nearly: bool) -> None:
+    assert (like(one, other) >= NEARLY_EQUAL) is nearly
+
+
+def test_similarity_is_the_share_of_common_words() -> None:
+    ten = [f"word{n}" for n in range(10)]
+    assert like(" ".join(ten), " ".join(ten)) == 1
+    assert like(" ".join(ten), " ".join(ten[:9])) == pytest.approx(0.9)
+    assert like(" ".join(ten), " ".join(ten[5:])) == pytest.approx(0.5)
+    assert like(" ".join(ten), "other words altogether") == 0
+
+
+def test_a_long_query_is_estimated() -> None:
+    words = [f"word{n}" for n in range(1_000)]
+    assert like(" ".join(words), " ".join(words[:900])) == pytest.approx(0.9, abs=0.1)
+    assert len(sketch_of(" ".join(words))) == SKETCH_TERMS
+
+
+def test_of_a_huge_query_both_ends_count() -> None:
+    ends = sketch_of("one two three four five six")
+    assert {*ends} < {*sketch_of(f"one two three {'x' * 3_000_000} four five six")}
+
+
+def test_a_sketch_survives_its_bytes() -> None:
+    for sketch in ((), sketch_of("one two three four"), (0, 2**32 - 1)):
+        assert sketch_in(sketch_bytes(sketch)) == sketch
+    assert sketch_in(b"\x01\x00\x00\x00\xff") == (1,)
+
+
+SKETCHES = st.sets(st.integers(0, 120), min_size=1, max_size=90)
+
+
+@settings(deadline=None, max_examples=300)
+@given(SKETCHES, st.sets(st.integers(0, 120), max_size=12))
+def test_nearly_equal_sketches_share_a_term_of_their_prefixes(terms: set[int], changed: set[int]) -> None:
+    def sketch(some: set[int]) -> Sketch:
+        return tuple(sorted(some)[:SKETCH_TERMS])
+
+    one, other = sketch(terms), sketch(terms ^ changed)
+    if similarity(one, other) >= NEARLY_EQUAL:
+        assert {*prefix(one)} & {*prefix(other)}
+    assert len(prefix(one)) <= 13

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.system import System
-from foveal.daemon.transcripts import cursor_store
-from foveal.daemon.transcripts.cursor import Cursor
-from foveal.daemon.transcripts.cursor_store import CursorStore
+from foveal.daemon.transcripts import cursor as cursor_store
+from foveal.daemon.transcripts.cursor import Cursor, CursorStore
 
 
 class Clock(System):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from foveal.daemon.memory.draft import Draft
-from foveal.daemon.memory.experience import Provenance
+from foveal.daemon.memory.experience import Draft, Provenance
 from foveal.daemon.transcripts.cursor import Cursor
-from foveal.daemon.transcripts.extraction import Finding
-from foveal.daemon.transcripts.mined import Mined, drafts_of
+from foveal.daemon.transcripts.extraction import Finding, Mined, drafts_of
 from msgspec.structs import replace
 
 FINDING = Finding(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
-from foveal.daemon.transcripts.mined import mined_in
+from foveal.daemon.transcripts.extraction import mined_in
 from foveal.daemon.transcripts.miner import mine
 from msgspec import to_builtins
 

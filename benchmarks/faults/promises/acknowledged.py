@@ -1,4 +1,4 @@
-"""Owns promise 1: what was acknowledged is durable. Daemons are killed, and their disks lose power."""
+"""Promise 1: what was acknowledged is durable. Daemons are killed, and their disks lose power."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns promise 2: a damaged file is never fatal and never silently dropped."""
+"""Promise 2: a damaged file is never fatal and never silently dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns promise 3: no answer is stale without saying so, whatever storm the files went through."""
+"""Promise 3: no answer is stale without saying so, whatever storm the files went through."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def _told(error: BaseException) -> Iterator[str]:
     """Say what failed and by which steps; what depends on a clock may fail in several ways."""
     yield f"{type(error).__name__}: {error}"
     yield from getattr(error, "__notes__", ())
-    for one in error.exceptions if isinstance(error, BaseExceptionGroup) else ():
-        yield from _told(one)
+    for exception in error.exceptions if isinstance(error, BaseExceptionGroup) else ():
+        yield from _told(exception)
 
 
 def kill_indexing(ground: Ground) -> Iterator[Trial]:
@@ -204,7 +204,7 @@ def _stale(client: Client, root: Path, writers: list[_Writer], way: int) -> str:
         found = _numbers(_SHOWN, _context(client, root, [f"gen/w{one.number}.py" for one in writers]))
     elif way == 1:  # definitions: those of changed files are read again, or left out
         answer = client.call("FindSymbols", {"cwd": str(root), "query": "w_", "limit": 500}, DEADLINE_S)
-        found = _numbers(_SHOWN, " ".join(one["symbol"] for one in answer["symbols"]))
+        found = _numbers(_SHOWN, " ".join(symbol["symbol"] for symbol in answer["symbols"]))
         if answer["degraded"] or answer["partial"]:
             found = {number: last for number, last in found.items() if last < least[number]}
             least = [last if number in found else -1 for number, last in enumerate(least)]

@@ -1,4 +1,4 @@
-"""Owns promise 7: memory and disk stay flat over years of use, since everything that grows has a limit."""
+"""Promise 7: memory and disk stay flat over years of use, since everything that grows has a limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns promise 12: linking ends, however files import each other."""
+"""Promise 12: linking ends, however files import each other."""
 
 from __future__ import annotations
 

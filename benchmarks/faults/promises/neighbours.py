@@ -1,4 +1,4 @@
-"""Owns promise 4: what one client does, or a file says, harms no other client, and memory stays bounded."""
+"""Promise 4: what one client does, or a file says, harms no other client, and memory stays bounded."""
 
 from __future__ import annotations
 

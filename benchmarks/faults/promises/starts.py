@@ -1,4 +1,4 @@
-"""Owns promise 11: one daemon a user, which leaves nothing behind that outlives it or blocks the next."""
+"""Promise 11: one daemon a user, which leaves nothing behind that outlives it or blocks the next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns promise 8: no other user gets in, no path leads out of a project, no secret comes out of it."""
+"""Promise 8: no other user gets in, no path leads out of a project, no secret comes out of it."""
 
 from __future__ import annotations
 
@@ -345,8 +345,8 @@ def _use_all(user: Home, secrets: dict[str, str]) -> dict[str, str]:
                 said[f"{number} {method}"] = repr(client.call(method, params, 20))
             except RpcError as error:
                 said[f"{number} {method}"] = error.message
-        for one in client.call("ListContexts", {"cwd": root}, 20)["contexts"]:
-            context_id = one["context_id"]
+        for context in client.call("ListContexts", {"cwd": root}, 20)["contexts"]:
+            context_id = context["context_id"]
             said[f"GetBuiltContext {context_id}"] = repr(
                 client.call("GetBuiltContext", {"context_id": context_id}, 20)
             )

@@ -1,4 +1,4 @@
-"""Owns promise 5: what the machine denies for a while is told in Status, and all is as it was afterwards."""
+"""Promise 5: what the machine denies for a while is told in Status, and all is as it was afterwards."""
 
 from __future__ import annotations
 
@@ -79,7 +79,10 @@ class Life:
     def told(self) -> list[str]:
         """Return what Status says is wrong, with the daemon and with the project."""
         status = self.user.call("Status", cwd=str(self.user.project))
-        return [*status["degraded"], *(said for one in status["projects"] for said in one["degraded"])]
+        return [
+            *status["degraded"],
+            *(said for project in status["projects"] for said in project["degraded"]),
+        ]
 
     def works_again(self) -> bool:
         """Whether nothing is wrong any more, and a file that was just written is known."""
@@ -305,7 +308,7 @@ def take_root(ground: Ground) -> Iterator[Trial]:
 
             def told() -> bool:
                 projects = user.call("Status")["projects"]
-                return all(one["degraded"] or one["watch"] == "off" for one in projects)
+                return all(project["degraded"] or project["watch"] == "off" for project in projects)
 
             if not wait_until(told, RECOVERY_S):
                 lost = lost or f"Status doesn't say so: {user.call('Status')['projects']}"

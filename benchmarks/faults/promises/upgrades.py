@@ -1,4 +1,4 @@
-"""Owns promise 10: other versions understand each other, or the error says which one to update."""
+"""Promise 10: other versions understand each other, or the error says which one to update."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns promise 9: a newer state folder is left alone, an older one is brought up, kills on the way or not."""
+"""Promise 9: a newer state folder is left alone, an older one is brought up, kills on the way or not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from foveal.daemon.app.state import STATE_VERSION, Migration, bring_up, check_version
 from foveal.daemon.core.system import System
-from foveal.daemon.project.projects import project_folder
+from foveal.daemon.project.project_folder import project_folder
 from foveal.ipc.errors import DaemonUnavailable
 
 from ..damaging import files_below
@@ -101,7 +101,7 @@ def open_first(ground: Ground) -> Iterator[Trial]:
             context = user.call("GetContext", cwd=str(user.project), focus_paths=["shop/auth.py"])
             (project,) = user.call("Status", cwd=str(user.project))["projects"]
             lost = []
-            if [one["decision"] for one in decisions] != ["old decision"]:
+            if [decision["decision"] for decision in decisions] != ["old decision"]:
                 lost.append("the decision is lost")
             if "def login" not in context["context"]:
                 lost.append("no context was built")

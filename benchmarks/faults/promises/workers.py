@@ -1,4 +1,4 @@
-"""Owns promise 6: a process that dies is started again, and a file that ends it twice is left alone."""
+"""Promise 6: a process that dies is started again, and a file that ends it twice is left alone."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _works(user: Home, kind: str, name: str, number: int) -> bool:
     if kind == "faces":
         return b" 200 " in ask_faces(user)[:20]
     answer = user.call("Query", cwd=cwd, query=name)
-    found = any(one["path"] == f"{name}.py" for one in answer["results"])
+    found = any(result["path"] == f"{name}.py" for result in answer["results"])
     (project,) = user.call("Status", cwd=cwd)["projects"]
     whole = project["state"] == "ready" and not answer["degraded"]
     return found and whole and (kind != "embedder" or project["embedding"] == "done")

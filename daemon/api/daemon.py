@@ -1,0 +1,318 @@
+"""The methods about the daemon itself: whether it runs, how it stands, what it measured, its events."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from typing import Annotated, Any, Protocol
+
+from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
+
+from ... import __version__
+from ..app.engine import Engine
+from ..app.metric_history import MetricSamples, Period, Quantiles, Sample
+from ..core.errors import InvalidRequest, Unsupported
+from ..core.events import TOPICS, Sink
+from ..core.metrics import HistogramStatistics, MetricsStatistics
+from ..core.parameters import Texts
+from ..core.resources import resident_bytes
+from .method import Request, method
+from .projects import ProjectReply, project_reply
+
+QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+
+TOPIC_LIST = f"a list of topics, of which there are {', '.join(sorted(TOPICS))}"
+
+
+class Subscriber(Protocol):
+    """The connection of a client, to which events are sent."""
+
+    @property
+    def publish(self) -> Sink:
+        """Return what sends an event."""
+
+    def when_lost(self, callback: Callable[[Any], None]) -> None:
+        """Call back with the connection when it is gone."""
+
+
+class PingRequest(Request, frozen=True):
+    protocol: Annotated[int, Meta(ge=0, le=1 << 31)] | None = None
+
+
+class PingReply(Struct, frozen=True):
+    version: str
+    protocol: int
+    pid: int
+
+
+class StatusRequest(Request, frozen=True):
+    cwd: str | None = None
+
+
+class StatusReply(Struct, frozen=True):
+    version: str
+    protocol: int
+    pid: int
+    uptime_s: float
+    rss_bytes: int | None
+    projects: list[ProjectReply]
+    scopes: int
+    scopes_bytes: int
+    indexer_pid: int | None
+    embedder: dict[str, object] | None
+    compressor: dict[str, object] | None
+    degraded: list[str]
+
+
+class SubscribeRequest(Request, frozen=True):
+    topics: Annotated[Texts, Meta(description=TOPIC_LIST)]
+
+
+class SubscribeReply(Struct, frozen=True):
+    topics: list[str]
+
+
+class ShutdownReply(Struct, frozen=True):
+    stopping: bool
+
+
+class MetricsRequest(Request, frozen=True):
+    history: Period | None = None
+
+
+class ContextFigures(Struct, frozen=True):
+    """What contexts came to since the daemon started."""
+
+    count: int
+    cached: int
+    partial: int
+    cache_hit_rate: float | None
+    compression_ratio: float | None
+    tokens: dict[str, object]
+    tokens_before: int
+    tokens_after: int
+    tokens_by_type: dict[str, int]
+    tokens_by_agent: dict[str, int]
+    secrets_masked: int
+
+
+class ScopeFigures(Struct, frozen=True):
+    count: int
+    bytes: int
+
+
+class IndexFigures(Struct, frozen=True):
+    files_pending: int
+    chunks_pending: int
+
+
+class SampleReply(Struct, frozen=True):
+    """What happened since the sample before."""
+
+    at: str
+    seconds: float
+    requests: int
+    errors: int
+    contexts: int
+    cached: int
+    tokens: int
+    tokens_before: int
+    tokens_by_agent: dict[str, int]
+    context_ms: dict[str, float | None]
+    all_ms: dict[str, float | None]
+    methods: dict[str, dict[str, float | None]]
+    files_pending: int
+    chunks_pending: int
+    memory_bytes: dict[str, int | None]
+    scopes: int
+    subscribers: int
+
+
+class HistoryReply(Struct, frozen=True):
+    """The samples of a period, the oldest first."""
+
+    period: str
+    step_s: float
+    samples: list[SampleReply]
+
+
+class MetricsReply(Struct, frozen=True):
+    uptime_s: float
+    methods: dict[str, dict[str, object]]
+    contexts: ContextFigures
+    scopes: ScopeFigures
+    subscribers: int
+    index: IndexFigures
+    memory_bytes: dict[str, int | None]
+    history: dict[str, object] | UnsetType = UNSET
+
+
+class DaemonMethods:
+    """The methods over one engine. `stop` asks the daemon to shut down."""
+
+    def __init__(self, engine: Engine, stop: Callable[[], None], protocol: int) -> None:
+        self._engine = engine
+        self._stop = stop
+        self._protocol = protocol
+        self._started = time.monotonic()
+
+    @method("Ping", policy="open")
+    def ping(self, request: PingRequest) -> PingReply:
+        """Return the versions; `unsupported` if the protocols differ."""
+        wanted, spoken = request.protocol, self._protocol
+        if wanted is not None and wanted != spoken:
+            older = "client" if wanted < spoken else "daemon (foveal restart after an upgrade)"
+            raise Unsupported(
+                f"the client speaks protocol {wanted}, the daemon {spoken}: update the {older}",
+                {"protocol": spoken, "version": __version__},
+            )
+        return PingReply(__version__, spoken, os.getpid())
+
+    @method("Status", policy="open")
+    async def status(self, request: StatusRequest) -> StatusReply:
+        """Return how the daemon and its open projects stand, or the one that `cwd` belongs to."""
+        engine = self._engine
+        chosen = list(engine.projects)
+        if request.cwd is not None:
+            root = await engine.projects.root_of(request.cwd)
+            chosen = [project for project in chosen if project.root == root]
+        return StatusReply(
+            version=__version__,
+            protocol=self._protocol,
+            pid=os.getpid(),
+            uptime_s=self._uptime_s,
+            rss_bytes=resident_bytes(os.getpid()),
+            projects=[await project_reply(engine, project) for project in chosen],
+            scopes=len(engine.scopes),
+            scopes_bytes=engine.scopes_bytes,
+            indexer_pid=engine.indexing.link.pid,
+            embedder=engine.semantics.describe(),
+            compressor=engine.compressing.describe(),
+            degraded=list(dict.fromkeys(await engine.problems())),
+        )
+
+    @method("Subscribe", policy="open")
+    def subscribe(self, request: SubscribeRequest, connection: Subscriber) -> SubscribeReply:
+        """Send events of these topics from now on, as notifications `[2, "event", [{topic, at, data}]]`."""
+        topics = request.topics
+        unknown = [topic for topic in topics if topic not in TOPICS]
+        if unknown:
+            known = ", ".join(sorted(TOPICS))
+            raise InvalidRequest(
+                f"topics names {unknown[0]!r:.80}, which is none; there are {known}", "topics"
+            )
+        self._engine.events.subscribe(connection, topics, connection.publish)
+        connection.when_lost(self._engine.events.unsubscribe)
+        return SubscribeReply(list(topics))
+
+    @method("Shutdown", policy="open")
+    def shutdown(self, request: Request) -> ShutdownReply:
+        """Stop the daemon once this is answered."""
+        asyncio.get_running_loop().call_soon(self._stop)
+        return ShutdownReply(stopping=True)
+
+    @method("GetMetrics", policy="open")
+    async def metrics(self, request: MetricsRequest) -> MetricsReply:
+        """Return what was measured since the daemon started. `counts` has one number for each upper bound
+        and one for what is above; with `history` also that, below."""
+        history: dict[str, object] | UnsetType = UNSET
+        if request.history is not None:
+            # In a thread: the maps of 360 samples take 10 ms.
+            samples = self._engine.history.history(request.history)
+            history = await asyncio.to_thread(lambda: to_builtins(history_reply(samples)))
+        engine, gauges = self._engine, self._engine.gauges()
+        statistics = engine.metrics.statistics()
+        return MetricsReply(
+            uptime_s=self._uptime_s,
+            methods=method_figures(statistics),
+            contexts=context_figures(statistics),
+            scopes=ScopeFigures(gauges.scopes, engine.scopes_bytes),
+            subscribers=gauges.subscribers,
+            index=IndexFigures(gauges.files_pending, gauges.chunks_pending),
+            memory_bytes=dict(gauges.memory_bytes),
+            history=history,
+        )
+
+    @property
+    def _uptime_s(self) -> float:
+        return round(time.monotonic() - self._started, 3)
+
+
+def method_figures(statistics: MetricsStatistics) -> dict[str, dict[str, object]]:
+    """Return latencies and errors by method."""
+    errors: dict[str, dict[str, int]] = {}
+    for (name, code), count in sorted(statistics.errors.items()):
+        errors.setdefault(name, {})[code] = count
+    return {
+        name: {**_histogram(histogram, "_ms"), "errors": errors.pop(name, {})}
+        for name, histogram in statistics.latency_ms.items()
+    }
+
+
+def context_figures(statistics: MetricsStatistics) -> ContextFigures:
+    """Return the number of contexts and their tokens."""
+    return ContextFigures(
+        count=statistics.contexts,
+        cached=statistics.contexts_cached,
+        partial=statistics.contexts_partial,
+        cache_hit_rate=_rounded(statistics.cache_hit_rate),
+        compression_ratio=_rounded(statistics.compression_ratio),
+        tokens=_histogram(statistics.context_tokens, ""),
+        tokens_before=statistics.tokens_before,
+        tokens_after=statistics.tokens_after,
+        tokens_by_type=dict(statistics.tokens_by_type),
+        tokens_by_agent=dict(statistics.tokens_by_agent),
+        secrets_masked=statistics.secrets_masked,
+    )
+
+
+def history_reply(history: MetricSamples) -> HistoryReply:
+    """Return the samples of a period as the wire has them."""
+    return HistoryReply(history.period, history.step_s, [_sample(sample) for sample in history.samples])
+
+
+def _sample(sample: Sample) -> SampleReply:
+    gauges = sample.gauges
+    return SampleReply(
+        at=sample.at,
+        seconds=sample.seconds,
+        requests=sample.requests,
+        errors=sample.errors,
+        contexts=sample.contexts,
+        cached=sample.cached,
+        tokens=sample.tokens,
+        tokens_before=sample.tokens_before,
+        tokens_by_agent=dict(sample.tokens_by_agent),
+        context_ms=_quantiles(sample.context),
+        all_ms=_quantiles(sample.all),
+        methods={
+            name: {"count": count, "p50_ms": _rounded(each.p50), "p95_ms": _rounded(each.p95)}
+            for name, (count, each) in sample.methods.items()
+        },
+        files_pending=gauges.files_pending,
+        chunks_pending=gauges.chunks_pending,
+        memory_bytes=dict(gauges.memory_bytes),
+        scopes=gauges.scopes,
+        subscribers=gauges.subscribers,
+    )
+
+
+def _quantiles(found: Quantiles) -> dict[str, float | None]:
+    return {"p50": _rounded(found.p50), "p95": _rounded(found.p95), "p99": _rounded(found.p99)}
+
+
+def _histogram(histogram: HistogramStatistics, unit: str) -> dict[str, object]:
+    quantiles = {f"{name}{unit}": _rounded(histogram.quantile(share)) for name, share in QUANTILES.items()}
+    return {
+        "count": histogram.count,
+        f"sum{unit}": round(histogram.sum, 3),
+        **quantiles,
+        "bounds": list(histogram.bounds),
+        "counts": list(histogram.counts),
+    }
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else round(number, 4)

@@ -1,0 +1,452 @@
+"""Why a file is in a context, or why it is missing: the answer to ExplainPath."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+
+from ..config.settings import ScanConfig
+from ..core.errors import InvalidRequest
+from ..core.storage import DatabaseError
+from ..core.work import Work
+from ..privacy.permissions import Permissions
+from ..project.freshness import deadline_of
+from ..project.left_out import LeftOut, left_out
+from ..project.project import Project
+from ..project.roots import relative_path
+from ..project.scan_settings import ALWAYS_SKIPPED_FOLDERS, ScanSettings
+from ..project.snapshot import ProjectSnapshot
+from ..project.tree import FileRecord, Tree
+from ..rules.items import Item
+from ..search.query import SearchQuery
+from ..search.service import SearchService
+from .context_log import Given
+from .focus import split_node_id
+from .reply import DROPPED_MAX
+from .requests import ContextRequest
+from .scopes import Scope, ScopeTable
+from .skeleton import drawn_files, printable
+
+RANKS_MAX = 100
+"""So far a file is looked for among what is found for a prompt: contexts take a tenth of these."""
+
+SEARCH_MS = 5_000
+"""Maximum wait for the search, in ms: no context depends on it."""
+
+
+class Explaining:
+    """Explains contexts. On the event loop only; what blocks runs in the builders' threads.
+
+    All that is asked is asked under the policy that the context was built under, so that an answer tells no
+    more than its agent could have known.
+    """
+
+    def __init__(
+        self, scopes: ScopeTable, searching: SearchService, permissions: Permissions, work: Work
+    ) -> None:
+        self._scopes = scopes
+        self._searching = searching
+        self._permissions = permissions
+        self._work = work
+
+    async def explain(self, project: Project, given: Given, asked: str) -> dict[str, Any]:
+        """Return whether a file is shown in a context or only named, its slices, reasons and advice in
+        sentences, and what could not be asked.
+
+        `asked` is a path or a node id. Raises `InvalidRequest` for a path outside of the project.
+        """
+        snapshot = project.snapshot(given.policy)
+        path = _path_of(snapshot, asked)
+        reply: Mapping[str, Any] = dict(given.reply)  # its texts may be forgotten while a thread reads them
+        told = await self._work.in_builder(partial(told_by_context, given.scope, given.request, reply, path))
+        if told.slices:
+            return _answer(snapshot, told, (), (), ())
+        absence = await self._work.in_builder(partial(why_not_there, snapshot, path))
+        reasons, degraded = list(absence.reasons), list[str]()
+        if not absence.is_final and not told.is_settled:
+            reasons += await self._why_not_led_to(project, given, snapshot, reply, path, degraded)
+        advice = self._advice(given, absence, path)
+        return _answer(snapshot, told, reasons, advice, degraded)
+
+    async def _why_not_led_to(
+        self,
+        project: Project,
+        given: Given,
+        snapshot: ProjectSnapshot,
+        reply: Mapping[str, Any],
+        path: str,
+        degraded: list[str],
+    ) -> list[str]:
+        """Return why neither focus nor prompt leads to a file of the tree, the surest first."""
+        reasons = []
+        if self._is_in_focus_now(given, path):
+            reasons.append("it was put in focus after this context was built: ask for the context again")
+        items = await self._permissions.items(project, given.policy)
+        holds = list(why_no_item(items.items, project.root, path))
+        if holds:
+            return [*reasons, *holds]
+        if reply["partial"]:
+            reasons.append(
+                "the context was partial: its deadline passed, or the project wasn't indexed whole"
+            )
+        related = partial(why_not_related, snapshot, given.request, reply, path)
+        reasons += await self._work.in_builder(lambda: list(related()))
+        return [*reasons, await self._rank(project, given, reply, path, degraded)]
+
+    async def _rank(
+        self, project: Project, given: Given, reply: Mapping[str, Any], path: str, degraded: list[str]
+    ) -> str:
+        """Return where a file stands in the search for the prompt, as it is answered now."""
+        prompt, taken = given.request.prompt, taken_hits(reply)
+        if not prompt.strip():
+            return "the request had no prompt, so that nothing was searched for it"
+        if not project.config.context.hits_max:
+            return "nothing is searched for prompts: context.hits_max is 0"
+        ask = SearchQuery(prompt, RANKS_MAX, definitions=True)
+        found = await self._searching.search(project, ask, deadline_of(project, SEARCH_MS), given.policy)
+        degraded += found.degraded
+        ranks = {hit.path: place for place, hit in enumerate(found.hits, 1)}
+        found_files = "file" if taken == 1 else "files"
+        took = f"this context shows {taken or 'no'} {found_files} that it found"
+        if given.request.news and found.need is not None and not found.need.is_probable:
+            took = f"what was found for the prompt is left out: {found.need.reason}"
+        if path not in ranks:
+            return f"the search for the prompt doesn't find it among the first {RANKS_MAX}; {took}"
+        hit = found.hits[ranks[path] - 1]
+        place = f"the search for the prompt has it at place {ranks[path]} (score {hit.score:.2f})"
+        needed = [[definition.probability for definition in each.definitions] for each in found.hits]
+        best = max((item for each in needed for item in each), default=0.0)
+        if not best or hit.certainty:
+            return f"{place}; {took}"
+        own = max((definition.probability for definition in hit.definitions), default=0.0)
+        needs = f"needed with probability {own:g}" if own else "hardly needed"
+        return f"{place}, {needs}, the best place with probability {best:g}; {took}"
+
+    def _is_in_focus_now(self, given: Given, path: str) -> bool:
+        scope = self._scopes.get(given.scope.id) if given.scope.id in self._scopes else given.scope
+        new = {*scope.focus_paths, *scope.expanded} - {*given.scope.focus_paths, *given.scope.expanded}
+        return path in {node.partition("#")[0] for node in new}
+
+    def _advice(self, given: Given, absence: Absence, path: str) -> tuple[str, ...]:
+        """Return what would bring a file in, as commands."""
+        if not absence.by_focus or self._is_in_focus_now(given, path):
+            return ()
+        quoted = shlex.quote(path)
+        if given.scope.id in self._scopes:
+            focus = f"put it in focus: foveal expand {given.scope.id} {quoted}"
+        else:
+            focus = f"put it in focus: foveal context --focus {quoted}"
+        return (focus,) if absence.is_final else (focus, f"or name it in the prompt: {path}")
+
+
+def _answer(
+    snapshot: ProjectSnapshot,
+    told: PathReasons,
+    reasons: list[str] | tuple[str, ...],
+    advice: tuple[str, ...],
+    degraded: list[str] | tuple[str, ...],
+) -> dict[str, Any]:
+    """Return the answer, without a sentence that names what is hidden from the context's agent."""
+    policy, root = snapshot.policy, snapshot.tree.root
+    return {
+        "shown": bool(told.slices),
+        "named": told.named,
+        "slices": list(told.slices),
+        "reasons": list(policy.sentences(dict.fromkeys([*told.reasons, *reasons]), root)),
+        "advice": list(policy.sentences(dict.fromkeys([*told.advice, *advice]), root)),
+        "degraded": list(policy.sentences(dict.fromkeys([*snapshot.degraded, *degraded]), root)),
+    }
+
+
+def _path_of(snapshot: ProjectSnapshot, asked: str) -> str:
+    """Return the path that is asked about, relative to the root; symlinks in it aren't followed, since where
+    they lead is nothing that was asked. Raises `InvalidRequest` for one outside."""
+    root = snapshot.tree.root
+    path, _ = split_node_id(snapshot.tree.files, asked)
+    if os.path.isabs(path) and not f"{path}/".startswith(f"{root.rstrip('/')}/"):
+        return relative_path(root, path)  # by another way to the root
+    relative = os.path.relpath(os.path.join(root, path), root)
+    if relative == "." or relative == ".." or relative.startswith("../") or "\0" in path:
+        raise InvalidRequest(f"path must name a file of {root}, not {asked!r:.200}", "path")
+    return relative
+
+
+NEAR_MAX = 3
+"""Maximum number of files of the same name that are suggested for one that doesn't exist."""
+
+LEFT_OUT: Mapping[str, str] = {
+    "ignored": "{part} is ignored by git{rule}",
+    "excluded": "{part} is left out{rule}",
+    "vendored": "{part} is a folder of what is fetched, generated or cached, by its name",
+    "worktree": "{part} is another work tree of the same repository",
+    "unreadable": "{part} can't be read: look at its permissions",
+    "not_utf8_name": "the name of {part} isn't UTF-8",
+    "symlink": "{part} is a symlink, which is never followed: what it leads to has a path of its own",
+    "": "{part} isn't known yet: the tree is still being compared with the disk",
+}
+"""What keeps something out of the tree, in words; `missing` is told apart."""
+
+SHOWN_BY_NAME = frozenset({"ignored", "excluded", "vendored"})
+"""What is left out for these reasons is shown all the same where it is put in focus by its path."""
+
+SKIPPED: Mapping[str, str] = {
+    "binary": "it is binary: there is no text to show",
+    "unreadable": "it can't be read: look at its permissions",
+    "special": "it is no regular file",
+    "symlink": "it is a symlink, which is never followed: what it leads to has a path of its own",
+    "not_utf8_name": "its name isn't UTF-8",
+    "quarantined": "it ended the indexer twice: it is left alone until it changes, or: foveal reindex --full",
+}
+"""Why a file of the tree has no content, in words; `too_large` is told with its size."""
+
+MODES: Mapping[str, str] = {
+    "always": "in each context without a session, and in those of sessions that have it",
+    "manual": "where a person added it to the session or a request names it",
+    "agent": "where a search finds it for the prompt",
+    "glob": "where a file in focus matches {globs}",
+}
+"""When an item enters, by its mode."""
+
+
+class Absence(Struct, frozen=True):
+    """Why a file isn't led to, in sentences. With `by_focus` putting it in focus would show it."""
+
+    reasons: tuple[str, ...] = ()
+    by_focus: bool = False
+    is_final: bool = False
+    """Whether nothing else matters: it isn't in the tree, or has no text."""
+
+
+def why_not_there(snapshot: ProjectSnapshot, path: str) -> Absence:
+    """Return why a path can't be shown: it isn't in the tree, or has no text; none for a file that can.
+
+    Blocks: it looks at the disk and asks git.
+    """
+    tree, policy = snapshot.tree, snapshot.policy
+    hidden = policy.why_hidden(path)
+    if hidden:
+        return Absence((f"it is not shown: {hidden}",), is_final=True)
+    record = tree.files.get(path)
+    if record is not None:
+        return _of_record(record, snapshot.config.scan.max_file_bytes)
+    folder = tree.layout.folders.get(path)
+    if folder is not None:
+        return Absence((f"it is a folder with {folder.total:,} files, and none of them is in",), True, True)
+    found = left_out(tree.root, path, _settings(snapshot.config.scan), snapshot.system)
+    if found.reason == "missing":
+        return Absence((_missing(tree, path, found),), is_final=True)
+    rule = found.rule and (f" ({found.rule})" if found.reason == "ignored" else f" by {found.rule}")
+    part = f"{found.part}/" if found.part != path and found.reason != "symlink" else found.part
+    shown = found.reason in SHOWN_BY_NAME and os.path.isfile(os.path.join(tree.root, path))
+    return Absence((LEFT_OUT[found.reason].format(part=part, rule=rule),), shown, is_final=True)
+
+
+def why_not_related(
+    snapshot: ProjectSnapshot, request: ContextRequest, reply: Mapping[str, Any], path: str
+) -> Iterator[str]:
+    """Yield how a file is connected with what was in focus, and why that wasn't enough. Blocks."""
+    focus = _focus_in(reply)
+    if not focus:
+        yield "nothing is in focus, so that no import leads to it"
+        return
+    try:
+        with snapshot.reader() as reader, reader.snapshot():
+            importers = [(importer, line) for importer, line in reader.importers(path) if importer in focus]
+            imported = [
+                (imported.imported.line, imported.target)
+                for imported in reader.imports(path)
+                if imported.target in focus
+            ]
+    except DatabaseError as error:
+        yield f"which files import it isn't known: the index can't be read ({error})"
+        return
+    if importers:
+        first, line = importers[0]
+        yield f"{first}:{line}, which is in focus, imports it, but {_unshown(snapshot, reply, path)}"
+    elif imported and not request.prompt.strip():
+        yield f"it imports {imported[0][1]}, which is in focus; files that do are shown only for a prompt"
+    elif imported:
+        yield (
+            f"it imports {imported[0][1]}, which is in focus; of the files that do, a context of"
+            f" {request.context_tokens:,} tokens shows the nearest only"
+        )
+    else:
+        yield "nothing that is in focus imports it, and it imports nothing that is in focus"
+
+
+def why_no_item(items: Sequence[Item], root: str, path: str) -> Iterator[str]:
+    """Yield when the rules and references of a file enter; such a file is shown in no other way."""
+    full = os.path.join(root, path)
+    for item in items:
+        if item.type != "tool" and (item.source == full or full in item.parts):
+            when = MODES[item.include].format(globs=", ".join(item.globs))
+            yield f"it holds the {item.type} {item.name}, of the mode {item.include}: that is {when}"
+
+
+def _of_record(record: FileRecord, most: int) -> Absence:
+    if record.skipped == "too_large":
+        size = f"it has {record.stamp.size:,} bytes, more than scan.max_file_bytes ({most:,})"
+        return Absence((size,), is_final=True)
+    if record.skipped:
+        return Absence((SKIPPED.get(record.skipped, f"it is skipped: {record.skipped}"),), is_final=True)
+    if not record.digest:
+        return Absence(("it isn't indexed yet: what it defines and imports isn't known",), by_focus=True)
+    return Absence(by_focus=True)
+
+
+def _missing(tree: Tree, path: str, found: LeftOut) -> str:
+    name = path.rpartition("/")[2]
+    near = [file for file in tree.files if file.rpartition("/")[2].lower() == name.lower()]
+    there = f"; there is {', '.join(near[:NEAR_MAX])}" if near else ""
+    if found.part != path and not near:
+        return f"it doesn't exist: there is no {found.part} in the project"
+    return f"it doesn't exist in the project{there}"
+
+
+def _unshown(snapshot: ProjectSnapshot, reply: Mapping[str, Any], path: str) -> str:
+    """Return why a file that the focus imports wasn't shown, as far as that is known."""
+    record = snapshot.tree.files.get(path)
+    limits = [gap for gap in reply["gaps"] if "imported files are left out" in gap]
+    if limits:
+        return f"of such files some were left out: {limits[0]}"
+    if record is not None and not record.symbols:
+        return "it has no definitions whose signatures could be shown"
+    return "it didn't when the context was built"
+
+
+def _focus_in(reply: Mapping[str, Any]) -> Collection[str]:
+    return {
+        item["path"] for item in reply["slices"] if item["type"] in {"focus", "expansion"} and "path" in item
+    }
+
+
+def _settings(config: ScanConfig) -> ScanSettings:
+    skipped = ALWAYS_SKIPPED_FOLDERS | frozenset(config.skip_folders_extra)
+    return ScanSettings(max_file_bytes=config.max_file_bytes, exclude=config.exclude, skip_folders=skipped)
+
+
+HEADING = "\n## Project Structure\n"
+
+WORDS: Mapping[str, str] = {
+    "focus": "it is in focus: {source}",
+    "expansion": "it was put in focus later: {source}",
+    "session_set": "it is {source}",
+    "rule": "it holds a rule ({source})",
+    "reference": "it holds a reference ({source})",
+    "dependency": "it is {source}, which is in focus",
+}
+"""How the source of a slice reads, by its type; of the others it is a sentence already."""
+
+
+class PathReasons(Struct, frozen=True):
+    """What a context says of a path: the ids of its `slices`, whether the path is only `named`, why in words,
+    and what would bring it in where something was left out. `is_settled` if that explains all."""
+
+    slices: tuple[str, ...] = ()
+    named: bool = False
+    reasons: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
+    is_settled: bool = False
+
+
+def told_by_context(
+    scope: Scope, request: ContextRequest, reply: Mapping[str, Any], path: str
+) -> PathReasons:
+    """Return what a context says of a file, or of what lies in a folder, by its path relative to the root."""
+    shown = [item for item in reply["slices"] if _is_at(item.get("path", ""), path)]
+    if shown:
+        reasons = [_why_shown(entry, path) for entry in shown]
+        reasons += [gap for gap in reply["gaps"] if _names(gap, path)]
+        return PathReasons(tuple(entry["id"] for entry in shown), reasons=tuple(reasons), is_settled=True)
+    advice: list[str] = []
+    reasons = []
+    for item in reply.get("dropped", ()):
+        if any(_is_at(each, path) for each in _paths_in(item["id"])):
+            reason, what_to_do = _why_dropped(item, request)
+            reasons.append(reason)
+            advice += what_to_do
+    settled = bool(reasons)
+    if settled and len(reply.get("dropped", ())) >= DROPPED_MAX:
+        reasons.append(f"of what had no room only the {DROPPED_MAX} heaviest are known")
+    reasons += [gap for gap in reply["gaps"] if not settled and _names(gap, path)]
+    named = list(_why_named(scope, reply, path))
+    return PathReasons((), bool(named), (*reasons, *named), tuple(advice), settled)
+
+
+def taken_hits(reply: Mapping[str, Any]) -> int:
+    """Return how many of the files that were found for the prompt are in a context."""
+    found = (item for item in reply["slices"] if item["source"].startswith("found for the prompt"))
+    return len({match["path"] for match in found})
+
+
+def _why_shown(entry: Mapping[str, Any], path: str) -> str:
+    template, source = WORDS.get(entry["type"], "it was {source}"), entry["source"]
+    if entry["type"] == "dependency" and source.startswith(("imports ", "beside ")):
+        template = "it {source}, which is in focus" if source.startswith("imports ") else "it lies {source}"
+    elif source.startswith("`"):  # a definition that the prompt names
+        template = "it defines {source}"
+    if entry.get("path") != path:
+        template = f"of {entry['path']}: {template}"
+    return f"{template.format(source=source)}; {_amount(entry)}"
+
+
+def _amount(entry: Mapping[str, Any]) -> str:
+    """Return how much of it is shown, and with which weight."""
+    tokens, before = entry["tokens"], entry["tokens_before"]
+    lines = f"lines {entry['start_line']} to {entry['end_line']}, " if "start_line" in entry else ""
+    size = f"{tokens:,} of its {before:,} tokens" if entry["compressed"] else f"{tokens:,} tokens"
+    return f"{lines}{size}, weight {entry['weight']:g}"
+
+
+def _why_dropped(entry: Mapping[str, Any], request: ContextRequest) -> tuple[str, tuple[str, ...]]:
+    if entry["reason"] == "duplicate":
+        return "it is left out as another slice shows the same", ()
+    room = request.context_tokens
+    reason = (
+        f"there was no room for it in {room:,} tokens: as a {entry['type']} it has the weight"
+        f" {entry['weight']:g}, and other slices came first"
+    )
+    return reason, (f"ask with more than {request.max_tokens:,} max_tokens, or with less in focus",)
+
+
+def _why_named(scope: Scope, reply: Mapping[str, Any], path: str) -> Iterator[str]:
+    types = {item["type"] for item in reply["slices"]}
+    hot = next((node for node in scope.hot if node.path == path), None)
+    if hot is not None and "hot" in types:
+        yield f"it is named among the files that are worked on ({hot.reason})"
+    if "skeleton" in types and printable(path) in set(drawn_files(_map_in(reply))):
+        yield "the map of the project names it"
+
+
+def _map_in(reply: Mapping[str, Any]) -> str:
+    """Return the map as it is drawn in a context, without its fence; "" where the text isn't kept."""
+    text: str = reply.get("context", "")
+    if text.startswith("{"):
+        slices = json.loads(text)["slices"]
+        text = next((piece["text"] for piece in slices if piece["id"] == "skeleton"), "")
+    else:
+        _, _, text = text.rpartition(HEADING)
+    _, _, fenced = text.partition("```")
+    return fenced.partition("\n")[2].rpartition("\n```")[0]
+
+
+def _paths_in(slice_id: str) -> tuple[str, str]:
+    """Return the path that a slice's id names: `document:src/a.py#f`, or by a line `document:src/a.py:12`."""
+    path = slice_id.partition(":")[2].partition("#")[0]
+    return path, re.sub(r":\d+$", "", path)
+
+
+def _is_at(path: str, wanted: str) -> bool:
+    return bool(path) and (path == wanted or path.startswith(f"{wanted}/"))
+
+
+def _names(text: str, path: str) -> bool:
+    """Whether a sentence names a path, and no longer one of which it is a part."""
+    return re.search(rf"(?<![\w./-]){re.escape(path)}(?![\w/#-]|\.\w)", text) is not None

@@ -1,0 +1,46 @@
+"""Arithmetic on paths relative to the root, which is "" itself. Reads no disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+
+def within(folder: str, name: str) -> str:
+    """Return the path of something inside a folder, which may be the root."""
+    return f"{folder}/{name}" if folder else name
+
+
+def join_path(folder: str, relative: str) -> str | None:
+    """Return a folder and a path relative to it as one path, or None when that leaves the root."""
+    parts = folder.split("/") if folder else []
+    for part in relative.split("/"):
+        if part == "..":
+            if not parts:
+                return None
+            parts.pop()
+        elif part not in {"", "."}:
+            parts.append(part)
+    return "/".join(parts)
+
+
+def ancestors(folder: str) -> Iterator[str]:
+    """Yield a folder and the folders above it, nearest first; the last one is the root."""
+    while folder:
+        yield folder
+        folder = folder.rpartition("/")[0]
+    yield ""
+
+
+def nearness(path: str, importer: str) -> tuple[int, int, str]:
+    """Return a sort key that puts the folder first which shares most of its path with the importer."""
+    shared = 0
+    for ours, theirs in zip(path.split("/"), importer.split("/"), strict=False):
+        if ours != theirs:
+            break
+        shared += 1
+    return -shared, path.count("/"), path
+
+
+def is_relative(specifier: str) -> bool:
+    """Return whether a specifier is relative to the file that it stands in."""
+    return specifier in {".", ".."} or specifier.startswith(("./", "../"))

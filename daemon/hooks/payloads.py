@@ -1,0 +1,93 @@
+"""Hook payloads as they arrive: their fields, which host sent them, and which repeat an event."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct
+
+from ...hooks.hosts.events import Event, PromptSubmitted
+from ...hooks.hosts.fields import Fields, parsed
+from ...hooks.hosts.host import Hooks
+from ...hooks.hosts.registry import HOSTS, host_named
+from ..core.errors import InvalidRequest, TooLarge
+
+MAX_CHARACTERS = 8 * 1024 * 1024
+"""Maximum characters of a payload that comes as text: as much as a hook reads."""
+
+REPEAT_S = 5.0
+"""Seconds in which the same event counts as a repetition: two hooks of one event run at the same time."""
+EVENTS_MAX = 1_024
+"""Maximum events that are remembered."""
+
+
+def fields_in(payload: object) -> Fields:
+    """Return the fields of a payload, an object or the JSON text of one. Raises `InvalidRequest`."""
+    if isinstance(payload, str):
+        if len(payload) > MAX_CHARACTERS:
+            raise TooLarge(f"payload has {len(payload):,} characters; at most {MAX_CHARACTERS:,} are taken")
+        if not payload.strip():
+            return Fields({})
+        payload = parsed(payload)
+    if not isinstance(payload, Mapping):
+        raise InvalidRequest("payload must be a map, or the text of a JSON object", "payload")
+    return Fields(payload)
+
+
+class HookFormats(Struct, frozen=True):
+    """`host` sent an event in the format of `reads`; the hook that runs must answer in that of `writes`."""
+
+    host: str
+    reads: Hooks
+    writes: Hooks
+
+
+def formats_of(host: str, fields: Fields, name: str, variables: Mapping[str, str]) -> HookFormats:
+    """Return the formats of an event sent to the hook of `host`. Raises `InvalidRequest` for an unknown host.
+
+    Some hosts run the hooks that were registered with another one. Such a host reads the answer as the other
+    would, unless the event has the host's own name.
+    """
+    found = host_named(host)
+    if found is None or found.hooks is None:
+        names = ", ".join(host.name for host in HOSTS if host.hooks)
+        raise InvalidRequest(f"there is no host {host!r:.60}; there are {names}", "host")
+    for other in HOSTS:
+        if other.runs_hooks_of == found.name and other.hooks and other.sent(fields, variables):
+            writes = other.hooks if name[:1].islower() else found.hooks
+            return HookFormats(other.name, other.hooks, writes)
+    return HookFormats(found.name, found.hooks, found.hooks)
+
+
+class RecentEvents:
+    """A bounded table of the events of the last seconds. `clock` gives monotonic seconds.
+
+    Hosts run each other's hooks, so one event may arrive twice.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._seen: OrderedDict[str, float] = OrderedDict()
+
+    def is_repeated(self, event: Event) -> bool:
+        """Whether an event arrived just before; if not, it is remembered."""
+        now = self._clock()
+        while self._seen and now - next(iter(self._seen.values())) >= REPEAT_S:
+            self._seen.popitem(last=False)
+        key = _key(event)
+        if key in self._seen:
+            return True
+        if len(self._seen) >= EVENTS_MAX:
+            self._seen.popitem(last=False)
+        self._seen[key] = now
+        return False
+
+
+def _key(event: Event) -> str:
+    """Return what two payloads of one event share: the host isn't part of it."""
+    origin = event.origin
+    prompt = event.prompt if isinstance(event, PromptSubmitted) else ""
+    parts = (type(event).__name__, origin.session_id, origin.agent_id, origin.moment, prompt)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -1,0 +1,242 @@
+"""Processes beside the indexer that read or link ahead of it: both ends of the socket.
+
+Reading and linking are most of what a first index takes, and the interpreter's lock lets one thread of a
+process work at a time. A side process writes nothing, and ends when the indexer does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import gc
+import logging
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from queue import Empty, SimpleQueue
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from ..core.pipe import LENGTH, ChildPipe, encode
+from ..core.resources import process_state
+from .suspects import HANG_S, set_alarm
+
+log = logging.getLogger(__name__)
+
+Key = TypeVar("Key")
+Given = TypeVar("Given")
+
+STARTS_MAX: Final = 3
+"""Maximum starts of a side process for one stretch of bulk work; after that the indexer works alone."""
+
+SILENT_MAX_S = 2 * HANG_S
+"""Seconds without an answer after which a side process is killed. An answer takes milliseconds, and a file
+that hangs the process ends it after `HANG_S`."""
+
+STOPPED_MAX_S = 6.0
+"""The same for a process that was stopped, which no alarm of its own ends."""
+
+Work = Callable[[Any, Any], object]
+"""Takes the context of a request and one of its pieces, and returns the answer."""
+
+
+class Opening(Protocol):
+    """The first message to a side process: what its work rests on, and how it begins."""
+
+    def begin(self) -> Work:
+        """Return what answers requests. Called in the side process."""
+
+
+def available_cores() -> int:
+    """Return how many cores this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class SideProcess:
+    """A process that answers requests. Raises `OSError` where it can't be started.
+
+    One that says nothing for `SILENT_MAX_S` while an answer is awaited is killed, one that was stopped after
+    `STOPPED_MAX_S`. For one thread.
+    """
+
+    def __init__(self, opening: Opening) -> None:
+        self._socket, theirs = socket.socketpair()
+        try:
+            with theirs:
+                self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                    [sys.executable, "-m", MODULE, str(theirs.fileno())],
+                    pass_fds=(theirs.fileno(),),
+                    stdin=subprocess.DEVNULL,
+                    cwd="/",
+                    env={**os.environ, "PYTHONSAFEPATH": "1"},
+                )
+        except BaseException:
+            self._socket.close()
+            raise
+        self._arrived: SimpleQueue[bytes | None] = SimpleQueue()
+        # Without a thread the process would wait with each answer for as long as the indexer writes.
+        self._thread = threading.Thread(target=self._receive, name="side-process", daemon=True)
+        try:
+            self._thread.start()
+        except RuntimeError as error:  # no thread can be started now
+            self._process.kill()
+            self._process.wait()
+            self._socket.close()
+            raise OSError(errno.EAGAIN, f"there is no thread to read its answers: {error}") from error
+        self._heard = time.monotonic()
+        self._send(opening)
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    def ask(self, context: object, pieces: Sequence[object]) -> None:
+        """Ask for an answer to each piece. A process that has ended gets nothing, which `take` returns."""
+        self._send((context, pieces))
+
+    def take(self, seconds: float) -> object | None:
+        """Return its next answer, None when it ended. Raises `Empty` when none comes in time."""
+        try:
+            data = self._arrived.get(timeout=seconds) if seconds > 0 else self._arrived.get_nowait()
+        except Empty:
+            silent = time.monotonic() - self._heard
+            if silent > SILENT_MAX_S or (silent > STOPPED_MAX_S and self._is_stopped()):
+                self._process.kill()  # it was stopped, or waits for a disk: its own alarm doesn't reach it
+            raise
+        self._heard = time.monotonic()
+        return None if data is None else pickle.loads(data)  # noqa: S301 - from our own child
+
+    def close(self) -> None:
+        """End the process, whatever it does."""
+        self._process.kill()
+        self._process.wait()
+        self._thread.join()  # its stream ends with the process
+        self._socket.close()
+
+    def _send(self, message: object) -> None:
+        self._heard = time.monotonic()
+        with contextlib.suppress(OSError):
+            self._socket.sendall(encode(message))
+
+    def _is_stopped(self) -> bool:
+        state = process_state(self.pid)
+        return state is not None and state.stopped
+
+    def _receive(self) -> None:
+        with contextlib.suppress(OSError), self._socket.makefile("rb") as stream:
+            while len(header := stream.read(LENGTH.size)) == LENGTH.size:
+                (length,) = LENGTH.unpack(header)
+                data = stream.read(length)
+                if len(data) < length:
+                    break
+                self._arrived.put(data)
+        self._arrived.put(None)
+
+
+StartSideProcess = Callable[[Opening], SideProcess]
+"""Starts a side process, as `SideProcess` does."""
+
+
+class WorkAhead(Generic[Key, Given]):
+    """The work that a side process was asked for and has not answered, on the indexer's thread.
+
+    The process starts with the first request. It holds at most `most` pieces. `culprit` is the piece at which
+    it ended by itself, for the caller to take.
+    """
+
+    def __init__(self, start: StartSideProcess, opening: Opening, most: int) -> None:
+        self.culprit: Key | None = None
+        self._start = start
+        self._opening = opening
+        self._most = most
+        self._starts = 0
+        self._process: SideProcess | None = None
+        self._away: dict[Key, Given] = {}
+
+    def __contains__(self, key: object) -> bool:
+        """Whether a piece is with the process."""
+        return key in self._away
+
+    def __len__(self) -> int:
+        """Return the number of pieces without an answer."""
+        return len(self._away)
+
+    @property
+    def runs(self) -> bool:
+        """Whether the process was started."""
+        return self._process is not None
+
+    @property
+    def room(self) -> int:
+        """The number of further pieces that it takes now; 0 where it ended too often."""
+        if self._process is None and self._starts >= STARTS_MAX:
+            return 0
+        return self._most - len(self._away)
+
+    def close(self) -> None:
+        """End the process; pieces without an answer are not done."""
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+        self._away.clear()
+
+    def _ask(self, context: object, pieces: Sequence[object], given: Mapping[Key, Given]) -> None:
+        """Ask for some pieces by one message; for none where no process can be started."""
+        if self._process is None:
+            self._starts += 1
+            try:
+                self._process = self._start(self._opening)
+            except OSError as error:  # no memory, no processes or no descriptors are left
+                log.warning("no process can be started for %s: %s", type(self).__name__, error)
+                return
+        self._away.update(given)
+        self._process.ask(context, pieces)
+
+    def _receive(self, seconds: float) -> object | None:
+        """Return the next answer, waiting up to `seconds`; None without one, or when the process ended."""
+        if self._process is None or not self._away:
+            return None
+        try:
+            answer = self._process.take(seconds)
+        except Empty:
+            return None
+        if answer is None:
+            self.culprit = next(iter(self._away))
+            log.warning("the process of %s ended while it was at %s", type(self).__name__, self.culprit)
+            self.close()
+        return answer
+
+
+MODULE: Final = "foveal.daemon.index.side_process"
+
+
+def main() -> None:
+    """Serve on the socket whose descriptor is the one argument: requests in order, each piece answered at
+    once. The process ends with its socket, and within `HANG_S` for any piece."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the alarm ends the process, whatever the parent did
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
+    pipe = ChildPipe(int(sys.argv[1]))
+    messages: SimpleQueue[Any] = SimpleQueue()
+    pipe.listen(messages.put)
+    work: Work = messages.get().begin()
+    gc.freeze()
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        while True:
+            context, pieces = messages.get()
+            for piece in pieces:
+                set_alarm(HANG_S)
+                answer = work(context, piece)
+                set_alarm(0.0)
+                pipe.send(answer)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,276 @@
+"""C#: namespaces, projects, usings and partial classes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
+
+from ..core.relative_paths import nearness, within
+from .shared.import_config import MAX_PACKAGES, MAX_TARGETS
+from .shared.import_folders import is_test
+from .shared.import_text import NAME, PATH, plain_path, read_clause, split_use
+from .shared.language import ImportLookup, Language, UseItem, key_of
+from .shared.lazy_pattern import lazy_pattern
+from .shared.link_rules import LinkRules, NameLookup
+from .shared.records import Import
+
+if TYPE_CHECKING:
+    from .shared.import_config import ImportConfig
+    from .shared.import_folders import ImportFolders
+    from .shared.interface import FileInterface
+
+
+CSHARP = """
+((class_declaration name: (_) @name body: (_) @body) @def (#set! kind "class"))
+((class_declaration name: (_) @name) @def (#set! kind "class"))
+((struct_declaration name: (_) @name body: (_) @body) @def (#set! kind "struct"))
+((struct_declaration name: (_) @name) @def (#set! kind "struct"))
+((interface_declaration name: (_) @name body: (_) @body) @def (#set! kind "interface"))
+((enum_declaration name: (_) @name body: (_) @body) @def (#set! kind "enum"))
+((record_declaration name: (_) @name body: (_) @body) @def (#set! kind "record"))
+((record_declaration name: (_) @name) @def (#set! kind "record"))
+((delegate_declaration name: (_) @name) @def (#set! kind "type"))
+((method_declaration name: (_) @name body: (_) @body) @def (#set! kind "method"))
+((method_declaration name: (_) @name) @def (#set! kind "method"))
+((constructor_declaration name: (_) @name
+    [(constructor_initializer) (block) (arrow_expression_clause)] @body) @def (#set! kind "method"))
+((destructor_declaration "~" . name: (_) @head) @def (#set! kind "method") (#set! name "Finalize"))
+((operator_declaration operator: _ @name body: (_) @body) @def (#set! kind "method"))
+((conversion_operator_declaration body: (_) @body) @def (#set! kind "method") (#set! name "operator"))
+((indexer_declaration accessors: (_) @body) @def (#set! kind "property") (#set! name "this"))
+((indexer_declaration value: (_) @body) @def (#set! kind "property") (#set! name "this"))
+((property_declaration name: (_) @name accessors: (_) @body) @def (#set! kind "property"))
+((property_declaration name: (_) @name value: (_) @body) @def (#set! kind "property"))
+((event_declaration name: (_) @name accessors: (_) @body) @def (#set! kind "event"))
+((event_field_declaration (variable_declaration (variable_declarator name: (_) @name))) @def
+  (#set! kind "event"))
+((local_function_statement name: (_) @name body: (_) @body) @def (#set! kind "function"))
+((field_declaration (modifier "const") (variable_declaration (variable_declarator name: (_) @name))) @def
+  (#set! kind "constant"))
+((field_declaration (modifier "static") (modifier "readonly")
+    (variable_declaration (variable_declarator name: (_) @name))) @def (#set! kind "constant"))
+(attribute_list) @decorator
+(using_directive) @tree
+"""
+
+_TYPE = "[(identifier) @type (qualified_name) @type (generic_name . (identifier) @type)]"
+_READ = "[(identifier) @use (member_access_expression) @use]"
+
+CSHARP_REFERENCES = f"""
+(invocation_expression function: [
+  (identifier) @call (member_access_expression) @call (conditional_access_expression) @call
+  (generic_name . (identifier) @call)])
+(object_creation_expression type: {_TYPE.replace("@type", "@call")})
+(base_list {_TYPE.replace("@type", "@inherit")})
+(base_list (primary_constructor_base_type type: {_TYPE.replace("@type", "@inherit")}))
+(attribute name: (_) @decorate)
+(parameter type: {_TYPE})
+(variable_declaration type: {_TYPE})
+(property_declaration type: {_TYPE})
+(indexer_declaration type: {_TYPE})
+(event_declaration type: {_TYPE})
+(method_declaration returns: {_TYPE})
+(delegate_declaration type: {_TYPE})
+(local_function_statement type: {_TYPE})
+(operator_declaration type: {_TYPE})
+(foreach_statement type: {_TYPE})
+(catch_declaration type: {_TYPE})
+(declaration_pattern type: {_TYPE})
+(recursive_pattern type: {_TYPE})
+(declaration_expression type: {_TYPE})
+(cast_expression type: {_TYPE})
+(as_expression right: {_TYPE})
+(is_expression right: {_TYPE})
+(typeof_expression type: {_TYPE})
+(type_argument_list {_TYPE})
+(type_parameter_constraint type: {_TYPE})
+(nullable_type type: {_TYPE})
+(array_type type: {_TYPE})
+(tuple_element type: {_TYPE})
+(argument {_READ})
+(assignment_expression right: {_READ})
+(variable_declarator {_READ} .)
+(return_statement {_READ})
+(arrow_expression_clause {_READ})
+(binary_expression {_READ})
+(conditional_expression {_READ})
+(attribute_argument {_READ})
+(switch_statement value: {_READ})
+(constant_pattern {_READ})
+(foreach_statement right: {_READ})
+(await_expression {_READ})
+(member_access_expression expression: (identifier) @use)
+"""
+
+CSHARP_FACTS = """
+((namespace_declaration name: (_) @package) (#set! fact "package"))
+((file_scoped_namespace_declaration name: (_) @package) (#set! fact "package"))
+((using_directive) @tree (#set! fact "use"))
+((parameter type: (_) @type name: (_) @variable) (#set! fact "type"))
+((parameter !type name: (_) @variable) (#set! fact "type"))
+((implicit_parameter) @variable (#set! fact "type"))
+((variable_declaration type: (_) @type (variable_declarator name: (_) @variable (_)? @value))
+  (#set! fact "type"))
+((foreach_statement type: (_) @type left: (identifier) @variable right: (_) @value)
+  (#set! fact "type") (#set! element "yes"))
+((catch_declaration type: (_) @type name: (_) @variable) (#set! fact "type"))
+((declaration_pattern type: (_) @type name: (_) @variable) (#set! fact "type"))
+((declaration_expression type: (_) @type name: (_) @variable) (#set! fact "type"))
+((method_declaration returns: (_) @type) (#set! fact "type") (#set! name "()"))
+((local_function_statement type: (_) @type) (#set! fact "type") (#set! name "()"))
+"""
+
+
+_CSHARP = lazy_pattern(
+    rf"\s*(?:global\s+)?using\s+(static\s+|unsafe\s+)?(?:({NAME})\s*=\s*)?(?:global\s*::\s*)?({PATH})(\s*<[^;]*>)?\s*;?\s*"
+)
+
+
+def _uses(text: str) -> Iterator[UseItem]:
+    match = _CSHARP.fullmatch(text)
+    if match is None:
+        return
+    if match[2]:
+        yield split_use(match[3], match[2])
+    else:
+        yield UseItem(plain_path(match[3]), "*", "*")
+
+
+FILES_MAX = 2_000
+"""Files of one namespace that count."""
+
+
+SOURCES = (".cs",)
+PROJECT = ".csproj"
+
+
+class CsharpImports(ImportLookup):
+    """C#: a namespace is a folder below a project of its name (`Shop.Web/Api` for `Shop.Web.Api`).
+
+    Nothing in the language asks for that, so that what isn't found says nothing.
+    """
+
+    def __init__(self, names: Collection[str], folders: ImportFolders, config: ImportConfig) -> None:
+        super().__init__(names, folders, config)
+        self._roots: dict[str, list[str]] | None = None
+
+    def clear(self) -> None:
+        """Forget everything that was read from projects' manifests."""
+        self._roots = None
+        self._folders.sources.forget()
+
+    def resolve(self, importer: str, imported: Import) -> str | None:
+        """Return a class's file, of a namespace the one named like it or else the first, or None."""
+        files = self.resolve_all(importer, imported)
+        if imported.name:
+            return files[0] if len(files) == 1 else None
+        last = imported.module.rpartition(".")[2]
+        named = [path for path in files if key_of(path) == last]
+        return next(iter(named or files), None)
+
+    def resolve_all(self, importer: str, imported: Import) -> tuple[str, ...]:
+        """Return the file of a class, else all files of the namespace, sorted."""
+        outer, _, last = imported.module.rpartition(".")
+        for namespace, name in ((imported.module, imported.name), (outer, last)):
+            folders = self._ordered(importer, namespace)
+            for folder in folders if name else ():
+                path = within(folder, f"{name}.cs")
+                if path in self._names:
+                    return (path,)
+        found = [
+            path
+            for folder in self._ordered(importer, imported.module)
+            for path in self._folders.sources.files(folder, SOURCES)
+        ]
+        return tuple(sorted(found[:FILES_MAX]))
+
+    def keys(self, importer: str, imported: Import) -> list[str]:
+        """Return the keys under which an import waits."""
+        parts = imported.module.split(".")
+        dotted = key_of(imported.module)  # a folder `Shop.Web` goes by what stands before the first dot
+        return [key for key in (imported.name, parts[-1], dotted, *parts[-2:-1]) if key]
+
+    def _ordered(self, importer: str, namespace: str) -> list[str]:
+        if not namespace:
+            return []
+        sources = self._folders.sources
+        folders = sources.remembered(
+            ("namespace", namespace), lambda: dict.fromkeys(self._namespace_folders(namespace))
+        )
+        chosen = [folder for folder in folders if is_test(importer) or not is_test(folder)] or [*folders]
+        return sorted(chosen, key=lambda folder: nearness(folder, importer))
+
+    def _namespace_folders(self, namespace: str) -> Iterator[str]:
+        """Yield the folders of a namespace: where its project's name and what is left of it lie in a row."""
+        parts = namespace.split(".")
+        roots = self._root_namespaces()
+        for count in range(len(parts), 0, -1):
+            for root in roots.get(".".join(parts[:count]), ()):
+                folder = within(root, "/".join(parts[count:])).rstrip("/")
+                if self._folders.sources.files(folder, SOURCES):
+                    yield folder
+        for count in range(len(parts), 0, -1):
+            tail = "/".join([".".join(parts[:count]), *parts[count:]])
+            found = self._folders.sources.ending_with(tail)
+            if found:
+                yield from found
+                return
+
+    def _root_namespaces(self) -> dict[str, list[str]]:
+        """Return the folders of the projects by the namespace that their files' begin with."""
+        if self._roots is None:
+            self._roots = {}
+            for path in sorted(self._folders.sources.projects)[:MAX_PACKAGES]:
+                folder, _, name = path.rpartition("/")
+                match = _ROOT.search(self._config.text(path))
+                root = match[1] if match is not None else name.removesuffix(PROJECT)
+                namesakes = self._roots.setdefault(root, [])
+                if len(namesakes) < MAX_TARGETS:
+                    namesakes.append(folder)
+        return self._roots
+
+
+_ROOT = lazy_pattern(r"<RootNamespace>\s*([\w.]{1,200})\s*</RootNamespace>")
+
+
+class CsharpRules(LinkRules):
+    """C#."""
+
+    passes_imports_on = False
+    parts_max = 400
+
+    def wildcard_files(self, evaluator: NameLookup, path: str, interface: FileInterface) -> Iterator[str]:
+        """Yield the files of the namespace and of those around it, then what is used."""
+        namespace = interface.package
+        while namespace:
+            for each in evaluator.module(path, interface.language, namespace).paths:
+                near = evaluator.interface(each)
+                if near is not None and near.package == namespace:
+                    yield each
+            namespace = namespace.rpartition(".")[0]
+        yield from super().wildcard_files(evaluator, path, interface)
+
+    def adds_to(self, evaluator: NameLookup, path: str, name: str) -> bool:
+        """Return whether a file defines a class of this name: a part of a partial one."""
+        interface = evaluator.interface(path)
+        return interface is not None and name in interface.names
+
+
+LANGUAGES = (
+    Language(
+        "csharp",
+        "csharp",
+        (".cs", ".csx"),
+        grammar="tree_sitter_c_sharp:language",
+        definitions=CSHARP,
+        references=CSHARP_REFERENCES,
+        facts=CSHARP_FACTS,
+        stalling=(b"<", b"["),
+        clause=lambda text, _inside: read_clause(text, _uses),
+        imports=CsharpImports,
+        config_endings=(PROJECT,),
+        package_sources=SOURCES,
+        package_files=(".cs",),
+        links=CsharpRules(),
+    ),
+)

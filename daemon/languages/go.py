@@ -1,0 +1,301 @@
+"""Go: packages of several files, modules of go.mod, methods anywhere in a package."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
+
+from ..core.relative_paths import join_path, nearness, within
+from ..core.vocabulary import words
+from .shared.import_config import MAX_PACKAGES, MAX_TARGETS
+from .shared.language import DefinitionRules, ImportLookup, Language, key_of
+from .shared.lazy_pattern import lazy_pattern
+from .shared.link_rules import UNKNOWN_VALUE, LinkRules, NameLookup, Value, Values, What, external
+from .shared.records import Import
+
+if TYPE_CHECKING:
+    from .shared.import_config import ImportConfig
+    from .shared.import_folders import ImportFolders
+    from .shared.interface import FileInterface
+
+
+# The names of a constant carry no field: the grammar gives its `name` to the first one only.
+GO = """
+((function_declaration name: (identifier) @name body: (block) @body) @def (#set! kind "function"))
+((function_declaration name: (identifier) @name) @def (#set! kind "function"))
+((method_declaration receiver: (parameter_list) @receiver name: (field_identifier) @name
+    body: (block) @body) @def (#set! kind "method"))
+((method_declaration receiver: (parameter_list) @receiver name: (field_identifier) @name) @def
+  (#set! kind "method"))
+((type_spec name: (type_identifier) @name type: (struct_type (field_declaration_list) @body)) @def
+  (#set! kind "struct"))
+((type_spec name: (type_identifier) @name type: (interface_type)) @def (#set! kind "interface"))
+((type_spec name: (type_identifier) @name) @def (#set! kind "type"))
+((type_spec type: (interface_type (method_elem name: (_) @name) @def)) (#set! kind "method"))
+((type_alias name: (type_identifier) @name) @def (#set! kind "type"))
+((source_file (const_declaration (const_spec (identifier) @name) @def)) (#set! kind "constant"))
+((source_file (var_declaration (var_spec (identifier) @name) @def)) (#set! kind "variable"))
+((source_file (var_declaration (var_spec_list (var_spec (identifier) @name) @def)))
+  (#set! kind "variable"))
+(import_spec path: (_) @module)
+"""
+
+_TYPE = "[(type_identifier) @type (qualified_type) @type (generic_type type: (_) @type)]"
+_READ = "[(identifier) (selector_expression)] @use"
+_FIELDS = "type: (struct_type (field_declaration_list"
+
+GO_REFERENCES = f"""
+(call_expression function: [(identifier) (selector_expression)] @call)
+(call_expression function: (index_expression operand: [(identifier) (selector_expression)] @call))
+(call_expression function: (type_instantiation_expression type: (_) @call))
+(composite_literal type: [
+  (type_identifier) @call (qualified_type) @call (generic_type type: (_) @call)])
+(type_spec {_FIELDS} (field_declaration !name type: [
+  (type_identifier) @inherit (qualified_type) @inherit (generic_type type: (_) @inherit)]))))
+(interface_type (type_elem . [
+  (type_identifier) @inherit (qualified_type) @inherit (generic_type type: (_) @inherit)] .))
+(parameter_declaration type: {_TYPE})
+(variadic_parameter_declaration type: {_TYPE})
+(field_declaration name: (_) type: {_TYPE})
+(function_declaration result: {_TYPE})
+(method_declaration result: {_TYPE})
+(method_elem result: {_TYPE})
+(func_literal result: {_TYPE})
+(function_type result: {_TYPE})
+(var_spec type: {_TYPE})
+(const_spec type: {_TYPE})
+(type_spec type: {_TYPE})
+(type_alias type: {_TYPE})
+(pointer_type {_TYPE})
+(slice_type element: {_TYPE})
+(array_type element: {_TYPE})
+(map_type key: {_TYPE})
+(map_type value: {_TYPE})
+(channel_type value: {_TYPE})
+(type_arguments (type_elem {_TYPE}))
+(type_constraint {_TYPE})
+(type_assertion_expression type: {_TYPE})
+(type_conversion_expression type: {_TYPE})
+(type_case type: {_TYPE})
+(argument_list . {_TYPE})
+(argument_list {_READ})
+(expression_list {_READ})
+(literal_value (literal_element {_READ}))
+(keyed_element value: (literal_element {_READ}))
+(binary_expression {_READ})
+(unary_expression operand: {_READ})
+(range_clause right: {_READ})
+(index_expression operand: (selector_expression) @use)
+(send_statement {_READ})
+(expression_switch_statement value: {_READ})
+(if_statement condition: {_READ})
+"""
+
+_LEFT = "left: (expression_list . (identifier) @variable)"
+_ONE = "(parameter_declaration name: (identifier) @variable type: (_) @type)"
+_PARAMETERS = f"""[
+  (function_declaration parameters: (parameter_list {_ONE}))
+  (function_declaration result: (parameter_list {_ONE}))
+  (method_declaration receiver: (parameter_list {_ONE}))
+  (method_declaration parameters: (parameter_list {_ONE}))
+  (method_declaration result: (parameter_list {_ONE}))
+  (func_literal parameters: (parameter_list {_ONE}))
+]"""
+_RESULTS = """[
+  (function_declaration result: (parameter_list . (parameter_declaration type: (_) @type)))
+  (function_declaration result: [(type_identifier) (qualified_type) (generic_type) (pointer_type)
+    (slice_type) (map_type)] @type)
+  (method_declaration result: (parameter_list . (parameter_declaration type: (_) @type)))
+  (method_declaration result: [(type_identifier) (qualified_type) (generic_type) (pointer_type)
+    (slice_type) (map_type)] @type)
+  (method_elem result: (parameter_list . (parameter_declaration type: (_) @type)))
+  (method_elem result: [(type_identifier) (qualified_type) (generic_type) (pointer_type)
+    (slice_type) (map_type)] @type)
+]"""
+
+# What returns several values stands for the first of them. A type that is handed over is `new`'s or `make`'s.
+GO_FACTS = f"""
+((package_clause (package_identifier) @package) (#set! fact "package"))
+((import_spec !name path: (_) @module) (#set! fact "binding") (#set! last "yes"))
+((import_spec name: (package_identifier) @bound path: (_) @module) (#set! fact "binding"))
+((import_spec name: (dot) path: (_) @module) (#set! fact "binding") (#set! bound "*"))
+({_PARAMETERS} (#set! fact "type"))
+({_RESULTS} (#set! fact "type") (#set! name "()"))
+((type_spec {_FIELDS} (field_declaration name: (_) @variable type: (_) @type)))) (#set! fact "type"))
+((variadic_parameter_declaration name: (identifier) @variable) (#set! fact "type"))
+((var_spec name: (identifier) @variable type: (_) @type) (#set! fact "type"))
+((var_spec . name: (identifier) @variable !type value: (expression_list . (_) @value))
+  (#set! fact "type"))
+((var_spec "," . name: (identifier) @variable !type) (#set! fact "type"))
+((const_spec (identifier) @variable) (#set! fact "type"))
+((short_var_declaration {_LEFT} right: (expression_list . (_) @value)) (#set! fact "type"))
+((short_var_declaration {_LEFT} right: (expression_list . (call_expression arguments: (argument_list .
+    [(type_identifier) (qualified_type) (generic_type) (slice_type) (map_type)] @type))))
+  (#set! fact "type"))
+((short_var_declaration {_LEFT} right: (expression_list . (composite_literal type: [
+    (slice_type) (map_type) (array_type)] @type))) (#set! fact "type"))
+((short_var_declaration left: (expression_list "," . (identifier) @variable)) (#set! fact "type"))
+((range_clause left: (expression_list . (identifier) @variable)) (#set! fact "type"))
+((range_clause left: (expression_list (_) . "," . (identifier) @variable) right: (_) @value)
+  (#set! fact "type") (#set! element "yes"))
+((type_switch_statement alias: (expression_list (identifier) @variable)) (#set! fact "type"))
+((receive_statement left: (expression_list (identifier) @variable)) (#set! fact "type"))
+"""
+
+
+class _Definitions(DefinitionRules):
+    leading_words = True
+    owners_stand_alone = True
+
+
+def package_name(path: str) -> str:
+    """Return the name that an import path binds unless its package says another: `yaml` of `x/go-yaml/v2`."""
+    parts = path.rstrip("/").split("/")
+    if len(parts) > 1 and re.fullmatch(r"v\d+", parts[-1]):
+        parts.pop()
+    name = re.sub(r"\.v\d+\Z", "", parts[-1])
+    return re.sub(r"\W", "_", name.removeprefix("go-").removesuffix("-go").removesuffix(".go"))
+
+
+class GoImports(ImportLookup):
+    """Go: an import path below a module's path is a folder of that module."""
+
+    def __init__(self, names: Collection[str], folders: ImportFolders, config: ImportConfig) -> None:
+        super().__init__(names, folders, config)
+        self._modules: dict[str, list[str]] | None = None
+
+    def clear(self) -> None:
+        """Forget everything that was read from go.mod files."""
+        self._modules = None
+
+    def resolve(self, importer: str, imported: Import) -> str | None:
+        """Return a package's file named like it, or else its first one that isn't a test, or None."""
+        path = imported.module
+        files = self.resolve_all(importer, imported)
+        if not files:
+            return None
+        folder = files[0].rpartition("/")[0]
+        named = within(folder, f"{package_name(path)}.go")
+        return named if named in files else files[0]
+
+    def resolve_all(self, importer: str, imported: Import) -> tuple[str, ...]:
+        """Return a package's files without its tests, sorted."""
+        for folder in self._candidates(importer, imported.module):
+            files = tuple(each for each in self._folders.go_files(folder) if not each.endswith("_test.go"))
+            if files:
+                return files
+        return ()
+
+    def is_internal(self, importer: str, imported: Import) -> bool:
+        """Return whether a path that didn't resolve certainly meant a package of this project."""
+        return any(True for _ in self._candidates(importer, imported.module))
+
+    def keys(self, importer: str, imported: Import) -> list[str]:
+        """Return the keys under which an import waits."""
+        return [key_of(folder) for folder in self._candidates(importer, imported.module)]
+
+    def _candidates(self, importer: str, path: str) -> Iterator[str]:
+        """Yield the folders that an import path can mean, by the longest module path first."""
+        modules = self._known_modules()
+        prefix = path
+        while prefix and modules:
+            for module in sorted(modules.get(prefix, ()), key=lambda each: nearness(each, importer)):
+                folder = join_path(module, path[len(prefix) + 1 :])
+                if folder is not None:
+                    yield folder
+            prefix = prefix.rpartition("/")[0]
+
+    def _known_modules(self) -> dict[str, list[str]]:
+        if self._modules is None:
+            self._modules = {}
+            for folder in sorted(self._folders.holding("go.mod"))[:MAX_PACKAGES]:
+                match = _GO_MODULE.search(self._config.text(within(folder, "go.mod")))
+                namesakes = self._modules.setdefault(match[1].strip('"`'), []) if match is not None else None
+                if namesakes is not None and len(namesakes) < MAX_TARGETS:
+                    namesakes.append(folder)
+        return self._modules
+
+
+_GO_MODULE = lazy_pattern(r"^[ \t]*module[ \t]+(?:\([ \t]*\n[ \t]*)?(\S+)", re.MULTILINE)
+
+
+_BUILTINS = words(
+    """
+    append cap clear close complex copy delete imag len make max min new panic print println real
+    recover bool byte complex64 complex128 error float32 float64 int int8 int16 int32 int64 rune
+    string uint uint8 uint16 uint32 uint64 uintptr any comparable true false nil iota
+    """
+)
+"""The predeclared identifiers of the language's specification (Go 1.24)."""
+
+
+class GoRules(LinkRules):
+    """Go."""
+
+    self_names = frozenset()
+    class_names = frozenset()
+    super_names = frozenset()
+    wildcards_are_files = False
+    class_kinds = frozenset({"struct", "interface", "type"})
+    opaque_types = frozenset({"any", "error", "interface{}"})
+
+    def ambient(self, evaluator: NameLookup, path: str, name: str) -> Values:
+        """Return what another file of the package defines, or the builtin of a name."""
+        if values := self._in_package(evaluator, path, name):
+            return values
+        return external(name) if name in _BUILTINS else UNKNOWN_VALUE
+
+    def imported(
+        self, evaluator: NameLookup, path: str, language: str, module: str, name: str, depth: int
+    ) -> Values:
+        """Return the package of an import path, or what it defines under a name."""
+        found = evaluator.module(path, language, module)
+        if not found.paths:
+            return UNKNOWN_VALUE if found.internal else external(f"{module}.{name}")
+        if name == "*":
+            return (Value(What.MODULE, found.paths[0]),)
+        return self._in_package(evaluator, found.paths[0], name)
+
+    def module_members(
+        self, evaluator: NameLookup, path: str, interface: FileInterface, name: str, depth: int
+    ) -> Values:
+        """Return what a package has under a name, in whichever of its files."""
+        return self._in_package(evaluator, path, name)
+
+    def parts(self, evaluator: NameLookup, path: str, name: str) -> tuple[str, ...]:
+        """Return the files of the package: each may have methods of a type."""
+        return (path, *(each for each in evaluator.siblings(path) if each != path))
+
+    def _in_package(self, evaluator: NameLookup, path: str, name: str) -> Values:
+        tests = path.endswith("_test.go")
+        parts = self.parts(evaluator, path, name)
+        if not evaluator.spend(len(parts)):
+            return UNKNOWN_VALUE
+        for each in parts:
+            if each.endswith("_test.go") and not tests:
+                continue
+            interface = evaluator.interface(each)
+            if interface is not None and name in interface.names:
+                return (Value(What.DEFINITION, each, name),)
+        return UNKNOWN_VALUE
+
+
+LANGUAGES = (
+    Language(
+        "go",
+        "go",
+        (".go",),
+        grammar="tree_sitter_go:language",
+        definitions=GO,
+        references=GO_REFERENCES,
+        facts=GO_FACTS,
+        definition_rules=_Definitions(),
+        stalling=(b"[",),
+        package_name=package_name,
+        imports=GoImports,
+        same_in_folder=True,
+        config_files=("go.mod",),
+        links=GoRules(),
+    ),
+)

@@ -1,0 +1,348 @@
+"""PHP: names as composer.json lays them out, and included paths."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from ..core.relative_paths import ancestors, is_relative, join_path, nearness, within
+from .shared.import_config import MAX_PACKAGES, MAX_TARGETS
+from .shared.import_text import relative
+from .shared.language import ImportLookup, Language, Specifier, key_of
+from .shared.lazy_pattern import lazy_pattern
+from .shared.records import Import
+
+if TYPE_CHECKING:
+    from .shared.import_config import ImportConfig
+    from .shared.import_folders import ImportFolders
+
+
+PHP = """
+((class_declaration name: (_) @name body: (_) @body) @def (#set! kind "class"))
+((interface_declaration name: (_) @name body: (_) @body) @def (#set! kind "interface"))
+((trait_declaration name: (_) @name body: (_) @body) @def (#set! kind "trait"))
+((enum_declaration name: (_) @name body: (_) @body) @def (#set! kind "enum"))
+((function_definition name: (_) @name body: (_) @body) @def (#set! kind "function"))
+((method_declaration name: (_) @name body: (_) @body) @def (#set! kind "method"))
+((method_declaration name: (_) @name) @def (#set! kind "method"))
+((const_declaration (const_element . (name) @name)) @def (#set! kind "constant"))
+((function_call_expression function: (name) @when
+    arguments: (arguments . (argument (string (string_content) @name)))) @def
+  (#set! when "define") (#set! kind "constant"))
+(attribute_list) @decorator
+(namespace_use_declaration (namespace_use_clause) @module)
+(namespace_use_declaration (namespace_name) @outer body: (namespace_use_group (namespace_use_clause) @module))
+(require_expression (_) @module)
+(require_once_expression (_) @module)
+(include_expression (_) @module)
+(include_once_expression (_) @module)
+"""
+
+_NAME = "[(name) (qualified_name)]"
+
+PHP_REFERENCES = f"""
+(function_call_expression function: (qualified_name) @call)
+(scoped_call_expression scope: {_NAME} @use)
+(object_creation_expression {_NAME} @call)
+(base_clause {_NAME} @inherit)
+(class_interface_clause {_NAME} @inherit)
+(use_declaration {_NAME} @inherit)
+(attribute {_NAME} @decorate)
+(named_type {_NAME} @type)
+(binary_expression operator: "instanceof" right: {_NAME} @type)
+(class_constant_access_expression . {_NAME} @use)
+(scoped_property_access_expression scope: {_NAME} @use)
+(argument {_NAME} @use)
+"""
+
+_VALUE = """[
+  (object_creation_expression) (member_call_expression) (nullsafe_member_call_expression)
+  (scoped_call_expression) (function_call_expression) (member_access_expression) (variable_name)]"""
+
+_TYPE = "[(named_type) (optional_type) (union_type)]"
+
+# What the language brings along and every file calls.
+_OWN = """
+array array_filter array_key_exists array_keys array_map array_merge array_pop array_push array_shift
+array_slice array_values assert call_user_func class_exists compact count date define defined dirname
+empty explode func_get_args get_class implode in_array is_array is_bool is_callable is_int is_null
+is_numeric is_object is_string isset json_decode json_encode ltrim max md5 min preg_match preg_replace
+print printf rtrim sprintf str_replace strlen strpos strtolower strtoupper strval substr time
+trigger_error trim ucfirst unset usort var_dump"""
+
+PHP_FACTS = f"""
+((function_call_expression function: (name) @last) (#set! fact "call")
+  (#set! unless "{" ".join(_OWN.split())}"))
+((member_call_expression object: (_) @first name: (name) @last) (#set! fact "call"))
+((nullsafe_member_call_expression object: (_) @first name: (name) @last) (#set! fact "call"))
+((scoped_call_expression scope: (_) @first name: (name) @last) (#set! fact "call"))
+((namespace_definition name: (namespace_name) @package) (#set! fact "package"))
+((namespace_use_declaration (namespace_use_clause [
+    (name) @module @imported
+    (qualified_name (name) @imported) @module] !alias)) (#set! fact "binding"))
+((namespace_use_declaration (namespace_use_clause [
+    (name) @module @imported
+    (qualified_name (name) @imported) @module] alias: (name) @bound)) (#set! fact "binding"))
+((namespace_use_declaration (namespace_name) @outer body: (namespace_use_group (namespace_use_clause [
+    (name) @module @imported
+    (qualified_name (name) @imported) @module] !alias))) (#set! fact "binding"))
+((namespace_use_declaration (namespace_name) @outer body: (namespace_use_group (namespace_use_clause [
+    (name) @module @imported
+    (qualified_name (name) @imported) @module] alias: (name) @bound))) (#set! fact "binding"))
+((property_declaration type: {_TYPE} @type (property_element name: (variable_name (name) @variable)))
+  (#set! fact "type"))
+((property_promotion_parameter type: {_TYPE} @type name: (variable_name (name) @variable))
+  (#set! fact "type") (#set! prefix "$this."))
+((property_promotion_parameter type: {_TYPE} @type name: (variable_name) @variable) (#set! fact "type"))
+((simple_parameter type: {_TYPE} @type name: (variable_name) @variable) (#set! fact "type"))
+((simple_parameter name: (variable_name) @variable) (#set! fact "type"))
+((variadic_parameter name: (variable_name) @variable) (#set! fact "type"))
+((assignment_expression left: (variable_name) @variable right: {_VALUE} @value) (#set! fact "type"))
+((assignment_expression left: (member_access_expression object: (variable_name)) @variable
+    right: {_VALUE} @value) (#set! fact "type"))
+((assignment_expression left: (variable_name) @variable) (#set! fact "type"))
+((foreach_statement . (_) @value . (variable_name) @variable) (#set! fact "type") (#set! element "yes"))
+((foreach_statement . (_) @value . (pair (_) (variable_name) @variable))
+  (#set! fact "type") (#set! element "yes"))
+((catch_clause type: (type_list . (named_type) @type .) name: (variable_name) @variable) (#set! fact "type"))
+((method_declaration return_type: {_TYPE} @type) (#set! fact "type") (#set! name "()"))
+((function_definition return_type: {_TYPE} @type) (#set! fact "type") (#set! name "()"))
+((return_statement [(object_creation_expression) (member_access_expression)] @value)
+  (#set! fact "type") (#set! name "()"))
+"""
+
+
+def _specifier(_called: str, written: str, lead: str) -> Specifier | None:
+    clause = _PHP_NAME.fullmatch(written)
+    if clause is not None:
+        return Specifier(clause["name"].strip("\\"), required=clause["kind"] is None)
+    literal = _PHP_LITERAL.search(written)
+    if literal is None or "." not in literal[1]:
+        return None
+    path, folder = literal[1], written[: literal.start()].strip("( \t\n")
+    if not folder:
+        return Specifier(path, required=False)
+    folder = folder.removesuffix(".").rstrip()
+    if "__DIR__" not in folder and "__FILE__" not in folder:
+        # A constant or a variable: which folder it holds isn't followed.
+        return Specifier(path.lstrip("/"), required=False) if _PHP_FOLDER.fullmatch(folder) else None
+    if not set("'\"").isdisjoint(folder):
+        return None
+    up = folder.count("dirname") - ("__FILE__" in folder)
+    several = re.search(r",\s*([1-9])\s*\)", folder)
+    up += int(several[1]) - 1 if several is not None else 0
+    required = lead.rstrip("( \t\n").endswith(("require", "require_once"))
+    return Specifier(
+        relative("../" * up + path.lstrip("/")), required=required and _PHP_ASKED.search(lead) is None
+    )
+
+
+_PHP_NAME = lazy_pattern(
+    r"(?:(?P<kind>function|const)\s+)?(?P<name>\\?[^\W\d]\w*(?:\\[^\W\d]\w*)*)(?:\s+as\s+\w+)?", re.IGNORECASE
+)
+
+
+_PHP_LITERAL = lazy_pattern(r"""['"]([^'"$\\\n]+)['"][)\s]*\Z""")
+
+
+_PHP_FOLDER = lazy_pattern(r"\$?\w+(?:(?:->|::)\$?\w+(?:\(\))?)*")
+
+
+_PHP_ASKED = lazy_pattern(r"file_exists|is_file|is_readable|stream_resolve")
+
+
+MAX_PREFIXES = 1_000
+"""Prefixes taken of one composer.json."""
+
+
+class PhpImports(ImportLookup):
+    r"""PHP: names as composer.json's rules of autoloading lay them out, paths beside the file.
+
+    A specifier with an ending (`./lib/x.php`) is a path, any other a name: `App\Models\User`.
+    """
+
+    def __init__(self, names: Collection[str], folders: ImportFolders, config: ImportConfig) -> None:
+        super().__init__(names, folders, config)
+        self._rules: _Rules | None = None
+
+    def clear(self) -> None:
+        """Forget everything that was read from composer.json files."""
+        self._rules = None
+
+    def resolve(self, importer: str, imported: Import) -> str | None:
+        """Return the path of the file that a specifier means, or None."""
+        module = imported.module
+        if _is_path(module):
+            return self._included(importer, module)
+        parts = _parts(module)
+        if not parts:
+            return None
+        for path in self._autoloaded(importer, parts):
+            if path in self._names:
+                return path
+        return self._elsewhere(importer, parts)
+
+    def is_internal(self, importer: str, imported: Import) -> bool:
+        """Return whether a specifier that didn't resolve certainly meant a file of this project."""
+        module = imported.module
+        if _is_path(module):
+            path = join_path(importer.rpartition("/")[0], module) if is_relative(module) else None
+            return path is not None and "vendor" not in path.split("/")
+        return any(self._is_ours(folder, parts) for folder, parts in self._psr4(importer, _parts(module)))
+
+    def keys(self, importer: str, imported: Import) -> list[str]:
+        """Return the keys under which a specifier waits."""
+        module = imported.module
+        if _is_path(module):
+            return [key_of(module)]
+        parts = _parts(module)
+        return [parts[-1], parts[-1].rpartition("_")[2]] if parts else []
+
+    def _included(self, importer: str, module: str) -> str | None:
+        """Return the file beside the importer or above it, or else the nearest whose path ends alike."""
+        folder = importer.rpartition("/")[0]
+        for start in (folder,) if is_relative(module) else ancestors(folder):
+            path = join_path(start, module)
+            if path in self._names:
+                return path
+        if is_relative(module) or module.startswith("/") or ".." in module.split("/"):
+            return None
+        return self._folders.nearest(module, importer)
+
+    def _autoloaded(self, importer: str, parts: list[str]) -> Iterator[str]:
+        """Yield the files that autoloading would look for, by the longest prefix first."""
+        rules = self._known_rules()
+        for folder, rest in self._psr4(importer, parts):
+            yield within(folder, "/".join(rest) + ".php")
+        for length in range(len(parts), -1, -1) if rules.psr0 else ():
+            prefix = "\\".join(parts[:length])
+            for folder in _nearest(rules.psr0.get(prefix, ()), importer):
+                tail = [*parts[:-1], *parts[-1].split("_")]
+                yield within(folder, "/".join(tail) + ".php")
+
+    def _psr4(self, importer: str, parts: list[str]) -> Iterator[tuple[str, list[str]]]:
+        """Yield the folders of the prefixes of a name, longest first, and what of the name is behind each."""
+        prefixes = self._known_rules().psr4
+        for length in range(len(parts) - 1, -1, -1):
+            for folder in _nearest(prefixes.get("\\".join(parts[:length]), ()), importer):
+                yield folder, parts[length:]
+
+    def _is_ours(self, folder: str, rest: list[str]) -> bool:
+        """Return whether a name can only be a class of this project, by what is behind a folder's prefix.
+
+        A package's namespace often continues in other packages, and a name may be that of a namespace.
+        """
+        path = within(folder, "/".join(rest))
+        return (
+            len(rest) > 1
+            and rest[-1][:1].isupper()
+            and self._folders.exists(path.rpartition("/")[0])
+            and not self._folders.exists(path)
+        )
+
+    def _elsewhere(self, importer: str, parts: list[str]) -> str | None:
+        """Return a file named like the class: in a folder searched for classes, or by its namespace."""
+        rules = self._known_rules()
+        if rules.classes:
+            found = [
+                path
+                for path in self._folders.ending_with(f"{parts[-1]}.php")
+                if any(not folder or path.startswith(f"{folder}/") for folder in rules.classes)
+            ]
+            if found:
+                return min(found, key=lambda path: _likeness(path, parts, importer))
+        if rules.psr4 or rules.psr0:
+            return None
+        for start in range(max(1, len(parts) - 1)):
+            near = self._folders.nearest("/".join(parts[start:]) + ".php", importer)
+            if near is not None:
+                return near
+        return None
+
+    def _known_rules(self) -> _Rules:
+        if self._rules is None:
+            self._rules = _Rules()
+            for folder in sorted(self._folders.holding("composer.json"))[:MAX_PACKAGES]:
+                content = self._config.json(within(folder, "composer.json"))
+                for section in ("autoload", "autoload-dev"):
+                    self._rules.add(folder, content.get(section))
+        return self._rules
+
+
+class _Rules(Struct):
+    """The folders that composer.json files lay out: by prefix of a name, and those searched for classes."""
+
+    psr4: dict[str, list[str]] = field(default_factory=dict)
+    psr0: dict[str, list[str]] = field(default_factory=dict)
+    classes: list[str] = field(default_factory=list)
+
+    def add(self, folder: str, section: object) -> None:
+        """Take in a section of a folder's composer.json, which may hold anything."""
+        if not isinstance(section, dict):
+            return
+        for known, rule in ((self.psr4, "psr-4"), (self.psr0, "psr-0")):
+            prefixes = section.get(rule)
+            for prefix, targets in (
+                list(prefixes.items())[:MAX_PREFIXES] if isinstance(prefixes, dict) else ()
+            ):
+                namesakes = known.setdefault(prefix.strip("\\"), [])
+                namesakes.extend(_folders_in(folder, targets)[: MAX_TARGETS - len(namesakes)])
+        self.classes.extend(_folders_in(folder, section.get("classmap"))[: MAX_TARGETS - len(self.classes)])
+
+
+def _folders_in(folder: str, targets: object) -> list[str]:
+    """Return what a rule names, inside of the root."""
+    found = [targets] if isinstance(targets, str) else targets if isinstance(targets, list) else []
+    paths = (join_path(folder, each) for each in found[:MAX_TARGETS] if isinstance(each, str))
+    return [path for path in paths if path is not None]
+
+
+def _nearest(folders: Collection[str], importer: str) -> list[str]:
+    return (
+        sorted(folders, key=lambda folder: nearness(folder, importer)) if len(folders) > 1 else list(folders)
+    )
+
+
+def _likeness(path: str, parts: list[str], importer: str) -> tuple[int, tuple[int, int, str]]:
+    """Return a sort key that puts the file first whose folders are most like a namespace."""
+    shared = 0
+    for ours, theirs in zip(reversed(parts[:-1]), reversed(path.split("/")[:-1]), strict=False):
+        if ours != theirs:
+            break
+        shared += 1
+    return -shared, nearness(path, importer)
+
+
+def _is_path(module: str) -> bool:
+    return "\\" not in module and ("." in module or "/" in module)
+
+
+def _parts(module: str) -> list[str]:
+    """Return the parts of a qualified name, none if it isn't one."""
+    parts = module.strip("\\").split("\\")
+    return parts if len(parts) <= _PARTS_MAX and all(part.isidentifier() for part in parts) else []
+
+
+_PARTS_MAX = 32
+
+
+LANGUAGES = (
+    Language(
+        "php",
+        "php",
+        (".php", ".phtml", ".php5"),
+        (),
+        ("php",),
+        grammar="tree_sitter_php:language_php",
+        definitions=PHP,
+        references=PHP_REFERENCES,
+        facts=PHP_FACTS,
+        specifier=_specifier,
+        imports=PhpImports,
+        config_files=("composer.json",),
+        found_by_ending=(".php",),
+    ),
+)

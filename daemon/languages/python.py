@@ -1,0 +1,353 @@
+"""Python: packages, modules and stubs, docstrings, builtins."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..core.relative_paths import ancestors, nearness, within
+from .shared.language import BoundName, DefinitionRules, ImportLookup, Language, key_of
+from .shared.lazy_pattern import lazy_pattern
+from .shared.link_rules import UNKNOWN_VALUE, LinkRules, NameLookup, Value, Values, What, external
+from .shared.records import Import
+from .shared.references import LITERALS
+
+if TYPE_CHECKING:
+    from .shared.interface import FileInterface
+
+
+PYTHON = """
+((function_definition name: (identifier) @name body: (block) @body) @def (#set! kind "function"))
+((class_definition name: (identifier) @name body: (block) @body) @def (#set! kind "class"))
+((type_alias_statement left: (type [(identifier) @name (generic_type . (identifier) @name)])) @def
+  (#set! kind "type"))
+((module (expression_statement (assignment left: [
+  (identifier) @name (pattern_list (identifier) @name)])) @def) (#set! kind "variable"))
+((module (if_statement (block (expression_statement (assignment left: (identifier) @name)) @def)))
+  (#set! kind "variable"))
+((module (if_statement (_ (block (expression_statement (assignment left: (identifier) @name)) @def))))
+  (#set! kind "variable"))
+((module (try_statement (block (expression_statement (assignment left: (identifier) @name)) @def)))
+  (#set! kind "variable"))
+((module (try_statement (_ (block (expression_statement (assignment left: (identifier) @name)) @def))))
+  (#set! kind "variable"))
+(decorator) @decorator
+(import_statement name: [(dotted_name) @module (aliased_import name: (dotted_name) @module)])
+(import_from_statement module_name: (_) @module (wildcard_import))
+(import_from_statement module_name: (_) @module name: [
+  (dotted_name) @imported (aliased_import name: (dotted_name) @imported)])
+(try_statement body: (block) @optional (except_clause) @handler)
+"""
+
+PYTHON_CALLS = """
+(call function: [(identifier) (attribute)] @function arguments: (argument_list . (string) @module))
+"""
+
+PYTHON_REFERENCES = """
+(call function: [(identifier) (attribute) (call)] @call)
+(class_definition superclasses: (argument_list [(identifier) (attribute)] @inherit))
+(class_definition superclasses: (argument_list (subscript value: (_) @inherit)))
+(decorator [(identifier) (attribute)] @decorate)
+(decorator (call function: [(identifier) (attribute)] @decorate))
+(type) @type
+(argument_list [(identifier) (attribute)] @use)
+(keyword_argument value: [(identifier) (attribute)] @use)
+(assignment right: [(identifier) (attribute)] @use)
+(return_statement [(identifier) (attribute)] @use)
+(default_parameter value: [(identifier) (attribute)] @use)
+(typed_default_parameter value: [(identifier) (attribute)] @use)
+(list [(identifier) (attribute)] @use)
+(tuple [(identifier) (attribute)] @use)
+(expression_list [(identifier) (attribute)] @use)
+(pair value: [(identifier) (attribute)] @use)
+(raise_statement [(identifier) (attribute)] @use)
+(except_clause value: [(identifier) (attribute)] @use)
+(except_clause value: (as_pattern [(identifier) (attribute)] @use))
+(comparison_operator [(identifier) (attribute)] @use)
+(boolean_operator [(identifier) (attribute)] @use)
+(conditional_expression [(identifier) (attribute)] @use)
+(attribute object: (identifier) @use)
+(subscript value: [(identifier) (attribute)] @use)
+"""
+
+# Values of which one is taken, each a thing that the variable may be.
+_CHOICES = """[
+  (boolean_operator left: [(identifier) (attribute) (call)] @value)
+  (boolean_operator right: [(identifier) (attribute) (call)] @value)
+  (conditional_expression . [(identifier) (attribute) (call)] @value)
+  (conditional_expression [(identifier) (attribute) (call)] @value .)
+]"""
+
+PYTHON_FACTS = f"""
+((import_statement name: (dotted_name) @module) (#set! fact "binding") (#set! root "yes"))
+((import_statement name: (aliased_import name: (dotted_name) @module alias: (identifier) @bound))
+  (#set! fact "binding") (#set! imported "*"))
+((import_from_statement module_name: (_) @module name: (dotted_name) @imported) (#set! fact "binding"))
+((import_from_statement module_name: (_) @module
+    name: (aliased_import name: (dotted_name) @imported alias: (identifier) @bound)) (#set! fact "binding"))
+((import_from_statement module_name: (_) @module (wildcard_import))
+  (#set! fact "binding") (#set! imported "*") (#set! bound "*"))
+((parameters [
+  (identifier) @variable
+  (default_parameter name: (identifier) @variable value: (_) @value)
+  (list_splat_pattern (identifier) @variable)
+  (dictionary_splat_pattern (identifier) @variable)]) (#set! fact "type"))
+((parameters [
+  (typed_parameter . (identifier) @variable type: (type) @type)
+  (typed_default_parameter name: (identifier) @variable type: (type) @type)]) (#set! fact "type"))
+((function_definition return_type: (type) @type) (#set! fact "type") (#set! name "()"))
+((return_statement [(call) (identifier) (attribute)] @value) (#set! fact "type") (#set! name "()"))
+((assignment left: [(identifier) (attribute)] @variable type: (type) @type) (#set! fact "type"))
+((assignment left: [(identifier) (attribute)] @variable right: (_) @value !type) (#set! fact "type"))
+((assignment left: [(identifier) (attribute)] @variable right: {_CHOICES} !type) (#set! fact "type"))
+((return_statement {_CHOICES}) (#set! fact "type") (#set! name "()"))
+((assignment left: [(pattern_list (identifier) @variable) (tuple_pattern (identifier) @variable)])
+  (#set! fact "type"))
+((augmented_assignment left: (identifier) @variable) (#set! fact "type"))
+((named_expression name: (identifier) @variable value: (_) @value) (#set! fact "type"))
+([(for_statement left: (identifier) @variable right: (_) @value)
+  (for_in_clause left: (identifier) @variable right: (_) @value)] (#set! fact "type") (#set! element "yes"))
+([(for_statement left: (_ (identifier) @variable)) (for_in_clause left: (_ (identifier) @variable))]
+  (#set! fact "type"))
+((as_pattern (_) @value alias: (as_pattern_target (identifier) @variable)) (#set! fact "type"))
+((pattern_list (list_splat_pattern (identifier) @variable)) (#set! fact "type"))
+((case_pattern (dotted_name . (identifier) @variable .)) (#set! fact "type"))
+((as_pattern_target (_ (identifier) @variable)) (#set! fact "type"))
+((lambda_parameters (identifier) @variable) (#set! fact "type"))
+((if_statement condition: (call function: (identifier) @when
+    arguments: (argument_list . (identifier) @variable . [(identifier) (attribute)] @type .)))
+  (#set! when "isinstance") (#set! fact "type"))
+"""
+
+
+class _Definitions(DefinitionRules):
+    docstrings = True
+
+    def binding_kind(self, bound: BoundName) -> str:
+        """Return `constant` for a name in capitals."""
+        return "constant" if bound.name.isupper() else "variable"
+
+    def head_end(self, source: bytes, start: int, end: int) -> int:
+        """Return where the head ends without a comment behind the colon or above the first statement."""
+        if b"#" not in source[start:end]:
+            return end
+        match = _TAIL.search(source, max(start, end - 4000), end)
+        return match.start(1) if match else end
+
+
+_TAIL = lazy_pattern(rb":(\s*(?:#[^\n]*\n\s*)+)\Z")
+
+
+MAX_ROOTS = 32
+"""Folders of one name from which on the name says nothing about which of them is meant."""
+
+
+class PythonImports(ImportLookup):
+    """Python: packages, modules and stubs below the folders from which absolute imports can start."""
+
+    def resolve(self, importer: str, imported: Import) -> str | None:
+        """Return the path of the file that an import means, or None."""
+        found = self._module(importer, imported.module)
+        if not imported.name:
+            return found[1] if found is not None else None
+        if not imported.name.isidentifier():
+            return None
+        if found is None:
+            # A namespace package has no file of its own: only what lies in it can be imported.
+            for _, base in self._candidates(importer, imported.module):
+                path = self._file(within(base, imported.name))
+                if path is not None:
+                    return path
+            return None
+        folder, _, name = found[1].rpartition("/")
+        return self._file(within(folder, imported.name)) if name.startswith("__init__.") else None
+
+    def is_internal(self, importer: str, imported: Import) -> bool:
+        """Return whether an import that didn't resolve certainly meant a file of this project."""
+        first = imported.module.partition(".")[0]
+        internal = False
+        for root, base in self._candidates(importer, imported.module):
+            # A namespace package has no file, and a compiled module only that of another language.
+            if self._folders.exists(base) or any(base + ending in self._names for ending in _COMPILED):
+                return False
+            internal = internal or not first or self._is_package(f"{root}{first}")
+        return internal
+
+    def keys(self, importer: str, imported: Import) -> list[str]:
+        """Return the keys under which an import waits, which may repeat."""
+        parts = [part for part in imported.module.split(".") if part]
+        if imported.module.startswith("."):
+            bases = [base for _, base in self._candidates(importer, imported.module)]
+            keys = [key_of(base) for base in bases]
+        else:
+            keys = [parts[-1], parts[0]] if parts else []
+        if imported.name:
+            keys.insert(0, imported.name)
+        found = self._module(importer, imported.module)
+        if found is not None and found[0]:
+            keys.append(found[0])
+        return keys
+
+    def _module(self, importer: str, module: str) -> tuple[str, str] | None:
+        """Return the root and the path of the nearest file that a module can mean."""
+        for root, base in self._candidates(importer, module):
+            path = self._file(base)
+            if path is not None:
+                return root, path
+        return None
+
+    def _file(self, base: str) -> str | None:
+        names = self._names
+        for ending in _ENDINGS if base else _ROOT_ENDINGS:
+            path = base + ending
+            if path in names:
+                return path
+        return None
+
+    def _is_package(self, folder: str) -> bool:
+        return f"{folder}/__init__.py" in self._names or f"{folder}/__init__.pyi" in self._names
+
+    def _candidates(self, importer: str, module: str) -> Iterator[tuple[str, str]]:
+        """Yield root and candidate of each place where a module may lie, nearest to the importer first.
+
+        A root is a folder with its trailing slash, "" for the project's and for relative imports.
+        """
+        path = module.lstrip(".")
+        level = len(module) - len(path)
+        tail = path.replace(".", "/")
+        if "//" in tail or tail.endswith("/"):
+            return
+        folder = importer.rpartition("/")[0]
+        if level:
+            for _ in range(level - 1):
+                if not folder:
+                    return
+                folder = folder.rpartition("/")[0]
+            yield "", within(folder, tail) if tail else folder
+            return
+        if not tail:
+            return
+        for ancestor in ancestors(folder):
+            if ancestor and self._is_package(ancestor):
+                continue
+            root = f"{ancestor}/" if ancestor else ""
+            yield root, root + tail
+            yield f"{root}src/", f"{root}src/{tail}"
+            yield f"{root}lib/", f"{root}lib/{tail}"
+        for root in self._far_roots(importer, tail.partition("/")[0]):
+            yield root, root + tail
+
+    def _far_roots(self, importer: str, first: str) -> list[str]:
+        """Return the roots elsewhere in the project that hold a top-level package of a name, nearest first.
+
+        A name that many folders have (`tests`, `migrations`) is a guess too many: then there are none. What
+        tests, examples and vendored code hold is for themselves: they find it above them.
+        """
+        folders = self._folders.packages(first)
+        if not folders or len(folders) > MAX_ROOTS:
+            return []
+        parents = [folder.rpartition("/")[0] for folder in folders]
+        tops = [
+            parent
+            for parent in parents
+            if parent and not self._is_package(parent) and _ASIDE.isdisjoint(parent.split("/"))
+        ]
+        return [f"{top}/" for top in sorted(tops, key=lambda top: nearness(top, importer))]
+
+
+_ASIDE = frozenset(
+    {
+        "test",
+        "tests",
+        "testing",
+        "fixtures",
+        "testdata",
+        "example",
+        "examples",
+        "docs",
+        "vendor",
+        "_vendor",
+        "third_party",
+    }
+)
+# A package goes before a module of the same name, as in the interpreter; stubs and Cython stand in for both.
+_ENDINGS = ("/__init__.py", ".py", ".pyi", "/__init__.pyi", ".pyx")
+_COMPILED = (".c", ".cc", ".cpp", ".rs", ".so", ".pyd", ".f90")
+_ROOT_ENDINGS = ("__init__.py", "__init__.pyi")
+
+
+_BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__", "__path__", "reveal_type"}
+_CONSTANTS = frozenset({"None", "True", "False", "NotImplemented", "Ellipsis"})
+
+
+class PythonRules(LinkRules):
+    """Python."""
+
+    self_names = frozenset({"self"})
+    class_names = frozenset({"cls", "Self", "__class__"})
+    super_names = frozenset({"super"})
+    wildcards_are_files = False
+    class_kinds = frozenset({"class"})
+    opaque_types = frozenset({"Any", "object", "type", "T", "Callable"})
+
+    def ambient(self, evaluator: NameLookup, path: str, name: str) -> Values:
+        """Return the builtin of a name."""
+        return external(name) if name in _BUILTINS else UNKNOWN_VALUE
+
+    def literal(self, root: str) -> Values:
+        """Return the values of literals and of the constants that can't be bound."""
+        return external(root) if root in LITERALS or root in _CONSTANTS else UNKNOWN_VALUE
+
+    def imported(
+        self, evaluator: NameLookup, path: str, language: str, module: str, name: str, depth: int
+    ) -> Values:
+        """Return a name of a module: what its file has at the top, else the module of that name in it."""
+        found = evaluator.module(path, language, module)
+        if name == "*":
+            if found.paths:
+                return tuple(Value(What.MODULE, each) for each in found.paths)
+            return UNKNOWN_VALUE if found.internal else external(module)
+        for each in found.paths:
+            if each != path and (values := evaluator.module_member(each, name, depth)):
+                return values
+        inside = evaluator.module(path, language, module, name)
+        if inside.paths:
+            return tuple(Value(What.MODULE, each) for each in inside.paths)
+        if found.paths or found.internal:
+            return UNKNOWN_VALUE
+        return external(f"{module}.{name}")
+
+    def module_members(
+        self, evaluator: NameLookup, path: str, interface: FileInterface, name: str, depth: int
+    ) -> Values:
+        """Return what a module has at the top, or for a package the module in it."""
+        values = evaluator.top(path, name, depth, builtins=False)
+        if values or not path.endswith(("__init__.py", "__init__.pyi")):
+            return values
+        inside = evaluator.module(path, interface.language, f".{name}")
+        return tuple(Value(What.MODULE, each) for each in inside.paths)
+
+
+LANGUAGES = (
+    Language(
+        "python",
+        "python",
+        (".py", ".pyi", ".pyw"),
+        ("SConstruct", "SConscript", "wscript"),
+        ("python", "pypy", "uv"),
+        comment="#",
+        grammar="tree_sitter_python:language",
+        definitions=PYTHON,
+        calls=PYTHON_CALLS,
+        call_words=(b"import_module(",),
+        references=PYTHON_REFERENCES,
+        facts=PYTHON_FACTS,
+        definition_rules=_Definitions(),
+        stalling=(b"/*",),
+        bare_modules=True,
+        imports=PythonImports,
+        same_in_folder=True,
+        links=PythonRules(),
+    ),
+)

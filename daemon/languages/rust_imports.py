@@ -1,0 +1,398 @@
+"""Rust's crates and module paths: what Cargo.toml says, what `use` and `mod` bring in, which file that is.
+
+Modules are written relative to the file instead of to the inline module that a statement stands in, so that
+they can be resolved without the source: in `mod tests { use super::*; }` the module is `self`. Cargo.toml
+files are untrusted and read with patterns, line by line: a hostile one costs no more than its length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+
+from ..core.relative_paths import ancestors, join_path, nearness, within
+from .shared.import_config import MAX_PACKAGES, MAX_TARGETS
+from .shared.language import ImportLookup, UseItem, key_of
+from .shared.lazy_pattern import lazy_pattern
+from .shared.records import Import
+from .shared.source_text import MAX_NAME
+
+if TYPE_CHECKING:
+    from .shared.import_config import ImportConfig
+    from .shared.import_folders import ImportFolders
+
+
+DEPTH_MAX = 32
+"""Modules of a path that are looked at."""
+
+
+class _Place(NamedTuple):
+    """Where the modules of a path are looked for: below a folder; `file` is the module that holds them.
+
+    A guess may be wrong about that: then nothing but a module's own file says that it isn't.
+    """
+
+    folder: str
+    file: str
+    is_guess: bool = False
+
+
+class RustImports(ImportLookup):
+    """Rust: modules below the roots of crates, crates of the project, files named by an attribute.
+
+    Specifiers are those of `use_trees`. A path that goes on inside of a file, into an enum or an inline
+    module, means that file; with `Import.name` only a module of that name is meant.
+    """
+
+    def __init__(self, names: Collection[str], folders: ImportFolders, config: ImportConfig) -> None:
+        super().__init__(names, folders, config)
+        self._crates = Crates(names, folders, config)
+
+    def clear(self) -> None:
+        """Forget everything that was read from Cargo.toml files."""
+        self._crates.clear()
+
+    def resolve(self, importer: str, imported: Import) -> str | None:
+        """Return the path of the file that an import means, or None."""
+        if imported.module.startswith("./"):
+            path = join_path(importer.rpartition("/")[0], imported.module)
+            return path if path in self._names else None
+        for place, parts in self._starts(importer, imported.module):
+            if imported.name:
+                found = self._file(place, (*parts, imported.name))
+                if found is not None:
+                    return found
+                continue
+            for count in range(len(parts), 0, -1):
+                found = self._file(place, parts[:count])
+                if found is not None:
+                    return found
+            if place.file in self._names and not place.is_guess:
+                return place.file
+        return None
+
+    def is_internal(self, importer: str, imported: Import) -> bool:
+        """Return whether an import that didn't resolve certainly meant a file: only what `mod` declares."""
+        return imported.module.startswith("./") or (
+            bool(imported.name) and imported.module.partition(JOINT)[0] == "self"
+        )
+
+    def keys(self, importer: str, imported: Import) -> list[str]:
+        """Return the keys under which an import waits, which may repeat."""
+        if imported.module.startswith("./"):
+            return [key_of(imported.module)]
+        keys = [imported.name] if imported.name else []
+        for place, parts in self._starts(importer, imported.module):
+            keys += reversed(parts)
+            if place.file:
+                keys += (key_of(place.file), key_of(place.folder))
+        keys += _parts(imported.module)[-1:]
+        return keys
+
+    def _starts(self, importer: str, module: str) -> Iterator[tuple[_Place, tuple[str, ...]]]:
+        """Yield where a path may begin, best first, each with the modules that are left of it."""
+        parts = _parts(module)
+        if not parts or not all(part.isidentifier() for part in parts):
+            return
+        crate = self._crates.around(importer)
+        first, rest = parts[0], parts[1:]
+        if first == "crate":
+            yield self._root(importer, crate), rest
+        elif first in {"self", "super"}:
+            place: _Place | None = self._own(importer, crate)
+            ups = sum(1 for _ in _leading(parts, "super"))
+            for _ in range(ups):
+                place = self._parent(place, crate) if place is not None else None
+            if place is not None:
+                yield place, parts[ups or 1 :]
+        else:
+            other = self._crates.named(crate.renamed.get(first, first) if crate else first, importer)
+            if other is not None:
+                yield _Place(other.library.rpartition("/")[0], other.library), rest
+            yield self._own(importer, crate)._replace(is_guess=True), parts
+            if crate is not None and crate.is_old:
+                yield self._root(importer, crate)._replace(is_guess=True), parts
+
+    def _file(self, place: _Place, parts: tuple[str, ...]) -> str | None:
+        base = within(place.folder, "/".join(parts))
+        for path in (f"{base}.rs", f"{base}/mod.rs"):
+            if path in self._names:
+                return path
+        return None
+
+    def _own(self, importer: str, crate: Crate | None) -> _Place:
+        """Return where the modules lie that a file declares."""
+        folder, _, name = importer.rpartition("/")
+        if name == "mod.rs" or self._is_root(importer, crate):
+            return _Place(folder, importer)
+        return _Place(importer.removesuffix(".rs"), importer)
+
+    def _parent(self, place: _Place, crate: Crate | None) -> _Place | None:
+        """Return the module that declares another's, or None for a root."""
+        if self._is_root(place.file, crate) or not place.folder:
+            return None
+        folder = place.folder.rpartition("/")[0]
+        for path in (f"{folder}.rs", f"{folder}/mod.rs"):
+            if path in self._names:
+                return _Place(folder, path)
+        return _Place(folder, self._root_in(folder, crate))
+
+    def _root(self, importer: str, crate: Crate | None) -> _Place:
+        """Return the root of the crate that a file is compiled into."""
+        if self._is_root(importer, crate):
+            return _Place(importer.rpartition("/")[0], importer)
+        for folder in ancestors(importer.rpartition("/")[0]):
+            file = self._root_in(folder, crate)
+            if file:
+                return _Place(folder, file)
+            if crate is not None and folder == crate.folder:
+                break
+        return (
+            _Place(crate.library.rpartition("/")[0], crate.library) if crate is not None else _Place("", "")
+        )
+
+    def _root_in(self, folder: str, crate: Crate | None) -> str:
+        """Return the root of a crate that lies in a folder, or an empty string."""
+        if crate is not None:
+            declared = [
+                path for path in (crate.library, *sorted(crate.roots)) if path.rpartition("/")[0] == folder
+            ]
+            if declared and declared[0] in self._names:
+                return declared[0]
+        for name in _ROOT_NAMES:
+            if within(folder, name) in self._names:
+                return within(folder, name)
+        return ""
+
+    def _is_root(self, path: str, crate: Crate | None) -> bool:
+        if crate is None:
+            return path.rpartition("/")[2] in {"lib.rs", "main.rs"}
+        if path == crate.library or path in crate.roots:
+            return True
+        inner = path[len(crate.folder) + 1 :] if crate.folder else path
+        if _ROOT.fullmatch(inner) is None:
+            return False
+        folder = path.rpartition("/")[0]  # tests may be compiled into one, as modules of another file
+        others = [within(folder, name) for name in _ROOT_NAMES]
+        return not _SHARED.match(inner) or path in others or not any(other in self._names for other in others)
+
+
+_ROOT = lazy_pattern(r"src/(?:lib|main)\.rs|build\.rs|(?:src/bin|tests|examples|benches)/[^/]+(?:/main)?\.rs")
+_ROOT_NAMES = ("lib.rs", "main.rs", "mod.rs")
+_SHARED = lazy_pattern(r"(?:tests|benches|examples)/[^/]+\Z")
+
+
+def _parts(module: str) -> tuple[str, ...]:
+    return tuple(module.split(JOINT))[:DEPTH_MAX]
+
+
+def _leading(parts: tuple[str, ...], word: str) -> Iterator[str]:
+    for part in parts:
+        if part != word:
+            return
+        yield part
+
+
+MANIFEST = "Cargo.toml"
+
+
+class Crate(Struct, frozen=True):
+    """A package: its folder, the file that others import or an empty string, and the roots that it names.
+
+    `renamed` maps names of dependencies to what they are called themselves. `is_old` says that it is of the
+    first edition, in which paths of `use` begin at the crate's root.
+    """
+
+    folder: str
+    library: str
+    roots: frozenset[str]
+    renamed: dict[str, str]
+    is_old: bool
+
+
+class Crates:
+    """The crates of one project, read when first asked for."""
+
+    def __init__(self, names: Collection[str], folders: ImportFolders, config: ImportConfig) -> None:
+        self._names = names
+        self._folders = folders
+        self._config = config
+        self._crates: dict[str, Crate] = {}
+        self._named: dict[str, list[str]] | None = None
+
+    def clear(self) -> None:
+        """Forget everything that was read."""
+        self._crates.clear()
+        self._named = None
+
+    def around(self, path: str) -> Crate | None:
+        """Return the crate that a file belongs to, or None."""
+        manifests = self._folders.holding(MANIFEST)
+        for folder in ancestors(path.rpartition("/")[0]):
+            if folder in manifests:
+                return self._crate(folder)
+        return None
+
+    def named(self, name: str, importer: str) -> Crate | None:
+        """Return the crate that goes by a name in `use`, of several the nearest to the importer."""
+        namesakes = self._names_of_crates().get(name, ())
+        nearest = min(namesakes, key=lambda folder: nearness(folder, importer), default=None)
+        return self._crate(nearest) if nearest is not None else None
+
+    def _names_of_crates(self) -> dict[str, list[str]]:
+        if self._named is None:
+            self._named = {}
+            for folder in sorted(self._folders.holding(MANIFEST))[:MAX_PACKAGES]:
+                sections = _sections(self._config.text(within(folder, MANIFEST)))
+                for name in {_value(sections, "lib", "name"), _value(sections, "package", "name")} - {""}:
+                    namesakes = self._named.setdefault(name.replace("-", "_"), [])
+                    if len(namesakes) < MAX_TARGETS:
+                        namesakes.append(folder)
+        return self._named
+
+    def _crate(self, folder: str) -> Crate:
+        known = self._crates.get(folder)
+        if known is None:
+            text = self._config.text(within(folder, MANIFEST))
+            sections = _sections(text)
+            library = join_path(folder, _value(sections, "lib", "path") or "src/lib.rs") or ""
+            targets = [join_path(folder, path) for path in _PATH.findall("\n".join(_targets(sections)))]
+            known = self._crates[folder] = Crate(
+                folder,
+                library,
+                frozenset(target for target in targets[:MAX_TARGETS] if target),
+                {
+                    alias.replace("-", "_"): name.replace("-", "_")
+                    for alias, name in _RENAMED.findall(text)[:MAX_PACKAGES]
+                },
+                "package" in sections and not re.search(r"^\s*edition\b", sections["package"], re.MULTILINE),
+            )
+        return known
+
+
+_SECTION = lazy_pattern(r"^[ \t]*\[{1,2}[ \t]*([\w.\"'-]{1,100})[ \t]*\]{1,2}", re.MULTILINE)
+_PATH = lazy_pattern(r"^[ \t]*path[ \t]*=[ \t]*[\"']([^\"'\n]{1,300})[\"']", re.MULTILINE)
+_RENAMED = lazy_pattern(
+    r"^[ \t]*([\w-]{1,100})[ \t]*=[ \t]*\{[^{}\n]{0,300}?\bpackage[ \t]*=[ \t]*[\"']([\w-]{1,100})[\"']",
+    re.MULTILINE,
+)
+
+
+def _sections(text: str) -> dict[str, str]:
+    """Return what stands in each section by its name, in all of a name's one after the other."""
+    parts = _SECTION.split(text)
+    gathered: dict[str, list[str]] = {}
+    for name, content in zip(parts[1::2], parts[2::2], strict=True):
+        gathered.setdefault(name, []).append(content)
+    return {name: "\n".join(contents) for name, contents in gathered.items()}
+
+
+def _value(sections: dict[str, str], section: str, key: str) -> str:
+    pattern = rf"^[ \t]*{key}[ \t]*=[ \t]*[\"']([^\"'\n]{{1,300}})[\"']"
+    match = re.search(pattern, sections.get(section, ""), re.MULTILINE)
+    return match[1] if match is not None else ""
+
+
+def _targets(sections: dict[str, str]) -> list[str]:
+    return [sections[name] for name in ("bin", "test", "example", "bench") if name in sections]
+
+
+USE_MAX = 20_000
+"""Characters of one statement that are read; the largest trees of real code have 3,000."""
+
+BRACES_MAX = 32
+"""Braces within braces that are read: each level repeats the path before it."""
+
+
+JOINT = "::"
+
+
+def used_names(tree: str, inside: Sequence[str] = ()) -> list[UseItem]:
+    """Return what a use tree (`crate::a::{b, c as d, e::*}`) brings in, in order.
+
+    `inside` are the inline modules that it stands in. What is broken or nested too deeply is left out.
+    """
+    found: list[UseItem] = []
+    for path, alias in _leaves(tree[:USE_MAX]):
+        use = _use(_from_file(path, inside), alias)
+        if use is not None and len(use.module) <= MAX_NAME:
+            found.append(use)
+    return found
+
+
+def declared_module(name: str, before: str, inside: Sequence[str] = ()) -> tuple[UseItem, bool]:
+    """Return what `mod name;` brings in, and whether it certainly has a file.
+
+    `before` is what stands before the name, of which the attributes are read: a `path` names the file, and
+    what is compiled on a condition may be generated or left out.
+    """
+    attributes = re.split(r"[;{}]", before)[-1]
+    path = _PATH_ATTRIBUTE.search(attributes)
+    if path is not None and not inside:
+        return UseItem(f"./{path[1]}", "*", name), "cfg" not in attributes
+    return UseItem(JOINT.join(("self", *inside)), name, name), "cfg" not in attributes and path is None
+
+
+_PATH_ATTRIBUTE = lazy_pattern(r"\bpath\s*=\s*\"([^\"\\\n]{1,200})\"")
+_WORD = lazy_pattern(r"//[^\n]*|/\*.*?(?:\*/|\Z)|(::|[{},*]|(?:r#)?[^\W\d]\w*)|\s+|.", re.DOTALL)
+
+
+def _leaves(tree: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield each path of a use tree with its alias, or an empty one."""
+    prefixes: list[tuple[str, ...]] = []
+    prefix: tuple[str, ...] = ()
+    path: list[str] = []
+    alias, is_alias = "", False
+    for match in _WORD.finditer(tree + ","):
+        word = match[1]
+        if word is None or word == JOINT:
+            continue
+        if word == "{":
+            if len(prefixes) >= BRACES_MAX:
+                return
+            prefixes.append(prefix)
+            prefix, path = (*prefix, *path), []
+        elif word in {",", "}"}:
+            if path:
+                yield (*prefix, *path), alias
+            path, alias, is_alias = [], "", False
+            if word == "}":
+                if not prefixes:
+                    return
+                prefix = prefixes.pop()
+        elif word == "as":
+            is_alias = True
+        elif is_alias:
+            alias = word
+        else:
+            path.append(word.removeprefix("r#"))
+
+
+def _from_file(path: Sequence[str], inside: Sequence[str]) -> tuple[str, ...]:
+    """Return a path as it would be written outside of all inline modules."""
+    if path[0] == "self":
+        return ("self", *inside, *path[1:])
+    ups = 0
+    while ups < len(path) and path[ups] == "super":
+        ups += 1
+    if 0 < ups <= len(inside):
+        return ("self", *inside[: len(inside) - ups], *path[ups:])
+    return tuple(path[len(inside) :]) if ups else tuple(path)
+
+
+def _use(path: tuple[str, ...], alias: str) -> UseItem | None:
+    last = path[-1]
+    if last == "self" and len(path) > 1:
+        path = path[:-1]
+        return UseItem(JOINT.join(path), "*", alias or path[-1])
+    if last == "*":
+        return UseItem(JOINT.join(path[:-1]), "*", "*") if len(path) > 1 else None
+    if len(path) == 1 or last == "super":
+        return UseItem(JOINT.join(path), "*", alias or last) if alias or last not in _KEYWORDS else None
+    return UseItem(JOINT.join(path[:-1]), last, alias or last)
+
+
+_KEYWORDS = frozenset({"self", "super", "crate"})

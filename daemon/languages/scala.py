@@ -1,0 +1,168 @@
+"""Scala: Java's packages and rules, with imports of several names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+
+from .java import JavaImports, JavaRules
+from .shared.import_text import NAME, PATH, plain_path, read_clause, split_use
+from .shared.language import DefinitionRules, Language, UseItem
+from .shared.lazy_pattern import lazy_pattern
+
+_VALUES = """[
+  (val_definition pattern: (identifier) @name)
+  (val_declaration name: (identifier) @name)
+]"""
+_VARIABLES = "(var_definition pattern: (identifier) @name)"
+
+SCALA = f"""
+((class_definition name: (_) @name body: (_) @body) @def (#set! kind "class"))
+((class_definition name: (_) @name) @def (#set! kind "class"))
+((trait_definition name: (_) @name body: (_) @body) @def (#set! kind "trait"))
+((trait_definition name: (_) @name) @def (#set! kind "trait"))
+((object_definition name: (_) @name body: (_) @body) @def (#set! kind "object"))
+((object_definition name: (_) @name) @def (#set! kind "object"))
+((package_object name: (_) @name body: (_) @body) @def (#set! kind "object"))
+((enum_definition name: (_) @name body: (_) @body) @def (#set! kind "enum"))
+((extension_definition parameters: (parameters . (parameter type: (_) @path))) @def (#set! kind "scope"))
+((function_definition name: (_) @name body: (_) @body) @def (#set! kind "function"))
+((function_declaration name: (_) @name) @def (#set! kind "function"))
+((type_definition name: (_) @name) @def (#set! kind "type"))
+((given_definition name: (_) @name body: (_) @body) @def (#set! kind "object"))
+((compilation_unit {_VALUES} @def) (#set! kind "constant"))
+((compilation_unit {_VARIABLES} @def) (#set! kind "variable"))
+((object_definition body: (template_body {_VALUES} @def)) (#set! kind "constant"))
+((object_definition body: (template_body {_VARIABLES} @def)) (#set! kind "variable"))
+((package_object body: (template_body {_VALUES} @def)) (#set! kind "constant"))
+(annotation) @decorator
+(import_declaration) @tree
+"""
+
+_TYPE = "[(type_identifier) @type (stable_type_identifier) @type (generic_type type: (_) @type)]"
+_READ = "[(identifier) @use (field_expression) @use]"
+
+SCALA_REFERENCES = f"""
+(call_expression function: [(identifier) (field_expression)] @call)
+(call_expression function: (generic_function function: (_) @call))
+(instance_expression {_TYPE.replace("@type", "@call")})
+(infix_expression operator: (identifier) @call)
+(postfix_expression (identifier) . (identifier) @call)
+(extends_clause {_TYPE.replace("@type", "@inherit")})
+(annotation name: (_) @decorate)
+(class_parameter type: {_TYPE})
+(parameter type: {_TYPE})
+(val_definition type: {_TYPE})
+(var_definition type: {_TYPE})
+(val_declaration type: {_TYPE})
+(function_definition return_type: {_TYPE})
+(function_declaration return_type: {_TYPE})
+(type_arguments {_TYPE})
+(type_definition type: {_TYPE})
+(typed_pattern type: {_TYPE})
+(case_class_pattern type: (_) @use)
+(ascription_expression {_TYPE})
+(upper_bound type: {_TYPE})
+(context_bound type: {_TYPE})
+(function_type {_TYPE})
+(lazy_parameter_type {_TYPE})
+(arguments {_READ})
+(assignment_expression right: {_READ})
+(val_definition value: {_READ})
+(var_definition value: {_READ})
+(function_definition body: {_READ})
+(infix_expression left: {_READ})
+(infix_expression right: {_READ})
+(match_expression value: {_READ})
+(field_expression value: (identifier) @use)
+(block {_READ} .)
+"""
+
+SCALA_FACTS = """
+((package_clause name: (_) @package) (#set! fact "package") (#set! joined "yes"))
+((import_declaration) @tree (#set! fact "use"))
+((class_parameter name: (_) @variable type: (_) @type) (#set! fact "type"))
+((parameter name: (_) @variable type: (_) @type) (#set! fact "type"))
+((val_definition pattern: (identifier) @variable type: (_) @type) (#set! fact "type"))
+((var_definition pattern: (identifier) @variable type: (_) @type) (#set! fact "type"))
+((val_definition pattern: (identifier) @variable !type value: (_) @value) (#set! fact "type"))
+((var_definition pattern: (identifier) @variable !type value: (_) @value) (#set! fact "type"))
+((tuple_pattern (identifier) @variable) (#set! fact "type"))
+((enumerator . (identifier) @variable) (#set! fact "type"))
+((lambda_expression parameters: (identifier) @variable) (#set! fact "type"))
+((binding name: (identifier) @variable) (#set! fact "type"))
+((typed_pattern pattern: (identifier) @variable type: (_) @type) (#set! fact "type"))
+((case_class_pattern pattern: (identifier) @variable) (#set! fact "type"))
+((case_clause pattern: (identifier) @variable) (#set! fact "type"))
+((function_definition return_type: (_) @type) (#set! fact "type") (#set! name "()"))
+((function_declaration return_type: (_) @type) (#set! fact "type") (#set! name "()"))
+"""
+
+
+class _Definitions(DefinitionRules):
+    def head_end(self, source: bytes, start: int, end: int) -> int:
+        """Return where the head ends without the sign before the body."""
+        return start + len(source[start:end].rstrip().removesuffix(b"="))
+
+
+_SCALA = lazy_pattern(rf"\s*({PATH})\s*(?:\.\s*(?:(\*)|\{{([^{{}}]*)\}})|\s+as\s+({NAME}))?\s*(?:,|;|\Z)")
+
+
+_SELECTOR = lazy_pattern(rf"\s*({NAME}|\*)\s*(?:(?:=>|as\b)\s*({NAME}))?\s*")
+
+
+def _uses(text: str) -> Iterator[UseItem]:
+    at = re.match(r"\s*import\b", text)
+    position = at.end() if at is not None else len(text)
+    while position < len(text):
+        match = _SCALA.match(text, position)
+        if match is None:
+            return
+        position = match.end()
+        module = plain_path(match[1])
+        if match[3] is not None:
+            for selector in match[3].split(","):
+                yield from _selected(module, selector)
+        elif match[2] is not None:
+            yield UseItem(module, "*", "*")
+        elif module.endswith(("._", ".given")):
+            yield UseItem(module.rpartition(".")[0], "*", "*")
+        elif "." in module:
+            yield split_use(module, match[4] or "")
+
+
+def _selected(module: str, selector: str) -> Iterator[UseItem]:
+    match = _SELECTOR.fullmatch(selector)
+    if match is None:
+        return
+    name, alias = plain_path(match[1]), plain_path(match[2] or "")
+    if name in {"_", "*", "given"}:
+        yield UseItem(module, "*", "*")
+    elif alias != "_":  # `D => _` leaves it out
+        yield UseItem(module, name, alias or name)
+
+
+_SOURCES = (".scala", ".java", ".kt")
+
+LANGUAGES = (
+    Language(
+        "scala",
+        "scala",
+        (".scala", ".sc", ".sbt"),
+        (),
+        ("scala", "amm"),
+        family="jvm",
+        grammar="tree_sitter_scala:language",
+        definitions=SCALA,
+        references=SCALA_REFERENCES,
+        facts=SCALA_FACTS,
+        definition_rules=_Definitions(),
+        stalling=(b"`",),
+        clause=lambda text, _inside: read_clause(text, _uses),
+        imports=partial(JavaImports, endings=_SOURCES),
+        package_sources=_SOURCES,
+        package_files=(".scala",),
+        links=JavaRules(),
+    ),
+)

@@ -1,0 +1,195 @@
+"""Definitions as they stand in a source: read from a query's matches, not yet qualified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from .language import BoundName, DefinitionRules
+from .qualified_names import assigned, declared, own_name, receiver_type, split_path, type_name
+from .source_text import SourceText, Span, is_inside, merged_spans
+
+BINDINGS = frozenset({"constant", "variable"})
+"""The kinds of symbols that bind a name to a value."""
+
+Captures = dict[str, Span]
+"""What a match captured by name, of each name the first range."""
+
+Match = tuple[int, Captures]
+"""The index of the pattern that matched and what it captured."""
+
+
+class Pattern(NamedTuple):
+    """The settings of a query's pattern: the kind and default name of its matches, and when they hold."""
+
+    kind: str
+    name: str
+    when: frozenset[str] = frozenset()
+    only: bool = False
+
+    @classmethod
+    def of(cls, settings: Mapping[str, str | None]) -> Pattern:
+        """Return what a pattern's settings say; an import's pattern has none."""
+        words = settings.get("when") or ""
+        return cls(
+            settings.get("kind") or "",
+            settings.get("name") or "",
+            frozenset(words.split()),
+            bool(settings.get("only")),
+        )
+
+
+class ParsedDefinition(Struct):
+    """A definition as it stands in the source, before its name is qualified. All offsets are in bytes.
+
+    It spans `start` to `end`, with decorators; its head `head` to `head_end`. `owner` qualifies the name of
+    one that isn't written inside its owner.
+    """
+
+    start: int
+    end: int
+    head: int
+    head_end: int
+    name: str
+    kind: str
+    body: int
+    owner: str = ""
+    rank: int = 0
+
+
+class DefinitionReader:
+    """Collects the definitions of one code file from its query matches."""
+
+    def __init__(self, text: SourceText, rules: DefinitionRules, patterns: Sequence[Pattern]) -> None:
+        self._text = text
+        self._source = text.source
+        self._rules = rules
+        self._patterns = patterns
+        self._found: dict[tuple[int, str], ParsedDefinition] = {}
+        self._decorators: list[Span] = []
+        self._locals: list[Span] = []
+        self._leads: dict[int, int] = {}
+        self._claims: dict[int, int] = {}
+
+    def read(self, matches: Iterable[Match]) -> None:
+        """Read the matches of the query for definitions; matches of imports are skipped."""
+        for pattern, captures in matches:
+            if not self._holds(self._patterns[pattern], captures):
+                continue
+            if "def" in captures:
+                self._add(pattern, captures)
+            elif "decorator" in captures:
+                self._decorators.append(captures["decorator"])
+            elif "lead" in captures:
+                self._leads[captures["of"][0]] = captures["lead"][0]
+            elif "local" in captures:
+                self._locals.append(captures["local"])
+
+    def definitions(self) -> list[ParsedDefinition]:
+        """Return the definitions in source order, outer ones before what they enclose."""
+        blocks = merged_spans(self._locals)
+        found = [
+            each
+            for each in self._found.values()
+            if not (each.kind in _LOCAL_KINDS and is_inside(blocks, each.start))
+            and self._claims.get(each.start, each.rank) == each.rank
+        ]
+        for definition in found:
+            lead = self._leads.get(definition.start)
+            if lead is not None:
+                definition.start = definition.head = lead
+        return sorted(found, key=lambda each: (each.start, -each.end))
+
+    def decorators(self) -> list[Span]:
+        """Return the ranges of the decorators, in order."""
+        return sorted(self._decorators)
+
+    def _holds(self, pattern: Pattern, captures: Captures) -> bool:
+        """Return whether a match holds by its pattern's settings."""
+        return not pattern.when or self._text.name(captures["when"]) in pattern.when
+
+    def _add(self, pattern: int, captures: Captures) -> None:
+        start, end = captures["def"]
+        kind, name, _, is_only = self._patterns[pattern]
+        if is_only:
+            self._claims[start] = pattern
+        body = captures["body"][0] if "body" in captures else -1
+        owner = ""
+        if "target" in captures:
+            name, owner = self._assigned(captures, kind, body)
+        elif "declarator" in captures:
+            name, owner, kind = self._declared(captures, kind)
+        elif "path" in captures:
+            name, owner = self._path(captures["path"], kind)
+        elif not name:
+            name = self._text.name(captures["name"]).strip("\"'")
+        if name in ("", "_") or ("tag" in captures and self._text.name(captures["tag"]) == name):
+            return
+        if kind == "scope":
+            name = type_name(name)
+            name = name if self._rules.full_scopes else name.rpartition(".")[2]
+        if "receiver" in captures:
+            owner = receiver_type(self._text.name(captures["receiver"]))
+        if "owner" in captures:
+            owner = type_name(self._text.name(captures["owner"]))
+        if kind in BINDINGS:
+            kind = self._binding(kind, name, captures)
+        if not kind:
+            return
+        known = self._found.get((start, name))
+        if known is None or pattern < known.rank:
+            while end > start and self._source[end - 1] in b" \t\n":
+                end -= 1  # some grammars let a body end where the next line begins
+            head_end = captures["head"][1] if "head" in captures else body if body >= 0 else end
+            self._found[start, name] = ParsedDefinition(
+                start, end, start, head_end, name, kind, body, owner, pattern
+            )
+
+    def _assigned(self, captures: Captures, kind: str, body: int) -> tuple[str, str]:
+        """Return the name and the owner of what is assigned to a member, both empty if it defines nothing."""
+        start, end = captures["def"]
+        name, owner = assigned(self._text.name(captures["target"]))
+        if name == "exports":
+            named = own_name(self._source[start:body]) if kind == "function" else ""
+            name = named or "module.exports"
+        if kind == "constant" and self._is_require(start, end):
+            return "", ""
+        return name, owner
+
+    def _path(self, span: Span, kind: str) -> tuple[str, str]:
+        """Return the name and the owner in a path; a scope's path stays whole."""
+        path = self._text.name(span)
+        if kind == "scope":
+            return path, ""
+        owner, name = split_path(path)
+        return name, owner
+
+    def _declared(self, captures: Captures, kind: str) -> tuple[str, str, str]:
+        """Return name, owner and kind of what a C declarator declares; no name if that is a mere field."""
+        path, is_function = declared(self._text.name(captures["declarator"]))
+        if kind == "field":
+            kind = "prototype" if is_function else ""
+        elif kind == "prototype" and not is_function:
+            kind = "variable"
+        owner, name = split_path(path)
+        return (name, owner, kind) if kind and name not in _STATEMENTS else ("", "", "")
+
+    def _binding(self, kind: str, name: str, captures: Captures) -> str:
+        """Return whether a binding is a constant or a variable; nothing if it only names an import."""
+        start, end = captures["def"]
+        declarator = captures.get("declarator")
+        written = self._source[start : min(declarator[0] if declarator else end, start + 400)]
+        before = self._source[max(self._text.line_start(start), start - 200) : start]
+        return self._rules.binding_kind(BoundName(kind, name, before, written, declarator is not None))
+
+    def _is_require(self, start: int, end: int) -> bool:
+        """Return whether the value is another module, which the name only passes on."""
+        value = self._source[start : min(end, start + 400)].partition(b"=")[2].lstrip()
+        return value.startswith(b"require(")
+
+
+# What a macro with no semicolon behind it makes of a statement.
+_STATEMENTS = frozenset({"if", "for", "while", "switch", "return", "do", "else", "sizeof", "struct"})
+_LOCAL_KINDS = frozenset({"constant", "variable", "extern", "prototype"})

@@ -1,0 +1,231 @@
+"""The folders that a project's names imply, as far as imports ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+
+from ...core.relative_paths import ancestors, nearness, within
+
+MAX_NAMESAKES = 1_000
+"""Maximum number of files of one name that are compared for an import."""
+
+
+class ImportFolders:
+    """The folders that the names imply, built when first asked for and kept true afterwards.
+
+    `configs` are the names of files whose folders can be asked for; files with one of the endings `searched`
+    are found by the end of their path. A caller that forgot to tell a change is noticed by the count of
+    names, and everything is built again.
+    """
+
+    def __init__(
+        self,
+        names: Collection[str],
+        configs: Collection[str],
+        searched: tuple[str, ...],
+        sources: SourceFolders,
+    ) -> None:
+        self._names = names
+        self._indexed = frozenset((*configs, "__init__.py", "__init__.pyi"))
+        self._searched = searched
+        self._count = -1
+        self._entries: dict[str, int] = {}
+        self._go: dict[str, set[str]] = {}
+        self._holders: dict[str, set[str]] = {}
+        self._packages: dict[str, set[str]] = {}
+        self._named: dict[str, set[str]] = {}
+        self._sources = sources
+
+    @property
+    def sources(self) -> SourceFolders:
+        """The folders of languages whose packages are folders."""
+        self._refresh()
+        return self._sources
+
+    def exists(self, folder: str) -> bool:
+        """Return whether any file lies in a folder or below it."""
+        self._refresh()
+        return folder in self._entries
+
+    def go_files(self, folder: str) -> list[str]:
+        """Return the Go files directly in a folder, sorted."""
+        self._refresh()
+        return sorted(path for path in self._go.get(folder, ()) if path in self._names)
+
+    def holding(self, name: str) -> Collection[str]:
+        """Return the folders that directly hold a file of one of the names that are indexed."""
+        self._refresh()
+        return self._holders.get(name, ())
+
+    def packages(self, name: str) -> Collection[str]:
+        """Return the folders of a name that are Python packages."""
+        self._refresh()
+        return self._packages.get(name, ())
+
+    def ending_with(self, tail: str) -> list[str]:
+        """Return the files whose path ends with another (`a/b.h`), if their ending is searched.
+
+        A name that more than `MAX_NAMESAKES` files have says nothing about which of them is meant: then
+        there are none.
+        """
+        self._refresh()
+        namesakes = self._named.get(tail.rpartition("/")[2], ())
+        if len(namesakes) > MAX_NAMESAKES:
+            return []
+        behind = f"/{tail}"
+        return [path for path in namesakes if f"/{path}".endswith(behind) and path in self._names]
+
+    def nearest(self, tail: str, importer: str) -> str | None:
+        """Return the file whose path ends with another that is nearest to the importer.
+
+        What tests and examples hold is for themselves.
+        """
+        found = [path for path in self.ending_with(tail) if not _is_aside(path[: -len(tail)], importer)]
+        return min(found, key=lambda path: nearness(path, importer), default=None)
+
+    def change(self, path: str, difference: int) -> None:
+        """Count a path in (1) or out (-1), if the folders were built at all."""
+        if self._count >= 0:
+            self._count += difference
+            self._note(path, difference)
+
+    def _refresh(self) -> None:
+        if self._count == len(self._names):
+            return
+        for index in (self._entries, self._go, self._holders, self._packages, self._named):
+            index.clear()
+        self._sources.clear()
+        for path in self._names:
+            self._note(path, 1)
+        self._count = len(self._names)
+
+    def _note(self, path: str, difference: int) -> None:
+        folder, _, name = path.rpartition("/")
+        if name.endswith(".go"):
+            _toggle(self._go, folder, path, difference)
+        elif name in self._indexed:
+            _toggle(self._holders, name, folder, difference)
+            twin = within(folder, "__init__.py" if name.endswith("i") else "__init__.pyi")
+            if name.startswith("__init__") and (difference > 0 or twin not in self._names):
+                _toggle(self._packages, folder.rpartition("/")[2], folder, difference)
+        self._sources.change(path, difference)
+        if name.endswith(self._searched):
+            _toggle(self._named, name, path, difference)
+        for ancestor in ancestors(folder):
+            count = self._entries.get(ancestor, 0) + difference
+            if count > 0:
+                self._entries[ancestor] = count
+            else:
+                self._entries.pop(ancestor, None)
+
+
+_ASIDE = frozenset(
+    ("test", "tests", "testing", "fixtures", "testdata", "spec", "example", "examples", "docs", "contrib")
+)
+
+
+def _is_aside(folder: str, importer: str) -> bool:
+    """Return whether a folder, which ends with a slash, belongs to tests or examples elsewhere."""
+    parts = folder.split("/")
+    return any(
+        part in _ASIDE and not importer.startswith("/".join(parts[: place + 1]) + "/")
+        for place, part in enumerate(parts)
+    )
+
+
+def _toggle(index: dict[str, set[str]], key: str, value: str, difference: int) -> None:
+    """Put a value into a set of the index, or take it out."""
+    if difference > 0:
+        index.setdefault(key, set()).add(value)
+    elif key in index:
+        index[key].discard(value)
+        if not index[key]:
+            del index[key]
+
+
+MAX_NAMESAKE_FOLDERS = 2_000
+"""Maximum number of folders of one name; with more, the name doesn't tell which is meant."""
+
+
+class SourceFolders:
+    """The folders that directly hold files with the endings of `sources`, kept true through `change`.
+    `projects` are the paths of files with the endings of `manifests`.
+
+    What was found out of them is kept by `remembered` until a folder comes or goes.
+    """
+
+    def __init__(self, sources: tuple[str, ...] = (), manifests: tuple[str, ...] = ()) -> None:
+        self._sources = sources
+        self._manifests = manifests
+        self._files: dict[str, set[str]] = {}
+        self._named: dict[str, set[str]] = {}
+        self._memory: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self.projects: set[str] = set()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        for index in (self._files, self._named, self._memory, self.projects):
+            index.clear()
+
+    def forget(self) -> None:
+        """Forget the cached answers."""
+        self._memory.clear()
+
+    def change(self, path: str, difference: int) -> None:
+        """Take a path in (1) or out (-1), if it is a source."""
+        if path.endswith(self._manifests):
+            self.projects ^= {path}
+            self._memory.clear()
+        if not path.endswith(self._sources):
+            return
+        folder = path.rpartition("/")[0]
+        files = self._files.get(folder)
+        if difference > 0:
+            if files is None:
+                files = self._files[folder] = set()
+                self._named.setdefault(folder.rpartition("/")[2], set()).add(folder)
+                self._memory.clear()
+            files.add(path)
+        elif files is not None:
+            files.discard(path)
+            if not files:
+                del self._files[folder]
+                self._named[folder.rpartition("/")[2]].discard(folder)
+                self._memory.clear()
+
+    def files(self, folder: str, endings: tuple[str, ...]) -> list[str]:
+        """Return the files directly in a folder with one of the endings, sorted."""
+        return sorted(path for path in self._files.get(folder, ()) if path.endswith(endings))
+
+    def below(self, folder: str) -> list[str]:
+        """Return the folders with sources at or below a folder, sorted."""
+        found = (
+            each for each in self._files if not folder or each == folder or each.startswith(f"{folder}/")
+        )
+        return sorted(found)
+
+    def ending_with(self, tail: str) -> list[str]:
+        """Return the folders whose path ends with another, sorted; none where they are too many to tell."""
+        namesakes = self._named.get(tail.rpartition("/")[2], ())
+        if len(namesakes) > MAX_NAMESAKE_FOLDERS:
+            return []
+        return sorted(each for each in namesakes if f"/{each}".endswith(f"/{tail}"))
+
+    def remembered(self, question: tuple[str, ...], answer: Callable[[], Iterable[str]]) -> tuple[str, ...]:
+        """Return the answer to a question about the folders, computed once until a folder comes or goes."""
+        found = self._memory.get(question)
+        if found is None:
+            found = self._memory[question] = tuple(answer())
+        return found
+
+
+TEST_FOLDERS = frozenset(
+    {"test", "tests", "testing", "fixtures", "testData", "testdata", "androidTest", "it"}
+)
+
+
+def is_test(folder: str) -> bool:
+    """Return whether a folder belongs to tests."""
+    return any(
+        part in TEST_FOLDERS or part.endswith(("Test", "Tests", ".Tests")) for part in folder.split("/")
+    )

@@ -1,0 +1,48 @@
+"""What the files of languages share for reading the text of an import: names, paths and quoted strings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from .language import UseItem
+from .lazy_pattern import lazy_pattern
+from .source_text import MAX_NAME
+
+CLAUSE_MAX = 20_000
+"""Maximum number of characters of a clause that are read."""
+
+NAME = r"`?[^\W\d][\w$]*`?"
+PATH = rf"{NAME}(?:\s*\.\s*{NAME})*+"
+
+_COMMENT = lazy_pattern(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+
+
+def read_clause(clause: str, reader: Callable[[str], Iterator[UseItem]]) -> list[UseItem]:
+    """Return what an import clause brings in, in order, read without its comments."""
+    text = _COMMENT.sub(" ", clause[:CLAUSE_MAX])
+    return [use for use in reader(text) if use.module and len(use.module) <= MAX_NAME]
+
+
+def plain_path(path: str) -> str:
+    """Return a path without spaces and quotes."""
+    return re.sub(r"[\s`]+", "", path)
+
+
+def split_use(path: str, name: str = "") -> UseItem:
+    """Return the use of the last name of a path."""
+    module, _, last = plain_path(path).rpartition(".")
+    return UseItem(module, last, plain_path(name) or last)
+
+
+def quoted(written: str) -> str:
+    """Return what a plain string holds, an empty string for anything else."""
+    inner = written[1:-1]
+    is_plain = len(written) > 2 and written[0] in "'\"" and written[-1] == written[0]
+    return inner if is_plain and written[0] not in inner and "#{" not in inner else ""
+
+
+def relative(path: str) -> str:
+    """Return a path beside the importer as one that says so."""
+    path = path.removeprefix("/")
+    return path if path.startswith(("./", "../")) else f"./{path}"

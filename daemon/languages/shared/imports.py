@@ -1,0 +1,109 @@
+"""Import resolution: which file of the project an import means. It reads no source and never leaves the root.
+
+Everything is looked up among the project's names; only configuration files are ever read, and those are
+untrusted: whatever they hold, resolving ends and raises nothing. A candidate is a path without its extension
+(`src/auth` for `src/auth.ts` or `src/auth/index.ts`), relative to the root, "" being the root itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from .import_config import ImportConfig
+from .import_folders import ImportFolders, SourceFolders
+from .language import ImportLookup, key_of
+from .records import Import
+from .table import LANGUAGES
+
+
+class ImportResolver:
+    """Resolves the imports of one project against its live set of names.
+
+    `names` are the relative POSIX paths of the project's files; the caller goes on changing that collection
+    and tells each change through `added` and `removed`. `read` returns the bytes of a file by its relative
+    path, or None. After a file for which `is_config` holds was changed, added or removed, call
+    `invalidate_config` and resolve all imports again. Not thread-safe.
+    """
+
+    def __init__(self, names: Collection[str], read: Callable[[str], bytes | None]) -> None:
+        self._folders = ImportFolders(
+            names, _CONFIG_FILES, _FOUND_BY_ENDING, SourceFolders(_PACKAGE_SOURCES, _CONFIG_ENDINGS)
+        )
+        self._config = ImportConfig(read)
+        lookups = {
+            row.imports: row.imports(names, self._folders, self._config)
+            for row in LANGUAGES.values()
+            if row.imports
+        }
+        self._none = ImportLookup(names, self._folders, self._config)
+        self._lookups = tuple(lookups.values())
+        self._by_language = {name: lookups[row.imports] for name, row in LANGUAGES.items() if row.imports}
+
+    def resolve(self, importer: str, language: str, imported: Import) -> str | None:
+        """Return the path of the file that an import means, or None.
+
+        A package's `__init__` or index file stands for the package; for a Go package it is the file named
+        like it, or else the first one that isn't a test. May be the importer itself.
+        """
+        return self._of(language).resolve(importer, imported)
+
+    def resolve_all(self, importer: str, language: str, imported: Import) -> tuple[str, ...]:
+        """Return all files that an import means, sorted: a Go package's without tests, else at most one."""
+        return self._of(language).resolve_all(importer, imported)
+
+    def is_internal(self, importer: str, language: str, imported: Import) -> bool:
+        """Return whether an import that didn't resolve certainly meant a file of this project."""
+        return imported.required and self._of(language).is_internal(importer, imported)
+
+    def retry_keys(self, importer: str, language: str, imported: Import) -> tuple[str, ...]:
+        """Return the keys under which an import waits for files that would change what it means.
+
+        It is to be resolved again when a file appears that `keys_of_path` gives one of these.
+        """
+        return tuple(dict.fromkeys(self._of(language).keys(importer, imported)))
+
+    def is_config(self, path: str) -> bool:
+        """Return whether a file's content decides what imports mean."""
+        if path.rpartition("/")[2] in _CONFIG_FILES or path.endswith(_CONFIG_ENDINGS):
+            return True
+        return any(lookup.is_config(path) for lookup in self._lookups)
+
+    def invalidate_config(self) -> None:
+        """Forget everything that was read from configuration files; they are read again when needed."""
+        self._config.clear()
+        for lookup in self._lookups:
+            lookup.clear()
+
+    def added(self, path: str) -> None:
+        """Take note of a path that was added to the names."""
+        self._folders.change(path, 1)
+
+    def removed(self, path: str) -> None:
+        """Take note of a path that was removed from the names."""
+        self._folders.change(path, -1)
+
+    def _of(self, language: str) -> ImportLookup:
+        return self._by_language.get(language, self._none)
+
+
+def keys_of_path(path: str) -> tuple[str, ...]:
+    """Return the keys of a file: imports waiting under one of them may mean it (see `retry_keys`)."""
+    folder, _, name = path.rpartition("/")
+    if name.endswith(".go"):
+        return (key_of(folder),)
+    stem = key_of(name)
+    if name.endswith(".swift"):
+        return (stem, *map(key_of, folder.split("/")))  # a module is all that lies below its folder
+    if f"/{path}".endswith(_PACKAGE_FILES):
+        return (stem, key_of(folder))
+    if stem == "__init__":
+        # A folder that becomes a package is no longer one from which absolute imports start.
+        return (key_of(folder), stem, f"{folder}/")
+    return (stem, key_of(folder)) if stem == "index" or name == "init.lua" else (stem,)
+
+
+_CONFIG_FILES = frozenset(name for row in LANGUAGES.values() for name in row.config_files)
+_CONFIG_ENDINGS = tuple(ending for row in LANGUAGES.values() for ending in row.config_endings)
+_FOUND_BY_ENDING = tuple(ending for row in LANGUAGES.values() for ending in row.found_by_ending)
+_PACKAGE_SOURCES = tuple({ending: None for row in LANGUAGES.values() for ending in row.package_sources})
+_PACKAGE_FILES = tuple(ending for row in LANGUAGES.values() for ending in row.package_files)

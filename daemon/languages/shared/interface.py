@@ -1,0 +1,206 @@
+"""A file's interface: what other files see of it when their references are resolved through it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from msgspec import Struct, field
+
+from .chains import parts_of
+from .qualified_names import base_name
+from .records import Symbol
+from .references import Binding, Export, References, TypeFact
+
+INLINE_MAX: Final = 3
+"""Maximum number of variables followed from an attribute's value to its type."""
+
+ALTERNATIVES_MAX: Final = 4
+"""Maximum number of types of a name; a name bound to more says nothing."""
+
+
+class LinkEvidence(NamedTuple):
+    """A chain that says what a name is: a type of which it is an instance, or an expression."""
+
+    chain: str
+    is_type: bool
+
+
+class FileInterface(Struct, frozen=True):
+    """What a file shows to others. Two files that show the same are resolved through alike.
+
+    `names` maps the qualified names of its definitions to their kinds. `bindings` and `exports` are those of
+    the whole file. `bases` maps classes to the chains they inherit, implement or mix in, in order. `types`
+    maps what has a type to the evidence: a variable `x`, an attribute `Session.client`, and with `()` behind
+    it what a function returns: `Session.login()`. Chains are read in this file, at the top of it, with the
+    language's word for the object itself where it is one of a class.
+    """
+
+    language: str
+    package: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
+    bindings: tuple[Binding, ...] = ()
+    exports: tuple[Export, ...] = ()
+    bases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    types: Mapping[str, tuple[LinkEvidence, ...]] = field(default_factory=dict)
+
+    def encode(self) -> bytes:
+        """Return the interface as bytes; the same interface gives the same bytes."""
+        content = [
+            self.language,
+            self.package,
+            dict(self.names),
+            self.bindings,
+            self.exports,
+            dict(self.bases),
+            dict(self.types),
+        ]
+        return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+    @classmethod
+    def decode(cls, data: bytes) -> FileInterface:
+        """Return the interface that `encode` turned into bytes."""
+        language, package, names, bindings, exports, bases, types = json.loads(
+            data.decode("utf-8", "surrogatepass")
+        )
+        return cls(
+            language,
+            package,
+            names,
+            tuple(Binding(*each) for each in bindings),
+            tuple(Export(*each) for each in exports),
+            {name: tuple(chains) for name, chains in bases.items()},
+            {name: tuple(LinkEvidence(*each) for each in found) for name, found in types.items()},
+        )
+
+
+def interface_of(language: str, symbols: Sequence[Symbol], references: References) -> FileInterface:
+    """Return the interface of a file, from its definitions and what it refers to."""
+    names = {symbol.name: symbol.kind for symbol in symbols}
+    bases: dict[str, tuple[str, ...]] = {}
+    for reference in references.references:
+        if reference.kind == "inherit" and reference.scope >= 0:
+            owner = symbols[reference.scope].name
+            bases[owner] = (*bases.get(owner, ()), reference.chain)
+    bindings = tuple(each for each in references.bindings if each.scope < 0)
+    return FileInterface(
+        language,
+        references.package,
+        names,
+        bindings,
+        references.exports,
+        bases,
+        _types(symbols, references.types),
+    )
+
+
+class InterfaceChange(NamedTuple):
+    """How an interface differs from the one before: the last names of what came, went or became something
+    else, and whether more did, so that every reference through the file may mean something else."""
+
+    names: frozenset[str]
+    shape: bool
+
+    def __bool__(self) -> bool:
+        return self.shape or bool(self.names)
+
+
+def change_between(former: FileInterface | None, current: FileInterface | None) -> InterfaceChange:
+    """Return what changed between two interfaces of a file; None is a file that isn't there."""
+    if former is None or current is None:
+        known = former or current
+        names = known.names if known is not None else ()
+        return InterfaceChange(frozenset(map(_base, names)), known is not None)
+    differing: set[str] = {name for name, _ in set(former.names.items()) ^ set(current.names.items())}
+    differing.update(name for name, _ in set(former.types.items()) ^ set(current.types.items()))
+    passed_on = {each.name for each in set(former.bindings) ^ set(current.bindings)}
+    passed_on.update(each.name for each in set(former.exports) ^ set(current.exports))
+    shape = (former.language, former.package, former.bases) != (
+        current.language,
+        current.package,
+        current.bases,
+    )
+    return InterfaceChange(
+        frozenset(map(_base, differing | passed_on)) - {"*"}, shape=shape or "*" in passed_on
+    )
+
+
+def _base(name: str) -> str:
+    """Return the last name of a qualified one; `()`, behind what returns something, is no part of it."""
+    return base_name(name.removesuffix("()"))
+
+
+def _types(symbols: Sequence[Symbol], facts: Iterable[TypeFact]) -> dict[str, tuple[LinkEvidence, ...]]:
+    """Return the types of names that other files can see, with local variables inlined."""
+    by_scope: dict[int, dict[str, list[LinkEvidence]]] = {}
+    for fact in facts:
+        said = by_scope.setdefault(fact.scope, {}).setdefault(fact.name, [])
+        said.append(LinkEvidence(fact.chain, fact.is_type))
+    found: dict[str, dict[LinkEvidence, None]] = {}
+    classes = {symbol.name for symbol in symbols if symbol.kind not in _CALLABLE}
+    for scope, known in by_scope.items():
+        owner = symbols[scope] if scope >= 0 else None
+        callable_ = owner is not None and owner.kind in _CALLABLE
+        for name, alternatives in known.items():
+            key = _key(name, owner, callable_, classes)
+            if key:
+                chosen = found.setdefault(key, {})
+                for evidence in alternatives:
+                    inlined = _inlined(evidence, known if callable_ else {}, INLINE_MAX)
+                    if inlined is not None:
+                        chosen[inlined] = None
+    return {
+        key: told
+        for key, chosen in sorted(found.items())
+        if 0 < len(told := _declared(chosen)) <= ALTERNATIVES_MAX
+    }
+
+
+def _declared(evidence: Iterable[LinkEvidence]) -> tuple[LinkEvidence, ...]:
+    """Return the written types where there are any, else all: a declaration says what every value is."""
+    found = tuple(evidence)
+    return tuple(each for each in found if each.is_type) or found
+
+
+_CALLABLE = frozenset({"function", "method", "macro", "constant", "variable", "prototype"})
+
+
+def _key(name: str, owner: Symbol | None, callable_: bool, classes: set[str]) -> str:
+    """Return the name under which other files see a variable, an empty string if they don't."""
+    if owner is None:
+        return name if "." not in name else ""
+    if name == "()":
+        return f"{owner.name}()"
+    if not callable_:
+        return f"{owner.name}.{name}" if "." not in name else ""
+    holder = owner.name
+    while holder and holder not in classes:
+        holder = holder.rpartition(".")[0]
+    first, _, attribute = name.partition(".")
+    if holder and attribute and "." not in attribute and first in SELF_NAMES:
+        return f"{holder}.{attribute}"
+    return ""
+
+
+SELF_NAMES: Final = frozenset({"self", "this", "cls", "$this", "@"})
+"""Names of the object whose method runs, in all languages."""
+
+
+def _inlined(
+    evidence: LinkEvidence, known: Mapping[str, Sequence[LinkEvidence]], depth: int
+) -> LinkEvidence | None:
+    """Return evidence that holds outside of its function, or None where it rests on unknown variables."""
+    if not evidence.chain or evidence.is_type:
+        return evidence if evidence.chain else None
+    steps = parts_of(evidence.chain)
+    if not steps or steps[0] not in known or steps[0] in SELF_NAMES:
+        return evidence
+    facts = [each for each in known[steps[0]] if each.chain]
+    if depth == 0 or len(facts) != 1:
+        return None
+    rest = "".join(steps[1:])
+    if facts[0].is_type:
+        # A member of an instance of a written type: the language's rules read `type:` chains that way.
+        return facts[0] if not rest else LinkEvidence(f"{facts[0].chain}:{rest}", is_type=False)
+    return _inlined(LinkEvidence(facts[0].chain + rest, is_type=False), known, depth - 1)

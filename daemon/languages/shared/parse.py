@@ -1,0 +1,330 @@
+"""The parser: a source's bytes become symbols, imports and references. Only it imports tree-sitter."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Sequence
+from functools import cache, partial
+from importlib import import_module
+
+from msgspec import Struct
+from tree_sitter import Language as Grammar
+from tree_sitter import Node, Parser, Query, QueryCursor, TreeCursor
+
+from .definitions import DefinitionReader, Match, Pattern
+from .import_statements import ImportReader
+from .language import Language
+from .records import ParsedFile, SplitPoint
+from .reference_reader import ReferenceReader, Settings
+from .references import NOTHING, References
+from .source_text import SourceText, Span, clean_source
+from .symbols import sections, symbols_of
+from .table import LANGUAGES
+
+PARSER_VERSION: int = 5
+"""Raised whenever the same bytes would give another result, so that stored files are parsed again."""
+
+
+PARSE_SECONDS = 2.0
+"""CPU time that one file's syntax tree may take. Ordinary code runs at 5 MB/s, so 1 MiB takes 0.2 s; sources
+made to be ambiguous (`(a,(a,(a,…`) go on for longer and take up to 1.4 GB a MiB. The parser asks only
+between its steps, so that the worst of them still took 5.6 s."""
+
+
+LEAST_RATE = 50_000
+"""Bytes a second of CPU time below which a source is given up after `PATIENCE`: the slowest grammar, Swift's,
+reads 2 MB/s, sources made to be ambiguous fall below 5 KB/s. A parse that was stopped may leave its memory
+behind (Lua's 230 MB for two seconds), so that it is stopped early."""
+
+
+PATIENCE = 0.25
+"""Seconds of CPU time after which the rate counts."""
+
+
+MAX_DEPTH = 500
+"""Levels of the syntax tree at which a definition may begin. In real code few lie below 100; a query that
+goes all the way down takes time by the square (13 s for Ruby's 50,000 nested calls)."""
+
+
+PACKED_BYTES = 20_000
+
+
+PACKED_LINE = 300
+"""Sources of this size whose lines have on average so many bytes were packed by a tool: names of one letter
+that mean something else in each function. Of those that people wrote in svelte, Django, zod and fzf none has
+more than 130."""
+
+
+WIDE_ERROR = 2_000
+"""Children of an error node from which the tree isn't queried: a query's time grows with their square
+(100,000 unclosed brackets took 8 s, 2,000 take 4 ms)."""
+
+
+def parse_source(data: bytes, language: str) -> ParsedFile:
+    """Return the definitions and imports of a source, which may be broken, hostile or not UTF-8.
+
+    `language` is a name from the table of languages; without a grammar for it only the lines are counted.
+    Lines end at line feeds only. Takes bounded time and raises nothing for any bytes. Thread-safe.
+    """
+    source = clean_source(data)
+    lines = source.count(b"\n") + (not source.endswith(b"\n") and source != b"")
+    row = LANGUAGES.get(language)
+    if row is None or not row.grammar or not source:
+        return ParsedFile((), (), lines)
+    row = LANGUAGES.get(row.other_language(source), row) if row.other_language is not None else row
+    toolbox = _toolbox(row.name)
+    root = _tree(toolbox.grammar, source, row) if not is_tangled(source, row.stalling) else None
+    if root is None or _has_wide_error(root):
+        return ParsedFile((), (), lines, broken=True)
+    text = SourceText(source)
+    if row.heading is not None:
+        found = _ranges(toolbox.definitions, root)
+        symbols = sections(text, found.get("heading", ()), found.get("quoted", ()), lines, row.heading)
+        return ParsedFile(tuple(symbols), (), lines, broken=root.has_error)
+    definitions = DefinitionReader(text, row.definition_rules, toolbox.patterns)
+    imports = ImportReader(text, row)
+    matches = _matches(toolbox.definitions, root)
+    definitions.read(matches)
+    imports.read(matches)
+    calls_matter = any(word in source for word in row.call_words) and not _BUNDLE.search(source)
+    if toolbox.calls is not None and calls_matter:
+        imports.read_calls(_matches(toolbox.calls, root))
+    symbols = symbols_of(definitions.definitions(), text, row, definitions.decorators())
+    points = split_points(root.walk(), source)
+    references = NOTHING
+    if len(source) < PACKED_BYTES or len(source) < lines * PACKED_LINE:
+        references = _references(toolbox, root, ReferenceReader(text, row, symbols))
+    return ParsedFile(tuple(symbols), tuple(imports.imports()), lines, root.has_error, points, references)
+
+
+def _references(toolbox: _Toolbox, root: Node, reader: ReferenceReader) -> References:
+    """Return what a source refers to."""
+    if toolbox.references is not None:
+        reader.read(_ranges(toolbox.references, root))
+    if toolbox.facts is not None:
+        reader.read_facts(_matches(toolbox.facts, root), toolbox.fact_settings)
+    return reader.found()
+
+
+# A file that a bundler wrote carries its modules along; its calls to require name none of the project.
+_BUNDLE = re.compile(rb"function ?\(require, ?module, ?exports\)")
+
+
+class _Toolbox(Struct, frozen=True):
+    """A language's grammar and our queries compiled for it; `patterns` are those of `definitions`."""
+
+    grammar: Grammar
+    definitions: Query
+    patterns: tuple[Pattern, ...]
+    calls: Query | None
+    references: Query | None
+    facts: Query | None
+    fact_settings: tuple[Settings, ...]
+
+
+@cache
+def _toolbox(language: str) -> _Toolbox:
+    """Load a language's grammar and compile its queries, once a process."""
+    row = LANGUAGES[language]
+    module, _, function = row.grammar.partition(":")
+    grammar = Grammar(getattr(import_module(module), function)())
+    definitions = Query(grammar, row.definitions)
+    settings = [definitions.pattern_settings(index) for index in range(definitions.pattern_count)]
+    facts = Query(grammar, row.facts) if row.facts else None
+    return _Toolbox(
+        grammar,
+        definitions,
+        tuple(Pattern.of(setting) for setting in settings),
+        Query(grammar, row.calls) if row.calls else None,
+        Query(grammar, row.references) if row.references else None,
+        facts,
+        tuple(facts.pattern_settings(index) for index in range(facts.pattern_count)) if facts else (),
+    )
+
+
+def _matches(query: Query, root: Node) -> list[Match]:
+    """Return a query's matches as ranges, so that nobody else needs to know what a tree is."""
+    cursor = QueryCursor(query)
+    cursor.set_max_start_depth(MAX_DEPTH)
+    return [
+        (pattern, {name: nodes[0].byte_range for name, nodes in captures.items()})
+        for pattern, captures in cursor.matches(root)
+    ]
+
+
+def _ranges(query: Query, root: Node) -> dict[str, list[Span]]:
+    """Return all ranges that a query captures, by name."""
+    cursor = QueryCursor(query)
+    cursor.set_max_start_depth(MAX_DEPTH)
+    captures = cursor.captures(root)
+    return {name: [node.byte_range for node in nodes] for name, nodes in captures.items()}
+
+
+def _tree(grammar: Grammar, source: bytes, row: Language) -> Node | None:
+    """Return the root of the syntax tree of a source less what its grammar can't read; None if that takes too
+    long."""
+    source = readable(source, row.gaps)
+    root = _root(grammar, source)
+    if row.readable_parts is None or root is None or not root.has_error:
+        return root
+
+    begun = time.thread_time()
+
+    def is_readable(part: bytes) -> bool:
+        if time.thread_time() - begun > PARSE_SECONDS:
+            return True
+        alone = _root(grammar, part)
+        return alone is not None and not alone.has_error
+
+    return _root(grammar, row.readable_parts(source, is_readable))
+
+
+def _root(grammar: Grammar, source: bytes) -> Node | None:
+    """Return the root of a source's syntax tree, or None when it takes too long."""
+    begun = time.thread_time()
+
+    def read(offset: int, _point: object) -> bytes:
+        return source[offset : offset + 65536]
+
+    def is_late(offset: int, _has_error: bool) -> bool:
+        spent = time.thread_time() - begun
+        return spent > PARSE_SECONDS or (spent > PATIENCE and offset < spent * LEAST_RATE)
+
+    try:
+        return Parser(grammar).parse(read, progress_callback=is_late).root_node
+    except ValueError:  # "Parsing failed": the callback stopped it
+        return None
+
+
+def _has_wide_error(root: Node) -> bool:
+    """Return whether a tree holds an error node too wide to be queried; looks only where errors are."""
+    pending = [root] if root.has_error else []
+    while pending:
+        node = pending.pop()
+        if node.descendant_count < WIDE_ERROR:
+            continue
+        if node.is_error and node.child_count >= WIDE_ERROR:
+            return True
+        pending.extend(child for child in node.children if child.has_error)
+    return False
+
+
+def readable(source: bytes, gaps: Iterable[tuple[re.Pattern[bytes], bytes]]) -> bytes:
+    """Return a source in which what its language's grammar can't read is written over.
+
+    Its length and its lines stay, so that ranges of the result are ranges of the source, from which names
+    and heads must be quoted.
+    """
+    for pattern, filler in gaps:
+        source = pattern.sub(partial(_over, filler), source)
+    return source
+
+
+def is_tangled(source: bytes, opening: Sequence[bytes]) -> bool:
+    """Return whether a source would cost its parser minutes or gigabytes: none that anybody wrote does.
+
+    A parser puts off what it can't decide until the source ends, and what it put off costs the square of its
+    count: 24,000 generics that nobody closed (`a<a<a<…`) took Java's 6 s, 50,000 more than 2 GB, between two
+    looks at the clock. `MAX_OPEN` of them take 0.2 s.
+    """
+    if not opening:
+        return False
+    for piece in _STATEMENT_END.split(source):
+        if len(piece) > MAX_OPEN and any(_open(piece, each) > MAX_OPEN for each in opening):
+            return True
+    return False
+
+
+MAX_OPEN = 2_000
+"""Brackets that one statement may leave open, or signs of another language that it may hold. Data in a
+statement of its own may be long, but closes them."""
+
+
+_STATEMENT_END = re.compile(rb"[;{}]")
+
+
+def _open(piece: bytes, sign: bytes) -> int:
+    """Return how many of a bracket stay open, shifts aside; of another sign, how many there are."""
+    if sign == b"<":
+        return piece.count(b"<") - 2 * piece.count(b"<<") - piece.count(b">")
+    return piece.count(sign) - (piece.count(b"]") if sign == b"[" else 0)
+
+
+def _over(filler: bytes, match: re.Match[bytes]) -> bytes:
+    """Return what matched with its first group written over."""
+    whole, start = match[0], match.start()
+    first, last = match.start(1) - start, match.end(1) - start
+    return whole[:first] + _NOT_LINE_END.sub(filler, whole[first:last]) + whole[last:]
+
+
+_NOT_LINE_END = re.compile(rb"[^\n]")
+
+
+LARGE_BYTES = 1_400
+"""A node of more bytes is entered; a smaller one stays whole. A little less than a chunk holds, since blank
+lines and brackets around a node count there too; bytes, not characters, since those need no decoding."""
+
+
+SPLIT_DEPTH = 48
+"""Levels of a tree that are entered. In the Python of Django 5.2 large nodes go down to level 20; sources
+made to be nested have a million."""
+
+
+SPLIT_STEPS = 50_000
+"""Nodes that are visited in one file, 0.07 s. No Python file of Django 5.2 needs more than 3,100; an array
+literal of a megabyte has a million elements."""
+
+
+def split_points(cursor: TreeCursor, source: bytes) -> tuple[SplitPoint, ...]:
+    """Return where the parts of the root, and of every node too large for a chunk, begin: by line.
+
+    A part is a node that is the first of its line; `depth` counts the nodes around it. Comments, decorators
+    and attributes belong to what stands right below them, so that no point parts the two; `/**` comments of
+    the older style leave one line empty. The lines rise. `source` is what the tree was made of.
+    """
+    points: list[SplitPoint] = []
+    depth = 0
+    busy = attached = -1
+    part_start = 0
+    entered = cursor.goto_first_child()
+    for _ in range(SPLIT_STEPS):
+        if entered:
+            depth += 1
+        elif not cursor.goto_next_sibling():
+            # All children of the node were seen.
+            depth -= 1
+            if depth <= 0 or not cursor.goto_parent():
+                break
+            continue
+        node = cursor.node
+        if node is None:
+            break
+        row = node.start_point[0]
+        is_first_of_line = row > busy
+        if is_first_of_line:
+            busy = row
+            if row > attached:
+                part_start = node.start_byte
+                if node.is_named:
+                    points.append(SplitPoint(row + 1, depth))
+        # Measured from where its part begins: a body has to fit into a chunk with its head and comment.
+        is_large = node.end_byte - part_start > LARGE_BYTES
+        entered = is_large and depth < SPLIT_DEPTH and cursor.goto_first_child()
+        if not entered:
+            end_row, end_column = node.end_point
+            # Some nodes, such as a directive of the C preprocessor, span their line's end.
+            busy = max(busy, end_row - (end_column == 0))
+            if is_first_of_line and _belongs_below(node.type):
+                attached = busy + 1 + source.startswith(b"/**", node.start_byte)
+    return tuple(points)
+
+
+_ATTACHED = frozenset(
+    {"decorator", "attribute", "attribute_item", "attribute_list", "annotation", "access_specifier"}
+)
+
+
+def _belongs_below(kind: str) -> bool:
+    """Return whether a node of this kind belongs to the one that begins on the next line."""
+    return "comment" in kind or kind in _ATTACHED

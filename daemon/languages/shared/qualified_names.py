@@ -1,0 +1,133 @@
+"""Names as languages write them (paths, declarators, receivers, targets), taken apart."""
+
+from __future__ import annotations
+
+import re
+
+_ARGUMENTS = r"<(?:[^<>()]|<(?:[^<>()]|<[^<>()]*>)*>)*>"
+_SEPARATOR = re.compile(r"::|[.:]")
+_OPERATOR = re.compile(r"(?<![\w~])operator(?!\w)\s*(\(\s*\)|[^\s\w(][^\w(]*|[^(]*)")
+_DECLARED = re.compile(rf"~?[\w$]+(?:\s*(?:{_ARGUMENTS})?\s*::\s*~?[\w$]+)*(?:{_ARGUMENTS})?")
+_BEFORE_NAME = re.compile(r"(?:[\s*&^]|(?:const|volatile|restrict|__restrict)\b|\[\[[^\]]*\]\])*")
+
+
+def split_path(path: str) -> tuple[str, str]:
+    """Return what a name lies in, with dots, and the name itself: `("A.B", "c")` for `A<T>::B::c`, `A.B:c`.
+
+    An operator keeps its word: `("A", "operator==")`, `("A", "operator bool")`.
+    """
+    name = ""
+    operator = _OPERATOR.search(path)
+    if operator is not None:
+        word = " ".join(operator[1].split())
+        name = f"operator{' ' if word[:1].isalpha() else ''}{word}"
+        path = path[: operator.start()]
+    parts = [part.strip() for part in _SEPARATOR.split(without_arguments(path))]
+    parts = [part for part in parts if part]
+    if not name:
+        name = parts.pop() if parts else ""
+    return ".".join(parts), name
+
+
+def declared(declarator: str) -> tuple[str, bool]:
+    """Return the name or path that a C declarator declares, and whether as a function.
+
+    `**names[]` declares a variable, `*Stack::top(void) const` a function, `(*hook)(int)` a pointer to one.
+    Returns an empty path for what declares nothing by a name.
+    """
+    start = _after(_BEFORE_NAME, declarator, 0)
+    while declarator.startswith("(", start):
+        start = _after(_BEFORE_NAME, declarator, start + 1)
+    operator = _OPERATOR.search(declarator, start)
+    if operator is not None and "(" not in declarator[start : operator.start()]:
+        return declarator[start : operator.end()], True
+    match = _DECLARED.match(declarator, start)
+    if match is None:
+        return "", False
+    return match[0], declarator[match.end() :].lstrip().startswith("(")
+
+
+def type_name(written: str) -> str:
+    """Return the name of a type that definitions belong to: `Vec` for `&'a mut Vec<T>`, `A.B` for `A.B?`.
+
+    What has no name, a tuple or a slice, is returned as it is written, on one line.
+    """
+    bare = _QUALIFIERS.sub("", written).strip().strip("?!")
+    owner, name = split_path(bare)
+    if re.fullmatch(r"[\w$]+", name):
+        return f"{owner}.{name}" if owner else name
+    return " ".join(bare.split())
+
+
+_QUALIFIERS = re.compile(
+    r"^\s*(?:(?:&+|\*|'\w+|(?:mut|const|dyn|impl|any|some|crate|self|super)\b(?:::)?)\s*)+"
+)
+
+
+def without_arguments(path: str) -> str:
+    """Return a path without the arguments of its types: `A::b` for `A<T<U>>::b`."""
+    before = ""
+    while path != before:
+        before, path = path, _INNERMOST.sub("", path)
+    return path
+
+
+_INNERMOST = re.compile(r"<[^<>]*>|\[[^\[\]]*\]$")
+
+
+_TARGET = re.compile(r"(?:(?P<owner>[\w$]+)(?P<prototype>\.prototype)?\.)(?P<name>[\w$]+)")
+
+
+def assigned(target: str) -> tuple[str, str]:
+    """Return the name and the owner that an assignment to a member defines, or two empty strings.
+
+    `exports.x` and `module.exports.x` define `x`; `Foo.prototype.bar` and `Foo.bar` define `bar` of `Foo`;
+    `this.x` defines `x` of whatever encloses it; `module.exports` alone is the name `exports`.
+    """
+    match = _TARGET.fullmatch(target.removeprefix("module.exports.").removeprefix("exports."))
+    if target.startswith(("module.exports.", "exports.")):
+        name = target.rpartition("exports.")[2]
+        return (name, "") if re.fullmatch(r"[\w$]+", name) else ("", "")
+    if match is None:
+        return "", ""
+    owner, name = match["owner"], match["name"]
+    if owner == "module":
+        return ("exports", "") if name == "exports" else ("", "")
+    return (name, "") if owner == "this" else (name, owner)
+
+
+def base_name(name: str, kind: str = "") -> str:
+    """Return the last part of a qualified name: `login` of `Session.login`, `inner` of `load~2.inner`.
+
+    `kind` is that of its definition: a section's parts are divided by slashes, `Refresh` of `Tokens/Refresh`.
+    """
+    name = without_number(name)
+    if kind == "section":
+        return name.rpartition("/")[2] or name
+    return name.rpartition(".")[2] or name
+
+
+def without_number(name: str) -> str:
+    """Return a qualified name without the number that tells it from its twins: `login` for `login~2`."""
+    return _NUMBER.sub("", name)
+
+
+_NUMBER = re.compile(r"~\d+\Z")
+
+
+def own_name(head: bytes) -> str:
+    """Return the name that a function expression gives itself, from its head: `function createApp(`."""
+    match = re.search(rb"function\s*\*?\s*([\w$]+)\s*\($", head[:400].partition(b"(")[0] + b"(")
+    return match[1].decode("ascii", "ignore") if match else ""
+
+
+def receiver_type(receiver: str) -> str:
+    """Return the type of a Go receiver: `Stack` for `(s *Stack[T])`."""
+    words = receiver.strip("()").partition("[")[0].replace("*", " ").split()
+    return words[-1] if words else ""
+
+
+def _after(pattern: re.Pattern[str], text: str, start: int) -> int:
+    """Return where a pattern that may match nothing ends."""
+    match = pattern.match(text, start)
+    return match.end() if match is not None else start

@@ -1,0 +1,310 @@
+"""References as they stand in a source: from what queries captured to references and facts about names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast, get_args
+
+from .chains import ELEMENT, EXPRESSION_MAX, INFERRED, chain_of, shortened, type_chains
+from .definitions import BINDINGS, Captures, Match
+from .import_statements import ATTRIBUTES_MAX
+from .language import Language, UseItem
+from .qualified_names import type_name
+from .records import Owners, Symbol
+from .references import (
+    CHAIN_MAX,
+    UNKNOWN,
+    Binding,
+    Export,
+    Reference,
+    ReferenceKind,
+    References,
+    TypeFact,
+)
+from .source_text import SourceText, Span
+
+REFERENCES_MAX = 50_000
+"""Maximum number of references of a file that are kept, and of facts about its names. The largest file of
+Django 5.2 has 4,500; only generated files have more."""
+
+SPAN_MAX = 4 * EXPRESSION_MAX
+"""Maximum number of bytes of an expression that are decoded."""
+
+KINDS: tuple[ReferenceKind, ...] = get_args(ReferenceKind)
+
+Settings = Mapping[str, str | None]
+"""What a query says of a pattern of facts: `fact` is `binding`, `export`, `type`, `package`, `use` for an
+import whose text says it all, `mod` for a module of Rust, or a kind of reference that takes more than one
+capture: from `@first` to `@last`, unless it is one of the words of `unless`, and in the definition that
+`@owner` names. The others stand for what isn't captured: `module`, `imported`, `bound`, `name`; `element`
+says that the value is iterated over, `root` that the import binds only the first part of its module, `last`
+the last, `joined` that the package lies in the one before it; `prefix` stands before a variable's name.
+`@member` is the member of `@value` that a variable is bound to. With `when` a match counts only if `@when`
+is one of these words: the engine's own predicates aren't safe to free."""
+
+
+class ReferenceReader:
+    """Collects the references of one code file; `symbols` are its definitions in source order."""
+
+    def __init__(self, text: SourceText, language: Language, symbols: Sequence[Symbol]) -> None:
+        self._text = text
+        self._language = language
+        self._symbols = symbols
+        self._owners = Owners(symbols)
+        self._references: dict[tuple[int, str, str], Reference] = {}
+        self._bindings: dict[Binding, None] = {}
+        self._exports: dict[Export, None] = {}
+        self._types: dict[TypeFact, None] = {}
+        self._package = ""
+        self._chains: dict[str, str] = {}
+        self._places: dict[str, int] = {}
+        self._written: dict[str, tuple[str, ...]] = {}
+        self._bare: set[tuple[int, str, str]] = set()
+
+    def read(self, spans: Mapping[str, Sequence[Span]]) -> None:
+        """Read the ranges that the query of references captured, by kind.
+
+        A `bare` name is a call unless it is a variable, a `token` one in what Rust hands to a macro.
+        """
+        for kind in KINDS:
+            for span in spans.get(kind, ())[:REFERENCES_MAX]:
+                self._add(kind, span)
+        for start, end in spans.get("bare", ())[:REFERENCES_MAX]:
+            self._bare.add((end, "call", self._text.name((start, end))))
+            self._add("call", (start, end))
+        if self._language.call_in_tokens is not None:
+            for span in spans.get("token", ())[:REFERENCES_MAX]:
+                called = self._language.call_in_tokens(self._text.source, span)
+                if called is not None:
+                    self._add("call", called)
+
+    def read_facts(self, matches: Iterable[Match], settings: Sequence[Settings]) -> None:
+        """Read the matches of the query of facts."""
+        for pattern, captures in matches:
+            chosen = settings[pattern]
+            if (
+                "when" in captures
+                and self._text.name(captures["when"]) not in (chosen.get("when") or "").split()
+            ):
+                continue
+            match chosen.get("fact"):
+                case "binding":
+                    self._bind(captures, chosen)
+                case "export":
+                    self._export(captures, chosen)
+                case "type":
+                    self._know(captures, chosen)
+                case "package":
+                    package = chain_of(self._text.name(captures["package"]))
+                    outer = f"{self._package}." if self._package and chosen.get("joined") else ""
+                    self._package = f"{outer}{package}"[:CHAIN_MAX]
+                case "use":
+                    self._use(captures)
+                case "mod":
+                    self._declare(captures)
+                case kind if kind in _ORDER:
+                    self._refer(cast("ReferenceKind", kind), captures, chosen)
+                case _:
+                    pass
+
+    def found(self) -> References:
+        """Return all that was read, in source order."""
+        references = sorted(
+            self._references.items(), key=lambda pair: (pair[0][0], _ORDER[pair[1].kind], pair[0][2])
+        )
+        defined = self._by_name()
+        hidden = {
+            (fact.name, fact.scope)
+            for fact in self._types
+            if fact.scope >= 0 and f"{self._symbols[fact.scope].name}.{fact.name}" not in defined
+        }
+        claimed = {start for (start, kind, _) in self._references if kind != "use"}
+        kept = [
+            reference
+            for key, reference in references
+            if not (key[1] == "use" and key[0] in claimed)
+            and not ((key[1] == "use" or key in self._bare) and self._is_variable(reference, hidden))
+        ]
+        return References(
+            tuple(kept[:REFERENCES_MAX]),
+            tuple(self._bindings)[:REFERENCES_MAX],
+            tuple(self._exports)[:REFERENCES_MAX],
+            tuple(sorted(self._types, key=lambda fact: fact.line))[:REFERENCES_MAX],
+            self._package,
+        )
+
+    def _add(self, kind: ReferenceKind, span: Span, owner: int | None = None) -> None:
+        start, end = span
+        # Of what is longer than any chain only the end is looked at, else what nests costs its square.
+        written = self._text.slice(max(start, end - CHAIN_MAX) if end - start > SPAN_MAX else start, end)
+        if kind == "use" and written in _SELF:
+            return  # most of what is read in a class, and nothing to look for
+        if kind == "type":
+            # What holds elements is the language's own; what they are is looked for.
+            chains = tuple(
+                chain.rpartition(ELEMENT)[2] for chain in self._types_of(written) if written not in INFERRED
+            )
+        else:
+            chain = self._chain(written) if end - start <= SPAN_MAX else shortened(written)
+            chains = (shortened(written) if kind == "call" and chain == UNKNOWN else chain,)
+        # Where the last name stands: a fluent call goes over many lines.
+        line = self._text.line(max(start, end - 1)) if kind == "call" else self._text.line(start)
+        for chain in chains:
+            if chain and chain != UNKNOWN:
+                self._references.setdefault(
+                    (end if kind == "call" else start, kind, chain),
+                    Reference(line, kind, chain, self._owners.around(line) if owner is None else owner),
+                )
+
+    def _refer(self, kind: ReferenceKind, captures: Captures, settings: Settings) -> None:
+        """Read a reference that takes more than one capture."""
+        last = captures["last"]
+        span = captures.get("first", last)[0], last[1]
+        if "first" not in captures and self._text.name(span) in (settings.get("unless") or "").split():
+            return
+        owner = None
+        if "owner" in captures:
+            named = type_name(self._text.name(captures["owner"])).rpartition(".")[2]
+            owner = self._symbol(named, self._owners.around(self._text.line(span[0])))
+        self._add(kind, span, owner)
+
+    def _symbol(self, name: str, around: int) -> int:
+        """Return the definition that a name means inside of a symbol, or else the symbol."""
+        places = self._by_name()
+        scope = around
+        while scope >= 0:
+            inner = places.get(f"{self._symbols[scope].name}.{name}")
+            if inner is not None:
+                return inner
+            scope = self._owners.outer(scope)
+        return places.get(name, around)
+
+    def _by_name(self) -> dict[str, int]:
+        """Return the indexes of the symbols by their names."""
+        if not self._places:
+            self._places.update({each.name: index for index, each in enumerate(self._symbols)})
+        return self._places
+
+    def _use(self, captures: Captures) -> None:
+        """Read the names that an import brings in, and with `@exported` passes on."""
+        span = captures["tree"]
+        line = self._text.line(span[0])
+        inside = self._inside(line)
+        scope = -1 if self._language.imports_hold_in_file else self._function(line)
+        clause = self._language.clause
+        for use in clause(self._text.slice(*span), inside) if clause is not None else ():
+            self._bring(use, scope)
+            if "exported" in captures and use.name != "_":
+                self._exports[Export(".".join((*inside, use.name)), use.module, use.imported)] = None
+
+    def _declare(self, captures: Captures) -> None:
+        """Read the declaration of a module that is a file."""
+        start, _ = captures["declared"]
+        line = self._text.line(start)
+        before = self._text.slice(max(0, start - ATTRIBUTES_MAX), start)
+        declared = self._language.declared_module
+        if declared is not None:
+            use, _ = declared(self._text.name(captures["declared"]), before, self._inside(line))
+            self._bring(use, self._function(line))
+
+    def _bring(self, use: UseItem, scope: int) -> None:
+        if use.name != "_":
+            self._bindings[Binding(use.name, use.module, use.imported, scope)] = None
+
+    def _inside(self, line: int) -> tuple[str, ...]:
+        """Return the names of the inline modules around a line."""
+        scope = self._owners.around(line)
+        while scope >= 0 and self._symbols[scope].kind != "module":
+            scope = self._owners.outer(scope)
+        return tuple(self._symbols[scope].name.split(".")) if scope >= 0 else ()
+
+    def _chain(self, written: str) -> str:
+        """Return the chain of an expression, computed once: files repeat them, and long ones take time."""
+        if self._language.chain is not None:
+            return self._language.chain(written)
+        if written not in self._chains:
+            self._chains[written] = chain_of(written, marks=self._language.marked_names)
+        return self._chains[written]
+
+    def _types_of(self, written: str) -> tuple[str, ...]:
+        """Return the chains of a written type, computed once."""
+        if written not in self._written:
+            self._written[written] = type_chains(written)
+        return self._written[written]
+
+    def _bind(self, captures: Captures, settings: Settings) -> None:
+        module = self._module(captures, settings)
+        imported = self._said("imported", captures, settings) or "*"
+        name = self._said("bound", captures, settings) or imported
+        if settings.get("root"):
+            module = name = module.partition(".")[0]
+            imported = "*"
+        if settings.get("last") and self._language.package_name is not None:
+            name = self._language.package_name(module)
+        if module and name:
+            span = captures.get("module") or next(iter(captures.values()))
+            scope = self._function(self._text.line(span[0]))
+            self._bindings[Binding(name, module, imported, scope)] = None
+
+    def _export(self, captures: Captures, settings: Settings) -> None:
+        imported = self._said("imported", captures, settings)
+        if "imported" in captures:
+            imported = chain_of(imported)
+        name = self._said("exported", captures, settings) or imported
+        module = self._module(captures, settings)
+        if name and (imported or module) and imported != UNKNOWN:
+            self._exports[Export(name, module, imported)] = None
+
+    def _know(self, captures: Captures, settings: Settings) -> None:
+        """Note a fact about a variable. A variable of an unknown value still hides others of its name."""
+        span = captures.get("variable") or captures.get("type") or captures["value"]
+        line = self._text.line(span[0])
+        name = settings.get("name") or self._chain(self._text.name(span))
+        name = f"{settings.get('prefix') or ''}{name}"
+        scope = self._owners.around(line) if name == "()" else self._function(line)
+        if not name or name == UNKNOWN or len(name) > CHAIN_MAX:
+            return
+        chains: tuple[str, ...] = ("",)
+        written = self._text.slice(*captures["type"]) if "type" in captures else ""
+        is_typed = bool(written) and written not in INFERRED
+        if is_typed:
+            chains = self._types_of(written) or ("",)
+        elif "value" in captures:
+            value = self._chain(self._text.slice(*captures["value"]))
+            if "member" in captures and value != UNKNOWN:
+                value = f"{value}.{self._text.name(captures['member'])}"
+            chains = ("",) if value == UNKNOWN else (f"{value}[]" if settings.get("element") else value,)
+        for chain in chains:
+            self._types[TypeFact(name, chain, is_typed and bool(chain), line, scope)] = None
+
+    def _module(self, captures: Captures, settings: Settings) -> str:
+        module = self._said("module", captures, settings)
+        if "outer" in captures:
+            module = f"{self._text.name(captures['outer'])}\\{module}"
+        return module[1:-1] if module[:1] in {'"', "'", "`"} else "".join(module.split()).strip("\\")
+
+    def _said(self, what: str, captures: Captures, settings: Settings) -> str:
+        if what in captures:
+            return self._text.name(captures[what])
+        return settings.get(what) or ""
+
+    def _is_variable(self, reference: Reference, hidden: set[tuple[str, int]]) -> bool:
+        """Return whether a chain is only a variable of the functions around it."""
+        scope = reference.scope
+        while scope >= 0:
+            if (reference.chain, scope) in hidden:
+                return True
+            scope = self._owners.outer(scope)
+        return False
+
+    def _function(self, line: int) -> int:
+        """Return the innermost symbol around a line that has a scope, which variables don't."""
+        scope = self._owners.around(line)
+        while scope >= 0 and self._symbols[scope].kind in BINDINGS:
+            scope = self._owners.outer(scope)
+        return scope
+
+
+_SELF = frozenset({"self", "this", "$this"})
+
+_ORDER = {kind: place for place, kind in enumerate(cast("tuple[str, ...]", KINDS))}

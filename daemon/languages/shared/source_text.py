@@ -1,0 +1,103 @@
+"""A source as text: clean bytes, ranges and the lines they lie on, and what is quoted from them."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+
+MAX_SIGNATURE = 400
+"""Characters, from the contract of `Symbol`."""
+
+MAX_NAME = 300
+"""Characters of a qualified name; what is nested deeper is left out. The longest in Django 5.2 has 141."""
+
+WIDE_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""The byte order marks of encodings whose characters hold NULs."""
+
+Span = tuple[int, int]
+"""A range of a source: the offset of its first byte and the one behind its last."""
+
+
+class SourceText:
+    """A source with its line ends, so that offsets become lines and code becomes signatures."""
+
+    def __init__(self, source: bytes) -> None:
+        self.source = source
+        self._ends = [match.start() for match in re.finditer(rb"\n", source)]
+
+    def line(self, offset: int) -> int:
+        """Return the line of a byte offset, counted from 1."""
+        return bisect_left(self._ends, offset) + 1
+
+    def last_line(self, start: int, end: int) -> int:
+        """Return the line of the last character of a range that isn't a line end."""
+        while end > start and self.source[end - 1] == 10:
+            end -= 1
+        return bisect_left(self._ends, end) + 1
+
+    def line_start(self, offset: int) -> int:
+        """Return the offset of the first byte of the line that an offset lies in."""
+        return self.source.rfind(b"\n", 0, offset) + 1
+
+    def slice(self, start: int, end: int) -> str:
+        """Return a range as text; a character cut in two at its end is left out."""
+        return self.source[start:end].decode("utf-8", "ignore")
+
+    def signature(self, start: int, end: int) -> str:
+        """Return a definition's head without its indentation, at most `MAX_SIGNATURE` characters."""
+        head = self.slice(start, min(end, start + 4 * MAX_SIGNATURE + 4)).rstrip()
+        if "\n" in head:
+            indent = self.slice(self.line_start(start), min(start, self.line_start(start) + 200))
+            indent = indent[: len(indent) - len(indent.lstrip())]
+            head = "\n".join(line.removeprefix(indent).rstrip() for line in head.split("\n"))
+        return head if len(head) <= MAX_SIGNATURE else head[: MAX_SIGNATURE - 1].rstrip() + "…"
+
+    def name(self, span: Span) -> str:
+        """Return what a name's range holds; of a name longer than any that is kept only the beginning."""
+        start, end = span
+        return self.slice(start, min(end, start + 4 * MAX_NAME))
+
+
+def clean_source(data: bytes) -> bytes:
+    """Return the source as UTF-8 with the same lines: no mark, no NUL, no carriage return at a line's end.
+
+    To the grammars a NUL is an error even in a comment. UTF-16 and UTF-32 are known by their marks; what
+    isn't UTF-8 is read as Latin-1. It never fails.
+    """
+    data = _without_mark(data).replace(b"\r\n", b"\n").replace(b"\0", b" ")
+    if data.isascii():
+        return data
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1").encode()
+    return data
+
+
+def wide_encoding(data: bytes) -> str:
+    """Return the encoding of data that begin with one of `WIDE_MARKS`: `utf-16` or `utf-32`."""
+    return "utf-32" if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)) else "utf-16"
+
+
+def merged_spans(spans: Iterable[Span]) -> list[Span]:
+    """Return ranges without those that lie inside another, in order."""
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if not merged or start >= merged[-1][1]:
+            merged.append((start, end))
+    return merged
+
+
+def is_inside(spans: Sequence[Span], offset: int) -> bool:
+    """Return whether an offset lies in one of the ranges, which are in order and apart."""
+    index = bisect_left(spans, (offset + 1, 0)) - 1
+    return index >= 0 and spans[index][0] <= offset < spans[index][1]
+
+
+def _without_mark(data: bytes) -> bytes:
+    """Return a source without its byte order mark; a wide one as UTF-8, what is damaged in it replaced."""
+    if data.startswith(WIDE_MARKS):
+        return data.decode(wide_encoding(data), "replace").encode()
+    return data.removeprefix(codecs.BOM_UTF8)

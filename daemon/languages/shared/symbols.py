@@ -1,0 +1,275 @@
+"""Symbols: the unique names of definitions, where they begin, their heads and their documentation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from .definitions import BINDINGS, ParsedDefinition
+from .doc_lines import comment_above, docstring, summary
+from .language import DefinitionRules, Language
+from .records import Symbol
+from .source_text import MAX_NAME, MAX_SIGNATURE, SourceText, Span, is_inside, merged_spans
+
+
+def symbols_of(
+    definitions: Iterable[ParsedDefinition], text: SourceText, language: Language, decorators: Sequence[Span]
+) -> list[Symbol]:
+    """Return the symbols of definitions in source order, with their qualified, unique names."""
+    names = UniqueNames()
+    found: list[Symbol] = []
+    bound: set[str] = set()
+    heads = _Heads(text, language, decorators)
+    placed = _placed(definitions, language.definition_rules)
+    certain = {each.name for each in placed if each.kind not in _ANNOUNCED}
+    prefixes: list[str] = []
+    for each in placed:
+        name = each.name
+        if each.outer >= 0 and prefixes[each.outer] != placed[each.outer].name:
+            name = prefixes[each.outer] + name.removeprefix(placed[each.outer].name)
+        prefixes.append(name)
+        if len(name) > MAX_NAME or each.kind == "scope" or (each.kind in _ANNOUNCED and each.name in certain):
+            continue
+        if each.kind in _REBOUND:
+            # Binding a variable again changes it; it isn't a second definition.
+            if name in bound:
+                continue
+            bound.add(name)
+        unique = names.unique(name)
+        if each.kind not in _HOLDERS:
+            prefixes[-1] = unique
+        kind = _ANNOUNCED.get(each.kind, each.kind)
+        found.append(heads.symbol(each.definition, unique, kind, each.depth))
+    return found
+
+
+def sections(
+    text: SourceText,
+    headings: Iterable[Span],
+    quoted: Iterable[Span],
+    lines: int,
+    heading: Callable[[str], tuple[int, str]],
+) -> list[Symbol]:
+    """Return a document's sections; headings inside quotations and lists belong to those."""
+    inner = merged_spans(quoted)
+    outline = [
+        (start, *heading(text.slice(start, end)))
+        for start, end in sorted(headings)
+        if not is_inside(inner, start)
+    ]
+    names = UniqueNames()
+    open_sections: list[tuple[int, str]] = []
+    ends = _section_ends([(text.line(start), level) for start, level, _ in outline], lines)
+    found = []
+    for (start, level, title), end in zip(outline, ends, strict=True):
+        while open_sections and open_sections[-1][0] >= level:
+            open_sections.pop()
+        name = f"{open_sections[-1][1]}/{title}" if open_sections else title
+        if not title or len(name) > MAX_NAME:
+            continue
+        name = names.unique(name)
+        open_sections.append((level, name))
+        first = text.line_start(start)
+        line = text.slice(first, first + 4 * MAX_SIGNATURE).partition("\n")[0].strip()[:MAX_SIGNATURE]
+        found.append(Symbol(name, "section", text.line(start), end, line, "", level - 1))
+    return found
+
+
+def _section_ends(headings: Sequence[tuple[int, int]], lines: int) -> list[int]:
+    """Return each section's last line: the one before the next heading of the same or a higher level."""
+    ends = [lines] * len(headings)
+    waiting: list[int] = []
+    for index, (line, level) in enumerate(headings):
+        while waiting and headings[waiting[-1]][1] >= level:
+            ends[waiting.pop()] = line - 1
+        waiting.append(index)
+    return ends
+
+
+_HOLDERS = frozenset(
+    {"class", "struct", "union", "interface", "trait", "protocol", "enum", "record", "object", "scope"}
+    | {"module", "namespace"}
+)
+"""Kinds whose members are known by the holder's name, though the file may open several of that name: the
+parts of a C# class, a Scala object beside its class. What lies in a second function goes by `load~2`."""
+
+
+_TYPES = _HOLDERS - {"module", "namespace"}
+"""Kinds in which a function is a method."""
+
+
+_ANNOUNCED = {"prototype": "prototype", "extern": "variable", "forward": "type"}
+"""Kinds that give way to a definition of the name in the same file, and the kinds they are shown as."""
+
+
+_REBOUND = BINDINGS | {"macro"}
+
+
+class _Placed(NamedTuple):
+    """A definition with the index of the one around it (or -1), its qualified name, kind and depth."""
+
+    definition: ParsedDefinition
+    outer: int
+    name: str
+    kind: str
+    depth: int
+
+
+def _placed(definitions: Iterable[ParsedDefinition], rules: DefinitionRules) -> list[_Placed]:
+    """Return the definitions, given in source order, with the definitions around them."""
+    placed: list[_Placed] = []
+    enclosing: list[int] = []
+    for definition in definitions:
+        while enclosing and placed[enclosing[-1]].definition.end <= definition.start:
+            enclosing.pop()
+        # Names that are bound together (`a, b = …`) share their span, and none encloses the other.
+        around = (index for index in reversed(enclosing) if placed[index].definition.start < definition.start)
+        found = _place(definition, next(around, -1), placed, rules)
+        if found is None:
+            continue
+        if rules.values_enclose or found.kind in _TYPES or found.kind in ("function", "method"):
+            enclosing.append(len(placed))
+        placed.append(found)
+    return placed
+
+
+def _place(
+    definition: ParsedDefinition, index: int, placed: Sequence[_Placed], rules: DefinitionRules
+) -> _Placed | None:
+    """Return a definition with its place, None if other files can't see it there."""
+    outer = placed[index] if index >= 0 else None
+    owner, kind = definition.owner, definition.kind
+    if outer is not None:
+        if owner and rules.members_at_top:
+            return None  # an assignment to something's member inside a function
+        if kind in _LOCAL and outer.kind in ("function", "method"):
+            return None
+        if owner and not rules.keeps_inner_owners:
+            owner = ""
+        if kind == "macro" and not rules.values_enclose:
+            outer, index = None, -1
+    depth = outer.depth + 1 if outer is not None else int(bool(owner) and kind not in _HOLDERS)
+    if owner and rules.owners_stand_alone:
+        outer, index, depth = None, -1, max(depth, 1)
+    if kind == "function" and rules.has_methods and (owner or (outer is not None and outer.kind in _TYPES)):
+        kind = "method"
+    name = ".".join(part for part in (outer.name if outer else "", owner, definition.name) if part)
+    if not definition.name or len(name) > MAX_NAME:
+        return None
+    return _Placed(definition, index, name, kind, depth)
+
+
+_LOCAL = BINDINGS | {"prototype", "extern"}
+
+
+class UniqueNames:
+    """Hands out names that are unique within a file: the second `login` is `login~2`."""
+
+    def __init__(self) -> None:
+        self._count: dict[str, int] = {}
+        self._taken: set[str] = set()
+
+    def unique(self, name: str) -> str:
+        """Return the name, with the lowest free number behind it if it is taken."""
+        candidate = name
+        while candidate in self._taken:
+            self._count[name] = self._count.get(name, 1) + 1
+            candidate = f"{name}~{self._count[name]}"
+        self._taken.add(candidate)
+        return candidate
+
+
+# What may stand before a definition on its line and belongs to it: `export const` before `x = 1`.
+_LEAD = re.compile(rb"(?<![\w$.])(?:(?:export|default|declare|const|let|var|type|async)[ \t]+)+\Z")
+
+
+_ARGUMENTS = re.compile(rb"\([^()]*(?:\([^()]*\)[^()]*)*\)")
+
+
+_SPACE = {
+    "#": re.compile(rb"(?:\s|#[^\n]*)*"),
+    "--": re.compile(rb"(?:\s|--[^\n]*)*"),
+    "//": re.compile(rb"(?:\s|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)*"),
+}
+
+
+class _Heads:
+    """Turns definitions into symbols: their first line, their head and their documentation."""
+
+    def __init__(self, text: SourceText, language: Language, decorators: Sequence[Span]) -> None:
+        self._text = text
+        self._source = text.source
+        self._rules = language.definition_rules
+        self._comment = language.comment
+        space = _SPACE[self._comment]
+        self._decorator_at: dict[int, int] = {}
+        self._decorator_before: dict[int, int] = {}
+        for start, end in decorators:
+            arguments = _ARGUMENTS.match(self._source, end, end + 2_000)
+            end = arguments.end() if arguments else end  # noqa: PLW2901 - those that were hidden from a grammar
+            gap = space.match(self._source, end, end + 2_000)
+            following = gap.end() if gap else end
+            self._decorator_at[start] = following
+            self._decorator_before[following] = start
+
+    def symbol(self, definition: ParsedDefinition, name: str, kind: str, depth: int) -> Symbol:
+        """Return a definition's symbol under its qualified name."""
+        start, head = self._begin(definition)
+        if kind in BINDINGS:
+            line_end = self._source.find(b"\n", head, definition.end)
+            head_end = definition.end if line_end < 0 else line_end
+        else:
+            head_end = self._head_end(definition)
+        signature = self._text.signature(head, head_end)
+        if signature in _NAMELESS:
+            signature = f"{signature} {{ … }} {definition.name}"
+        return Symbol(
+            name,
+            kind,
+            self._text.line(start),
+            self._text.last_line(start, definition.end),
+            signature,
+            self._doc(definition, start),
+            depth,
+        )
+
+    def _begin(self, definition: ParsedDefinition) -> tuple[int, int]:
+        """Return where a definition begins with its decorators and where its head begins."""
+        head = definition.head
+        while head in self._decorator_at:
+            head = self._decorator_at[head]
+        start = definition.start
+        if self._rules.leading_words:
+            line = self._text.line_start(start)
+            lead = _LEAD.search(self._source, max(line, start - 60), start)
+            if lead is not None:
+                head = lead.start() if head == definition.head else head
+                start = lead.start()
+        while start in self._decorator_before:
+            start = self._decorator_before[start]
+        return start, head
+
+    def _head_end(self, definition: ParsedDefinition) -> int:
+        """Return where a definition's head ends, before its body and what opens it."""
+        start, end = definition.head, definition.head_end
+        if definition.body >= 0:
+            return self._rules.head_end(self._source, start, end)
+        if definition.kind == "interface":
+            brace = self._source.find(b"{", start, end)
+            return end if brace < 0 else brace
+        return end
+
+    def _doc(self, definition: ParsedDefinition, start: int) -> str:
+        if self._rules.docstrings:
+            return docstring(self._text, definition.body) if definition.body >= 0 else ""
+        written = self._rules.doc_text(self._source, start)
+        if written is not None:
+            return summary(written.split("\n"))
+        above = comment_above(self._text, start, self._comment)
+        if not above and definition.head > start:
+            above = comment_above(self._text, definition.head, self._comment)
+        return above
+
+
+_NAMELESS = frozenset({"typedef struct", "typedef union", "typedef enum"})

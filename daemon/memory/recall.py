@@ -1,0 +1,260 @@
+"""Owns the choice of experiences for a scope: how near each is, why, and which say the same."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .experience import Experience
+from .records import words_of
+from .staleness import FRESH, Staleness
+
+THRESHOLD = 0.75
+"""Of the words of both decisions this share must be common to them. Of 30 pairs of decisions that say the
+same in other words and 40 that differ in a word or a number (`benchmarks/experiences/pairs.py`, on which it
+was chosen) it folds 29 and 0; 0.7 folds two of the 40, 0.8 only 28 of the 30. One word of five or six that
+differs leaves 0.67 to 0.71."""
+
+DECISION_CHARACTERS = 2_000
+"""Of a decision so much is compared, as much as a context shows of it."""
+
+
+class Fold(Struct, frozen=True):
+    """An experience that is shown, and those that say nearly the same, in their order."""
+
+    shown: Experience
+    others: tuple[Experience, ...] = ()
+
+
+class _Gist(Struct, frozen=True):
+    """What two decisions are compared by."""
+
+    words: frozenset[str]
+    numbers: tuple[str, ...]
+    names: tuple[str, ...]
+    negated: bool
+    failed: bool
+
+
+_NEGATIONS = frozenset("not no never without don dont doesn isn cannot avoid".split())  # noqa: SIM905 - a line
+_TOKENS = re.compile(r"[^\W_]+")
+_NUMBERS = re.compile(r"\d+")
+
+SAME_FILE, NEIGHBOUR, SAME_FOLDER = 1.0, 0.4, 0.3
+"""How near an experience is by its files: it touched one of the focus; one that it imports, that imports it
+or that was found for the prompt; or one beside it. Only the first is enough by itself."""
+
+WORDS_WORTH = 0.15
+WORDS_MAX = 3
+"""Each word that it shares with the prompt, up to three: together less than a neighbouring file."""
+
+MEANING_WORTH = 1.5
+MEANING_FLOOR = 0.30
+"""What its similarity in meaning is above the floor, below which half of all rules are irrelevant (see the
+preset `normal` of items, whose texts are as short and compared by the same model)."""
+
+FAILED_WORTH = 0.3
+"""What failed or was reverted goes before routine successes of the same nearness."""
+
+RECENT_WORTH = 0.2
+RECENT_HALF = 20
+"""The newest gets .2, one with twenty newer ones .1: by order and not by the clock, so that the same pool
+gives the same choice tomorrow."""
+
+LOOKED_AT = 4
+"""Number of experiences, for each that is wanted, whose staleness is looked up."""
+
+LEAST_NEAR = 0.45
+"""Minimum nearness by files, words and meaning together: three shared words, or a similarity of .6 alone. On
+the rules of `benchmarks/items` taken as decisions, among 172 each, .88 of what reaches it is relevant (held
+out .57), with .45 (.36) of the relevant ones; at a worth of 1 and .3 it is .39 with .60."""
+
+LATEST_MAX = 3
+"""Maximum number of experiences where nothing is asked: the latest, as there is nothing to be near to."""
+
+
+class Chosen(Struct, frozen=True):
+    """An experience that was chosen, how near it is, and why, in words."""
+
+    experience: Experience
+    score: float
+    reasons: tuple[str, ...]
+    staleness: Staleness = FRESH
+    folded: int = 0
+    """How many others say nearly the same."""
+    near: float = 0.0
+    """The part of the score that its files, words and meaning have."""
+
+
+def choose(
+    candidates: Sequence[Experience],
+    focus: Collection[str],
+    neighbours: Collection[str],
+    words: Collection[str],
+    limit: int,
+    *,
+    meaning: Mapping[str, float] | None = None,
+    staleness: Callable[[Experience], Staleness] = lambda _: FRESH,
+) -> tuple[Chosen, ...]:
+    """Choose at most `limit` experiences that are near enough, the nearest first, at most one of a kind.
+
+    Without focus, words and meanings these are the latest ones, `LATEST_MAX` at most.
+    `focus` and `neighbours` are paths of files and folders, `words` any texts, `meaning` similarities of
+    experiences to the prompt by id, -1 to 1. Low trust is left out. The same input gives the same choice.
+    """
+    wanted = words_of(" ".join(words))
+    newest = sorted(candidates, key=lambda experience: (experience.timestamp, experience.id), reverse=True)
+    weighed = [
+        _weigh(experience, position, focus, neighbours, wanted, (meaning or {}).get(experience.id))
+        for position, experience in enumerate(newest)
+        if experience.provenance.trust != "low"
+    ]
+    if focus or wanted or meaning:
+        weighed = [chosen for chosen in weighed if chosen.near >= LEAST_NEAR]
+    else:
+        limit = min(limit, LATEST_MAX)
+    weighed.sort(key=lambda experience: -experience.score)  # of equals the newer one goes first
+    # Whether one is stale is looked up on the disk, so only of those that may be chosen.
+    weighed = [_aged(chosen, staleness(chosen.experience)) for chosen in weighed[: LOOKED_AT * limit]]
+    weighed.sort(key=lambda experience: -experience.score)
+    by_id = {chosen.experience.id: chosen for chosen in weighed}
+    return tuple(
+        replace(by_id[group.shown.id], folded=len(group.others))
+        for group in fold(chosen.experience for chosen in weighed)[:limit]
+    )
+
+
+def _weigh(
+    experience: Experience,
+    position: int,
+    focus: Collection[str],
+    neighbours: Collection[str],
+    wanted: frozenset[str],
+    meaning: float | None,
+) -> Chosen:
+    near, reasons = _nearness(experience, focus, neighbours)
+    shared = sorted(words_of(f"{experience.decision} {experience.rationale}") & wanted)
+    if shared:
+        near += WORDS_WORTH * min(len(shared), WORDS_MAX)
+        reasons.append(f"shares {', '.join(shared[:WORDS_MAX])} with the prompt")
+    if meaning is not None and meaning > MEANING_FLOOR:
+        near += MEANING_WORTH * (meaning - MEANING_FLOOR)
+        reasons.append(f"near the prompt in meaning ({meaning:.2f})")
+    near = round(near, 4)
+    outcome = _outcome(experience)
+    score = near
+    if outcome in {"failure", "reverted"}:
+        score += FAILED_WORTH if near else 0.0
+        reasons.append("it failed" if outcome == "failure" else "it was reverted")
+    score += RECENT_WORTH * 0.5 ** (position / RECENT_HALF)
+    if not near:
+        reasons.append("one of the latest")
+    return Chosen(experience, round(score, 4), tuple(reasons), near=near)
+
+
+def _aged(chosen: Chosen, stale: Staleness) -> Chosen:
+    if not stale.reason:
+        return chosen
+    reasons = (*chosen.reasons, f"weighs less: {stale.reason}")
+    return replace(chosen, score=round(chosen.score * stale.weight, 4), reasons=reasons, staleness=stale)
+
+
+def _nearness(
+    experience: Experience, focus: Collection[str], neighbours: Collection[str]
+) -> tuple[float, list[str]]:
+    """Return how near it is by its files, and why."""
+    folders = {posixpath.dirname(path) for path in focus}
+    best, reason = 0.0, ""
+    for path in experience.files_touched:
+        if path in focus or any(parent in focus for parent in _parents(path)):
+            return SAME_FILE, [f"touched {path}"]
+        if path in neighbours and best < NEIGHBOUR:
+            best, reason = NEIGHBOUR, f"touched {path}, next to the focus or found"
+        elif posixpath.dirname(path) in folders and best < SAME_FOLDER:
+            best, reason = SAME_FOLDER, f"touched {path}, in a folder of the focus"
+    return best, [reason] if reason else []
+
+
+def _parents(path: str) -> list[str]:
+    found = []
+    while path := posixpath.dirname(path):
+        found.append(path)
+    return found
+
+
+def _outcome(experience: Experience) -> str:
+    """Return what became of it: what a later one said, else what it said itself."""
+    return experience.marks[-1].kind if experience.marks else experience.outcome
+
+
+def fold(experiences: Iterable[Experience], threshold: float = THRESHOLD) -> list[Fold]:
+    """Return experiences in their order, each near-duplicate with the first one that says nearly the same.
+
+    Two fold if their decisions share enough words, hold the same numbers, name what both name in the same
+    order, are both negated or both not, and both came to nothing or both did not: no failure hides behind a
+    success. Numbers, names and negations are what else tells apart sentences with nearly the same words.
+    """
+    heads: list[tuple[Experience, list[Experience]]] = []
+    gists: list[_Gist] = []
+    by_word: dict[str, list[int]] = {}
+    for experience in experiences:
+        gist = _gist_of(experience)
+        near = _first_near(gist, gists, by_word, threshold)
+        if near is not None:
+            heads[near][1].append(experience)
+            continue
+        for word in gist.words:
+            by_word.setdefault(word, []).append(len(heads))
+        heads.append((experience, []))
+        gists.append(gist)
+    return [Fold(shown, tuple(others)) for shown, others in heads]
+
+
+def _first_near(
+    gist: _Gist, gists: Sequence[_Gist], by_word: dict[str, list[int]], threshold: float
+) -> int | None:
+    shared: Counter[int] = Counter()
+    for word in gist.words:
+        shared.update(by_word.get(word, ()))
+    for place in sorted(shared):
+        other = gists[place]
+        both = len(gist.words) + len(other.words) - shared[place]
+        if shared[place] >= threshold * both and _alike(gist, other):
+            return place
+    return None
+
+
+def _alike(gist: _Gist, other: _Gist) -> bool:
+    """Whether two decisions with nearly the same words differ in nothing that turns their meaning."""
+    if (gist.numbers, gist.negated, gist.failed) != (other.numbers, other.negated, other.failed):
+        return False
+    return [name for name in gist.names if name in other.names] == [
+        name for name in other.names if name in gist.names
+    ]
+
+
+def _gist_of(experience: Experience) -> _Gist:
+    text = experience.decision[:DECISION_CHARACTERS]
+    tokens = _TOKENS.findall(text)
+    names = dict.fromkeys(token for token in tokens[1:] if not token.islower() and not token.isdigit())
+    return _Gist(
+        frozenset(map(_stem, words_of(text))),
+        tuple(_NUMBERS.findall(text)),
+        tuple(names),
+        any(token.casefold() in _NEGATIONS for token in tokens),
+        experience.outcome in ("failure", "reverted"),
+    )
+
+
+def _stem(word: str) -> str:
+    """Return a word without the ending of its form: `moved` and `move` are one, `logged` and `log` too."""
+    for ending in ("ing", "ed"):
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) >= 3:
+            return stem[:-1] if stem[-1] == stem[-2] else stem
+    return word[:-1] if word.endswith("e") and len(word) > 3 else word

@@ -1,0 +1,124 @@
+"""How far a project is indexed, as the daemon knows it from the indexer."""
+
+from __future__ import annotations
+
+import asyncio
+
+from msgspec.structs import replace
+
+from ..index.messages import ProjectProgress
+from ..privacy.policy import NO_POLICY, Policy
+from .tree import ProjectState, Tree
+
+
+class IndexState:
+    """The indexer's last report of one project, and a way to wait for the next. On the event loop only."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.progress: ProjectProgress | None = None
+        self.indexer_problem = ""
+        """Why the indexer doesn't serve the project."""
+        self.damage = ""
+        """Why the index is being checked and built anew."""
+        self.lock = asyncio.Lock()
+        """Held while the indexer opens the project."""
+        self.opened_at = asyncio.get_running_loop().time()
+        """On the event loop's clock, in seconds."""
+        self._warm = bool(tree.files)
+        self._searchable = self._warm and not tree.pending
+        self._activity_known = self._warm
+        self._changed = asyncio.Event()
+
+    @property
+    def state(self) -> ProjectState:
+        """How far the project is indexed. Warm projects serve while they are checked against the disk."""
+        if self.progress is None or (self.indexer_problem and self.progress.state == "ready"):
+            return "scanning"  # what changes while no indexer serves it isn't known
+        # Without its history it isn't known what is hot: a context would change a moment later.
+        if self.progress.state == "ready" and not self._activity_known:
+            return "indexing"
+        return self.progress.state
+
+    @property
+    def named(self) -> bool:
+        """Whether all names are known: from the disk now, or from the last time."""
+        return self.state != "scanning" or self._warm
+
+    @property
+    def searchable(self) -> bool:
+        """Whether all files could be found by their words at some time since the index was made.
+
+        True as well where nothing more will come: without the root, or an indexer.
+        """
+        return self._searchable or self.state == "degraded"
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Return what the daemon found wrong with the index, in words."""
+        return tuple(filter(None, (self.indexer_problem, self.damage)))
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """Return what the indexer reports as wrong, in words."""
+        return () if self.progress is None else self.progress.degraded
+
+    def unread(self, tree: Tree) -> str:
+        """Say what isn't known of the project yet, for the gaps of an answer; "" where nothing is missing."""
+        count = len(tree.files)
+        if self.state == "scanning" and not self._warm:
+            return f"the project is still being scanned: {count:,} files are known so far"
+        if tree.pending:
+            unread = f"{tree.pending:,} of {count:,} files are not indexed yet"
+            return f"{unread}: their definitions and imports are not known"
+        if not self.searchable:
+            return "the words of the files read last are not indexed yet: a prompt may find too little"
+        return ""
+
+    def unsettled(self, tree: Tree, policy: Policy = NO_POLICY) -> str:
+        """Say why an answer from the index may miss something, to an agent; "" where it can't."""
+        unread, state = self.unread(tree), "scanning" if self.progress is None else self.progress.state
+        if not unread and state not in {"scanning", "indexing"}:
+            return ""
+        if policy.deny_paths:
+            return "the project is not fully indexed yet"  # how many files there are isn't for everyone
+        if unread:
+            return unread
+        if state == "scanning":
+            return "the project is being compared with the disk: what changed lately may be missing"
+        return "what changed lately is still being indexed and may be missing"
+
+    def set_progress(self, progress: ProjectProgress) -> None:
+        """Replace what the indexer reports."""
+        self.progress = progress
+        self._warm |= progress.state != "scanning"
+        self._searchable |= progress.words
+        self.wake()
+
+    def expect_scan(self) -> None:
+        """Count the project as not compared with the disk: earlier reports are of a former opening."""
+        if self.progress is not None:
+            self.set_progress(replace(self.progress, state="scanning", watch="off"))
+
+    def forget(self) -> None:
+        """Count the project as unknown until it is scanned again: other files belong to it now."""
+        self.progress = None
+        self._warm = self._searchable = False
+
+    def note_activity(self) -> None:
+        """Note that the history of edits and commits is known."""
+        self._activity_known = True
+        self.wake()
+
+    def set_indexer_problem(self, problem: str) -> None:
+        """Set why the indexer doesn't serve the project, or with "" that it does."""
+        self.indexer_problem = problem
+        self.wake()
+
+    def wake(self) -> None:
+        """Wake everybody who waits for a change."""
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def wait_changed(self) -> None:
+        """Wait until the indexer reports anything about the project, or its end is noticed."""
+        await self._changed.wait()

@@ -1,0 +1,175 @@
+"""The index of an open project as the daemon reads it: connections, and the parts that an agent may see."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+
+from msgspec import Struct
+
+from ..core.storage import DatabaseError, damage_raised
+from ..index.lexical_files import LexicalHandle
+from ..index.reader_pool import PartialReader, ReaderPool
+from ..index.store import Activity, Reader
+from ..privacy.policy import Policy, folded_path
+from .hot_files import HOT_MAX
+from .tree import Tree
+
+ACTIVITY_MAX = 10 * HOT_MAX
+"""Maximum number of files of each measure read from the index; some may be gone or in focus."""
+
+VIEWS_MAX = 8
+"""Maximum number of cached views of a project, by denied paths; each has a copy of the tree's dictionary
+(10 MB for 100,000 files) and up to four connections."""
+
+
+class IndexSize(Struct, frozen=True):
+    """The number of chunks in an index, and its bytes on the disk with everything derived from it."""
+
+    chunks: int
+    bytes: int
+
+
+class IndexView:
+    """The readers of one project's index, whole and by `deny_paths`. From any thread.
+
+    `on_damage` gets, from any thread, the reason why the index can't be read.
+    """
+
+    def __init__(self, folder: str, on_damage: Callable[[str], None] = lambda _: None) -> None:
+        self.lexical = LexicalHandle(folder)
+        self._folder = folder
+        self._on_damage = on_damage
+        self._readers = ReaderPool(folder, on_damage=on_damage)
+        self._parts: OrderedDict[tuple[str, ...], _PartialView] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def tree(self, tree: Tree, policy: Policy) -> Tree:
+        """Return a tree without what a policy denies.
+
+        Names are compared with the patterns once; after that a change of the tree costs as much as any.
+        """
+        return self._part(policy).of(tree) if policy.deny_paths else tree
+
+    def reader(self, policy: Policy) -> Callable[[], AbstractContextManager[Reader]]:
+        """Return what lends a reader of the index without what a policy denies."""
+        return self._part(policy).readers.borrow if policy.deny_paths else self._readers.borrow
+
+    def is_ready(self, tree: Tree, policy: Policy) -> bool:
+        """Whether `tree` answers at once: the names were compared with the patterns before."""
+        part = self._parts.get(policy.deny_paths)
+        return not policy.deny_paths or (part is not None and part.names == tree.names_generation)
+
+    def prepare(self, tree: Tree, policy: Policy) -> None:
+        """Compare all names with a policy. Blocks: 100,000 names take some 100 ms; then it is remembered."""
+        _ = self.tree(tree, policy).layout
+
+    def read_activity(self) -> tuple[Activity, ...]:
+        """Read the edits and commits that the index has counted; nothing where it is damaged. Blocks."""
+        try:
+            with self._readers.borrow() as reader:
+                return reader.activity(ACTIVITY_MAX)
+        except DatabaseError:
+            return ()  # a project is ready without its history too, and builds say that the index is damaged
+
+    def read_size(self) -> IndexSize:
+        """Return how large the index is; without chunks where it can't be read. Blocks."""
+        try:
+            with self._readers.borrow() as reader:
+                chunks = reader.chunks.count()
+        except DatabaseError:
+            chunks = 0  # none yet, or a damaged one, which `degraded` tells
+        return IndexSize(chunks, _folder_bytes(self._folder))
+
+    def renew(self) -> None:
+        """Open the index anew for later readers: it may be another one."""
+        self._readers.renew()
+        for part in list(self._parts.values()):
+            part.readers.renew()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._readers.close()
+        for part in self._parts.values():
+            part.readers.close()
+        self._parts.clear()
+
+    def _part(self, policy: Policy) -> _PartialView:
+        with self._lock:
+            part = self._parts.get(policy.deny_paths)
+            if part is None:
+                part = self._parts[policy.deny_paths] = _PartialView(self._folder, policy, self._on_damage)
+            self._parts.move_to_end(policy.deny_paths)
+            while len(self._parts) > VIEWS_MAX:
+                self._parts.popitem(last=False)[1].readers.close()
+            return part
+
+
+class _PartialView:
+    """The view without one set of denied paths. `names` is the generation of names that was judged last."""
+
+    def __init__(self, folder: str, policy: Policy, on_damage: Callable[[str], None]) -> None:
+        self._by_rule = Policy(deny_paths=policy.deny_paths).denies
+        patterns = "\0".join(map(folded_path, policy.deny_paths)).encode("utf-8", "replace")
+        key = hashlib.blake2b(patterns, digest_size=16).hexdigest()
+        self.readers = ReaderPool(folder, partial(PartialReader, denies=self._denies, key=key), on_damage)
+        self.names = -1
+        self._hidden: frozenset[str] = frozenset()
+        self._verdicts: dict[str, bool] = {}
+        self._lock = threading.Lock()
+        self._whole: Tree | None = None
+        self._part: Tree | None = None
+
+    def of(self, tree: Tree) -> Tree:
+        """Return a tree without what is hidden in it."""
+        with self._lock:
+            if self._part is None or self._whole is not tree:
+                if self.names != tree.names_generation or self._whole is None:
+                    self._judge(tree)
+                self._part = tree.without(self._hidden, self._part)
+                self._whole = tree
+            return self._part
+
+    def _denies(self, path: str) -> bool:
+        verdict = self._verdicts.get(path)
+        return self._by_rule(path) if verdict is None else verdict
+
+    def _judge(self, tree: Tree) -> None:
+        """Compare the names that came with the patterns; those that went are forgotten."""
+        known, denies = self._verdicts, self._by_rule
+        self._verdicts = {
+            path: verdict if (verdict := known.get(path)) is not None else denies(path) for path in tree.files
+        }
+        self._hidden = frozenset(path for path, denied in self._verdicts.items() if denied)
+        self.names = tree.names_generation
+
+
+def read_tree(root: str, folder: str) -> tuple[Tree | None, tuple[Activity, ...]]:
+    """Read a project's tree from its index; None where there is none that can be read."""
+    try:
+        reader = Reader(folder, sealed=True)
+    except DatabaseError:
+        return None, ()  # none yet, or a damaged one that the indexer will quarantine and say so
+    try:
+        with damage_raised(), reader.snapshot() as generation:
+            return Tree(root, generation, reader.load_files()), reader.activity(ACTIVITY_MAX)
+    except DatabaseError:
+        return None, ()
+    finally:
+        reader.close()
+
+
+def _folder_bytes(folder: str) -> int:
+    """Return the size of all files below a folder in bytes; what vanishes meanwhile counts nothing."""
+    total = 0
+    for base, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.lstat(os.path.join(base, name)).st_size
+    return total

@@ -1,0 +1,279 @@
+"""An open project in the daemon, composed of its parts."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..config.files import LoadedConfig
+from ..config.settings import ProjectConfig, UserConfig
+from ..context.content import Shown
+from ..context.division import DIVISIONS
+from ..context.feedback import Feedback, feedback_path
+from ..context.known_files import KEPT_SYMBOLS, MASKED_SYMBOLS
+from ..context.scopes import HotNode
+from ..core.errors import ProjectUnavailable
+from ..core.system import Stamp, System
+from ..index.messages import EDITS_MAX, TreeDelta
+from ..index.store import Activity
+from ..memory.pool import Pool
+from ..memory.recall import Chosen, choose
+from ..privacy.policy import NO_POLICY, Policy
+from ..privacy.visible import visible_experiences
+from ..rules.instruction_files import RuleSet, discover, is_instruction_path
+from ..rules.zone import stamp_now
+from .file_sketches import FileSketches
+from .hot_files import HotFiles, PendingEdits
+from .index_state import IndexState
+from .index_view import IndexView, read_tree
+from .metadata import KnownMetadata
+from .project_folder import make_usable, write_record
+from .project_instructions import ProjectInstructions
+from .project_settings import CONFIG_NAME, ProjectSettings, read_settings
+from .snapshot import ProjectSnapshot
+from .tree import ProjectState, Tree
+from .unsaved_buffers import UnsavedBuffers
+
+EXPERIENCES_WEIGHED = 50
+"""Number of experiences weighed beyond those that are wanted."""
+
+
+class LoadedProject(Struct, frozen=True):
+    """What is read from the disk before a project can serve: blocking work, done in a thread."""
+
+    tree: Tree
+    settings: LoadedConfig[ProjectConfig]
+    config_stamp: Stamp | None
+    rules: RuleSet
+    activity: tuple[Activity, ...]
+    quarantined: str = ""
+    """What was quarantined in the project's folder, in words."""
+    config_problem: str = ""
+    """Why the settings are those that were in force last, in words."""
+
+
+def load(root: str, folder: str, user: UserConfig, home: str, system: System) -> LoadedProject:
+    """Read what is known of a project. Raises `ConfigError` for a foveal.toml that can't be used.
+
+    A project that narrows what may be shown must not be served by a file that can't be read, as if it
+    had narrowed nothing: it is served by the settings that were in force last, if they are known.
+    """
+    if not os.path.isdir(root):
+        raise ProjectUnavailable(f"{root} is no folder (any more); open the project where it lies now")
+    # Before it is read, since it may change while it is.
+    config_stamp = stamp_now(system, os.path.join(root, CONFIG_NAME))
+    quarantined = make_usable(folder, os.path.dirname(os.path.dirname(folder)), system)
+    settings, problem = read_settings(root, folder, user, system)
+    write_record(root, folder, system)
+    tree, activity = read_tree(root, folder)
+    rules = discover(root, home, tree.files if tree else (), system)
+    return LoadedProject(tree or Tree(root), settings, config_stamp, rules, activity, quarantined, problem)
+
+
+class Project:
+    """One open project. Changed on the event loop only; builds get a `ProjectSnapshot`."""
+
+    def __init__(self, root: str, folder: str, loaded: LoadedProject, pool: Pool, system: System) -> None:
+        self.root = root
+        self.folder = folder
+        self.tree = loaded.tree
+        self.pool = pool
+        self.settings = ProjectSettings(root, loaded.settings, loaded.config_stamp, system)
+        self.instructions = ProjectInstructions(loaded.rules, system)
+        self.metadata = KnownMetadata(system)
+        self.index_state = IndexState(loaded.tree)
+        self.index = IndexView(folder, self._hear_damage)
+        self.hot_files = HotFiles(loaded.activity)
+        self.unsaved = UnsavedBuffers()
+        self.sketches = FileSketches(root, system)
+        self.feedback = Feedback(feedback_path(folder), system)
+        self.pending_edits = PendingEdits(root, self.feedback, system)
+        found = {"state": loaded.quarantined, "config": loaded.config_problem}
+        self.problems = {cause: problem for cause, problem in found.items() if problem}
+        """What is wrong with the project as a whole beside its index, in words, by cause."""
+        self.on_damage: Callable[[str], None] = lambda _: None
+        """Gets the reason why the index can't be read, on the event loop."""
+        self._system = system
+        self._loop = asyncio.get_running_loop()
+        self._clock = os.path.basename(folder).rpartition("-")[2]
+        self._links_generation = 0
+        self._index_generation = 0
+        """How often the index was opened anew."""
+        self._compressed_generation = 0
+
+    @property
+    def config(self) -> ProjectConfig:
+        """The settings in force."""
+        return self.settings.config
+
+    @property
+    def state(self) -> ProjectState:
+        """How far the project is indexed."""
+        return self.index_state.state
+
+    @property
+    def clock(self) -> str:
+        """The state of the tree that an answer is computed from, opaque to clients."""
+        return self.clock_at(self.tree.generation)
+
+    def clock_at(self, generation: int) -> str:
+        """Return what `clock` is or was at a generation of the tree."""
+        return f"{self._clock}-{generation}"
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """What is wrong with the project as a whole, in words."""
+        index = self.index_state
+        return (*self.problems.values(), *index.problems, *index.degraded, *self.settings.warnings)
+
+    def hot_nodes(self) -> tuple[HotNode, ...]:
+        """Return the files that are worked on now, the strongest reason first."""
+        return self.hot_files.among(self.tree.files)
+
+    @property
+    def index_version(self) -> tuple[int, int, int]:
+        """What an answer from the index follows from, as numbers that hold no tree in memory: the generation
+        of all commits, that of the links, and how often the index was opened anew."""
+        return (self.tree.generation, self._links_generation, self._index_generation)
+
+    def validity(self, *, prompted: bool, tree: Tree | None = None) -> tuple[object, ...]:
+        """Return what a rendered context of the project depends on, beside the files that it shows.
+
+        It is of the last tree, unless an earlier one is given.
+        A prompt may name any definition of the project, so that every change may change its answer.
+        """
+        tree = tree or self.tree
+        return (
+            tree.names_generation,
+            self._links_generation,
+            self.instructions.generation,
+            self.settings.generation,
+            self.unsaved.generation,
+            self.metadata.generation,
+            self._compressed_generation,
+            self.pool.generation,
+            self.degraded,
+            (tree.generation, self.feedback.generation) if prompted else None,
+        )
+
+    def set_problem(self, cause: str, problem: str) -> None:
+        """Set what is wrong by one cause, or with "" that nothing is any more."""
+        self.problems.pop(cause, None)
+        if problem:
+            self.problems[cause] = problem
+
+    def knows(self, shown: Iterable[Shown]) -> bool:
+        """Whether files that were shown are what the tree knows, without a look at the disk."""
+        start = len(self.root.rstrip("/")) + 1
+        records = ((self.tree.files.get(file.path[start:]), file.stamp) for file in shown)
+        return all(record is None or record.stamp == stamp for record, stamp in records)
+
+    def snapshot(self, policy: Policy = NO_POLICY, tree: Tree | None = None) -> ProjectSnapshot:
+        """Return the frozen view for a build for an agent; nothing in it shows what the policy denies.
+
+        It is of the last tree, unless an earlier one is given. Call `index.prepare` first where the policy
+        denies paths, as their names may be many.
+        """
+        rules, degraded = self.instructions.rules, self.degraded
+        if policy.deny_paths:
+            rules = replace(rules, warnings=policy.sentences(rules.warnings, self.root))
+            degraded = policy.sentences(degraded, self.root)
+        return ProjectSnapshot(
+            tree=self.index.tree(tree or self.tree, policy),
+            rules=rules,
+            config=self.config,
+            overlays=self.unsaved.frozen(),
+            degraded=degraded,
+            reader=self.index.reader(policy),
+            lexical=self.index.lexical,
+            relevant_experiences=partial(self._relevant_experiences, policy),
+            system=self._system,
+            policy=policy,
+        )
+
+    def take_index(self, tree: Tree | None, activity: tuple[Activity, ...]) -> None:
+        """Take over the tree that the indexer began with; with None the known tree holds.
+
+        The index may be another one now: connections to it are made anew.
+        """
+        if tree is not None:
+            # The last indexer may have committed what it could not announce any more.
+            self.unsaved.drop_saved(tree.files.values(), self.tree.files)
+            self.tree = tree.after(self.tree)
+            self.set_activity(activity)
+            self._links_generation += 1
+        self._index_generation += 1
+        self.index.renew()
+
+    def set_activity(self, activity: tuple[Activity, ...]) -> None:
+        """Replace the edits and commits that the index has counted."""
+        self.hot_files.set_activity(activity)
+        self.index_state.note_activity()
+
+    def apply(self, delta: TreeDelta) -> None:
+        """Take over a change that the indexer committed."""
+        self.unsaved.drop_saved(delta.upserted, self.tree.files)
+        if delta.generation > self.tree.generation:
+            self._forget_contents(delta)
+            self.tree = self.tree.with_changes(delta.generation, delta.upserted, delta.removed)
+        self._links_generation += delta.links_changed
+        named = (*delta.removed, *delta.touched, *(record.path for record in delta.upserted))
+        if delta.resync or any(map(is_instruction_path, named)):
+            self.instructions.expect_changes()
+        if delta.resync or CONFIG_NAME in named:
+            self.settings.stale = True
+        if len(delta.touched) <= EDITS_MAX:
+            self.pending_edits.add(delta.touched)
+            self.hot_files.note_edited(path for path in delta.touched if path in self.tree.files)
+        self.index_state.wake()
+
+    def note_compressed(self) -> None:
+        """Note that a model made documents shorter, which later contexts show."""
+        self._compressed_generation += 1
+
+    def close(self) -> None:
+        """Close the connections to its index."""
+        self.index.close()
+
+    def _forget_contents(self, delta: TreeDelta) -> None:
+        """Forget what is cached of contents that files no longer have: nobody asks for it again, and each
+        edit of a file adds another."""
+        now = {record.path: record.digest for record in delta.upserted}
+        for path in (*now, *delta.removed):
+            former = self.tree.files.get(path)
+            if former is not None and former.digest and former.digest != now.get(path):
+                DIVISIONS.forget(former.digest)
+                KEPT_SYMBOLS.forget(former)
+                MASKED_SYMBOLS.forget(former)
+
+    def _relevant_experiences(
+        self,
+        policy: Policy,
+        focus: set[str],
+        neighbours: set[str],
+        words: set[str],
+        limit: int,
+        meaning: Mapping[str, float],
+    ) -> tuple[Chosen, ...]:
+        """Choose from those that are near by files and words, and those that are near in meaning."""
+        if not limit:
+            return ()
+        self.pool.refresh()
+        near = self.pool.relevant(focus, neighbours, words, limit + EXPERIENCES_WEIGHED)
+        known = {experience.id for experience in near}
+        also = (experience for experience in self.pool.some(meaning) if experience.id not in known)
+        candidates = visible_experiences(policy, (*near, *also), self.root)
+        return choose(
+            candidates, focus, neighbours, words, limit, meaning=meaning, staleness=self.sketches.staleness
+        )
+
+    def _hear_damage(self, problem: str) -> None:
+        """Pass on what a reader met. From any thread."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to hear it
+            self._loop.call_soon_threadsafe(lambda: self.on_damage(problem))

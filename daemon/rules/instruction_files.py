@@ -1,0 +1,492 @@
+"""Finds and reads the instruction files of a project and its user (AGENTS.md and the like), as rules.
+
+Which file counts for which agent, and what its frontmatter means, follows the agents' own documentation.
+A project's files are untrusted: neither an import nor a symbolic link in them reaches a file outside the
+project, and the limits below bound their cost. To add a file name, add it to the tables of places.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..core.system import Stamp, System, stamps_hold
+from ..project.globs import anchored_globs, compile_glob, escape_glob, rebase_glob
+from .instruction_text import Frontmatter, Importer, prose_lines, split_frontmatter, trimmed
+from .items import IncludeMode, Item
+from .zone import MAX_FILES, MAX_TOTAL_BYTES, ReadFile, RefusedError, Zone, ZoneReader, digest_now
+
+MANAGED_FOLDER = {
+    "darwin": "/Library/Application Support/ClaudeCode",
+    "win32": r"C:\Program Files\ClaudeCode",
+}.get(sys.platform, "/etc/claude-code")
+"""Where an administrator puts Claude Code's instructions."""
+
+MAX_DEPTH = 8
+"""Maximum depth of folders below a folder of rules."""
+MAX_FRONTMATTER_TOTAL = 1024 * 1024
+"""Maximum characters of all frontmatter together; YAML takes about 2 µs for each."""
+MAX_GLOB_TOTAL = 262_144
+"""Maximum characters of all globs with their braces expanded; compiling takes up to 9 µs for each."""
+MAX_WARNINGS = 100
+"""Maximum number of warnings of one discovery; the others are counted."""
+
+MANAGED, USER, ROOT, LOCAL, NESTED = 100, 200, 300, 350, 400
+"""The priority levels, the lowest first: an administrator's rules, the user's, those at the project's root,
+its CLAUDE.local.md, and those in folders below it."""
+
+_Dialect = Literal["plain", "claude", "cursor", "copilot", "windsurf", "cline", "skill"]
+
+
+class RuleSet(Struct, frozen=True, eq=False):
+    """The rules of a project, and what tells whether they changed.
+
+    `items` come in order of precedence: by `priority_level`, then from the root to the nested folders, then
+    by name; where two have the same text the first stands for both. `warnings` name a file each and what to
+    do. `probes` are the files and folders that were consulted, by path, with the stamp of the thing itself
+    (not of what a link leads to), or `None` where there was nothing. `sources` are the absolute paths of
+    the files that were read, imported ones too, both as they were named and as they are.
+    """
+
+    items: tuple[Item, ...]
+    warnings: tuple[str, ...]
+    probes: tuple[tuple[str, Stamp | None], ...]
+    sources: frozenset[str]
+    racy: tuple[tuple[str, bytes], ...] = ()
+    """Digests of the probes modified less than `RACY_NS` before they were read: their stamps prove
+    nothing."""
+    lasting: bool = True
+    """False if something could not be read for a passing reason (see `System`): no stamp tells when it
+    passed."""
+
+    texts: tuple[tuple[str, Stamp | None], ...] = ()
+    """The `probes` of `sources`."""
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether both say the same; how sure they are of it doesn't count."""
+        return isinstance(other, RuleSet) and self._content() == other._content()
+
+    def __hash__(self) -> int:
+        return hash(self._content())
+
+    def _content(self) -> tuple[object, ...]:
+        return self.items, self.warnings, self.probes, self.sources
+
+    def unchanged(self, system: System) -> bool:
+        """Tell whether discovery would find the same again for the same names, by a stat for each probe.
+
+        Files modified just before they were read are read again, since their stamps prove nothing.
+        """
+        return (
+            self.lasting
+            and stamps_hold(system.lstat, self.probes)
+            and all(digest_now(system, path) == digest for path, digest in self.racy)
+        )
+
+    def texts_unchanged(self, system: System) -> bool:
+        """Tell whether the texts are still those on disk; new files are not noticed."""
+        if not self.lasting or not stamps_hold(system.lstat, self.texts):
+            return False
+        return not self.racy or all(digest_now(system, path) == digest for path, digest in self.racy)
+
+
+def discover(
+    root: str, home: str, names: Iterable[str], system: System, *, managed: str | None = MANAGED_FOLDER
+) -> RuleSet:
+    """Find and read the instruction files that hold for a project.
+
+    `root`, `home` and `managed` are absolute folders; none needs to exist. `names` are the project's files
+    (POSIX, relative to the root): those in subfolders are found among them, while the well-known places of
+    the root are looked up on disk, since git often ignores them. Never raises for a file's content: a file
+    that can't be used is left out with a warning. The user's auto memory isn't read.
+    """
+    discovery = _Discovery(system, home)
+    project = Zone(root, os.path.realpath(root), "", trusted=False)
+    user = Zone(home, os.path.realpath(home), "~/", trusted=True)
+    found: list[_Found] = []
+    if managed is not None:
+        administrator = Zone(managed, os.path.realpath(managed), f"{managed}/", trusted=True)
+        found += discovery.find(administrator, _MANAGED_PLACES, MANAGED)
+    found += discovery.find(user, _USER_PLACES, USER)
+    found += discovery.find(project, _PROJECT_PLACES, ROOT)
+    found += [_Found(project, place, folder, name) for name, place, folder in _nested(names)]
+    found = _without_overridden(found, discovery)
+    found.sort(key=_Found.order)
+    if len(found) > MAX_FILES:
+        discovery.warn(
+            root, f"of {len(found)} instruction files only the first {MAX_FILES} are read: remove some"
+        )
+    rules = [rule for candidate in found[:MAX_FILES] if (rule := discovery.rule(candidate)) is not None]
+    return discovery.rule_set(_merge(rules))
+
+
+def is_instruction_path(relative_path: str) -> bool:
+    """Tell whether creating, changing or deleting a path of the project could change the rules.
+
+    Also true for the folders that hold instruction files, since a watcher may name only those. Files that
+    others import are in `RuleSet.sources`; an ordinary folder that goes takes its names with it.
+    """
+    return _INSTRUCTION_PATH.search(relative_path) is not None
+
+
+class _Place(Struct, frozen=True):
+    """Where instructions lie, relative to the folder that they hold for.
+
+    Without `suffix`, `path` is a file; else a folder, whose files with that suffix count down to `depth`
+    folders below it.
+    """
+
+    path: str
+    dialect: _Dialect = "plain"
+    suffix: str = ""
+    depth: int = 0
+    nested: bool = True
+    imports: bool = False
+
+
+_PROJECT_PLACES = (
+    _Place(".agents/skills", "skill", "/SKILL.md", depth=1),
+    _Place(".claude/AGENTS.md"),
+    _Place(".claude/CLAUDE.md", imports=True),
+    _Place(".claude/rules", "claude", ".md", depth=MAX_DEPTH),
+    _Place(".claude/skills", "skill", "/SKILL.md", depth=1),
+    _Place(".clinerules", "cline", nested=False),
+    _Place(".clinerules", "cline", ".md", nested=False),
+    _Place(".cursor/rules", "cursor", ".mdc", depth=MAX_DEPTH),
+    _Place(".cursorrules", nested=False),
+    _Place(".devin/rules", "windsurf", ".md"),
+    _Place(".github/copilot-instructions.md"),
+    _Place(".github/instructions", "copilot", ".instructions.md", depth=MAX_DEPTH),
+    _Place(".windsurf/rules", "windsurf", ".md"),
+    _Place(".windsurfrules", nested=False),
+    _Place("AGENTS.md"),
+    _Place("AGENTS.override.md"),
+    _Place("CLAUDE.local.md", imports=True),
+    _Place("CLAUDE.md", imports=True),
+    _Place("GEMINI.md", imports=True),
+)
+"""Sorted so that the longer of two places with the same end comes first."""
+
+_USER_PLACES = (
+    _Place(".agents/skills", "skill", "/SKILL.md", depth=1),
+    _Place(".claude/CLAUDE.md", imports=True),
+    _Place(".claude/rules", "claude", ".md", depth=MAX_DEPTH),
+    _Place(".claude/skills", "skill", "/SKILL.md", depth=1),
+    _Place(".codeium/windsurf/memories/global_rules.md"),
+    _Place(".codex/AGENTS.md"),
+    _Place(".codex/AGENTS.override.md"),
+    _Place(".copilot/instructions", "copilot", ".instructions.md", depth=MAX_DEPTH),
+    _Place(".gemini/GEMINI.md", imports=True),
+    _Place("Documents/Cline/Rules", "cline", ".md"),
+)
+_MANAGED_PLACES = (_Place("CLAUDE.md", imports=True),)
+
+_NESTED_PLACES = tuple(place for place in _PROJECT_PLACES if place.nested)
+_NESTED_NAMES = frozenset(place.path for place in _NESTED_PLACES if "/" not in place.path)
+_NESTED_FOLDER = re.compile(
+    r"/\.(?:"
+    + "|".join(sorted({place.path.split("/")[0][1:] for place in _NESTED_PLACES if "/" in place.path}))
+    + ")/"
+)
+"""The folders of the other places, with the dot that they all begin with up front, for a fast search."""
+
+
+def _instruction_path() -> re.Pattern[str]:
+    patterns = {re.escape(place.path) + ("(?:/|$)" if place.suffix else "$") for place in _PROJECT_PLACES}
+    parents = {os.path.dirname(place.path) for place in _PROJECT_PLACES}
+    patterns |= {f"{re.escape(parent)}$" for parent in parents if parent}
+    return re.compile(f"(?:^|/)(?:{'|'.join(sorted(patterns))})")
+
+
+_INSTRUCTION_PATH = _instruction_path()
+
+
+class _Found(Struct, frozen=True):
+    """An instruction file: its path relative to the zone, and the project's folder it holds for."""
+
+    zone: Zone
+    place: _Place
+    folder: str
+    path: str
+    level: int = NESTED
+
+    @property
+    def name(self) -> str:
+        return self.zone.prefix + self.path
+
+    @property
+    def absolute(self) -> str:
+        return self.zone.absolute(self.path)
+
+    def order(self) -> tuple[object, ...]:
+        """Return what it is sorted by; CLAUDE.local.md comes last in its folder, as Claude Code reads it."""
+        local = self.place.path == "CLAUDE.local.md"
+        return self.level, self.folder.split("/"), local, *os.path.split(self.path)
+
+
+class _Rule(Struct, frozen=True):
+    item: Item
+    real: str
+
+
+def _nested(names: Iterable[str]) -> Iterator[tuple[str, _Place, str]]:
+    """Yield the instruction files in subfolders, each with its place and the folder it holds for."""
+    for name in names:
+        if name.endswith((".md", ".mdc")) and "/" in name:
+            basename = name[name.rindex("/") + 1 :]
+            if basename in _NESTED_NAMES or ("/." in name and _NESTED_FOLDER.search(name)):
+                nested = _nested_place(name)
+                if nested is not None:
+                    yield name, *nested
+
+
+def _nested_place(name: str) -> tuple[_Place, str] | None:
+    """Return the place that a file's path ends with and what comes before; `None` at the root too.
+
+    What lies at the root was looked up on the disk.
+    """
+    rooted = f"/{name}"
+    for place in _NESTED_PLACES:
+        if place.suffix:
+            folder, slash, below = rooted.partition(f"/{place.path}/")
+            matched = bool(slash) and below.endswith(place.suffix) and below.count("/") <= place.depth
+        else:
+            folder = rooted.removesuffix(f"/{place.path}")
+            matched = folder != rooted
+        if matched:
+            return (place, folder[1:]) if folder else None
+    return None
+
+
+def _without_overridden(found: list[_Found], discovery: _Discovery) -> list[_Found]:
+    """Leave out each AGENTS.md beside an AGENTS.override.md that can be read."""
+    overridden = {
+        candidate.absolute.removesuffix(".override.md") + ".md"
+        for candidate in found
+        if candidate.place.path.endswith("AGENTS.override.md") and discovery.exists(candidate)
+    }
+    return [candidate for candidate in found if candidate.absolute not in overridden]
+
+
+_STRENGTH: dict[IncludeMode, int] = {"manual": 0, "agent": 1, "glob": 2, "always": 3}
+
+
+def _merge(rules: list[_Rule]) -> tuple[Item, ...]:
+    """Make one item of those that have the same file or the same text.
+
+    The first by precedence stands for all, and is included wherever one of them would have been.
+    """
+    items: list[Item] = []
+    places: dict[str, int] = {}
+    for rule in rules:
+        known = places.get(rule.real, places.get(f"\0{rule.item.text}"))
+        if known is None:
+            known = len(items)
+            items.append(rule.item)
+        else:
+            items[known] = _widened(items[known], rule.item)
+        places[rule.real] = places[f"\0{rule.item.text}"] = known
+    return tuple(items)
+
+
+def _widened(item: Item, other: Item) -> Item:
+    include = max(item.include, other.include, key=_STRENGTH.__getitem__)
+    globs = tuple(dict.fromkeys(item.globs + other.globs)) if include == "glob" else ()
+    return replace(item, include=include, globs=globs, description=item.description or other.description)
+
+
+class _Discovery:
+    """One discovery: the files that it read, its warnings and its costs."""
+
+    def __init__(self, system: System, home: str) -> None:
+        self._reader = ZoneReader(system)
+        self._importer = Importer(self._reader, home, self.warn)
+        self._warnings: dict[str, None] = {}
+        self._named: set[str] = set()
+        self._total = self._frontmatter = self._globs = 0
+
+    def rule_set(self, items: tuple[Item, ...]) -> RuleSet:
+        """Return the items with the warnings, probes and sources noted meanwhile."""
+        warnings = list(self._warnings)
+        if len(warnings) > MAX_WARNINGS:
+            warnings[MAX_WARNINGS:] = [f"{len(warnings) - MAX_WARNINGS} more warnings: mend these first"]
+        probes = tuple(sorted(self._reader.probes.items()))
+        sources = frozenset(self._reader.sources | self._named)
+        return RuleSet(
+            items,
+            tuple(warnings),
+            probes,
+            sources,
+            tuple(sorted(self._reader.racy.items())),
+            lasting=self._reader.lasting,
+            texts=tuple(probe for probe in probes if probe[0] in sources),
+        )
+
+    def warn(self, name: str, message: str) -> None:
+        """Note a warning once, safe for a terminal: names and values in it are untrusted."""
+        text = f"{name}: {message}"[:500]
+        self._warnings["".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)] = None
+
+    def find(self, zone: Zone, places: tuple[_Place, ...], level: int) -> list[_Found]:
+        """Look on disk for the instruction files of a zone, also those that will be refused."""
+        found: list[_Found] = []
+        for place in places:
+            paths = self._files(zone, place) if place.suffix else (place.path,)
+            place_level = LOCAL if level == ROOT and place.path == "CLAUDE.local.md" else level
+            found += [_Found(zone, place, "", path, place_level) for path in paths]
+        return [candidate for candidate in found if self._is_there(candidate)]
+
+    def exists(self, found: _Found) -> bool:
+        """Tell whether an instruction file is there and may be read."""
+        try:
+            located = self._reader.locate(found.zone, found.absolute, free=found.zone.trusted)
+        except RefusedError:
+            return False
+        return located is not None and located.is_file
+
+    def rule(self, found: _Found) -> _Rule | None:
+        """Read an instruction file; `None` if it is absent, empty, or refused with a warning."""
+        try:
+            located = self._reader.locate(found.zone, found.absolute, free=found.zone.trusted)
+            if located is None or located.is_folder:
+                return None
+            if self._total > MAX_TOTAL_BYTES:
+                raise RefusedError(f"isn't read, since all rules exceed {MAX_TOTAL_BYTES} bytes: remove some")
+            read = self._reader.read(located)
+        except RefusedError as refused:
+            self.warn(found.name, str(refused))
+            return None
+        if read is None:
+            return None
+        self._named.add(found.absolute)
+        item = self._item(found, located.path, read)
+        return None if item is None else _Rule(item, located.path)
+
+    def _is_there(self, found: _Found) -> bool:
+        try:
+            return self._reader.locate(found.zone, found.absolute, free=found.zone.trusted) is not None
+        except RefusedError:
+            return True
+
+    def _files(self, zone: Zone, place: _Place) -> tuple[str, ...]:
+        listing = self._reader.files_below(zone, place.path, place.suffix, place.depth)
+        for path, reason in listing.refused.items():
+            self.warn(zone.prefix + path, reason)
+        return listing.files
+
+    def _item(self, found: _Found, real: str, read: ReadFile) -> Item | None:
+        front = self._front(found, read.text)
+        parts = frozenset({real})
+        if found.place.imports:
+            lines, parts = self._importer.expand(found.zone, front.body, found.path, real)
+            line, text = trimmed(lines)
+        else:
+            line, text = trimmed(prose_lines(front.body))
+        self._total += len(text)
+        if not text or "coding-agent" in front.texts("excludeAgent"):
+            return None
+        include, globs = self._mode(found, front)
+        return Item(
+            type="rule",
+            name=found.name,
+            include=include,
+            text=text,
+            source=found.absolute,
+            line=front.line + line - 1,
+            description=front.text("description") or (front.text("name") if include == "agent" else ""),
+            globs=globs,
+            priority_level=found.level,
+            stamp=read.stamp,
+            parts=tuple(sorted(parts)),
+        )
+
+    def _front(self, found: _Found, text: str) -> Frontmatter:
+        if found.place.dialect == "plain":
+            return Frontmatter({}, text, 1, present=False)
+        if self._frontmatter > MAX_FRONTMATTER_TOTAL:
+            self.warn(
+                found.name,
+                f"the frontmatter of all rules exceeds {MAX_FRONTMATTER_TOTAL} characters, "
+                "so this one isn't read: shorten them",
+            )
+            return Frontmatter({}, text, 1, present=False)
+        front = split_frontmatter(text)
+        self._frontmatter += len(text) - len(front.body)
+        if front.problem:
+            self.warn(found.name, f"its frontmatter is ignored, {front.problem}: mend the YAML")
+        return front
+
+    def _mode(self, found: _Found, front: Frontmatter) -> tuple[IncludeMode, tuple[str, ...]]:
+        """Return when a rule is included; an `always` rule below the root holds for its folder only."""
+        include, patterns = _wanted(found.place.dialect, front)
+        if include == "glob":
+            usable = self._usable(found.name, patterns)
+            if any(compile_glob(pattern).everything for pattern in usable):
+                include = "always"
+            elif usable:
+                globs = [moved for pattern in usable for moved in rebase_glob(pattern, found.folder)]
+                return "glob", tuple(dict.fromkeys(globs))
+            else:
+                self.warn(found.name, "it has no usable glob, so it is included by name only: mend its globs")
+                return "manual", ()
+        if include == "always" and found.folder:
+            return "glob", (f"{escape_glob(found.folder)}/**",)
+        return include, ()
+
+    def _usable(self, name: str, patterns: tuple[str, ...]) -> list[str]:
+        usable: list[str] = []
+        for pattern in patterns:
+            if self._globs > MAX_GLOB_TOTAL:
+                self.warn(
+                    name,
+                    f"the globs of all rules exceed {MAX_GLOB_TOTAL} characters, so some of its "
+                    "are ignored: shorten them",
+                )
+                break
+            try:
+                self._globs += sum(map(len, anchored_globs(pattern)))
+                compile_glob(pattern)
+            except ValueError as error:
+                self.warn(name, f"a glob of its is ignored, {error}")
+            else:
+                usable.append(pattern)
+        return usable
+
+
+def _wanted(dialect: _Dialect, front: Frontmatter) -> tuple[IncludeMode, tuple[str, ...]]:
+    """Return the include mode that a file asks for, with its globs if that is `glob`."""
+    described: IncludeMode = "agent" if front.text("description") else "manual"
+    if dialect in ("claude", "cline"):
+        globs = front.texts("paths")
+        return ("glob", globs) if globs else ("always", ())
+    if dialect == "cursor":
+        globs = front.texts("globs")
+        if front.flag("alwaysApply"):
+            return "always", ()
+        return ("glob", globs) if globs else (described, ())
+    if dialect == "copilot":
+        globs = front.texts("applyTo")
+        return ("glob", globs) if globs else (described, ())
+    if dialect == "windsurf":
+        return _wanted_by_trigger(front, described)
+    return ("agent" if dialect == "skill" else "always"), ()
+
+
+def _wanted_by_trigger(front: Frontmatter, described: IncludeMode) -> tuple[IncludeMode, tuple[str, ...]]:
+    globs = front.texts("globs")
+    trigger = front.text("trigger")
+    if trigger == "always_on" or not front.present:
+        return "always", ()
+    if trigger == "model_decision":
+        return "agent", ()
+    if trigger == "manual":
+        return "manual", ()
+    if trigger == "glob" or globs:
+        return "glob", globs
+    return described, ()

@@ -1,0 +1,363 @@
+"""The tools of MCP servers: listed by a process of its own, and kept in a file for each server's
+configuration.
+
+A list holds until its server's definition changes or a person lists again. The servers are untrusted
+programs: they run in a process group with the worker that talks to them (`tool_worker.py`), which is killed
+as a whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+
+from msgspec import Struct, convert, to_builtins
+from msgspec.structs import replace
+
+from ..core.errors import StateError
+from ..core.quarantine import clear_file, set_aside
+from ..core.system import System
+from .items import Item, has_harmful, one_line
+from .server_definition import McpServer
+from .server_launch import Launch, ListRequest, NotAllowed, Unresolved, launch_of
+
+log = logging.getLogger(__name__)
+
+VERSION = 1
+MAX_TOOLS = 512
+"""Maximum number of tools of a server; models get worse with some dozens."""
+MAX_NAME_CHARACTERS = 128
+"""Maximum length of a tool's name in MCP."""
+MAX_DESCRIPTION_CHARACTERS = 2_048
+"""Maximum length of a description; Claude Code cuts there too."""
+MAX_SCHEMA_CHARACTERS = 65_536
+MAX_LISTS = 300
+"""Maximum number of stored lists; those unused for longest are removed first."""
+MAX_BYTES = 64 * 1024 * 1024
+"""Maximum bytes of a file: `MAX_TOOLS` of the largest tools, escaped."""
+
+
+class ListedTool(Struct, frozen=True):
+    """A tool as its server describes it; `input_schema` is JSON, empty for one that is too large."""
+
+    name: str
+    description: str
+    input_schema: str
+
+
+class ToolList(Struct, frozen=True):
+    """The result of listing a server. With a `problem` the tools are those of the last successful listing.
+
+    `listed_at` is ISO 8601 UTC. `left_out` counts tools above the limits or whose names can't be used.
+    """
+
+    tools: tuple[ListedTool, ...] = ()
+    problem: str = ""
+    left_out: int = 0
+    listed_at: str = ""
+
+
+class ToolLists:
+    """The lists in a folder, created on demand. May be used from several threads."""
+
+    def __init__(self, folder: str, system: System) -> None:
+        self._folder = folder
+        self._system = system
+
+    def load(self, server: McpServer) -> ToolList | None:
+        """Return a server's list, None if it wasn't listed with its current configuration.
+
+        An unusable file counts as none: the tools are listed again.
+        """
+        path = self._path(server)
+        try:
+            if clear_file(path, self._system):
+                return None
+            data, _ = self._system.read(path, MAX_BYTES + 1)
+            content = json.loads(data) if len(data) <= MAX_BYTES else {}
+            if content["version"] != VERSION:
+                return None
+            return list_in(content)
+        except OSError:
+            return None
+        except Exception as error:  # noqa: BLE001 - any exception means damage
+            log.warning("the list of tools in %s can't be used (%s): they are listed anew", path, error)
+            with suppress(OSError):
+                set_aside(path, self._system)
+            return None
+
+    def store(self, server: McpServer, found: ToolList) -> ToolList:
+        """Store the result of listing a server, with the tools known before if it failed; returns it.
+
+        Raises `StateError`.
+        """
+        if found.problem and (known := self.load(server)) is not None:
+            found = ToolList(known.tools, found.problem, known.left_out, found.listed_at)
+        content = {"version": VERSION, "server": server.name, **to_builtins(found)}
+        try:
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            self._system.write_atomic(self._path(server), json.dumps(content).encode())
+            self._prune()
+        except OSError as error:
+            raise StateError(
+                f"The list of tools {self._path(server)} can't be written: {error.strerror or error}."
+            ) from error
+        return found
+
+    def items(self, servers: Iterable[McpServer]) -> tuple[Item, ...]:
+        """Return the known tools of approved servers as items."""
+        items: list[Item] = []
+        for server in servers:
+            known = self.load(server)
+            items += () if known is None else tool_items(server, known)
+        return tuple(items)
+
+    def _path(self, server: McpServer) -> str:
+        return os.path.join(self._folder, f"{server.digest}.json")
+
+    def _prune(self) -> None:
+        with self._system.scandir(self._folder) as entries:
+            paths = [entry.path for entry in entries if entry.name.endswith(".json")]
+        if len(paths) > MAX_LISTS:
+            paths.sort(key=lambda path: (self._system.stat(path).st_mtime_ns, path))
+            for path in paths[: len(paths) - MAX_LISTS]:
+                os.unlink(path)
+
+
+def tool_items(server: McpServer, found: ToolList) -> tuple[Item, ...]:
+    """Return a server's tools as items of mode `always`, without those that its configuration denies."""
+    return tuple(
+        Item(
+            type="tool",
+            name=tool.name,
+            include="always",
+            text=tool.input_schema,
+            source=server.source,
+            line=server.line,
+            description=tool.description,
+            server_name=server.name,
+        )
+        for tool in found.tools
+        if server.permits(tool.name)
+    )
+
+
+class _Listed(Struct, frozen=True):
+    """A list as it stands in a file or in the reply of the process that lists tools."""
+
+    tools: tuple[ListedTool, ...]
+    problem: str
+    left_out: int
+    listed_at: str = ""
+
+
+def list_in(fields: object) -> ToolList:
+    """Read a list out of a map; unknown fields are ignored. Raises `ValueError` for a map that is none."""
+    found = convert(fields, _Listed)
+    if not all(is_name(tool.name) for tool in found.tools):
+        raise ValueError("a tool has a name that can't be used")
+    return ToolList(found.tools[:MAX_TOOLS], found.problem, found.left_out, found.listed_at)
+
+
+def is_name(name: str) -> bool:
+    """Tell whether a tool may have this name."""
+    return 0 < len(name.strip()) <= MAX_NAME_CHARACTERS and "\n" not in name and not has_harmful(name)
+
+
+ARGV = (sys.executable, "-m", "foveal.daemon.rules.tool_worker")
+TIMEOUT_S = 20.0
+"""Maximum seconds for one server, from its start to its tools. Installed servers take 0.1 to 3 s; `npx` and
+`uvx` download one on its first start."""
+CONCURRENT = 4
+"""Maximum number of servers listed at once: each may start an interpreter."""
+MAX_SERVERS = 200
+_START_S = 30.0
+"""Seconds for importing the SDK, one to two on a slow machine, and for ending all servers."""
+_MAX_REPLY_BYTES = 256 * 1024 * 1024
+_PIECE = 1 << 16
+_MAX_PROBLEM = 500
+
+
+class ToolLister:
+    """Lists the tools of servers, in a process of its own for each call. May be used from several threads.
+
+    `environ` has the values of the definitions' variables, `home` is `${userHome}`. With `network` servers on
+    other machines are listed too.
+    """
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        home: str,
+        system: System,
+        *,
+        network: bool = False,
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
+        self._environ = environ
+        self._home = home
+        self._system = system
+        self._network = network
+        self._timeout_s = timeout_s
+        self._running: set[int] = set()
+        self._closed = False
+        self._lock = threading.Lock()
+
+    def list_tools(self, servers: Sequence[McpServer]) -> tuple[ToolList, ...]:
+        """Run or connect to approved servers and return their lists, in order.
+
+        Blocks until all have answered or were ended; never raises, whatever a server does.
+        """
+        at = self._system.now().isoformat(timespec="seconds").replace("+00:00", "Z")
+        lists = [ToolList(problem=f"only {MAX_SERVERS} servers are listed at once")] * len(servers)
+        launches: dict[int, Launch] = {}
+        for number, server in enumerate(servers[:MAX_SERVERS]):
+            try:
+                launches[number] = launch_of(
+                    server,
+                    self._environ,
+                    self._home,
+                    network=self._network,
+                    timeout_s=server.timeout_s or self._timeout_s,
+                )
+            except (Unresolved, NotAllowed) as error:
+                lists[number] = ToolList(problem=str(error))
+        if launches:
+            for number, found in self._run(launches).items():
+                problem = launches[number].redacted(found.problem)
+                lists[number] = replace(found, problem=_readable(problem))
+        return tuple(replace(found, listed_at=at) for found in lists)
+
+    def close(self) -> None:
+        """End running workers and list nothing more; waiting calls return at once."""
+        with self._lock:
+            self._closed = True
+            for pid in self._running:
+                _kill_group(pid)
+
+    def _run(self, launches: Mapping[int, Launch]) -> dict[int, ToolList]:
+        rounds = -(-len(launches) // CONCURRENT)
+        deadline = _START_S + rounds * max(launch.timeout_s for launch in launches.values())
+        request = ListRequest(CONCURRENT, {n: replace(launch, secrets=()) for n, launch in launches.items()})
+        # Not msgspec's JSON: an environment may hold what is no UTF-8.
+        worker = _Worker(json.dumps(to_builtins(request, str_keys=True)).encode() + b"\n")
+        try:
+            with self._lock:
+                closed = self._closed
+                self._running |= set() if closed else {worker.pid}
+            reason = "the daemon is ending" if closed else worker.serve(deadline)
+        finally:
+            with self._lock:
+                self._running.discard(worker.pid)
+                worker.end()
+        found = {number: ToolList(problem=f"it wasn't listed: {reason}") for number in launches}
+        for line in worker.lines():
+            reply = json.loads(line)
+            if reply["number"] in found:
+                found[reply["number"]] = list_in(reply)
+        return found
+
+
+class _Worker:
+    """One run of the worker process, served by select, so that no full pipe or silent process blocks."""
+
+    def __init__(self, request: bytes) -> None:
+        self._process = subprocess.Popen(  # noqa: S603 - our own module, by our own interpreter
+            ARGV,
+            cwd="/",
+            env={**os.environ, "PYTHONSAFEPATH": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+        )
+        self.pid = self._process.pid
+        self._unsent = memoryview(request)
+        self._output = bytearray()
+        self._errors = b""
+
+    def serve(self, timeout_s: float) -> str:
+        """Send the request and read until the process is done; returns why it ended."""
+        deadline = time.monotonic() + timeout_s
+        with selectors.DefaultSelector() as selector:
+            self._watch(selector)
+            while self._process.stdout in selector.get_map():
+                ready = selector.select(max(0.0, deadline - time.monotonic()))
+                if not ready:
+                    return "it took too long"
+                for key, _ in ready:
+                    self._move(selector, key.fileobj)
+                if len(self._output) > _MAX_REPLY_BYTES:
+                    return "it said too much"
+        last = self._errors.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        return f"the process that lists tools ended early ({last})" if last else "it was ended early"
+
+    def end(self) -> None:
+        """Kill the process with everything in its group, and free everything."""
+        # Until it is waited for, no other process or group can have its id.
+        _kill_group(self.pid)
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            assert stream is not None
+            with contextlib.suppress(OSError):
+                stream.close()
+
+    def lines(self) -> list[bytes]:
+        """Return the whole lines that were read; a killed process may leave a part of one."""
+        return bytes(self._output).split(b"\n")[:-1]
+
+    def _watch(self, selector: selectors.BaseSelector) -> None:
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        for stream in (process.stdin, process.stdout, process.stderr):
+            os.set_blocking(stream.fileno(), False)
+        selector.register(process.stdin, selectors.EVENT_WRITE)
+        selector.register(process.stdout, selectors.EVENT_READ)
+        selector.register(process.stderr, selectors.EVENT_READ)
+
+    def _move(self, selector: selectors.BaseSelector, stream: object) -> None:
+        """Move one piece on a ready stream. Standard input stays open: the worker ends when it ends."""
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        if stream is process.stdin:
+            try:
+                self._unsent = self._unsent[os.write(process.stdin.fileno(), self._unsent[:_PIECE]) :]
+            except BlockingIOError:
+                return
+            except BrokenPipeError:
+                self._unsent = memoryview(b"")
+            if not self._unsent:
+                selector.unregister(process.stdin)
+            return
+        source = process.stdout if stream is process.stdout else process.stderr
+        piece = source.read(_PIECE)
+        if not piece:
+            selector.unregister(source)
+        elif source is process.stdout:
+            self._output += piece
+        else:
+            self._errors = (self._errors + piece)[-4096:]
+
+
+def _kill_group(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # it has ended; macOS says so for a zombie
+        os.killpg(pid, signal.SIGKILL)
+
+
+def _readable(problem: str) -> str:
+    return one_line("problem", problem[:_MAX_PROBLEM], _MAX_PROBLEM)

@@ -1,0 +1,136 @@
+"""Claude Code: hooks and MCP servers by its documentation and the types of its SDK."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .claude_format import hook_output, read_event
+from .events import Event
+from .fields import Fields
+from .hook_answer import OutputLimit
+from .host import (
+    NAME,
+    START_S,
+    HookEvent,
+    Hooks,
+    Host,
+    Level,
+    McpConfig,
+    NativeRules,
+    SettingsHooks,
+    SettingsPath,
+    SettingsPlace,
+    Switch,
+    all_off,
+    in_background,
+    with_timeout,
+)
+from .mcp_format import SHELL_VARIABLES, McpPlace, VariableSyntax, read_server
+
+HOST = "claude-code"
+TITLE = "Claude Code"
+
+LIMIT = OutputLimit(9_500)
+"""The host takes 10,000 characters; of a longer text the model gets the first 2,000 and a path."""
+
+EVENTS = (
+    HookEvent("SessionStart", START_S, "startup|resume|clear|compact"),
+    HookEvent("UserPromptSubmit"),
+    HookEvent("PreToolUse", matcher="Agent|Task|SubagentHandback"),
+    HookEvent("PostToolUse", None, "Write|Edit|NotebookEdit", in_background=True),
+    HookEvent("SubagentStart"),
+    HookEvent("SubagentStop", None, in_background=True),
+    HookEvent("PreCompact"),
+    HookEvent("Stop", None, in_background=True),
+    HookEvent("SessionEnd", None),  # all hooks share 1.5 s, which a timeout would lengthen for everyone
+)
+
+MANAGED = (
+    "/etc/claude-code/managed-settings.json",
+    "/Library/Application Support/ClaudeCode/managed-settings.json",
+)
+"""An administrator's settings."""
+
+
+def _read(fields: Fields, name: str, cwd: str) -> Event | None:
+    return read_event(HOST, fields, name, cwd)
+
+
+def _handler(event: HookEvent, command: Sequence[str]) -> dict[str, Any]:
+    handler = {"type": "command", "command": command[0], "args": list(command[1:])}
+    return with_timeout(in_background(handler, event), "timeout", event.timeout_s)
+
+
+def _folder(level: Level, place: SettingsPlace) -> str:
+    if level == "project":
+        return os.path.join(place.root, ".claude")
+    return place.folder("CLAUDE_CONFIG_DIR", ".claude")
+
+
+def _settings(level: Level, place: SettingsPlace) -> SettingsPath:
+    return SettingsPath(os.path.join(_folder(level, place), "settings.json"))
+
+
+def _servers(level: Level, place: SettingsPlace) -> SettingsPath:
+    if level == "project":
+        return SettingsPath(os.path.join(place.root, ".mcp.json"), 0)
+    beside = _folder(level, place) if place.environ.get("CLAUDE_CONFIG_DIR") else place.home
+    return SettingsPath(os.path.join(beside, ".claude.json"), 0)
+
+
+def _plugin_folder(level: Level, place: SettingsPlace) -> str:
+    # A folder with a plugin.json among the skills is loaded as a plugin from where it lies.
+    return os.path.join(_folder(level, place), "skills", NAME)
+
+
+def _switches(level: Level, place: SettingsPlace) -> Iterator[Switch]:
+    yield all_off(TITLE, os.path.join(_folder("user", place), "settings.json"))
+    if level == "project":
+        for name in ("settings.json", "settings.local.json"):
+            yield all_off(TITLE, os.path.join(_folder(level, place), name))
+    for path in MANAGED:
+        yield all_off(TITLE, path, managed=True)
+    for path in MANAGED:
+        text = f"only hooks of your organisation run: allowManagedHooksOnly in {path}"
+        yield Switch(path, ("allowManagedHooksOnly",), True, text, "ask who manages it", managed=True)
+
+
+CLAUDE_CODE = Host(
+    HOST,
+    TITLE,
+    Hooks(
+        _read,
+        hook_output,
+        dict.fromkeys(("SessionStart", "UserPromptSubmit", "SubagentStart"), LIMIT),
+        EVENTS,
+        SettingsHooks(_settings, _handler),
+        project_variable="CLAUDE_PROJECT_DIR",
+    ),
+    McpConfig(
+        (
+            McpPlace("local", ".claude.json", ("projects", "", "mcpServers")),
+            McpPlace("project", ".mcp.json", ("mcpServers",)),
+            McpPlace("user", ".claude.json", ("mcpServers",)),
+        ),
+        read_server,
+        VariableSyntax(SHELL_VARIABLES),
+        strict_json=True,
+        path=_servers,
+        project_variable="CLAUDE_PROJECT_DIR",
+    ),
+    NativeRules(
+        # Files of folders below are read when something there is touched, so they are the host's too.
+        re.compile(
+            r"(?:^|/)(?:CLAUDE\.md|CLAUDE\.local\.md|\.claude/CLAUDE\.md)$|(?:^|/)\.claude/(?:rules|skills)/"
+        ),
+        ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"),
+        otherwise=re.compile(r"(?:^|/)(?:\.claude/)?AGENTS\.md$"),
+    ),
+    aliases=("claude",),
+    plugin_folder=_plugin_folder,
+    switches=_switches,
+    next_step="sessions that start from now on use it; a project's own files wait for its trust dialog",
+)

@@ -1,0 +1,235 @@
+"""Copilot CLI and VS Code's agent.
+
+An event registered in camel case comes with such fields and without its name, so its fields tell which it is.
+Registered in Pascal case it comes in Claude Code's format; VS Code knows that only. Neither takes text for a
+prompt: it is given after the next tool instead. preToolUse isn't registered: a crash there denies the tool.
+Not verified: whether Copilot CLI takes text where a session starts (its documentation says both), and whose
+transcript comes when a subagent stops.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from .claude_format import hook_output, start_of
+from .events import (
+    Event,
+    FileEdited,
+    Origin,
+    PromptSubmitted,
+    SessionEnding,
+    SubagentStarting,
+    SubagentStopped,
+    TurnEnded,
+    WindowCompacting,
+)
+from .fields import Fields
+from .hook_answer import HookAnswer, OutputLimit, json_line
+from .host import (
+    END_S,
+    NAME,
+    START_S,
+    HookEvent,
+    Hooks,
+    Host,
+    Level,
+    McpConfig,
+    NativeRules,
+    SettingsHooks,
+    SettingsPath,
+    SettingsPlace,
+    Switch,
+    all_off,
+    command_line,
+    program_entry,
+    with_timeout,
+)
+from .mcp_format import BARE_VARIABLES, Definition, McpPlace, ServerSettings, VariableSyntax, read_server
+
+HOST = "copilot"
+
+LIMIT = OutputLimit(characters=8_000)
+"""The host takes 10 KB after a tool."""
+
+NAMES = {
+    "SessionStart": "sessionStart",
+    "SessionEnd": "sessionEnd",
+    "UserPromptSubmit": "userPromptSubmitted",
+    "PreToolUse": "preToolUse",
+    "PostToolUse": "postToolUse",
+    "SubagentStart": "subagentStart",
+    "SubagentStop": "subagentStop",
+    "PreCompact": "preCompact",
+    "Stop": "agentStop",
+}
+"""The names in camel case of the events in Pascal case."""
+
+EDITING_TOOLS = frozenset(
+    (
+        "edit",
+        "create",
+        "str_replace_editor",
+        "editFiles",
+        "createFile",
+        "replace_string_in_file",
+        "create_file",
+    )
+)
+
+EVENTS = (
+    HookEvent("sessionStart", START_S),
+    HookEvent("userPromptSubmitted"),
+    HookEvent("postToolUse"),
+    HookEvent("subagentStart"),
+    HookEvent("subagentStop"),
+    HookEvent("preCompact"),
+    HookEvent("agentStop"),
+    HookEvent("sessionEnd", END_S),
+)
+
+LIMITED = ("sessionStart", "subagentStart", "postToolUse", "SessionStart", "SubagentStart", "PostToolUse")
+"""The events whose answer may bring text to the model."""
+
+
+def _read(fields: Fields, name: str, cwd: str) -> Event | None:
+    origin = _origin(fields, cwd)
+    match NAMES.get(name, name) or _name_of(fields):
+        case "sessionStart":
+            return start_of(origin, fields.text("source"))
+        case "userPromptSubmitted":
+            return PromptSubmitted(origin, fields.text("prompt"))
+        case "postToolUse":
+            return FileEdited(origin, _edited(fields))
+        case "subagentStart":
+            return SubagentStarting(origin)
+        case "subagentStop":
+            path = fields.text(
+                "agent_transcript_path", "agentTranscriptPath", "transcriptPath", "transcript_path"
+            )
+            return SubagentStopped(origin, path, fields.text("response", "last_assistant_message"))
+        case "agentStop":
+            return TurnEnded(origin, fields.text("transcriptPath", "transcript_path"))
+        case "preCompact":
+            return WindowCompacting(origin)
+        case "sessionEnd":
+            return SessionEnding(origin, fields.text("transcriptPath", "transcript_path"))
+    return None
+
+
+def _write(name: str, answer: HookAnswer) -> str:
+    if not answer.context:  # it shows its user no messages
+        return ""
+    if name in NAMES:
+        return hook_output(name, HookAnswer(answer.context))
+    return json_line({"additionalContext": answer.context})
+
+
+def _origin(fields: Fields, cwd: str) -> Origin:
+    kind = fields.text("agentName", "agent_name", "agent_type")
+    return Origin(
+        HOST,
+        fields.text("sessionId", "session_id"),
+        fields.text("cwd") or cwd,
+        fields.text("agentId", "agent_id") or kind,  # a subagent without an id is known by its name
+        kind,
+        fields.text("toolCallId", "tool_use_id") or fields.digest(),
+    )
+
+
+def _name_of(fields: Fields) -> str:
+    """Return the event that camel case fields belong to. Not verified beyond the documentation."""
+    if fields.has("toolName"):
+        return "postToolUse" if fields.has("toolResult") else "preToolUse"
+    if fields.has("agentName"):
+        return "subagentStop" if fields.has("stopReason", "response") else "subagentStart"
+    telling = (
+        ("stopReason", "agentStop"),
+        ("trigger", "preCompact"),
+        ("source", "sessionStart"),
+        ("prompt", "userPromptSubmitted"),
+        ("reason", "sessionEnd"),
+    )
+    return next((name for field, name in telling if fields.has(field)), "")
+
+
+def _edited(fields: Fields) -> tuple[str, ...]:
+    """Return the file that a tool wrote, none for a tool that wrote nothing."""
+    if fields.text("toolName", "tool_name") not in EDITING_TOOLS:
+        return ()
+    path = fields.part("toolArgs", "tool_input").text("path", "file_path", "filePath")
+    return (path,) if path else ()
+
+
+def _sent(fields: Fields, variables: Mapping[str, str]) -> bool:
+    """Whether a payload of Claude Code's hooks is Copilot's or VS Code's: it has a timestamp."""
+    return fields.has("timestamp") or fields.has("sessionId")
+
+
+def _handler(event: HookEvent, command: Sequence[str]) -> dict[str, Any]:
+    # Its payloads don't say which event they are, so the command does.
+    handler = {"type": "command", "bash": command_line([*command, event.name])}
+    return with_timeout(handler, "timeoutSec", event.timeout_s)
+
+
+def _home(place: SettingsPlace) -> str:
+    return place.folder("COPILOT_HOME", ".copilot")
+
+
+def _settings(level: Level, place: SettingsPlace) -> SettingsPath:
+    folder = os.path.join(place.root, ".github") if level == "project" else _home(place)
+    return SettingsPath(os.path.join(folder, "hooks", f"{NAME}.json"), 2)
+
+
+def _servers(level: Level, place: SettingsPlace) -> SettingsPath | None:
+    if level == "project":
+        return None  # it reads a project's .mcp.json too, which is registered with Claude Code
+    return SettingsPath(os.path.join(_home(place), "mcp-config.json"))
+
+
+def _read_server(fields: Definition) -> ServerSettings:
+    server = read_server(fields)
+    if server.transport != "stdio" or "tools" not in fields:
+        return server
+    allowed = fields.texts("tools")
+    return replace(server, allowed=None if "*" in allowed else allowed)
+
+
+def _switches(level: Level, place: SettingsPlace) -> Iterator[Switch]:
+    yield all_off("Copilot", os.path.join(_home(place), "settings.json"))
+
+
+COPILOT = Host(
+    HOST,
+    "Copilot CLI",
+    Hooks(
+        _read,
+        _write,
+        dict.fromkeys(LIMITED, LIMIT),
+        EVENTS,
+        SettingsHooks(_settings, _handler, grouped=False, skeleton={"version": 1}),
+    ),
+    McpConfig(
+        (McpPlace("user", ".copilot/mcp-config.json", ("mcpServers",)),),
+        _read_server,
+        VariableSyntax(BARE_VARIABLES),
+        strict_json=True,
+        path=_servers,
+        entry=lambda command: {"type": "local", **program_entry(command), "tools": ["*"]},
+    ),
+    NativeRules(
+        re.compile(
+            r"^(?:[^./~][^/]*/)*(?:AGENTS|CLAUDE|GEMINI)\.md$"
+            r"|(?:^|/)\.github/(?:copilot-instructions\.md$|instructions/)|^~/\.copilot/instructions/"
+        ),
+        ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"),
+    ),
+    runs_hooks_of="claude-code",
+    sent=_sent,
+    switches=_switches,
+    next_step="sessions that start from now on use it",
+)

@@ -1,0 +1,126 @@
+"""The events of agents in the daemon's own terms, whichever host sent them."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Origin(Struct, frozen=True):
+    """Where an event comes from.
+
+    `host` is the agent's program, `session_id` its conversation (for a subagent, its parent's), `cwd` an
+    absolute folder. `agent_id` and `agent_type` belong to a subagent. The main agent has no id, and a type
+    only if it was started as one (Claude Code's `--agent`). `moment` tells the event from others of its kind:
+    the id of the prompt or tool call, else a digest. `agent_name` is empty unless the sender gave one.
+    """
+
+    host: str
+    session_id: str
+    cwd: str
+    agent_id: str = ""
+    agent_type: str = ""
+    moment: str = ""
+    agent_name: str = ""
+
+    @property
+    def policy_name(self) -> str:
+        """The name under which the agent's rules are looked up: its own, a subagent's type, or the host's."""
+        return self.agent_name or (self.agent_type if self.agent_id else "") or self.host
+
+
+class SessionStarted(Struct, frozen=True):
+    """A conversation begins with an empty context window."""
+
+    origin: Origin
+
+
+class SessionResumed(Struct, frozen=True):
+    """A conversation continues, perhaps days later or under another id."""
+
+    origin: Origin
+
+
+class SessionCompacted(Struct, frozen=True):
+    """A conversation continues after its context window was summarized: injected text is gone."""
+
+    origin: Origin
+
+
+class PromptSubmitted(Struct, frozen=True):
+    """A prompt is about to be answered. Hosts also submit some by themselves, such as wake-ups."""
+
+    origin: Origin
+    prompt: str
+    by_person: bool = True
+
+
+class SubagentAnnounced(Struct, frozen=True):
+    """An agent is about to start a subagent with this task; the subagent has no id yet."""
+
+    origin: Origin
+    agent_type: str
+    task: str
+
+
+class SubagentStarting(Struct, frozen=True):
+    """A subagent begins. `task` is empty if the host doesn't send it."""
+
+    origin: Origin
+    task: str = ""
+
+
+class SubagentStopped(Struct, frozen=True):
+    """A subagent is done. `transcript_path` and `report`, its last message, may be empty."""
+
+    origin: Origin
+    transcript_path: str = ""
+    report: str = ""
+
+
+class FileEdited(Struct, frozen=True):
+    """An agent used a tool. `paths` are the files it wrote, absolute or relative to `origin.cwd`."""
+
+    origin: Origin
+    paths: tuple[str, ...] = ()
+
+
+class TurnEnded(Struct, frozen=True):
+    """An agent waits for its user. `transcript_path` is the conversation's, perhaps empty."""
+
+    origin: Origin
+    transcript_path: str = ""
+
+
+class WindowCompacting(Struct, frozen=True):
+    """A context window is about to be summarized."""
+
+    origin: Origin
+
+
+class SessionEnding(Struct, frozen=True):
+    """A conversation ends; it may be resumed. `transcript_path` is the conversation's, perhaps empty."""
+
+    origin: Origin
+    transcript_path: str = ""
+
+
+class RepositoryMoved(Struct, frozen=True):
+    """A repository has another commit checked out than before, perhaps a new one."""
+
+    origin: Origin
+
+
+Event = (
+    SessionStarted
+    | SessionResumed
+    | SessionCompacted
+    | PromptSubmitted
+    | SubagentAnnounced
+    | SubagentStarting
+    | SubagentStopped
+    | FileEdited
+    | TurnEnded
+    | WindowCompacting
+    | SessionEnding
+    | RepositoryMoved
+)

@@ -1,0 +1,78 @@
+"""Tolerant reading of a hook's payload: a field that is missing, null or of another type reads as empty."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+TEXT_MAX = 100_000
+"""Maximum characters read of a prompt, a task or a report."""
+
+_UNSTABLE = frozenset(("hook_event_name", "hookEventName", "timestamp", "model", "permission_mode"))
+"""Fields that may differ between two payloads of the same event."""
+
+
+class Fields:
+    """The fields of a payload. Each is read under several names, since hosts spell them differently."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+
+    def has(self, *names: str) -> bool:
+        """Whether one of the fields is present and not null."""
+        return any(self._values.get(name) is not None for name in names)
+
+    def text(self, *names: str) -> str:
+        """Return the first field that is a string and not empty, as valid UTF-8."""
+        for name in names:
+            value = self._values.get(name)
+            if isinstance(value, str) and value:
+                return value[:TEXT_MAX].encode("utf-8", "replace").decode()
+        return ""
+
+    def texts(self, *names: str) -> tuple[str, ...]:
+        """Return the strings of the first field that is a list."""
+        for name in names:
+            value = self._values.get(name)
+            if isinstance(value, list):
+                return tuple(Fields({"": item}).text("") for item in value if isinstance(item, str))
+        return ()
+
+    def part(self, *names: str) -> Fields:
+        """Return the first field that is an object, or a JSON text of one; else no fields."""
+        for name in names:
+            value = self._values.get(name)
+            if isinstance(value, str):
+                value = parsed(value)
+            if isinstance(value, Mapping):
+                return Fields(value)
+        return Fields({})
+
+    def strings(self) -> tuple[str, ...]:
+        """Return every field that is a string, and the strings of every list."""
+        found: list[str] = []
+        for value in self._values.values():
+            found += [
+                item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)
+            ]
+        return tuple(found)
+
+    def with_text(self, name: str, value: str) -> Fields:
+        """Return these fields and one more."""
+        return Fields({**self._values, name: value})
+
+    def digest(self) -> str:
+        """Return a digest that two payloads of the same event share."""
+        kept = {str(name): value for name, value in self._values.items() if name not in _UNSTABLE}
+        text = json.dumps(kept, sort_keys=True, default=repr)
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def parsed(text: str) -> object:
+    """Return the value of a JSON text, None for any other text."""
+    try:
+        return json.loads(text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}"))
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,34 @@
+"""What a hook brings back to a host: text for the model, a line for the user, and the limits of both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+
+class OutputLimit(Struct, frozen=True):
+    """Maximum text for the model in characters, and in tokens if the host counts those.
+
+    Without characters the host takes no text.
+    """
+
+    characters: int = 0
+    tokens: int | None = None
+
+
+class HookAnswer(Struct, frozen=True):
+    """Text for the model, already wrapped in its tag, and one line for the user; each may be empty."""
+
+    context: str = ""
+    message: str = ""
+
+
+NO_OUTPUT = OutputLimit()
+NOTHING = HookAnswer()
+
+
+def json_line(fields: Mapping[str, object]) -> str:
+    """Return a JSON object on one line, in ASCII whatever the locale; "" for an empty one."""
+    return json.dumps(fields, separators=(",", ":")) if fields else ""

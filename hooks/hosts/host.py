@@ -1,0 +1,232 @@
+"""The description of a host: its hooks, its MCP servers, its settings files and its native rules."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from msgspec import Struct, field
+
+from .events import Event
+from .fields import Fields
+from .hook_answer import NO_OUTPUT, HookAnswer, OutputLimit
+from .mcp_format import Definition, McpPlace, ServerSettings, VariableSyntax
+
+NAME = "foveal"
+
+Level = Literal["user", "project"]
+LEVELS: tuple[Level, ...] = ("user", "project")
+
+START_S = 5
+PROMPT_S = 3
+END_S = 2
+"""Seconds that a host waits for a hook: where a session starts and the daemon may have to as well, where a
+person waits, and where a session ends. A hook takes a fraction of it, since a host drops a slow one."""
+
+
+class SettingsPlace(Struct, frozen=True):
+    """A user's home, a project's root (both absolute) and the environment, read once."""
+
+    home: str
+    root: str
+    environ: Mapping[str, str]
+
+    def folder(self, variable: str, *default: str) -> str:
+        """Return a folder that a variable may name, else one below the home."""
+        named = self.environ.get(variable, "")
+        return named if os.path.isabs(named) else os.path.join(self.home, *default)
+
+    def base(self, level: Level) -> str:
+        """Return the project's root or the home."""
+        return self.root if level == "project" else self.home
+
+
+class SettingsPath(Struct, frozen=True):
+    """A settings file, and how many of the folders around it are removed with it when they are empty."""
+
+    path: str
+    folders: int = 1
+
+
+PathOf = Callable[[Level, SettingsPlace], SettingsPath]
+
+
+class HookEvent(Struct, frozen=True):
+    """An event to register for: its matcher ("" for all), its timeout, whether it runs in the background."""
+
+    name: str
+    timeout_s: int | None = PROMPT_S
+    matcher: str = ""
+    in_background: bool = False
+
+
+class SettingsHooks(Struct, frozen=True):
+    """Hooks that a JSON settings file lists by event.
+
+    `handler` makes the entry of an event that runs a command. With `grouped` handlers stand in groups with a
+    matcher. `skeleton` is what the file must hold beside the hooks.
+    """
+
+    path: PathOf
+    handler: Callable[[HookEvent, Sequence[str]], dict[str, Any]]
+    grouped: bool = True
+    skeleton: Mapping[str, Any] = field(default_factory=dict)
+
+
+class PluginFile(Struct, frozen=True):
+    """A plugin of ours for a host. `source` is its path in hooks/, `marker` a text in every version."""
+
+    path: PathOf
+    source: str
+    marker: str
+
+
+class Hooks(Struct, frozen=True):
+    """How a host speaks to its hooks.
+
+    `read` takes the payload, the event's name as the host writes it and a folder to fall back on; it returns
+    None for an event that foveal doesn't use. `write` returns the text to print, "" for none. `limits` holds
+    the events whose answer may bring text to the model. `events` are those to register for, in `settings`
+    (None for git, whose hooks are scripts). `project_variable` is the one that holds the project's folder.
+    """
+
+    read: Callable[[Fields, str, str], Event | None]
+    write: Callable[[str, HookAnswer], str]
+    limits: Mapping[str, OutputLimit] = field(default_factory=dict)
+    events: tuple[HookEvent, ...] = ()
+    settings: SettingsHooks | PluginFile | None = None
+    project_variable: str = ""
+
+    def limit(self, event_name: str) -> OutputLimit:
+        """Return how much text the answer to an event may bring to the model."""
+        return self.limits.get(event_name, NO_OUTPUT)
+
+
+def program_entry(command: Sequence[str]) -> dict[str, Any]:
+    """Return the entry of an MCP server that most hosts take."""
+    return {"command": command[0], "args": list(command[1:])}
+
+
+class McpConfig(Struct, frozen=True):
+    """Where a host lists MCP servers (`places`) and how it defines one (`read`, `variables`).
+
+    `path` and `entry` say where foveal's own server is registered and as what; None for a host, or a level,
+    that foveal isn't registered with. `project_variable` is one that the host sets for a project's servers.
+    """
+
+    places: tuple[McpPlace, ...]
+    read: Callable[[Definition], ServerSettings]
+    variables: VariableSyntax | None = None
+    strict_json: bool = False
+    path: Callable[[Level, SettingsPlace], SettingsPath | None] | None = None
+    entry: Callable[[Sequence[str]], Mapping[str, Any]] = program_entry
+    project_variable: str = ""
+
+
+class NativeRules(Struct, frozen=True):
+    """The instruction files that a host reads by itself.
+
+    `names` matches their names; files at the root with these names (`roots`) count by their content too.
+    `above` are names that are read from the root down to the agent's folder. `otherwise` matches files that
+    are read if no file of `roots` exists.
+    """
+
+    names: re.Pattern[str]
+    roots: tuple[str, ...]
+    above: frozenset[str] = frozenset()
+    otherwise: re.Pattern[str] | None = None
+
+
+class Switch(Struct, frozen=True):
+    """A setting that keeps hooks from running: the value `off`, or a list that holds it, under `keys`."""
+
+    path: str
+    keys: tuple[str, ...]
+    off: object
+    text: str
+    fix: str
+    managed: bool = False
+    """Whether the file belongs to an administrator, so that another owner is fine."""
+
+
+class Obstacle(Struct, frozen=True):
+    """Why hooks don't run, and what to do about it."""
+
+    text: str
+    fix: str
+
+
+class RegisteredHook(Struct, frozen=True):
+    """A handler of ours as it stands in a file; `group` is its position, 0 if the host has no groups."""
+
+    event: str
+    group: int
+    position: int
+    matcher: str | None
+    handler: Mapping[str, Any]
+    program: str
+
+
+class HookReview(Struct, frozen=True):
+    """A host's record of the hooks that its user reviewed: the TOML file, and what it says of ours.
+
+    `missing` takes the level, the place, the file's tables, and the path and the hooks of a settings file.
+    """
+
+    path: Callable[[SettingsPlace], str]
+    missing: Callable[
+        [Level, SettingsPlace, Mapping[str, Any], str, Sequence[RegisteredHook]], Iterable[Obstacle]
+    ]
+
+
+class Host(Struct, frozen=True):
+    """A program that runs agents, or git.
+
+    `runs_hooks_of` names a host whose registered hooks this one runs too, and `sent` tells from a payload and
+    the environment that it did. `next_step` is what a person does for a registration to take effect.
+    `default_level` is "project" only if a project's settings are of one clone, as git's hooks are.
+    """
+
+    name: str
+    title: str
+    hooks: Hooks | None = None
+    mcp: McpConfig | None = None
+    native_rules: NativeRules | None = None
+    aliases: tuple[str, ...] = ()
+    runs_hooks_of: str = ""
+    sent: Callable[[Fields, Mapping[str, str]], bool] = lambda fields, variables: False
+    plugin_folder: Callable[[Level, SettingsPlace], str] | None = None
+    switches: Callable[[Level, SettingsPlace], Iterable[Switch]] = lambda level, place: ()
+    review: HookReview | None = None
+    default_level: Level = "user"
+    next_step: str = ""
+
+
+def command_line(command: Sequence[str]) -> str:
+    """Return a command as one line for a shell."""
+    return shlex.join(command)
+
+
+def with_timeout(handler: dict[str, Any], key: str, seconds: int | None, *, unit: int = 1) -> dict[str, Any]:
+    """Return a handler with a timeout under `key`, in units of a second's `unit`th part, if it has one."""
+    return handler if seconds is None else {**handler, key: seconds * unit}
+
+
+def in_background(handler: dict[str, Any], event: HookEvent) -> dict[str, Any]:
+    """Return a handler that is marked as `async` if its event runs in the background."""
+    return {**handler, "async": True} if event.in_background else handler
+
+
+def all_off(title: str, path: str, *, managed: bool = False) -> Switch:
+    """Return the switch `disableAllHooks` in a file."""
+    return Switch(
+        path,
+        ("disableAllHooks",),
+        True,
+        f"{title}'s hooks are off: disableAllHooks in {path}",
+        f"set it to false in {path}",
+        managed,
+    )

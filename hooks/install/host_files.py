@@ -1,0 +1,131 @@
+"""The files of a host that registering foveal changes, and what goes into each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from ..hosts.host import NAME, HookEvent, Host, Level, SettingsHooks, SettingsPlace
+from ..hosts.registry import HOSTS
+from .errors import InstallError
+from .git_hooks import ScriptBlock, project_folder, user_folder
+from .plan import HostFiles, Target, TargetPart
+from .program import hook_command, mcp_command
+from .settings_entries import HookSettings, McpSettings, McpTable, Registration
+from .whole_file import plugin_file, plugin_files
+
+INSTALLABLE = tuple(host for host in HOSTS if host.hooks)
+"""The hosts that foveal can be registered with."""
+
+
+def installable_host(name: str) -> Host:
+    """Return the host of a name or an alias. Raises `InstallError`."""
+    for host in INSTALLABLE:
+        if name == host.name or name in host.aliases:
+            return host
+    names = ", ".join(host.name for host in INSTALLABLE)
+    raise InstallError(f"there is no host {name!r}", f"hosts are {names}")
+
+
+def project_root(folder: str) -> str:
+    """Return the nearest folder above with a `.git`, as git finds it, else the folder itself."""
+    above = folder
+    while not os.path.lexists(os.path.join(above, ".git")):
+        if above == os.path.dirname(above):
+            return folder
+        above = os.path.dirname(above)
+    return above
+
+
+def registered_program(program: str, host: Host, level: Level) -> str:
+    """Return how the program is registered: by its path, since a host's PATH isn't the shell's.
+
+    People who share a project's settings have the program elsewhere, so there it is the name alone.
+    """
+    return NAME if level == "project" and host.default_level == "user" else program
+
+
+def check_level(host: Host, level: Level, place: SettingsPlace) -> None:
+    """Raise `InstallError` if the project is the home folder: its settings are the user's."""
+    is_shared = level == "project" and host.default_level == "user"
+    if is_shared and os.path.realpath(place.root) == os.path.realpath(place.home):
+        raise InstallError("the home folder is no project", f"foveal hooks install {host.name} --user")
+
+
+def host_files(host: Host, level: Level, place: SettingsPlace, program: str, version: str = "") -> HostFiles:
+    """Return the files of a host for a program as it is to be registered. Raises `InstallError`."""
+    within = place.root if level == "project" else None
+    return HostFiles(
+        tuple(_hook_targets(host, level, place, program)),
+        tuple(_mcp_targets(host, level, place, program)),
+        tuple(
+            Target(path, (whole,), folders, within, is_made=True)
+            for path, whole, folders in _plugin_parts(host, level, place, program, version)
+        ),
+    )
+
+
+def registrations(host: Host, program: str) -> tuple[Registration, ...]:
+    """Return the entries of a host whose settings list handlers by event, none for other hosts."""
+    hooks = host.hooks
+    if hooks is None or not isinstance(hooks.settings, SettingsHooks):
+        return ()
+    settings, command = hooks.settings, hook_command(program, host.name)
+
+    def entry(event: HookEvent) -> Registration:
+        matcher = event.matcher if settings.grouped else None
+        return Registration(event.name, settings.handler(event, command), matcher)
+
+    return tuple(entry(event) for event in hooks.events)
+
+
+def _hook_targets(host: Host, level: Level, place: SettingsPlace, program: str) -> Iterator[Target]:
+    settings = host.hooks and host.hooks.settings
+    if not settings:
+        yield from _scripts(host, level, place, program)
+        return
+    part: TargetPart
+    if isinstance(settings, SettingsHooks):
+        part = HookSettings(registrations(host, program), settings.skeleton)
+    else:
+        part = plugin_file(settings, program)
+    file = settings.path(level, place)
+    within = place.root if level == "project" else None
+    yield Target(file.path, (part,), file.folders, within, is_made=not isinstance(settings, SettingsHooks))
+
+
+def _mcp_targets(host: Host, level: Level, place: SettingsPlace, program: str) -> Iterator[Target]:
+    mcp = host.mcp
+    file = mcp.path(level, place) if mcp and mcp.path else None
+    if mcp is None or file is None:
+        return
+    entry = mcp.entry(mcp_command(program))
+    section = next(found.keys[-1] for found in mcp.places if found.scope == level)
+    part = McpTable(section, entry) if file.path.endswith(".toml") else McpSettings(section, entry)
+    yield Target(file.path, (part,), file.folders, place.root if level == "project" else None)
+
+
+def _plugin_parts(
+    host: Host, level: Level, place: SettingsPlace, program: str, version: str
+) -> Iterator[tuple[str, TargetPart, int]]:
+    if host.plugin_folder:
+        folder = host.plugin_folder(level, place)
+        for path, whole in plugin_files(program, version):
+            yield os.path.join(folder, path), whole, path.count("/") + 3
+
+
+def _scripts(host: Host, level: Level, place: SettingsPlace, program: str) -> Iterator[Target]:
+    found = (
+        user_folder(place.home, place.environ)
+        if level == "user"
+        else project_folder(place.root, place.environ)
+    )
+    for event in host.hooks.events if host.hooks else ():
+        yield Target(
+            os.path.join(found.path, event.name),
+            (ScriptBlock(event.name, program),),
+            1,
+            found.within,
+            encoding="latin-1",  # any bytes: comments of a script may be in any encoding
+            executable=True,
+        )

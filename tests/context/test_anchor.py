@@ -1,0 +1,102 @@
+"""Decisions, hot files and the map say something in their smallest form, and no more than fits in others."""
+
+from __future__ import annotations
+
+import pytest
+from foveal.daemon.context.anchor import (
+    METADATA_CHARACTERS_MIN,
+    SKELETON_CHARACTERS,
+    SkeletonForms,
+    experience_form,
+    hot_form,
+    metadata_form,
+)
+from foveal.daemon.context.scopes import HotNode
+from foveal.daemon.context.selection import Form
+from foveal.daemon.memory.experience import Experience, ExperienceMark
+from foveal.daemon.memory.recall import Chosen
+from foveal.daemon.memory.staleness import Staleness
+from foveal.daemon.project.manifests import ProjectCommand
+from foveal.daemon.project.metadata import ProjectMetadata
+from foveal.daemon.project.tree import Layout
+
+WIDE = Layout(f"folder_{n // 50}/file_{n}.py" for n in range(5_000))
+
+
+@pytest.mark.parametrize("characters", [-1, 0, 1, 12, 40, 79])
+def test_the_smallest_map_is_the_line_of_the_root(characters: int) -> None:
+    form = SkeletonForms(WIDE, (), (), 4_000)(characters)
+    assert form.text == "```text\n./ (5,000 files)\n```\n"
+    assert form.compressed
+
+
+def test_a_map_keeps_to_its_room() -> None:
+    forms = SkeletonForms(WIDE, (), ("folder_7/file_350.py",), 1 << 30)
+    assert forms.full_characters == SKELETON_CHARACTERS
+    for characters in (80, 200, 1_000, 10_000):
+        assert len(forms(characters).text) <= characters
+    assert len(forms(1 << 30).text) <= SKELETON_CHARACTERS
+    small = SkeletonForms(Layout(["a.py", "b/c.py"]), ("a.py",), (), 4_000)(1_000)
+    assert small.text == "```text\nb/\n  c.py\n```\n"
+    assert not small.compressed
+
+
+def decided(**values: object) -> Experience:
+    given = {"decision": "use SQLite", "agent_id": "ada"} | values
+    return Experience(id="x", timestamp="2026-01-01T00:00:00.000Z", session_id="s", **given)  # type: ignore[arg-type]  # the fields of one
+
+
+def test_a_decision_with_its_outcome_and_as_much_of_its_reasons_as_fits() -> None:
+    def check(experience: Experience, characters: int, expected: str, *, compressed: bool = False) -> None:
+        form = experience_form(Chosen(experience, 1.0, ()), characters)
+        assert (form.text, form.compressed) == (expected, compressed)
+
+    check(decided(), 1_000, "- ada: use SQLite\n")
+    check(decided(agent_id=" \n"), 1_000, "- agent: use SQLite\n")
+    check(decided(outcome="reverted"), 1_000, "- ada: use SQLite (reverted)\n")
+    check(decided(outcome="failure"), 1_000, "- ada: use SQLite (failed)\n")
+    check(decided(outcome="failure", error="a\nb"), 1_000, "- ada: use SQLite (failed: a b)\n")
+    reasoned = decided(rationale="one\nfile", files_touched=("a.py", "b.py"))
+    check(reasoned, 1_000, "- ada: use SQLite\n  why: one file\n  files: a.py, b.py\n")
+    check(reasoned, 40, "- ada: use SQLite\n  why: one file\n", compressed=True)
+    check(reasoned, 20, "- ada: use SQLite\n", compressed=True)
+    check(decided(rationale="x" * 3_000), 9_000, "- ada: use SQLite\n", compressed=True)
+    check(
+        decided(outcome="success", marks=(ExperienceMark("reverted", ""),)),
+        100,
+        "- ada: use SQLite (reverted)\n",
+    )
+    stale = Chosen(decided(), 1.0, (), Staleness("a.py is gone"), 2)
+    said = "- ada: use SQLite (may not hold any more: a.py is gone; 2 more like it)\n"
+    assert experience_form(stale, 1_000).text == said
+
+
+def test_a_project_says_what_it_is_line_by_line() -> None:
+    metadata = ProjectMetadata(
+        "shop",
+        "Sells\n```things.",
+        (("python", 0.8), ("go", 0.2)),
+        (ProjectCommand("test", "make `x`"),),
+        "main",
+        ("Add a cart", "Fix it"),
+    )
+    whole = metadata_form(metadata, 1_000)
+    assert whole == Form(
+        "- shop: Sells ` ` `things.\n- languages: python 80%, go 20%\n- test: `make 'x'`\n- branch: main\n"
+        "- last commits: Add a cart; Fix it\n"
+    )
+    for characters in range(len(whole.text)):
+        form = metadata_form(metadata, characters)
+        assert form.compressed
+        assert whole.text.startswith(form.text)
+        assert len(form.text) <= max(characters, METADATA_CHARACTERS_MIN)
+    least = metadata_form(ProjectMetadata("x" * 500), 0)
+    assert least.compressed
+    assert len(least.text) <= METADATA_CHARACTERS_MIN
+    assert metadata_form(ProjectMetadata("x"), 0) == Form("- x\n")
+
+
+def test_no_name_of_a_hot_file_ends_its_line() -> None:
+    assert hot_form([HotNode("a`\n# b.py", "open"), HotNode("c.py", "edited")]).text == (
+        "Active files:\n\n- `a\\x60\\n# b.py` (open)\n- `c.py` (edited)\n\n"
+    )

@@ -1,0 +1,141 @@
+"""What a context says of a file is read from its own record: slices, what had no room, gaps, the map."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from foveal.daemon.context.explanations import PathReasons, taken_hits, told_by_context
+from foveal.daemon.context.reply import DROPPED_MAX
+from foveal.daemon.context.requests import ContextRequest
+from foveal.daemon.context.scopes import HotNode, Scope
+
+SCOPE = Scope("s_1", "/p", "", hot=(HotNode("src/hot.py", "edited just now"),))
+REQUEST = ContextRequest(prompt="how?", max_tokens=4_000, reserve_tokens=1_000)
+MAP = "## Project Structure\n\n```text\nsetup.py\nsrc/\n  hot.py  x\\x60.py\ndocs/ (3 files)\n```\n"
+
+
+def a_slice(identifier: str, kind: str, source: str, **fields: Any) -> dict[str, Any]:
+    path = identifier.partition(":")[2].partition("#")[0]
+    return {
+        "id": identifier,
+        "type": kind,
+        "layer": "focus",
+        "weight": 0.5,
+        "tokens": 1_200,
+        "tokens_before": 1_200,
+        "compressed": False,
+        "source": source,
+        **({"path": path} if path else {}),
+    } | fields
+
+
+def told(path: str, *slices: dict[str, Any], **fields: Any) -> PathReasons:
+    reply = {"slices": list(slices), "gaps": [], "context": ""} | fields
+    return told_by_context(SCOPE, REQUEST, reply, path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "sentence"),
+    [
+        ("focus", "asked for", "it is in focus: asked for"),
+        ("focus", "in folder src", "it is in focus: in folder src"),
+        ("expansion", "asked for", "it was put in focus later: asked for"),
+        ("session_set", "a file of the session", "it is a file of the session"),
+        ("document", "named in the prompt", "it was named in the prompt"),
+        ("document", "`login` in the prompt", "it defines `login` in the prompt"),
+        (
+            "document",
+            "found for the prompt: by its words (rank 2)",
+            "it was found for the prompt: by its words (rank 2)",
+        ),
+        ("dependency", "imported by b.py", "it is imported by b.py, which is in focus"),
+        ("dependency", "imports b.py", "it imports b.py, which is in focus"),
+        ("dependency", "beside b.py", "it lies beside b.py"),
+        ("rule", "a.py:1, always", "it holds a rule (a.py:1, always)"),
+    ],
+)
+def test_each_slice_says_why_it_is_in(kind: str, source: str, sentence: str) -> None:
+    found = told("a.py", a_slice("x:a.py", kind, source), a_slice("x:b.py", "focus", "asked for"))
+    assert found.slices == ("x:a.py",)
+    assert found.reasons == (f"{sentence}; 1,200 tokens, weight 0.5",)
+    assert found.is_settled
+
+
+def test_it_says_how_much_is_shown_and_what_is_missing_of_it() -> None:
+    part = a_slice(
+        "focus:a.py#f", "focus", "asked for", compressed=True, tokens_before=9_000, start_line=3, end_line=8
+    )
+    gap = "a.py is in focus but not shown: it is binary"
+    found = told("a.py", part, gaps=[gap, "ba.py is missing", "a.py.txt too"])
+    assert found.reasons == (
+        "it is in focus: asked for; lines 3 to 8, 1,200 of its 9,000 tokens, weight 0.5",
+        gap,
+    )
+
+
+def test_of_a_folder_each_file_is_told() -> None:
+    slices = [a_slice(f"focus:src/{name}", "focus", "asked for") for name in ("a.py", "b.py")]
+    found = told("src", *slices, a_slice("focus:srcs/c.py", "focus", "asked for"))
+    assert found.slices == ("focus:src/a.py", "focus:src/b.py")
+    assert found.reasons[0].startswith("of src/a.py: it is in focus")
+
+
+def test_what_had_no_room_says_what_it_would_take() -> None:
+    dropped = [{"id": "document:a.py#f", "type": "document", "weight": 0.25, "reason": "budget"}]
+    found = told("a.py", dropped=dropped)
+    assert (found.slices, found.is_settled) == ((), True)
+    assert "no room for it in 3,000 tokens" in found.reasons[0]
+    assert found.advice == ("ask with more than 4,000 max_tokens, or with less in focus",)
+    lines = [{**dropped[0], "id": "document:a.py:12"}]
+    assert told("a.py", dropped=lines) == told("a.py", dropped=dropped)
+    copies = [{**dropped[0], "reason": "duplicate"}]
+    assert told("a.py", dropped=copies).reasons == ("it is left out as another slice shows the same",)
+    assert told("b.py", dropped=dropped) == PathReasons()
+    many = told("a.py", dropped=dropped * DROPPED_MAX)
+    assert many.reasons[-1] == "of what had no room only the 50 heaviest are known"
+
+
+@pytest.mark.parametrize(
+    ("gap", "named"),
+    [
+        ("src/a.py is in focus but not shown: it is too large", True),
+        ("no room in the budget for src/a.py, b.py: ask", True),
+        ("focus path 'src/a.py' doesn't exist", True),
+        ("read src/a.py.", True),
+        ("web/src/a.py is missing", False),
+        ("src/a.pyx is missing", False),
+        ("src/a.py/b is missing", False),
+        ("src/a.py#f is missing", False),
+    ],
+)
+def test_a_gap_counts_where_it_names_the_very_path(gap: str, named: bool) -> None:
+    assert told("src/a.py", gaps=[gap]).reasons == ((gap,) if named else ())
+
+
+@pytest.mark.parametrize("form", ["markdown", "json"])
+def test_a_file_may_only_be_named(form: str) -> None:
+    slices = [a_slice("skeleton", "skeleton", ""), a_slice("hot", "hot", "")]
+    context = f"# PROJECT CONTEXT\n\n```python\n## Project Structure\nno.py\n```\n\n{MAP}"
+    if form == "json":
+        text = MAP.partition("\n\n")[2]
+        context = json.dumps({"project": "p", "slices": [{"id": "skeleton", "text": text}]})
+    found = told("src/hot.py", *slices, context=context)
+    assert found.named
+    assert not found.is_settled
+    assert found.reasons == (
+        "it is named among the files that are worked on (edited just now)",
+        "the map of the project names it",
+    )
+    assert told("setup.py", *slices, context=context).named
+    assert told("src/x`.py", *slices, context=context).named
+    for path in ("no.py", "hot.py", "docs", "src/setup.py"):
+        assert told(path, *slices, context=context) == PathReasons()
+    assert not told("setup.py", *slices).named, "its text isn't kept"
+
+
+def test_hits_are_those_that_the_search_found() -> None:
+    sources = ("found for the prompt: by name", "named in the prompt", "asked for")
+    slices = [a_slice(f"x:{place}", "document", source) for place, source in enumerate(sources)]
+    assert taken_hits({"slices": slices}) == 1

@@ -1,0 +1,105 @@
+"""A side process answers its requests, its end is noticed, and it ends with its socket."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from queue import Empty
+from typing import cast
+
+import psutil
+import pytest
+from foveal.daemon.core.pipe import encode
+from foveal.daemon.index import side_process
+from foveal.daemon.index.reading import FileOpening, FileToRead, Read
+from foveal.daemon.index.side_process import Opening, SideProcess
+
+from tests.conftest import write_files
+from tests.indexer_cases import GENEROUS_S
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Iterator[SideProcess]:
+    write_files(tmp_path, {"a.py": "def f(): ...\n"})
+    with closing(SideProcess(FileOpening(str(tmp_path), 1_000))) as process:
+        yield process
+
+
+def test_a_message_is_answered_and_nothing_else_comes(process: SideProcess) -> None:
+    process.ask(None, [FileToRead("a.py", "python")])
+    read = process.take(GENEROUS_S)
+    assert isinstance(read, Read)
+    assert read.look.path == "a.py"
+    with pytest.raises(Empty):
+        process.take(0.0)
+
+
+def test_a_process_that_ends_is_seen_and_takes_no_messages(process: SideProcess) -> None:
+    os.kill(process.pid, signal.SIGKILL)
+    assert process.take(GENEROUS_S) is None
+    process.ask(None, [FileToRead("a.py", "python")])
+
+
+def test_a_process_that_is_closed_is_gone(tmp_path: Path) -> None:
+    process = SideProcess(FileOpening(str(tmp_path), 1_000))
+    process.close()
+    assert not psutil.pid_exists(process.pid)
+
+
+def test_an_opening_that_cant_begin_ends_the_process(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with closing(SideProcess(cast("Opening", None))) as process:
+        assert process.take(GENEROUS_S) is None
+    assert "has no attribute 'begin'" in capfd.readouterr().err
+
+
+def test_without_a_thread_to_hear_it_no_process_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    before = psutil.Process().children()
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(OSError, match="can't start new thread"):
+        SideProcess(FileOpening(str(tmp_path), 1_000))
+    assert psutil.Process().children() == before
+
+
+@pytest.mark.parametrize("limit", ["SILENT_MAX_S", "STOPPED_MAX_S"])
+def test_a_process_that_stands_still_is_ended(
+    process: SideProcess, limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.kill(process.pid, signal.SIGSTOP)
+    process.ask(None, [FileToRead("a.py", "python")])
+    monkeypatch.setattr(side_process, limit, 0.0)
+    with pytest.raises(Empty):
+        process.take(0.01)
+    assert process.take(GENEROUS_S) is None
+
+
+@pytest.mark.parametrize("opening", [FileOpening("/", 1_000), None])
+def test_a_side_process_ends_with_its_socket(opening: FileOpening | None) -> None:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        process = subprocess.Popen(
+            [sys.executable, "-m", side_process.MODULE, str(theirs.fileno())], pass_fds=(theirs.fileno(),)
+        )
+    if opening is not None:
+        ours.sendall(encode(opening))
+    ours.close()
+    assert process.wait(GENEROUS_S) == 0
+
+
+def test_reading_imports_no_engine_and_no_watcher() -> None:
+    code = f"import sys, {side_process.MODULE}, foveal.daemon.index.reading; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"tantivy", "watchfiles", "numpy", "asyncio"} & set(done.stdout.split())

@@ -1,0 +1,135 @@
+"""What a grammar can't read is written over in place, and what would stall its parser is refused."""
+
+from __future__ import annotations
+
+import pytest
+from foveal.daemon.languages.bash import readable_parts
+from foveal.daemon.languages.c import is_cpp
+from foveal.daemon.languages.shared.parse import MAX_OPEN, is_tangled, parse_source, readable
+from foveal.daemon.languages.shared.records import ParsedFile
+from foveal.daemon.languages.shared.table import LANGUAGES
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@pytest.mark.parametrize(
+    ("source", "language", "expected"),
+    [
+        ("class API_EXPORT A {", "cpp", "class            A {"),
+        ("class LIB_API(1) A : public B {", "cpp", "class            A : public B {"),
+        ("class NAME final {", "cpp", "class NAME final {"),
+        ("struct NAME value = {1};", "c", "struct NAME value = {1};"),
+        ("LIB_API int f(void);", "c", "        int f(void);"),
+        ("int a GUARDED_BY(m);", "cpp", "int a              ;"),
+        ("[[ $a == @(b|c)* ]]", "bash", "[[ $a == xxxxxx* ]]"),
+        ("a=$(date)", "bash", "a=$(date)"),
+        ("in1.close() in 2", "kotlin", "xx1.close() in 2"),
+        ("@A(\n  1,\n)\nannotation class B", "kotlin", "@A \n    \n \n           class B"),
+        ("class API_EXPORT A {", "java", "class API_EXPORT A {"),
+    ],
+)
+def test_gaps_are_written_over_in_place(source: str, language: str, expected: str) -> None:
+    found = readable(source.encode(), LANGUAGES[language].gaps).decode()
+    assert found == expected
+    assert len(found) == len(source)
+    assert found.count("\n") == source.count("\n")
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("class A {\n};\n", True),
+        ("namespace a {\n", True),
+        ("  template <typename T>\n", True),
+        ("#include <vector>\n", True),
+        ("std::string a;\n", True),
+        ("#include <stdio.h>\nint class_of(int a) { return a; }\n", False),
+        ("struct A { int public; };\n", False),
+        ("", False),
+    ],
+)
+def test_cpp_is_told_from_c(source: str, expected: bool) -> None:
+    assert is_cpp(source.encode()) == expected
+
+
+@pytest.mark.parametrize(
+    ("piece", "language"),
+    [("a<", "java"), ("a<", "csharp"), ("a<\n", "typescript"), ("%w[", "go"), ("a=>", "c"), ("`", "scala")],
+)
+def test_what_stalls_a_parser_is_refused(piece: str, language: str) -> None:
+    tangled = (piece * 50_000).encode()
+    assert is_tangled(tangled, LANGUAGES[language].stalling)
+    assert parse_source(tangled, language) == ParsedFile(
+        (), (), tangled.count(b"\n") + (piece[-1] != "\n"), True
+    )
+    assert not is_tangled((piece * (MAX_OPEN // 2)).encode(), LANGUAGES[language].stalling)
+
+
+@pytest.mark.parametrize(
+    ("source", "language"),
+    [
+        ("int[] a = {" + "1, " * 100_000 + "};", "java"),
+        ("class A { List<B> b; int c = 1 << 2; }\n" * 10_000, "java"),
+        ("x = [" + "a[1], " * 50_000 + "]", "python"),
+        ("<p>" * 50_000, "markdown"),
+        ("enum { " + "A = 1 << 2, " * 50_000 + "};", "c"),
+    ],
+)
+def test_long_statements_alone_are_not_refused(source: str, language: str) -> None:
+    assert not is_tangled(source.encode(), LANGUAGES[language].stalling)
+
+
+def test_definitions_survive_what_the_grammar_cannot_read() -> None:
+    source = b"""\
+class API_EXPORT Store : public Base {
+  int a_ GUARDED_BY(m_);
+  void f() LOCKS_REQUIRED(m_) {}
+};
+"""
+    parsed = parse_source(source, "cpp")
+    assert [(each.name, each.signature) for each in parsed.symbols] == [
+        ("Store", "class API_EXPORT Store : public Base"),
+        ("Store.f", "void f() LOCKS_REQUIRED(m_)"),
+    ]
+    assert not parsed.broken
+
+
+def test_shell_functions_survive_what_only_another_shell_reads() -> None:
+    source = """\
+export ROOT="${${(%):-%x}:a:h}"
+
+before() {
+  names=(${(f)"$(list_of names)"})
+  (( $+commands[jq] )) && echo "it's" ${names[(Ie)one]}
+}
+if (( $+commands[aura] )); then
+  alias yay=aura
+fi
+
+function between {
+  print ${(%):-"%F{yellow}%B text %b
+}
+
+after() {
+  before "$1"
+}
+"""
+    parsed = parse_source(source.encode(), "bash")
+    found = [
+        (each.name, each.start_line, each.end_line) for each in parsed.symbols if each.kind == "function"
+    ]
+    assert found == [("before", 3, 6), ("between", 11, 13), ("after", 15, 17)]
+
+
+_PIECES = ("f() {\n", "function g {\n", "}\n", "}", "\n", " \n", "x=${(f)y}\n", "echo é\n", "h() { :; }\n")
+
+
+@given(lines=st.lists(st.sampled_from(_PIECES), max_size=20), whole=st.booleans())
+def test_parts_that_cannot_be_read_keep_their_place(lines: list[str], *, whole: bool) -> None:
+    source = "".join(lines).encode()
+    kept = readable_parts(source, lambda part: whole or b"${(" not in part)
+    assert len(kept) == len(source)
+    assert [at for at, byte in enumerate(kept) if byte == 10] == [
+        at for at, byte in enumerate(source) if byte == 10
+    ]
+    assert kept == source or b"${(" in source

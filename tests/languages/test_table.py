@@ -1,0 +1,101 @@
+"""Files are recognised by name, then extension, then shebang line; each language has a fence tag."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from foveal.daemon.languages.shared import table
+from foveal.daemon.languages.shared.table import LANGUAGES, fence_tag, language_of
+
+
+@pytest.mark.parametrize(
+    ("path", "head", "expected"),
+    [
+        ("src/auth.py", b"", "python"),
+        ("stubs/auth.pyi", b"", "python"),
+        ("SRC/AUTH.PY", b"", "python"),
+        ("a/app.jsx", b"", "javascript"),
+        ("a/app.mjs", b"", "javascript"),
+        ("a/app.tsx", b"", "tsx"),
+        ("types/index.d.ts", b"", "typescript"),
+        ("main.go", b"", "go"),
+        ("README.md", b"", "markdown"),
+        ("x.rs", b"", "rust"),
+        ("x.hpp", b"", "cpp"),
+        ("x.cs", b"", "csharp"),
+        ("App.kt", b"", "kotlin"),
+        ("docker/Dockerfile", b"", "dockerfile"),
+        ("Dockerfile.dev", b"", "dockerfile"),
+        ("Makefile", b"", "makefile"),
+        ("CMakeLists.txt", b"", "cmake"),
+        ("notes.txt", b"", "text"),
+        ("go.mod", b"", "gomod"),
+        ("bin/run", b"#!/usr/bin/env python3.11\n", "python"),
+        ("bin/run", b"#!/usr/bin/env -S FOO=1 node --flag\n", "javascript"),
+        ("bin/run", b"#!/bin/sh -e\n", "bash"),
+        ("bin/run", b"#! /usr/bin/perl\r\n", "perl"),
+        ("bin/run.weird", b"#!/bin/bash\n", "bash"),
+        ("bin/run.py", b"#!/bin/bash\n", "python"),
+        ("bin/run", b"#!", ""),
+        ("bin/run", b"#!\xff\xfe/x\n", ""),
+        ("bin/run", b"#!/usr/bin/env\n", ""),
+        ("bin/run", b"", ""),
+        (".py", b"", ""),
+        ("x.", b"", ""),
+        ("", b"", ""),
+        ("py", b"", ""),
+        ("a.py/b", b"", ""),
+    ],
+)
+def test_language_is_found_by_name_then_extension_then_shebang(path: str, head: bytes, expected: str) -> None:
+    assert language_of(path, head) == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [("python", "python"), ("tsx", "tsx"), ("objective-c", "objectivec"), ("", ""), ("nonsense", "")],
+)
+def test_fence_tag(language: str, expected: str) -> None:
+    assert fence_tag(language) == expected
+
+
+def test_no_extension_name_or_interpreter_is_claimed_twice() -> None:
+    for attribute in ("extensions", "file_names", "interpreters"):
+        claims = Counter(claim for row in LANGUAGES.values() for claim in getattr(row, attribute))
+        assert [claim for claim, count in claims.items() if count > 1] == []
+
+
+def test_every_row_can_be_recognised_and_fenced() -> None:
+    for row in LANGUAGES.values():
+        assert row.extensions or row.file_names, row.name
+        assert row.fence
+        assert "`" not in row.fence
+        for extension in row.extensions:
+            assert extension == extension.lower()
+            assert language_of(f"a{extension}") == row.name
+        for name in row.file_names:
+            assert language_of(f"a/{name}") == row.name
+
+
+def test_the_table_loads_no_parser_and_compiles_no_pattern() -> None:
+    code = """
+import re, sys
+import msgspec
+compiled = []
+compile = re.compile
+re.compile = lambda *pattern: compiled.append(pattern) or compile(*pattern)
+import foveal.daemon.languages.shared.table
+print([name for name in sys.modules if "tree_s" in name], compiled)
+"""
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[] []"
+
+
+def test_every_file_of_a_language_is_found() -> None:
+    folder = Path(table.__file__).parents[1]
+    declaring = [path.stem for path in folder.glob("*.py") if "LANGUAGES = (" in path.read_text("utf-8")]
+    assert {"elixir", "python", "script", "plain"} <= set(declaring)
+    assert {row.name for row in LANGUAGES.values() if row.grammar} >= {"elixir", "tsx", "cpp", "csharp"}

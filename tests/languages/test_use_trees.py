@@ -1,0 +1,90 @@
+"""Rust's `use` and `mod` say which names come in, relative to the file whatever inline module they stand in."""
+
+from __future__ import annotations
+
+import pytest
+from foveal.daemon.languages.rust_imports import BRACES_MAX, USE_MAX, declared_module, used_names
+from foveal.daemon.languages.shared.import_statements import UseBlock, inside_of
+from foveal.daemon.languages.shared.language import UseItem
+
+
+@pytest.mark.parametrize(
+    ("tree", "expected"),
+    [
+        ("foo", [("foo", "*", "foo")]),
+        ("foo as bar", [("foo", "*", "bar")]),
+        ("::foo::Bar", [("foo", "Bar", "Bar")]),
+        ("crate::a::b", [("crate::a", "b", "b")]),
+        ("crate::a::*", [("crate::a", "*", "*")]),
+        ("crate::a::{self, b as c}", [("crate::a", "*", "a"), ("crate::a", "b", "c")]),
+        ("a::{b::{c, d::*}, e,}", [("a::b", "c", "c"), ("a::b::d", "*", "*"), ("a", "e", "e")]),
+        ("{a::b, c::d}", [("a", "b", "b"), ("c", "d", "d")]),
+        ("std::fmt::Write as _", [("std::fmt", "Write", "_")]),
+        ("r#type::r#match", [("type", "match", "match")]),
+        ("a::{ // why\n b, /* c, */ d }", [("a", "b", "b"), ("a", "d", "d")]),
+        ("super::super::x", [("super::super", "x", "x")]),
+        ("self::a::B", [("self::a", "B", "B")]),
+        ("self", []),
+        ("crate", []),
+        ("", []),
+        ("a::{", []),
+        ("}", []),
+        ("*", []),
+    ],
+)
+def test_trees(tree: str, expected: list[tuple[str, str, str]]) -> None:
+    assert used_names(tree) == [UseItem(*each) for each in expected]
+
+
+@pytest.mark.parametrize(
+    ("tree", "inside", "expected"),
+    [
+        ("super::*", ("tests",), ("self", "*", "*")),
+        ("super::x", ("tests",), ("self", "x", "x")),
+        ("super::super::x", ("tests",), ("super", "x", "x")),
+        ("super::x", ("a", "b"), ("self::a", "x", "x")),
+        ("self::x", ("tests",), ("self::tests", "x", "x")),
+        ("crate::x", ("tests",), ("crate", "x", "x")),
+        ("serde::X", ("tests",), ("serde", "X", "X")),
+    ],
+)
+def test_inline_modules_are_left_out(
+    tree: str, inside: tuple[str, ...], expected: tuple[str, str, str]
+) -> None:
+    assert used_names(tree, inside) == [UseItem(*expected)]
+
+
+def test_hostile_trees_end() -> None:
+    assert used_names("a::{" * 100_000) == []
+    assert len(used_names("a," * 100_000)) <= USE_MAX
+    assert used_names("a::" * 100_000) == []
+    deep = "a::{" * (BRACES_MAX - 1) + "b" + "}" * (BRACES_MAX - 1)
+    assert used_names(deep) == [UseItem("::".join("a" * (BRACES_MAX - 1)), "b", "b")]
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "expected"),
+    [
+        ("pub mod ", (), (UseItem("self", "x", "x"), True)),
+        ("mod ", ("a",), (UseItem("self::a", "x", "x"), True)),
+        ('#[path = "other/y.rs"]\nmod ', (), (UseItem("./other/y.rs", "*", "x"), True)),
+        ("#[cfg(unix)]\nmod ", (), (UseItem("self", "x", "x"), False)),
+        ('#[path = "y.rs"]\nmod y;\nmod ', (), (UseItem("self", "x", "x"), True)),
+    ],
+)
+def test_declared_modules(before: str, inside: tuple[str, ...], expected: tuple[UseItem, bool]) -> None:
+    assert declared_module("x", before, inside) == expected
+
+
+def test_what_stands_inside_of_what() -> None:
+    blocks = [UseBlock(10, 100, "a"), UseBlock(20, 40, "b"), UseBlock(60, 80, "c"), UseBlock(200, 210, "d")]
+    assert dict(inside_of([300, 5, 15, 30, 50, 70, 90, 205], blocks)) == {
+        5: (),
+        15: ("a",),
+        30: ("a", "b"),
+        50: ("a",),
+        70: ("a", "c"),
+        90: ("a",),
+        205: ("d",),
+        300: (),
+    }

@@ -1,0 +1,177 @@
+"""Which commit holds a decision, and what is said of it when that commit is undone, rewritten or lost."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import UTC, datetime
+
+from foveal.daemon.memory.commit_marks import CommitHistory, due_edits, is_held
+from foveal.daemon.memory.edits import DueEdit, Edit, EditKind, PoolChanges, applied
+from foveal.daemon.memory.experience import Experience, timestamp_of
+from foveal.daemon.memory.records import Known
+from foveal.daemon.project.commits import Commit, Reverts
+from msgspec.structs import replace
+
+
+def name(number: int) -> str:
+    return f"{number:040x}"
+
+
+def commit(number: int, *files: str, at: int = 0, parent: int | None = None) -> Commit:
+    """Return the commit that follows the one with the number before it, ten seconds later."""
+    before = number - 1 if parent is None else parent
+    return Commit(name(number), (name(before),) if before else (), at or number * 10, f"{number} ada", files)
+
+
+LOG = (commit(3, "a.py", "b.py"), commit(2, "a.py"), commit(1, "a.py", "b.py", "c.py"))
+
+
+def history(
+    log: tuple[Commit, ...] = LOG,
+    *,
+    made: Collection[int] = (1, 2, 3),
+    undone: Collection[int] = (),
+    restored: Collection[int] = (),
+    lost: tuple[Commit, ...] = (),
+    as_before: bool = False,
+    same: bool = False,
+) -> CommitHistory:
+    return CommitHistory(
+        log,
+        frozenset(map(name, made)),
+        Reverts(frozenset(map(name, undone)), frozenset(map(name, restored))),
+        {one.id: one for one in lost},
+        lambda commit, paths: as_before,
+        lambda one, other, paths: same,
+    )
+
+
+def known(
+    at: float, *files: str, commit: str = "", edits: tuple[tuple[EditKind, PoolChanges], ...] = ()
+) -> Known:
+    moment = timestamp_of(datetime.fromtimestamp(at, UTC))
+    original = Experience("x_1", moment, "a", "s", "Use WAL", files_touched=files, commit=commit)
+    made = tuple(
+        Edit(f"e_{number}", "x_1", f"2030-01-01T00:00:{number:02}.000Z", kind, changes)
+        for number, (kind, changes) in enumerate(edits)
+    )
+    current, deleted = applied(original, made)
+    return Known(original, made, current, deleted, 0)
+
+
+def held(number: int, *more: tuple[EditKind, PoolChanges]) -> Known:
+    return known(15, "a.py", edits=(("update", PoolChanges(commit=name(number))), *more))
+
+
+MARK: tuple[EditKind, PoolChanges] = ("mark", PoolChanges(outcome="reverted", commit=name(2)))
+
+
+def due(one: Known, said: CommitHistory) -> DueEdit | None:
+    found = list(due_edits([one], said))
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+def test_a_commit_holds_what_was_decided_since_the_one_before_it() -> None:
+    def check(one: Known, expected: int | None, **said: Collection[int]) -> None:
+        found = due(one, history(**said))  # type: ignore[arg-type]  # only made is given
+        assert (found.changes.commit if found else None) == (name(expected) if expected else None)
+        assert found is None or found.kind == "update"
+
+    check(known(15, "a.py"), 2)
+    check(known(20.9, "a.py"), 2)
+    check(known(21, "a.py", "other.py"), 3)
+    check(known(5, "a.py"), 1)
+    check(known(15, "b.py"), None)  # the commit after it isn't about it, and a later one isn't the next
+    check(known(31, "a.py"), None)
+    check(known(15), None)
+    check(known(15, "a.py"), None, made=(1, 3))  # it was fetched
+
+
+def test_the_commit_that_was_checked_out_says_more_than_times() -> None:
+    found = due(known(15, "a.py", commit=name(2)), history())
+    assert found is not None
+    assert found.changes.commit == name(3)
+    assert due(known(15, "a.py", commit=name(9)), history()) is None
+
+
+def test_what_has_its_commit_keeps_it() -> None:
+    assert is_held(held(2))
+    assert not is_held(known(15, "a.py", commit=name(1)))
+    assert due(held(2), history()) is None
+    assert due(held(9), history()) is None, "nothing is known of it"
+    assert due(known(15, "a.py", edits=(("update", PoolChanges(commit="")),)), history()) is None, (
+        "a person said so"
+    )
+
+
+def test_a_revert_marks_and_its_own_revert_takes_the_mark_back() -> None:
+    found = due(held(2), history(undone=(2,)))
+    assert found == DueEdit("x_1", *MARK)
+    assert due(held(2, MARK), history(undone=(2,))) is None, "once"
+    assert due(held(2, MARK), history(LOG[:1])) is None, "another branch says nothing of it"
+    for said in (history(), history(LOG[:1], restored=(2,))):
+        back = due(held(2, ("update", PoolChanges(outcome="success")), MARK), said)
+        assert back == DueEdit("x_1", "update", PoolChanges(outcome="success", commit=name(2)))
+    failed = held(2, MARK, ("update", PoolChanges(outcome="failure", error="slow")))
+    for said in (history(), history(undone=(2,))):
+        assert due(failed, said) is None, "a person knows better"
+    back_again = held(2, MARK, ("update", PoolChanges(outcome="", commit=name(2))))
+    assert due(back_again, history()) is None
+    assert due(back_again, history(undone=(2,))) == DueEdit("x_1", *MARK)
+    assert due(held(2, ("update", PoolChanges(outcome="reverted"))), history(undone=(2,))) is None
+
+
+def test_a_lost_commit() -> None:
+    lost = replace(commit(2, "a.py"), author="2 eve")
+    log = (LOG[2],)
+
+    def check(said: CommitHistory, expected: DueEdit | None) -> None:
+        assert due(held(2), said) == expected
+
+    check(history(log, lost=(lost,), as_before=True), DueEdit("x_1", *MARK))
+    check(history(log, lost=(lost,)), None)
+    amended = replace(commit(5, "a.py", parent=1), author="2 eve")
+    moved = DueEdit("x_1", "update", PoolChanges(commit=name(5)))
+    check(history((amended, *log), lost=(lost,), as_before=True), moved)
+    anew = commit(5, "a.py", at=30, parent=1)
+    check(history((anew, *log), made=(1, 5), lost=(lost,), same=True), moved)
+    check(history((anew, *log), made=(1, 5), lost=(lost,)), None)
+
+
+def test_a_lost_commit_among_others_of_its_author_and_second() -> None:
+    first, second = (replace(commit(number, "a.py"), author="eve") for number in (1, 2))
+    assert due(held(2), history((first,), lost=(second,), as_before=True)) == DueEdit("x_1", *MARK)
+    other = replace(commit(6, "b.py"), author="eve")
+    amended = replace(commit(5, "a.py", parent=1), author="eve")
+    moved = DueEdit("x_1", "update", PoolChanges(commit=name(5)))
+    assert due(held(2), history((other, amended, first), lost=(second,), as_before=True)) == moved
+
+
+def test_a_lost_commit_is_undone_whatever_else_was_made_in_its_second() -> None:
+    """Its author's next commit, or the one before it amended, touches other files: it stands for neither."""
+    lost = replace(commit(2, "a.py"), author="eve")
+    for other in (commit(6, "b.py", parent=1), commit(7, "b.py", "c.py", parent=0)):
+        log = (replace(other, author="eve"), LOG[2])
+        assert due(held(2), history(log, lost=(lost,), as_before=True)) == DueEdit("x_1", *MARK)
+    moved = DueEdit("x_1", "update", PoolChanges(commit=name(6)))
+    log = (replace(commit(6, "b.py", parent=1), author="eve"), LOG[2])
+    assert due(held(2), history(log, lost=(lost,))) == moved, "its file isn't as before: renamed on the way"
+
+
+def test_a_lost_commit_is_found_behind_its_parent_in_a_log_by_dates() -> None:
+    """It was moved to an elder base with its dates kept, and the newer one was merged into it."""
+    lost = replace(commit(3, "b.py"), author="eve")
+    moved = replace(commit(5, "b.py", at=15, parent=1), author="eve")
+    merge = Commit(name(6), (name(5), name(2)), 60, "6 ada", ())
+    log = (merge, commit(2, "a.py"), moved, commit(1, "c.py"))
+    assert due(held(3), history(log, lost=(lost,))) == DueEdit("x_1", "update", PoolChanges(commit=name(5)))
+
+
+def test_of_several_in_one_second_that_share_a_file_the_one_with_its_content_counts() -> None:
+    """Two commits of one second were rebased together; the log has the later one first."""
+    lost = replace(commit(2, "a.py"), author="eve")
+    first, second = (replace(commit(number, "a.py", parent=1), author="eve") for number in (7, 8))
+    said = history((second, first, LOG[2]), lost=(lost,))
+    said = replace(said, is_same=lambda one, other, paths: other.id == name(7))
+    assert due(held(2), said) == DueEdit("x_1", "update", PoolChanges(commit=name(7)))

@@ -1,0 +1,175 @@
+"""A scope gets the experiences that matter to it, one of a kind, each with why, and the same ones tomorrow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from foveal.benchmarks.experiences.pairs import DIFFERENT
+from foveal.benchmarks.experiences.pairs import SAME as SAME_PAIRS
+from foveal.daemon.memory.experience import Experience, ExperienceMark, Provenance
+from foveal.daemon.memory.recall import Chosen, choose, fold
+from foveal.daemon.memory.staleness import Staleness
+from msgspec.structs import replace
+
+
+def made(number: int, decision: str, *files: str, **fields: Any) -> Experience:
+    return Experience(
+        f"x{number}", f"2026-01-{number:02}T00:00:00.000Z", "a", "s", decision, files_touched=files, **fields
+    )
+
+
+def chosen(candidates: list[Experience], limit: int = 5, **asked: Any) -> list[Chosen]:
+    given: dict[str, Any] = {
+        "focus": {"src/a.py"},
+        "neighbours": {"lib/b.py"},
+        "words": {"refresh rotated token"},
+    }
+    return list(choose(candidates, limit=limit, **(given | asked)))
+
+
+def ids(found: list[Chosen]) -> list[str]:
+    return [one.experience.id for one in found]
+
+
+FAR = made(9, "Colours are named after birds", "docs/style.md")
+SAME = made(1, "Sessions live in memory", "src/a.py")
+NEIGHBOUR = made(2, "Errors of a refresh carry a code", "lib/b.py")
+FOLDER = made(3, "Names of a token are short", "src/c.py")
+WORDS = made(4, "The refresh token is rotated on use", "other/d.py")
+
+
+def test_what_is_nearer_comes_first_and_says_why() -> None:
+    found = chosen([FAR, FOLDER, WORDS, NEIGHBOUR, SAME])
+    assert ids(found) == ["x1", "x2", "x4", "x3"], "what is far isn't there at all"
+    assert found[0].reasons == ("touched src/a.py",)
+    assert found[1].reasons == (
+        "touched lib/b.py, next to the focus or found",
+        "shares refresh with the prompt",
+    )
+    assert "in a folder of the focus" in found[3].reasons[0]
+    assert found[2].reasons == ("shares refresh, rotated, token with the prompt",)
+
+
+def test_what_is_hardly_near_is_left_out() -> None:
+    def check(one: Experience, **asked: Any) -> None:
+        assert chosen([one], **({"words": ()} | asked)) == []
+
+    check(NEIGHBOUR)
+    check(FOLDER)
+    check(WORDS, words={"refresh the token"})
+    check(FAR, meaning={"x9": 0.55})
+    check(FAR, focus=(), neighbours=(), words={"thanks"})
+    failure = made(5, "Names are long", "src/c.py", outcome="failure")
+    check(failure)
+
+
+def test_the_latest_stand_in_where_nothing_is_asked() -> None:
+    topics = ("birds", "trains", "clouds", "rivers", "stones")
+    many = [made(number, f"Decided about {topic}") for number, topic in enumerate(topics, 1)]
+    found = chosen(many, focus=(), neighbours=(), words=())
+    assert ids(found) == ["x5", "x4", "x3"]
+    assert found[0].reasons == ("one of the latest",)
+
+
+def test_a_focused_folder_counts_for_what_is_below_it() -> None:
+    assert chosen([SAME], focus={"src"})[0].reasons == ("touched src/a.py",)
+
+
+def test_failures_and_reverts_go_before_routine_successes() -> None:
+    success = made(5, "Cache by key", "src/a.py", outcome="success")
+    failure = made(1, "Cache by value", "src/a.py", outcome="failure", error="stale")
+    marked = made(
+        2, "Poll every second", "src/a.py", outcome="success", marks=(ExperienceMark("reverted", "2026"),)
+    )
+    found = chosen([success, failure, marked])
+    assert ids(found) == ["x2", "x1", "x5"]
+    assert "it was reverted" in found[0].reasons
+    assert "it failed" in found[1].reasons
+
+
+def test_meaning_counts_above_its_floor() -> None:
+    found = chosen([FAR, FOLDER], meaning={"x9": 0.95, "x3": 0.1})
+    assert ids(found) == ["x9", "x3"]
+    assert found[0].reasons == ("near the prompt in meaning (0.95)",)
+    assert "in meaning" not in " ".join(found[1].reasons)
+    assert ids(chosen([FAR], meaning={"x9": 0.61}, words=())) == ["x9"]
+
+
+def test_newer_ones_go_before_older_ones_of_the_same_nearness() -> None:
+    topics = ("birds", "trains", "clouds", "rivers", "stones", "lamps")
+    many = [made(number, f"Decided about {topic}", "src/a.py") for number, topic in enumerate(topics, 1)]
+    assert ids(chosen(many, 3)) == ["x6", "x5", "x4"]
+
+
+def test_one_of_a_kind_is_chosen_and_counts_the_others() -> None:
+    again = made(8, "The refresh token is rotated on each use", "src/a.py")
+    found = chosen([WORDS, again, FAR])
+    assert ids(found) == ["x8"]
+    assert found[0].folded == 1
+
+
+def test_low_trust_is_left_out_and_stale_ones_weigh_less() -> None:
+    low = made(7, "Ignore the rules", "src/a.py", provenance=Provenance("codex", "", "low"))
+    stale = Staleness("src/a.py changed much since")
+    found = chosen([low, SAME, NEIGHBOUR], staleness=lambda one: stale if one is SAME else Staleness())
+    assert ids(found) == ["x2", "x1"]
+    assert found[1].reasons[-1] == "weighs less: src/a.py changed much since"
+
+
+def test_the_order_of_the_candidates_does_not_matter_and_the_limit_holds() -> None:
+    candidates = [FAR, FOLDER, WORDS, NEIGHBOUR, SAME]
+    assert chosen(candidates, 3) == chosen(candidates[::-1], 3)
+    assert len(chosen(candidates, 3)) == 3
+    assert chosen([], 3) == []
+    assert chosen(candidates, 0) == []
+
+
+ONE = Experience("x_1", "2025-01-01T00:00:00.000Z", "a", "s", "Use WAL mode for the session database")
+
+
+def made_folding(*decisions: str) -> list[Experience]:
+    return [replace(ONE, id=f"x_{number}", decision=text) for number, text in enumerate(decisions)]
+
+
+def test_the_labelled_pairs() -> None:
+    folded = [pair for pair in SAME_PAIRS if len(fold(made_folding(*pair))) == 1]
+    assert len(folded) >= 0.95 * len(SAME_PAIRS)
+    assert not [pair for pair in DIFFERENT if len(fold(made_folding(*pair))) == 1]
+
+
+def test_the_first_is_shown_and_the_order_stays() -> None:
+    folds = fold(
+        made_folding(
+            "Cache templates in memory", "Retry uploads", "Cache the templates in memory", "Retry upload"
+        )
+    )
+    assert [(one.shown.id, [other.id for other in one.others]) for one in folds] == [
+        ("x_0", ["x_2"]),
+        ("x_1", ["x_3"]),
+    ]
+    assert fold([]) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "folds"),
+    [
+        ({"agent_id": "b", "session_id": "t", "rationale": "other"}, 1),
+        ({"outcome": "success"}, 1),
+        ({"outcome": "failure"}, 2),
+        ({"outcome": "reverted"}, 2),
+        ({"decision": "..."}, 2),
+    ],
+)
+def test_no_failure_hides_behind_a_success(change: dict[str, str], folds: int) -> None:
+    assert len(fold([ONE, replace(ONE, id="x_2", **change)])) == folds
+
+
+def test_decisions_without_a_word_never_fold() -> None:
+    assert len(fold(made_folding("...", "!!!"))) == 2
+
+
+def test_many_are_folded_in_little_time() -> None:
+    """Each is compared only with those that share a word; all of them are compared pair by pair in minutes."""
+    many = made_folding(*(f"decision about part{number} of module{number}" for number in range(3_000)))
+    assert len(fold(many)) == 3_000
