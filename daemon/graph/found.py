@@ -53,13 +53,13 @@ def in_order(found: Iterable[FoundPlace], graph: CodeGraph) -> list[FoundPlace]:
             places[path] = graph.place(path)
         return places[path]
 
-    def key(one: FoundPlace) -> tuple[bool, int, int, str, int, str]:
-        return (one.certainty != "resolved", one.distance, place(one.path), one.path, one.line, one.via)
+    def key(item: FoundPlace) -> tuple[bool, int, int, str, int, str]:
+        return (item.certainty != "resolved", item.distance, place(item.path), item.path, item.line, item.via)
 
     unique: dict[tuple[str, int, int], FoundPlace] = {}
-    for one in sorted(found, key=key):
+    for item in sorted(found, key=key):
         # What a reference leads to is an answer of its own; where it stands is one answer a line.
-        unique.setdefault((one.path, one.line, one.node if one.reference else 0), one)
+        unique.setdefault((item.path, item.line, item.node if item.reference else 0), item)
     return list(unique.values())
 
 

@@ -44,7 +44,7 @@ def superclasses(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
         for each in kin:
             target = known.get(each.id)
             if target is not None:
-                via = leads([known[one].symbol.name for one in each.steps[:-1] if one in known])
+                via = leads([known[step].symbol.name for step in each.steps[:-1] if step in known])
                 here = (each.link.path, each.link.line)
                 line, sure = target.symbol.start_line, meaning.certainty
                 found.append(
@@ -152,10 +152,10 @@ def _classes(meanings: Sequence[Meaning], graph: CodeGraph, why: str) -> Finding
         starts = _of_classes(meaning)
         kin = below(starts, graph)
         more = more or len(kin) >= FOUND_MAX
-        known = graph.definitions(one for each in kin for one in each.steps)
+        known = graph.definitions(step for each in kin for step in each.steps)
         for each in kin:
             via = (
-                leads([known[one].symbol.name for one in each.steps if one in known])
+                leads([known[step].symbol.name for step in each.steps if step in known])
                 if each.depth > 1
                 else ""
             )

@@ -84,14 +84,14 @@ def _starts(meaning: Meaning, graph: CodeGraph) -> list[int]:
 
 def _told(reached: Iterable[Reached], graph: CodeGraph, meaning: Meaning) -> list[FoundPlace]:
     chosen = list(reached)[:FOUND_MAX]
-    names = graph.definitions({one for each in chosen for one in each.steps})
+    names = graph.definitions({step for each in chosen for step in each.steps})
     return [
         FoundPlace(
             each.link.path,
             each.link.line,
             each.link.scope,
             "name" if meaning.guess else "resolved",
-            leads([names[one].symbol.name for one in each.steps if one in names]),
+            leads([names[step].symbol.name for step in each.steps if step in names]),
             _WHY[each.link.kind],
             each.steps,
             distance=each.depth,

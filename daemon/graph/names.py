@@ -142,7 +142,7 @@ def styles(name: str) -> tuple[str, ...]:
         "-".join(parts),
     )
     found = dict.fromkeys((*(private + one for one in written), *written))
-    return tuple(one for one in found if one != name)
+    return tuple(item for item in found if item != name)
 
 
 def nearest(name: str, tree: Tree, reader: Reader) -> tuple[list[str], bool]:

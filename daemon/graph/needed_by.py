@@ -58,8 +58,8 @@ def needed_by(reader: Reader, path: str, symbol: Symbol) -> list[Needed]:
         if one is not None:
             found[target.id] = one
     around = _around(at_home, own[0])
-    ordered = [one for one in found.values() if one.role == "value"]
-    ordered += [one for one in found.values() if one.role == "call"]
+    ordered = [item for item in found.values() if item.role == "value"]
+    ordered += [item for item in found.values() if item.role == "call"]
     return [*around, *(one for one in ordered if one[:2] not in {each[:2] for each in around})][:NEEDED_MAX]
 
 

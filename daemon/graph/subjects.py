@@ -81,7 +81,7 @@ def meaning_of(written: str, graph: CodeGraph, *, files_first: bool = False) -> 
         ways = (_as_module, _as_name) if files_first else (_as_name, _as_module)
         name = _dotted(subject)
         found = (way(subject, name, graph) for way in (*ways, _as_external, _in_other_words))
-        meaning = next((one for one in found if one is not None), None)
+        meaning = next((item for item in found if item is not None), None)
     return meaning or replace(nothing, near=_near(nothing.name, graph)[0])
 
 

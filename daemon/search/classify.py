@@ -1,9 +1,10 @@
-"""Owns the choice of a question's route, by rules, and of the place that it keeps to."""
+"""The route of a question: structural, positional, semantic or hybrid, with the reason."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,16 +13,134 @@ from ..core.vocabulary import words
 from ..graph.subjects import files_named
 from ..index.store import Reader
 from ..project.tree import Tree
-from .clauses import Clause, split_clauses
+from .clauses import Clause, Token, split_clauses
 from .filters import Filter
-from .moods import Mood, asks_in_words, mood_of, told, without_greeting
+from .patterns import compiled
 from .places import PlaceKind, PlaceMention, find_places
 from .query import Relation, Route
 from .question import Question, take_apart
-from .question_words import ASKING, KINDS, LOOKING, STOP_WORDS, TELLING
-from .relation_phrases import RelationAsked, depth_of, find_planned_impact, planned_change
-from .relation_subjects import PRONOUNS, bare_name, sure_names
+from .question_words import (
+    ASKING,
+    AUXILIARY,
+    BEFORE_KIND,
+    BEFORE_OBJECT,
+    CHANGING,
+    GREETING,
+    KINDS,
+    LOOKING,
+    OBJECT_NEEDED,
+    OTHER_ASKING,
+    OTHER_CHANGING,
+    SMALL_TALK,
+    STOP_WORDS,
+    SURELY_CHANGING,
+    TELLING,
+    WHY_HOW,
+    WISHING,
+)
+from .relation_phrases import PRONOUNS, RelationAsked, bare_name, depth_of, sure_names
 from .relations import find_relation
+
+Mood = Literal["question", "look", "change", "statement", "nothing"]
+"""`nothing` is small talk, and what tries to steer the reader."""
+
+
+def mood_of(clause: Clause) -> Mood:
+    """Return the mood of a clause that `without_greeting` gave."""
+    tokens = clause.tokens
+    if not tokens or compiled(SMALL_TALK).search(clause.form):
+        return "nothing"
+    first = tokens[0].form
+    if first in ASKING or first in OTHER_ASKING or compiled(_OTHER_ASKS).search(clause.form):
+        return "question"
+    if _commands(tokens) or first in OTHER_CHANGING:
+        return "change"
+    if first in LOOKING | TELLING:
+        return "look"
+    if first in AUXILIARY or clause.asks:
+        return "question"
+    return "statement"
+
+
+def without_greeting(clause: Clause) -> Clause:
+    """Return a clause without greetings and politeness at its beginning: `hey, could you please tell me`."""
+    wish = compiled(WISHING).search(clause.form)
+    if wish:
+        clause = clause.since(sum(1 for offset in clause.offsets if offset < wish.end()))
+    match = compiled(GREETING).match(clause.form)
+    if not match:
+        return clause
+    at = sum(1 for offset in clause.offsets if offset < match.end())
+    while at < len(clause.tokens) and clause.tokens[at].kind == "mark":
+        at += 1
+    return clause.since(at)
+
+
+def told(clause: Clause) -> Clause:
+    """Return the question that a command to look goes on with, `tell me why …`; else the clause itself."""
+    for at, token in enumerate(clause.tokens[1:6], 1):
+        directly = clause.tokens[at - 1].form in _TELLS or clause.tokens[at - 1].form in TELLING
+        if token.form in ASKING and (token.form not in _CONJUNCTIONS or (directly and token.form == "which")):
+            return clause.since(at)
+        if token.kind != "mark" and token.form not in STOP_WORDS and token.form not in TELLING:
+            break
+    if clause.tokens[0].form in TELLING:  # `explain in simple words how …`
+        for at, token in enumerate(clause.tokens[1:12], 1):
+            if token.form in WHY_HOW:
+                return clause.since(at)
+    return clause
+
+
+def asks_in_words(clause: Clause, mood: Mood, *, complement: bool) -> bool:
+    """Whether a clause is a question in words with something to search for; `complement`: `told` gave it."""
+    content = [token for token in clause.tokens if token.kind != "mark" and token.form not in STOP_WORDS]
+    if not any(len(token.text) > 1 for token in content):
+        return False  # an interrogative alone, letters of a regular expression
+    if complement:
+        return True
+    if mood == "question":
+        opens = clause.tokens[0].form in AUXILIARY or any(token.form in ASKING for token in clause.tokens)
+        return opens or len(content) >= MIN_WORDS or not clause.form.isascii()
+    return False
+
+
+MIN_WORDS = 3
+"""Minimum number of content words that make a question of what only ends with a question mark: `login?`
+asks for nothing."""
+
+
+def _commands(tokens: Sequence[Token]) -> bool:
+    """Whether a clause commands a change: at its start, or behind `and` where it starts by looking."""
+    if len(tokens) < 2:
+        return False
+    first, following = tokens[0], tokens[1]
+    if f"{first.form}-{following.form}" in CHANGING:
+        return True  # `get rid of`
+    if first.kind == "word" and first.form in CHANGING and following.form not in _BEHIND_NOUN:
+        if first.form not in OBJECT_NEEDED or following.form in BEFORE_OBJECT or following.kind != "word":
+            return True
+        if first.form in BEFORE_KIND and following.form in KINDS:
+            return True
+    return any(
+        before.form in _AND
+        and (
+            (token.form in SURELY_CHANGING and after.form in BEFORE_OBJECT)
+            or (token.form in CHANGING and after.form in _FOUND)
+        )
+        for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False)
+    )
+
+
+_OTHER_ASKS = r"什么|怎么|如何|哪|吗|是否|なぜ|どう|どこ|何|어떻게|왜|어디"
+_AND = words("and then , please")
+_FOUND = words("it them these those that this")
+_TELLS = words("out me us list show")
+_BEHIND_NOUN = words("of for")
+"""What follows a noun, `support for IPv6`, and no command."""
+
+_CONJUNCTIONS = words("that which")
+"""Words of questions that begin other clauses as well."""
+
 
 MAX_STATEMENTS = 4
 """A text of more sentences, none of which asks, is a report; what it says in passing is no question."""
@@ -63,17 +182,10 @@ def classify(question: Question) -> Classification:
     if pasted:
         return Classification("hybrid", (f"holds a pasted {pasted[0]}",))
     readings: list[_Reading] = []
-    planned = ""
     named: tuple[str, ...] = ()
-    clauses = split_clauses(question.asked)
-    for at, clause in enumerate(clauses):
-        asks_next = at + 1 < len(clauses) and _opens_question(clauses[at + 1])
-        if asks_next and (plan := planned_change(clause)):
-            planned = plan  # `I want to delete X. What breaks?` commands nothing
-            named = sure_names(clause.tokens) or named
-            continue
-        named_before = bool(readings or planned) or "code" in question.pasted
-        reading = _read(clause, named_before=named_before, planned=planned)
+    for clause in split_clauses(question.asked):
+        named_before = bool(readings) or "code" in question.pasted
+        reading = _read(clause, named_before=named_before)
         topic = sure_names(clause.tokens[:1])  # `X: who calls it`
         reading = replace(reading, meant=topic or named or question.defined)
         named = sure_names(clause.tokens) or named
@@ -158,11 +270,7 @@ class _Reading(Struct, frozen=True):
         return self.meant[0] if back and self.meant else bare_name(subject)
 
 
-def _opens_question(clause: Clause) -> bool:
-    return clause.asks or (bool(clause.tokens) and clause.tokens[0].form in ASKING)
-
-
-def _read(clause: Clause, *, named_before: bool, planned: str) -> _Reading:
+def _read(clause: Clause, *, named_before: bool) -> _Reading:
     clause = without_greeting(clause)
     said = clause.said(0, len(clause.form))[:MAX_SAID]
     mood = mood_of(clause)
@@ -170,26 +278,10 @@ def _read(clause: Clause, *, named_before: bool, planned: str) -> _Reading:
         return _Reading(mood, said)
     asked = told(clause) if mood == "look" or clause.tokens[0].form in TELLING else clause
     relation = find_relation(asked, asks=mood != "statement", pronouns=named_before)
-    relation = relation or find_planned_impact(asked, planned)
-    if mood == "statement" and _fails(clause):
-        relation = None
     places = find_places(clause)
-    if not relation and mood == "statement" and _reports(clause):
-        places = ()
     in_words = asks_in_words(asked, mood, complement=asked is not clause)
     depth = depth_of(asked) if relation else 0
     return _Reading(mood, said, _thing(clause, places), relation, places, in_words, depth)
-
-
-def _reports(clause: Clause) -> bool:
-    """Whether a statement reports what goes wrong in a place, rather than looks for something there."""
-    forms = {token.form for token in clause.tokens}
-    return bool(forms & _FAILS) and not forms & _SOUGHT
-
-
-def _fails(clause: Clause) -> bool:
-    """Whether a statement says that something fails: `tests in a.py fail`."""
-    return any(token.form in _FAILS_SURELY for token in clause.tokens)
 
 
 def _thing(clause: Clause, places: Sequence[PlaceMention]) -> str:
@@ -206,20 +298,6 @@ def _thing(clause: Clause, places: Sequence[PlaceMention]) -> str:
 
 
 _OF_ALL = frozenset({"unused", "cycles"})
-_FAILS_SURELY = words(
-    """
-    fails fail failing failed crashes crash crashed crashing hangs hang broken panics
-    """
-)
-_SOUGHT = words("something somewhere anything")
-_FAILS = words(
-    """
-    fails fail failing failed crashes crash crashed crashing throws throw thrown raises raised returns
-    returned hangs hang broken breaks wrong leaks leak doesn't not never instead cannot stuck loses lost
-    freezes panics wrongly incorrectly
-    """
-)
-"""Words of reports. Nouns such as `error` aren't among them: `error handling in a.go` looks for something."""
 
 
 def classified(question: Question, tree: Tree) -> Classification:

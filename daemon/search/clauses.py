@@ -1,4 +1,4 @@
-"""Owns the clauses of a question: its sentences in a form in which phrasings can be recognised."""
+"""The clauses of a question: its sentences as tokens, in a form that patterns can match."""
 
 from __future__ import annotations
 

@@ -235,8 +235,8 @@ def _parts(
     spans = list(_spans(symbols))
     starts = [first for _, first, _ in spans]
     by_span: dict[int, list[Scored]] = {}
-    for one in scored:
-        chunk = one[1]
+    for item in scored:
+        chunk = item[1]
         place = bisect_left(starts, chunk.start_line)
         hit = False
         after = chunk.start_line
@@ -245,15 +245,15 @@ def _parts(
             if first > chunk.end_line:
                 break
             if last >= chunk.start_line:
-                by_span.setdefault(index, []).append(one)
+                by_span.setdefault(index, []).append(item)
                 hit = True
                 if after <= lines.get(chunk.id, 0) < first:
-                    yield None, after, first - 1, [one]
+                    yield None, after, first - 1, [item]
                 after = max(after, last + 1)
         if not hit:
-            yield None, chunk.start_line, chunk.end_line, [one]
+            yield None, chunk.start_line, chunk.end_line, [item]
         elif after <= lines.get(chunk.id, 0) <= chunk.end_line:  # a text that stands behind the last one
-            yield None, after, chunk.end_line, [one]
+            yield None, after, chunk.end_line, [item]
     for index, chunks in by_span.items():
         symbol, first, last = spans[index]
         yield symbol, first, last, chunks

@@ -170,7 +170,7 @@ def find_places(
             text = texts.get(chunk.id, "")
             lines = _whole(wanted, text, used=used) if wanted.is_name else _runs(wanted, text)
             places += (TextPlace(chunk, chunk.start_line + at, share, wanted.text) for at, share in lines)
-        if not used and any(one.share >= ENOUGH and _is_source(one.chunk) for one in places):
+        if not used and any(place.share >= ENOUGH and _is_source(place.chunk) for place in places):
             break
     return _chosen(places, everywhere=used and wanted.is_name)
 
@@ -384,17 +384,20 @@ def _is_source(chunk: ChunkPlace) -> bool:
 
 def _chosen(places: Sequence[TextPlace], *, everywhere: bool) -> list[TextPlace]:
     """Return the best places of a text, a line a file: in sources if one of them is nearly the best."""
-    best = max((one.share for one in places), default=0.0)
-    sources = [one for one in places if one.share >= SOURCE_SHARE * best and _is_source(one.chunk)]
+    best = max((place.share for place in places), default=0.0)
+    sources = [place for place in places if place.share >= SOURCE_SHARE * best and _is_source(place.chunk)]
     if everywhere:
         sources = [
-            one if _is_source(one.chunk) else one._replace(share=one.share * BESIDE_SOURCES) for one in places
+            place if _is_source(place.chunk) else place._replace(share=place.share * BESIDE_SOURCES)
+            for place in places
         ]
-    best = max((one.share for one in sources), default=best)
+    best = max((place.share for place in sources), default=best)
     places = [one._replace(share=one.share * (one.share / best) ** SHARPER) for one in sources or places]
-    good = [one for one in places if everywhere or one.share >= NEARLY_BEST * best]
+    good = [place for place in places if everywhere or place.share >= NEARLY_BEST * best]
     if not everywhere:
-        good = [one for one in good if role_of(one.chunk.path, one.chunk.language) != "document"] or good
+        good = [
+            place for place in good if role_of(place.chunk.path, place.chunk.language) != "document"
+        ] or good
     by_file: dict[str, TextPlace] = {}
     for one in sorted(good, key=lambda one: -one.share):  # stable: those with the most words first
         by_file.setdefault(one.chunk.path, one)

@@ -58,7 +58,9 @@ class Filter(Struct, frozen=True):
 
         `lines` are those at which definitions of its kinds begin: a chunk may hold several small ones.
         """
-        is_kind = chunk.kind in self.kinds or any(chunk.start_line <= one <= chunk.end_line for one in lines)
+        is_kind = chunk.kind in self.kinds or any(
+            chunk.start_line <= line <= chunk.end_line for line in lines
+        )
         if self.kinds and not is_kind:
             return False
         if not self.symbol:

@@ -114,13 +114,13 @@ def _neighbours(
     described: dict[str, Any] = {
         name: [
             {
-                **({"node_id": one.node_id} if one.node_id else {"name": one.name}),
-                "path": one.path,
-                "line": one.line,
-                "certainty": one.certainty,
-                **({"via": one.via} if one.via else {}),
+                **({"node_id": item.node_id} if item.node_id else {"name": item.name}),
+                "path": item.path,
+                "line": item.line,
+                "certainty": item.certainty,
+                **({"via": item.via} if item.via else {}),
             }
-            for one in each.shown
+            for item in each.shown
         ]
         for name, each in found.items()
     }
@@ -142,14 +142,14 @@ def _summary(path: str, symbol: Symbol) -> dict[str, Any]:
 def _imports(reader: Reader, path: str) -> list[dict[str, Any]]:
     """Return the imports of a file; a name that turned out to be no file of its own isn't one."""
     found = []
-    for one in reader.imports(path):
-        if one.target or one.imported.required:
-            entry: dict[str, Any] = {"module": one.imported.module, "line": one.imported.line}
-            if one.imported.name:
-                entry["name"] = one.imported.name
-            if one.target:
-                entry["path"] = one.target
-            if one.missing:
+    for resolved in reader.imports(path):
+        if resolved.target or resolved.imported.required:
+            entry: dict[str, Any] = {"module": resolved.imported.module, "line": resolved.imported.line}
+            if resolved.imported.name:
+                entry["name"] = resolved.imported.name
+            if resolved.target:
+                entry["path"] = resolved.target
+            if resolved.missing:
                 entry["missing"] = True
             found.append(entry)
     return found

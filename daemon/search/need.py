@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from ..core.vocabulary import words
-from ..index.lexical_reader import LexicalReader
 from ..index.terms import document_terms
+from .classify import mood_of, without_greeting
 from .clauses import Clause, Token, split_clauses
 from .mentions import MEMBER, QUOTED_CODE, SHAPED
-from .moods import mood_of, without_greeting
 from .patterns import compiled
 from .question import Question
 from .question_words import (
@@ -163,7 +162,9 @@ def features_of(
         "asks": float("question" in moods),
         "changes": float("change" in moods),
         "pasted": float(bool(question.pasted)),
-        "shaped": float(any(one.certainty >= SHAPED for one in question.symbols) or bool(question.paths)),
+        "shaped": float(
+            any(symbol.certainty >= SHAPED for symbol in question.symbols) or bool(question.paths)
+        ),
     }
 
 

@@ -1,4 +1,4 @@
-"""Owns the compiling of regexes at their first use: all at import would take longer than an answer."""
+"""Regexes that are compiled at their first use: all at import would take longer than an answer."""
 
 from __future__ import annotations
 

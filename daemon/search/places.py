@@ -1,4 +1,4 @@
-"""Owns the definite places that a clause names to look in: a file, a folder, a section, a class."""
+"""The definite places that a clause names to look in: a file, a folder, a section, a class."""
 
 from __future__ import annotations
 
@@ -128,28 +128,12 @@ _PATTERNS: tuple[tuple[PlaceKind, str], ...] = (
         "folder",
         rf"^{_SEARCH} (?:the |our |all |all of |only |just )*(?P<name>[NPQ]|{_WORD}) {_FOLDER} for\b",
     ),
-    # as set by config/production.yaml; what does docs/setup.md say about proxies
-    (
-        "file",
-        (
-            r"\b(?:set|defined|declared|configured|specified|given|documented|described|listed) (?:in|by|at)"
-            rf" {_ARTICLE}(?P<name>P)\b"
-        ),
-    ),
-    (
-        "file",
-        rf"\b(?:restrict|limit|confine|narrow)\w*(?: \S+){{0,5}}? (?:to|down to) {_ARTICLE}(?P<name>P)\b",
-    ),
-    ("file", r"(?P<name>P) (?:say|state|mention|recommend|advise|suggest|promise)s?\b"),
-    ("file", r"\blines? \d[\w\u2013-]*(?: (?:to|and|through|until) \d+)? (?:of|in|from) (?P<name>P)\b"),
     # the section "Upgrading", chapter 3, the Installation section, section on proxies
     ("section", rf"\b{_SECTION} (?:(?:titled|named|called|headed|number|about|on) )?(?:the )?{_HEADING}"),
     ("section", rf"\b(?:the|under|in|from) (?:the )?{_HEADING} {_SECTION}\b"),
     # in the folder migrations, under the migrations folder
     ("folder", rf"\b{_FOLDER} {_NAMED}{_NAME}"),
     ("folder", rf"\b{_IN} (?:the |our )?{_NAME} {_FOLDER}\b"),
-    ("file", rf"\b{_IN} (?:the |our )?files? {_NAMED}{_NAME}"),
-    ("file", rf"\b{_IN} (?:the |our ){_NAME} files?\b"),
     # in class Cart, within the Cart class
     ("class", rf"\b(?:{_IN}|of) (?:the |our |a )?class {_NAMED}{_NAME}"),
     ("class", rf"\b{_IN} (?:the |our )?{_NAME} class\b"),

@@ -1,4 +1,4 @@
-"""Owns the words that tell what a clause asks for, and those that say nothing of what it is about."""
+"""Tables of English words that tell what a clause asks for, and the stop words of several languages."""
 
 from __future__ import annotations
 
@@ -205,15 +205,6 @@ _CHANGING = words(
     altering rid break breaks breaking rewrite rewrites rewriting rewritten
     """
 )
-
-WEAK_CHANGES = words(
-    """
-    become becomes became take takes took gain gains lose loses lost get gets got accept accepts make made
-    making turn turned turns switch switched convert converted converting extract extracted inline inlined
-    split merge merged add added adding
-    """
-)
-"""Words for a change only behind `if`: `what breaks if I make X private`, but not `what makes X fail`."""
 
 _BREAKING = words(
     """

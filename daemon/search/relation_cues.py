@@ -1,4 +1,4 @@
-"""Owns the English words that stand for an edge of the code graph, and which way they point."""
+"""English words that stand for an edge of the code graph, and which way they point."""
 
 from __future__ import annotations
 

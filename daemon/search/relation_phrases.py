@@ -1,4 +1,4 @@
-"""Owns the phrasings of a relation that no single word tells: where is, path from A to B, what breaks."""
+"""Phrasings of a relation that no single word tells, and the names that a relation is asked of."""
 
 from __future__ import annotations
 
@@ -11,31 +11,193 @@ from .clauses import Clause, Token
 from .patterns import compiled
 from .query import Relation
 from .question_words import (
+    ADVERBS,
     ASKING,
     AUXILIARY,
     KINDS,
     LOOKING,
+    PARTS,
     PLURAL_KINDS,
     STOP_WORDS,
-    WEAK_CHANGES,
-    WHY_HOW,
     is_breakage,
     is_change,
-    is_connection,
 )
-from .relation_cues import CUES, DEPENDING
-from .relation_subjects import (
-    DETERMINERS,
-    PLACING,
-    Subject,
-    form_at,
-    is_filler,
-    is_named,
-    may_be_name,
-    subject_before,
-    subject_behind,
-    sure_names,
+from .relation_cues import CUES
+
+REACH = 8
+"""Maximum number of words between a cue and its subject: `depends, directly or indirectly, on X`."""
+
+
+class Subject(Struct, frozen=True):
+    """A token that a relation may be asked of.
+
+    `sure` is an identifier, a path, or what stands for one; a plain word is none by itself. `kinded` says
+    that a word for a kind stands next to it: `the login function`.
+    """
+
+    at: int
+    text: str
+    sure: bool
+    kinded: bool = False
+
+
+def subject_behind(tokens: Sequence[Token], at: int, *, pronouns: bool) -> Subject | None:
+    """Return the subject behind a cue: a sure name after a few function words, or one plain word.
+
+    A plain word is a name with a kind next to it, or alone where the clause or a place follows: `who calls
+    login in src`, not `who calls the payment provider`. With `pronouns` what stands for something named
+    before counts as sure: `it`, `the function below`.
+    """
+    determined = kind = False
+    for index in range(at + 1, min(at + 1 + REACH, len(tokens))):
+        token = tokens[index]
+        following = form_at(tokens, index + 1)
+        if is_named(token):
+            return Subject(index, token.text, sure=True)
+        if token.form in _CONJUNCTIONS:
+            return None
+        if pronouns and _refers_back(token, determined, following):
+            return Subject(index, token.text, sure=True)
+        if token.form in KINDS:
+            kind = True
+        elif token.form in DETERMINERS:
+            determined = True
+        elif not is_filler(token) and not _is_part(tokens, index) and not _says_kind(tokens, index):
+            kinded = kind or following in KINDS
+            alone = not determined and (not following or following in _BOUNDARY)
+            surely = (determined and following in KINDS) or (index == at + 1 == len(tokens) - 1)
+            named = may_be_name(token, surely=surely) and (kinded or alone)
+            return Subject(index, token.text, sure=False, kinded=kinded) if named else None
+    return None
+
+
+def subject_before(tokens: Sequence[Token], at: int, *, pronouns: bool) -> Subject | None:
+    """Return the subject before a cue: a sure name, or one plain word behind an auxiliary (`is login …`)."""
+    kind = False
+    for index in range(at - 1, max(at - 1 - REACH, -1), -1):
+        token = tokens[index]
+        before = form_at(tokens, index - 1)
+        if is_named(token):
+            # In `does anything under web import X` the name before is a place.
+            placed = before in PLACING and index > 1 and tokens[0].form not in PLACING
+            placed = placed and not (before == "of" and form_at(tokens, index - 2) in PARTS)
+            return None if placed else Subject(index, token.text, sure=True)
+        if pronouns and (token.form in PRONOUNS or (token.form in KINDS and before in DETERMINERS)):
+            return Subject(index, token.text, sure=True)
+        if token.form in KINDS:
+            kind = True
+        elif token.form in ASKING or (token.form in LOOKING and not index):
+            return None
+        elif not is_filler(token):
+            kinded = kind or before in KINDS
+            alone = before in AUXILIARY or (index == 0 and at == len(tokens) - 1)
+            named = may_be_name(token) and (kinded or alone)
+            return Subject(index, token.text, sure=False, kinded=kinded) if named else None
+    return None
+
+
+def form_at(tokens: Sequence[Token], at: int) -> str:
+    """Return the form of a token, empty outside of the clause."""
+    return tokens[at].form if 0 <= at < len(tokens) else ""
+
+
+def is_named(token: Token) -> bool:
+    """Whether a token is an identifier or a path."""
+    return token.kind in {"name", "path"}
+
+
+def sure_names(tokens: Sequence[Token]) -> tuple[str, ...]:
+    """Return the identifiers and paths among tokens, as written."""
+    return tuple(token.text for token in tokens if is_named(token))
+
+
+def bare_name(written: str) -> str:
+    """Return the name in a subject as written: `f` of `def f`, `Avatar` of `<Avatar>`, `T` of `struct T`."""
+    inner = compiled(_DECLARED).fullmatch(written) or compiled(_ELEMENT).fullmatch(written)
+    return inner["name"] if inner else written
+
+
+def is_filler(token: Token) -> bool:
+    """Whether a token says nothing of what is asked for: function words, adverbs, marks, `renaming`."""
+    return token.kind == "mark" or token.form in _FILLERS or bool(is_change(token.form))
+
+
+def may_be_name(token: Token, *, surely: bool = False) -> bool:
+    """Whether a plain word could be a name by its place.
+
+    `surely` says that it hardly is anything else, `the draw method`, `who calls render`: there it may be a
+    word that usually says what is asked for, unless that is a plural.
+    """
+    known = token.form in STOP_WORDS or token.form in _NO_NAMES
+    tells = token.form in CUES or token.form in LOOKING
+    known = known or (tells and not (surely and not token.form.endswith("s")))
+    return token.kind in {"word", "quote"} and not known and not token.form[0].isdigit()
+
+
+def _is_part(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a word names a part of what follows: `the return value of f`, `new instances of C`."""
+    return tokens[at].form in PARTS and any(form_at(tokens, at + step) in _OF_WHOLE for step in (1, 2, 3))
+
+
+def _says_kind(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a word only says of what kind the name is: `the environment variable HOME`."""
+    return form_at(tokens, at + 1) in KINDS and any(map(is_named, tokens[at + 2 : at + 3]))
+
+
+def _refers_back(token: Token, determined: bool, following: str) -> bool:
+    """Whether a token stands for what was named before: `it`, `the function below`, `that class`."""
+    if token.form in PRONOUNS:
+        return not following or following in _BOUNDARY
+    return token.form in KINDS and determined and (not following or following in _NEARBY)
+
+
+DETERMINERS = words(
+    """
+    the a an our my your this that these those its his her their any some each every another much many
+    most more less enough which what
+    """
 )
+PLACING = words("in inside within under below outside of across")
+"""Prepositions before a place."""
+
+_BOUNDARY = words(
+    """
+    , : ( in inside within from under across anywhere somewhere directly indirectly recursively
+    transitively and or to up here please at with there now currently right by elsewhere around throughout
+    thanks during before after outside for first internally already have has
+    """
+)
+_OF_WHOLE = words("of in to for on do")
+_NEARBY = _BOUNDARY | words("below above here call calls use do")
+_CONJUNCTIONS = words("if when because while than whether why how where instead")
+_FILLERS = (
+    STOP_WORDS
+    | PLACING
+    | ADVERBS
+    | AUXILIARY
+    | words(
+        """
+    of to for on from in into by with at : ? , one depth level tree graph chain hierarchy related relating
+    belonging concerning regarding public new coverage
+    """
+    )
+) - words("if when because while")
+PRONOUNS = words("it them this that these those they")
+_NO_NAMES = words(
+    """
+    anything everything something someone nobody nothing code stuff things thing way ways time times
+    difference purpose reason idea problem issue bug error errors rest kind kinds sort each other twice
+    once
+    """
+)
+_DECLARED = (
+    r"(?:(?:export|default|async|public|private|protected|static|abstract|final|pub|def|fn|func|fun|function"
+    r"|class|struct|enum|interface|trait|type|union|record|const|let|var|val|object|module|namespace"
+    r"|package|import|from) ){1,4}(?P<name>[^\s(){};:=]{1,200})(?:[(){};:=].{0,400})?"
+)
+_ELEMENT = r"</?(?P<name>[\w.:-]{1,200}) ?/?>"
+"""As declarations and elements of a page are written between backticks."""
+
 
 MAX_DEPTH = 99
 """A greater depth is a slip, and means no more than this one: no call chain of that length is read."""
@@ -90,20 +252,16 @@ def find_tests(clause: Clause, *, asks: bool) -> RelationAsked | None:
 
 
 def find_location(clause: Clause) -> RelationAsked | None:
-    """Find `where is X`, `what line does X start on`, `jump to X`: nothing is said but where and what."""
+    """Find `where is X`, `what line does X start on`, `find class X`: nothing is said but where and what."""
     tokens = clause.tokens
-    shown = compiled(_GO_TO).fullmatch(clause.form) or compiled(_FIND_KIND).match(clause.form)
+    shown = compiled(_FIND_KIND).match(clause.form)
     if shown:
         return whole(clause, "definition", sure_names(clause.within(*shown.span())))
-    if not any(token.form in WHERE for token in tokens[:4]):
-        return None
-    names = [token.text for at, token in enumerate(tokens) if is_named(token) and not _filters(tokens, at)]
+    names = sure_names(tokens)
     rest = content_of(tokens, KINDS | ASKING | WHERE | DETERMINERS | LIVES)
-    if len(names) == 1 and not rest and not _is_only_place(tokens):
-        return whole(clause, "definition", (names[0],))
-    kinded = any(token.form in KINDS - WHERE for token in tokens)
-    if not names and len(rest) == 1 and kinded and may_be_name(rest[0]):
-        return whole(clause, "definition", (rest[0].text,))
+    placed = any(token.form in WHERE for token in tokens[:4])
+    if placed and len(names) == 1 and not rest and not _is_only_place(tokens):
+        return whole(clause, "definition", names)
     return None
 
 
@@ -180,11 +338,6 @@ def _is_only_place(tokens: Sequence[Token]) -> bool:
     return any(token.kind == "path" and _is_place(tokens, at) for at, token in enumerate(tokens))
 
 
-def _filters(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a path is only where something is looked for: `where is f in src/api`."""
-    return tokens[at].kind == "path" and _is_place(tokens, at) and len(sure_names(tokens)) > 1
-
-
 _ALONE: tuple[tuple[Relation, str], ...] = (
     ("definition", r"where (?:is|are|'s) (\S+) (?:defined|declared)"),
     ("callers", r"(?:who|what) calls (\S+)"),
@@ -226,7 +379,6 @@ _TYPE_OF = (
     r"|\b(?:what|which) types? (?:does|do|is|are|has) (?:the )?(?:\w+ )?N(?: return| have| take| accept"
     r"| yield)?$"
 )
-_GO_TO = r"(?:go|jump|navigate|take (?:me|us)|bring (?:me|us)|get (?:me|us)) to (?:the )?(?:\w+ )?N"
 _KIND = (
     r"(?:class|function|method|struct|enum|interface|trait|type|constant|variable|macro|protocol|object|typedef"
     r"|mixin|record|union|decorator|constructor)"
@@ -272,208 +424,21 @@ _PHRASES: tuple[tuple[Relation, str], ...] = (
 )
 
 
-def find_connection(clause: Clause) -> RelationAsked | None:
-    """Find a path between two symbols, in the order in which it is walked.
-
-    Both must be names; plain words are ends only of a path that is called one: `call path from main to f`.
-    """
+def find_impact(clause: Clause, *, pronouns: bool) -> RelationAsked | None:
+    """Find what a change breaks: a word for change with a subject beside it, and a word for breaking."""
     tokens = clause.tokens
-    ends = _ends(tokens)
-    if ends and (_moves(clause) or _ends_in_call(tokens) or _lies_between(tokens)):
-        return whole(clause, "connection", ends)
-    forms = {token.form for token in tokens}
-    named = any(map(is_named, tokens)) or compiled(_CALL_PATH).search(clause.form)
-    if named and {"from", "to"} <= forms and forms & _PATHS:
-        plain = tuple(filter(None, (_text_behind(tokens, word) for word in ("from", "to"))))
-        return whole(clause, "connection", plain) if len(plain) == 2 else None
+    breaks = any(is_breakage(token.form) or token.form in _BROKEN for token in tokens)
+    if not breaks or asks_for_tests(tokens):
+        return None
+    for at, token in enumerate(tokens):
+        if is_change(token.form):
+            behind = subject_behind(tokens, at, pronouns=pronouns)
+            subject = behind or subject_before(tokens, at, pronouns=False)
+            if subject and (subject.sure or subject.kinded):
+                return whole(clause, "impact", (subject.text,))
     return None
 
 
-def _ends(tokens: Sequence[Token]) -> tuple[str, ...]:
-    """Return the two names between which something may lead, none if there aren't two."""
-    named = [at for at, token in enumerate(tokens) if is_named(token)]
-    if len(named) > 2:
-        placed = [at for at in named if tokens[at].kind == "path" and _preposition(tokens, at) in PLACING]
-        named = [at for at in named if at not in placed]
-    if len(named) < 2:
-        return ()
-    before = {_preposition(tokens, at): at for at in reversed(named)}
-    start, end = before.get("from"), before.get("to", before.get("into"))
-    if start is None or end is None:
-        start, end = named[:2]
-        if _preposition(tokens, end) in {"from", "by"}:
-            start, end = end, start
-    return (tokens[start].text, tokens[end].text)
-
-
-def _preposition(tokens: Sequence[Token], at: int) -> str:
-    """Return the word before a name, its article and its kind: `from` in `from the function f`."""
-    at -= 1
-    while at > 0 and tokens[at].form in _BEFORE_NAME:
-        at -= 1
-    return form_at(tokens, at)
-
-
-def _moves(clause: Clause) -> bool:
-    """Whether something gets from one end to the other, or one is said to be connected with the other."""
-    forms = {token.form for token in clause.tokens}
-    if "end up" in clause.form or "get to" in clause.form or any(map(is_connection, forms)):
-        return True
-    if {"from", "to"} <= forms and forms & _MOTION and not forms & _MIGRATION:
-        return True
-    return clause.tokens[0].form in _HOW and bool(forms & DEPENDING)
-
-
-def _lies_between(tokens: Sequence[Token]) -> bool:
-    """Whether nothing is said but that something is between: not `the difference between A and B`."""
-    between = any(token.form == "between" for token in tokens)
-    return between and not content_of(tokens, KINDS | _LYING)
-
-
-def _ends_in_call(tokens: Sequence[Token]) -> bool:
-    """Whether a clause is `how does A call B`; `how does A use B to sort` is about behaviour."""
-    if tokens[0].form not in _HOW or tokens[-1].kind != "name":
-        return False
-    last = next((token.form for token in reversed(tokens) if token.kind == "word"), "")
-    return last in CUES and CUES[last].incoming == "callers"
-
-
-def _text_behind(tokens: Sequence[Token], word: str) -> str:
-    """Return the token behind a preposition, without article and kind; empty if a phrase is there."""
-    at = next(at for at, token in enumerate(tokens) if token.form == word) + 1
-    while form_at(tokens, at) in _BEFORE_NAME:
-        at += 1
-    return tokens[at].text if at < len(tokens) and tokens[at].kind != "mark" else ""
-
-
-_BEFORE_NAME = DETERMINERS | KINDS
-_HOW = words("how")
-_CALL_PATH = r"\bcall (?:path|chain|route|stack|sequence)s?\b"
-_PATHS = words("path paths chain chains route routes calls stack sequence")
-_MOTION = words(
-    """
-    get gets getting go goes going flow flows travel travels come comes way ways control execution calls
-    call callers steps hops jump jumps pass passes path trace
-    """
-)
-_MIGRATION = words(
-    """
-    migrate switch convert upgrade move rename change copy cast port downgrade translate
-    """
-)
-_LYING = words("lies lie sits sit stands stand steps calls call hops")
-
-
-MAX_PLAN = 12
-"""So far from the beginning of a sentence a plan names the change."""
-
-
-def find_impact(clause: Clause, *, asks: bool, pronouns: bool) -> RelationAsked | None:
-    """Find what a change breaks: a word for change, a subject next to it, and a word for breaking.
-
-    In a supposition, `if X returns None, what breaks`, whatever befalls the subject is the change.
-    """
-    tokens = clause.tokens
-    if asks_for_tests(tokens):
-        return None
-    safe = compiled(_MAY_CHANGE).search(clause.form)
-    if safe:
-        return whole(clause, "impact", sure_names(clause.within(*safe.span()))[:1])
-    changes = [at for at in range(len(tokens)) if _is_change(tokens, at)]
-    # `what else must I change if I rename X` has two words for change.
-    breaks = len(changes) > 1 or any(is_breakage(token.form) or token.form in _BROKEN for token in tokens)
-    if not breaks and not (asks and _follows(tokens)):
-        return None
-    for at in changes + _weak_changes(tokens):
-        subject = _changed(tokens, at, pronouns=pronouns)
-        if subject:
-            return whole(clause, "impact", (subject.text,))
-    return _supposed(clause) if asks else None
-
-
-def planned_change(clause: Clause) -> str:
-    """Return what somebody plans to change, `I want to delete X`, empty where no plan is stated."""
-    tokens = clause.tokens
-    if not _PLANNING & {token.form for token in tokens[:3]}:
-        return ""
-    for at, token in enumerate(tokens[:MAX_PLAN]):
-        if token.form == "you":
-            return ""  # `I want you to delete X` is a command
-        if is_change(token.form) and not token.form.endswith("ed"):
-            subject = subject_behind(tokens, at, pronouns=False)
-            return subject.text if subject and (subject.sure or subject.kinded) else ""
-    return ""
-
-
-def find_planned_impact(clause: Clause, planned: str) -> RelationAsked | None:
-    """Find what a change breaks that the sentence before plans: `I will delete X. What breaks?`."""
-    tokens = clause.tokens
-    breaks = any(is_breakage(token.form) or is_change(token.form) for token in tokens)
-    asked = planned and breaks and not sure_names(tokens) and tokens[0].form not in WHY_HOW
-    return whole(clause, "impact", (planned,)) if asked else None
-
-
-def _is_change(tokens: Sequence[Token], at: int) -> bool:
-    form = tokens[at].form
-    return is_change(form) or (form in _GOES and form_at(tokens, at + 1) == "away")
-
-
-def _changed(tokens: Sequence[Token], at: int, *, pronouns: bool) -> Subject | None:
-    """Return what a word says is changed: behind it, or before what `becomes`, `changes` or `is removed`."""
-    behind = subject_behind(tokens, at, pronouns=pronouns)
-    before = subject_before(tokens, at, pronouns=False)
-    suffers = tokens[at].form in _HAPPENS_TO or form_at(tokens, at - 1) in AUXILIARY | _BEING
-    first, second = (before, behind) if suffers else (behind, before)
-    for subject in (first, second):
-        if subject and subject.sure:
-            return subject
-    supposed = any(token.form in _SUPPOSING for token in tokens)
-    plain = behind if behind and (behind.kinded or behind.at == at + 1) else before
-    return plain if supposed else None
-
-
-def _weak_changes(tokens: Sequence[Token]) -> list[int]:
-    """Return where the weak words for a change stand behind `if`; what happens then is behaviour."""
-    forms = [token.form for token in tokens]
-    if "if" not in forms or (forms[1:2] == ["happens"] and not _BROKEN & set(forms)):
-        return []
-    start = forms.index("if")
-    return [at for at, form in enumerate(forms) if at > start and form in WEAK_CHANGES]
-
-
-def _supposed(clause: Clause) -> RelationAsked | None:
-    """Find `if X returns None, what breaks`: a supposition about a name, and what surely breaks."""
-    tokens = clause.tokens
-    start, end = _supposition(tokens)
-    names = [token.text for token in tokens[start:end] if is_named(token)]
-    outside = (token.form for at, token in enumerate(tokens) if not start <= at < end)
-    breaks = any(form.startswith(_BREAKS_SURELY) for form in outside)
-    return whole(clause, "impact", (names[0],)) if names and breaks else None
-
-
-def _follows(tokens: Sequence[Token]) -> bool:
-    """Whether somebody must do something because of what is supposed: `what else has to be adapted`."""
-    if tokens[0].form in LOOKING:
-        return False
-    start, end = _supposition(tokens)
-    rest = [token.form for at, token in enumerate(tokens) if not start <= at < end]
-    asked = any(form in ASKING or form in AUXILIARY for form in rest)
-    return end > start and asked and any(form.startswith(_FOLLOWING) for form in rest)
-
-
-def _supposition(tokens: Sequence[Token]) -> tuple[int, int]:
-    """Return the span of `if …`, up to a comma or the end; empty where nothing is supposed."""
-    start = next((at for at, token in enumerate(tokens) if token.form in _SUPPOSING | _AFTER), len(tokens))
-    if compiled(_WERE).match(" ".join(token.form for token in tokens[:3])):
-        start = 0
-    commas = (at for at in range(start, len(tokens)) if tokens[at].form == ",")
-    return start, next(commas, len(tokens))
-
-
-_PLANNING = words("i we suppose say imagine assume assuming")
-_SUPPOSING = words("if when suppose supposing assuming imagine")
-_AFTER = words("after once before")
-_WERE = r"were (?:i|we|N)\b"
 _BROKEN = words(
     """
     callers caller dependents users adapted adapt adapting notice notices adjust adjusted risky risk risks
@@ -481,37 +446,3 @@ _BROKEN = words(
     """
 )
 """Besides the words for breaking, those that say it only next to one for change."""
-
-_BREAKS_SURELY = (
-    "break",
-    "affect",
-    "impact",
-    "adapt",
-    "notice",
-    "dependents",
-    "suffer",
-    "fall apart",
-    "invalid",
-)
-_FOLLOWING = (
-    *("need", "has", "have", "must", "adapt", "follow", "notice", "adjust", "re-", "retest", "recheck"),
-    *("check", "fix", "updat", "hit", "concern", "complain", "suffer"),
-)
-"""Beginnings of the words for what a supposed change obliges others to."""
-
-_GOES = words("go goes going gone went")
-_BEING = words("be been being gets get got")
-_HAPPENS_TO = words(
-    """
-    change changes become becomes became gets get got disappear disappears disappeared vanish vanishes
-    vanished go goes going gone went take takes took gain gains lose loses lost accept accepts
-    """
-)
-_MAY_CHANGE = (
-    r"^(?:can|could|may) (?:i|we|one) (?:\w+ly |just |simply )?"
-    r"(?:change|delete|remove|rename|drop|modify|replace|move|refactor|inline) (?:the )?(?:\w+ )?[NP]"
-    r"(?: (?:safely|now|without\b.*|away))?$"
-    r"|^(?:can|could|may) (?:the )?(?:\w+ )?[NP] (?:\w+ly )?be (?:\w+ly )?"
-    r"(?:changed|deleted|removed|renamed|dropped|modified|replaced|moved|refactored|inlined)\b"
-)
-"""Whether something may be changed is asked for what it would break."""

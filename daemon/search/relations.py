@@ -1,4 +1,4 @@
-"""Owns the decision which relation of the code graph a clause asks for, and of what."""
+"""The relation of the code graph that a clause asks for, and of which names."""
 
 from __future__ import annotations
 
@@ -9,30 +9,29 @@ from ..core.vocabulary import words
 from .clauses import Clause, Token, clause_of
 from .patterns import compiled
 from .query import Relation
-from .question_words import ADVERBS, ASKING, AUXILIARY, KINDS, LOOKING, MODULES, WHY_HOW
+from .question_words import ADVERBS, ASKING, AUXILIARY, KINDS, MODULES, WHY_HOW, is_connection
 from .relation_cues import CUES, DEPENDING, NO_SUBJECT, Cue
 from .relation_phrases import (
+    DETERMINERS,
+    PLACING,
     WHERE,
     RelationAsked,
+    Subject,
     asks_for_tests,
     depth_of,
     find_alone,
-    find_connection,
     find_impact,
     find_location,
     find_outline,
     find_phrase,
     find_tests,
-)
-from .relation_subjects import (
-    PLACING,
-    Subject,
     form_at,
     is_filler,
     is_named,
     subject_before,
     subject_behind,
     sure_names,
+    whole,
 )
 
 
@@ -66,24 +65,13 @@ def direction_of(
 def _noun(
     cue: Cue, tokens: Sequence[Token], at: int, before: Subject | None, behind: Subject | None
 ) -> Relation | None:
-    """Take `callers of X`, `X usages`, `how many subclasses does X have`."""
+    """Take `callers of X`, `X usages`, `what is X a subclass of`."""
     following = form_at(tokens, at + 1)
-    if before and cue.outgoing and following in _OF and form_at(tokens, at - 1) in _A:
-        last = at + 2 == len(tokens) or tokens[at + 2].kind == "mark"
-        both = behind and behind.sure and before.sure and tokens[0].form in AUXILIARY
-        if last or both:  # `what is X a subclass of`, `is X a subclass of Y`
-            return cue.outgoing
-    if before and cue.outgoing and any(form_at(tokens, at - step) == "as" for step in (1, 2, 3)):
-        return cue.outgoing  # `which classes have X as their base`
-    if behind:
-        alone = behind.at == len(tokens) - 1 and cue.incoming != "tests"
-        adjacent = behind.at == at + 1 and (behind.sure or alone)
-        linked = following in _OF or (behind.sure and (following in _LINKS or following in KINDS))
-        linked = linked or any(form_at(tokens, index) in _GENITIVE for index in range(at + 1, behind.at))
-        if adjacent or linked or following in DOES | _HAVE:
-            return cue.incoming
-    has = before and (before.at == at - 1 or any(token.form in _HAVE for token in tokens[:at]))
-    return cue.incoming if has else None
+    if before and cue.outgoing and following in _OF and form_at(tokens, at - 1) in {"a", "an"}:
+        return cue.outgoing
+    if behind and not behind.sure and following not in _OF | DOES:
+        behind = None
+    return cue.incoming if before or behind else None
 
 
 def _active(
@@ -152,23 +140,10 @@ def _lists_code(tokens: Sequence[Token], behind: Subject) -> bool:
 
 _AS_NOUN: dict[Relation, Relation] = {"importers": "imports", "definition": "outline"}
 _OF = words("of in for by from does do :")
-_GENITIVE = words("of to for")
-_LINKS = (
-    _OF
-    | AUXILIARY
-    | words(
-        """
-    to on around against covering defined there exist we coverage graph tree list hierarchy chain ?
-    """
-    )
-    | words("related relating belonging concerning regarding")
-)
 BY = words("by from in inside within")
-_HAVE = words("have has")
 _BEING = words("get gets getting got be is are was were being been")
 _OUTWARD = words("outgoing downstream")
 _OUT_OF = words("from by in inside within")
-_A = words("a an")
 _ACTORS = words(
     """
     that which who i we you they anything anyone anybody something someone somebody everything everyone
@@ -195,124 +170,6 @@ HAVING = words("have make contain need")
 _PRESENT_TOO = words("read")
 
 
-def asks_by_cue(cue: Cue, tokens: Sequence[Token], at: int, *, asks: bool) -> bool:
-    """Whether the word at a place asks for its relation. `asks` says that the clause asks for anything."""
-    if not (asks or _is_fragment(cue, tokens, at)) or _is_subject(tokens, at):
-        return False
-    if is_verb(cue, tokens[at]) and (_asks_advice(tokens[:at]) or _is_aim(tokens, at)):
-        return False
-    # `is f called twice` asks for a behaviour
-    yes_or_no = cue.voice == "passive" and tokens[0].form in AUXILIARY
-    return not (yes_or_no and _says_when(form_at(tokens, at + 1)))
-
-
-def is_verb(cue: Cue, token: Token) -> bool:
-    """Whether a cue is something that is done: `calls`, also `test`, which is listed as a noun."""
-    return cue.voice == "active" or token.form == "test"
-
-
-def is_loose(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a participle stands where plain words follow that name nothing: `a cache using memory`."""
-    acting = form_at(tokens, at - 1) in AUXILIARY and tokens[0].form in ASKING
-    return tokens[at].form.endswith("ing") and _head(tokens) not in _HEADS and not acting
-
-
-def may_be_verb(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a plain word may be a verb's object by what is before: `who calls f`, not `the call stack`."""
-    return not at or not is_noun(tokens, at) or form_at(tokens, at - 1) in ADVERBS
-
-
-def says_something(tokens: Sequence[Token]) -> bool:
-    """Whether more is said before a fact of the whole graph: `does the linter report unused imports`."""
-    plain = (token for token in tokens if token.kind in {"word", "quote"} and token.form not in _SEEKING)
-    return any(token.form not in _ASKED_FOR and not is_filler(token) for token in plain)
-
-
-def _asks_advice(tokens: Sequence[Token]) -> bool:
-    """Whether a question is what one may do: `should I use X or Y`."""
-    return any(
-        first.form in _MODALS and following.form in {"i", "we", "you", "one"}
-        for first, following in pairwise(tokens)
-    )
-
-
-def _is_aim(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a verb says what somebody is to do: `is it safe to call f`, `what is wrong with calling f`."""
-    before = form_at(tokens, at - 1)
-    if tokens[at].form.endswith("ing"):
-        return before in _BEFORE_GERUND and form_at(tokens, at - 2) != "responsible"
-    return before == "to" and form_at(tokens, at - 2) not in _HAPPENS
-
-
-def _says_when(word: str) -> bool:
-    """Whether a word says when or in which way something is done, behind `is f called`."""
-    return word in _WHEN_DONE or (word.endswith("ly") and word not in ADVERBS)
-
-
-def _is_fragment(cue: Cue, tokens: Sequence[Token], at: int) -> bool:
-    """Whether a word is what a fragment is about: `transitive callers of f`, `code that calls f`."""
-    form, last = tokens[at].form, at == len(tokens) - 1
-    if form in NOUN_TOO and at and tokens[at - 1].kind == "name" and not last:
-        return False  # `f calls g twice` states something
-    if form.endswith("ing") and not at and form_at(tokens, 1) in KINDS:
-        return True  # `overriding methods of f`
-    participle = form.endswith("ing") or (cue.voice == "passive" and form_at(tokens, at + 1) in BY)
-    if participle and 0 < at < 6 and _head(tokens) in KINDS:
-        return True  # `functions calling f`
-    if _has_relative(tokens[:at]):
-        return True
-    if form in NOUN_TOO:  # `the report uses f` states something as well
-        return last or all(map(is_filler, tokens[:at]))
-    return cue.voice == "noun" and (at <= 4 or last)
-
-
-def _has_relative(tokens: Sequence[Token]) -> bool:
-    """Whether a fragment begins like `everything that`, `all spots which`."""
-    if not tokens:
-        return False
-    head = _head(tokens)
-    relative = any(token.form in _RELATIVE for token in tokens[-MAX_RELATIVE:])
-    return tokens[0].form in _ALL_THAT or (
-        relative and (head in KINDS or (tokens[-1].form in _RELATIVE and len(tokens) < 6))
-    )
-
-
-def _head(tokens: Sequence[Token]) -> str:
-    """Return the form of the first word that says something: `structs` in `list of all the structs`."""
-    return next((token.form for token in tokens if not is_filler(token) and token.form not in _LISTS), "")
-
-
-def _is_subject(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a word that may be a verb is a noun of its own: `what imports are allowed`."""
-    following = form_at(tokens, at + 1)
-    if following in DOES and tokens[-1].form in HAVING:
-        return False  # `which imports does a.py have`
-    return tokens[at].form in NOUN_TOO and following in AUXILIARY
-
-
-MAX_RELATIVE = 5
-"""So far before a verb its relative pronoun may stand: `places where X is still called`."""
-
-_MODALS = words("should can could may must shall")
-_RELATIVE = words("that which who where")
-_LISTS = words("list lists overview set number count need want")
-_ASKED_FOR = KINDS | ASKING | LOOKING | _LISTS
-_ALL_THAT = words("everything anything all whatever whoever code")
-_HEADS = KINDS | _ALL_THAT
-_SEEKING = words("anything something left")
-_BEFORE_GERUND = words(
-    """
-    with of for by about before after without when while from against despite to
-    """
-)
-_HAPPENS = words("happen happens seem seems continue continues")
-_WHEN_DONE = words(
-    """
-    twice once when while if before after during on with without for as per until every whenever again too
-    """
-)
-
-
 def find_relation(clause: Clause, *, asks: bool, pronouns: bool = False) -> RelationAsked | None:
     """Return the relation that a clause asks for, or None.
 
@@ -329,15 +186,15 @@ def find_relation(clause: Clause, *, asks: bool, pronouns: bool = False) -> Rela
     if not how:
         for relation, pattern in NO_SUBJECT:
             match = compiled(pattern).search(clause.form)
-            if match and not says_something(clause.within(0, match.start())):
+            if match:
                 return RelationAsked(relation, sure_names(tokens), clause.said(match.start(), match.end()))
     connection = find_connection(clause)
     if how or connection:
         return connection
     if clause.form.startswith(_WHAT_HAPPENS):
-        return find_impact(clause, asks=asks, pronouns=pronouns)
+        return find_impact(clause, pronouns=pronouns)
     return (
-        find_impact(clause, asks=asks, pronouns=pronouns)
+        find_impact(clause, pronouns=pronouns)
         or find_tests(clause, asks=asks)
         or find_phrase(clause)
         or _by_cue(clause, asks=asks, pronouns=pronouns)
@@ -363,29 +220,53 @@ def _by_cue(clause: Clause, *, asks: bool, pronouns: bool) -> RelationAsked | No
     tokens = clause.tokens
     for at, token in enumerate(tokens):
         cue = CUES.get(token.form)
-        if cue is None or not asks_by_cue(cue, tokens, at, asks=asks):
+        if cue is None or _asks_advice(tokens, at):
             continue
         before = subject_before(tokens, at, pronouns=pronouns)
         behind = subject_behind(tokens, at, pronouns=pronouns)
-        if is_verb(cue, token) and before and compiled(_TELLS).search(before.text):
+        verb = cue.voice == "active" or token.form == "test"
+        if verb and before and compiled(_TELLS).search(before.text):
             continue  # `does README.md mention X` looks for words in it
-        if cue.surely or is_loose(tokens, at):
+        if not asks and not _is_fragment(cue, tokens, at):
+            continue
+        if cue.surely:
             before = before if before and before.sure else None
             behind = behind if behind and behind.sure else None
-        elif cue.voice == "active" and not may_be_verb(tokens, at):
-            behind = behind if behind and (behind.sure or behind.kinded) else None
+        elif cue.voice == "active" and at and is_noun(tokens, at) and form_at(tokens, at - 1) not in ADVERBS:
+            behind = behind if behind and (behind.sure or behind.kinded) else None  # not `the call stack`
         known = any(subject and (subject.sure or subject.kinded) for subject in (before, behind))
         if tokens[0].form in AUXILIARY and not known and not _is_of_code(cue):
             continue  # `is caching used here` asks for a behaviour
         relation = direction_of(cue, tokens, at, before, behind)
-        if relation and not (relation == "outline" and cue.voice != "noun" and _holds_data(tokens)):
+        if relation:
             return _asked(_refined(relation, clause), cue, tokens, at, before, behind)
     return None
 
 
-def _holds_data(tokens: Sequence[Token]) -> bool:
-    """Whether the file that is named has no definitions: `what ports are exposed in compose.yml`."""
-    return any(token.kind == "path" and compiled(_DATA).search(token.text) for token in tokens)
+def _is_fragment(cue: Cue, tokens: Sequence[Token], at: int) -> bool:
+    """Whether a statement is a fragment of a question: `callers of f`, `functions calling f`, `f usages`."""
+    if cue.voice == "noun" or at == len(tokens) - 1:
+        return at <= MAX_BEFORE_NOUN or at == len(tokens) - 1
+    head = next((token.form for token in tokens if not is_filler(token)), "")
+    linked = tokens[at].form.endswith("ing") or form_at(tokens, at + 1) in BY
+    linked = linked or any(token.form in _RELATIVE for token in tokens[:at])
+    if head in _ALL_THAT or (head in KINDS and linked) or (not at and form_at(tokens, 1) in KINDS):
+        return True
+    return tokens[at].form in NOUN_TOO and all(map(is_filler, tokens[:at]))
+
+
+MAX_BEFORE_NOUN = 4
+"""Maximum number of words before the noun that a fragment is about: `all the transitive callers of f`."""
+
+
+def _asks_advice(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a verb is what one may or is to do: `should I use X or Y`, `is it safe to call f`."""
+    if form_at(tokens, at - 1) == "to" and tokens[at].form in _INFINITIVES:
+        return True
+    return any(
+        first.form in _MODALS and following.form in {"i", "we", "you", "one"}
+        for first, following in pairwise(tokens[:at])
+    )
 
 
 def _is_of_code(cue: Cue) -> bool:
@@ -447,10 +328,82 @@ _MEASURES = words("many often much widely heavily commonly frequently risky safe
 
 _TELLS = r"(?i)\.(?:md|rst|adoc|txt|ya?ml|json5?|toml|ini|cfg|conf|env|properties|csv|log)$"
 _CALLABLE = words("function functions method methods helper helpers routine routines")
-_DATA = r"(?i)\.(?:ya?ml|json5?|toml|ini|cfg|conf|env|properties|csv|tsv|txt|lock|log)$"
 _SYMBOL = r"[A-Z(_#]|::"
 """What the name of a module seldom has."""
 
 _OF_CODE = words("callers callees importers subclasses definition")
+_ALL_THAT = words("everything anything all whatever whoever code")
+_RELATIVE = words("that which who where")
+_MODALS = words("should can could may must shall")
+_INFINITIVES = words("call use import extend implement override test invoke read write set")
 _WHAT_HAPPENS = ("what happens", "what would happen", "what will happen", "what is going on")
 _TRANSITIVE = words("transitive transitively indirect indirectly recursive recursively downstream")
+
+
+def find_connection(clause: Clause) -> RelationAsked | None:
+    """Find a path between two symbols, in the order in which it is walked.
+
+    Both must be names; plain words are ends only of a path that is called one: `call path from main to f`.
+    """
+    tokens = clause.tokens
+    ends = _ends(tokens)
+    if ends and _moves(clause):
+        return whole(clause, "connection", ends)
+    forms = {token.form for token in tokens}
+    named = any(map(is_named, tokens)) or compiled(_CALL_PATH).search(clause.form)
+    if named and {"from", "to"} <= forms and forms & _PATHS:
+        plain = tuple(filter(None, (_text_behind(tokens, word) for word in ("from", "to"))))
+        return whole(clause, "connection", plain) if len(plain) == 2 else None
+    return None
+
+
+def _ends(tokens: Sequence[Token]) -> tuple[str, ...]:
+    """Return the two names between which something may lead, none if there aren't two."""
+    named = [at for at, token in enumerate(tokens) if is_named(token)]
+    if len(named) > 2:
+        placed = [at for at in named if tokens[at].kind == "path" and form_at(tokens, at - 1) in PLACING]
+        named = [at for at in named if at not in placed]
+    if len(named) < 2:
+        return ()
+    before = {form_at(tokens, at - 1): at for at in reversed(named)}
+    start, end = before.get("from"), before.get("to", before.get("into"))
+    if start is None or end is None:
+        start, end = named[:2]
+        if form_at(tokens, end - 1) in {"from", "by"}:
+            start, end = end, start
+    return (tokens[start].text, tokens[end].text)
+
+
+def _moves(clause: Clause) -> bool:
+    """Whether something gets from one end to the other, or one is said to be connected with the other."""
+    forms = {token.form for token in clause.tokens}
+    if "end up" in clause.form or "get to" in clause.form or any(map(is_connection, forms)):
+        return True
+    if {"from", "to"} <= forms and forms & _MOTION and not forms & _MIGRATION:
+        return True
+    return clause.tokens[0].form in _HOW and bool(forms & DEPENDING)
+
+
+def _text_behind(tokens: Sequence[Token], word: str) -> str:
+    """Return the token behind a preposition, without article and kind; empty if a phrase is there."""
+    at = next(at for at, token in enumerate(tokens) if token.form == word) + 1
+    while form_at(tokens, at) in _BEFORE_NAME:
+        at += 1
+    return tokens[at].text if at < len(tokens) and tokens[at].kind != "mark" else ""
+
+
+_BEFORE_NAME = DETERMINERS | KINDS
+_HOW = words("how")
+_CALL_PATH = r"\bcall (?:path|chain|route|stack|sequence)s?\b"
+_PATHS = words("path paths chain chains route routes calls stack sequence")
+_MOTION = words(
+    """
+    get gets getting go goes going flow flows travel travels come comes way ways control execution calls
+    call callers steps hops jump jumps pass passes path trace
+    """
+)
+_MIGRATION = words(
+    """
+    migrate switch convert upgrade move rename change copy cast port downgrade translate
+    """
+)

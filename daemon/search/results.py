@@ -182,7 +182,7 @@ def _snippet(text: str, start_line: int, words: frozenset[str], line: int) -> tu
 
 def _telling(lines: Sequence[str], words: frozenset[str]) -> int:
     """Return the index of the first line with the most words of a question."""
-    scores = [len(words.intersection(document_terms(one[:LINE_CHARACTERS]))) for one in lines]
+    scores = [len(words.intersection(document_terms(line[:LINE_CHARACTERS]))) for line in lines]
     return scores.index(max(scores))
 
 
@@ -261,15 +261,15 @@ def describe_for_agents(
     has its `probability`. With `asks_for_all`, of a question for usages that the graph can't answer, there is
     no single best one. Blocks. Raises `DatabaseError`.
     """
-    placed = [one for hit in hits for one in _placed(hit, reader)]
-    answered = [one for one in placed if one[0].certainty]
-    found = sorted((one for one in placed if not one[0].certainty), key=lambda one: -one[1])
+    placed = [item for hit in hits for item in _placed(hit, reader)]
+    answered = [item for item in placed if item[0].certainty]
+    found = sorted((item for item in placed if not item[0].certainty), key=lambda one: -one[1])
     best = None if asks_for_all and not answered else _best(answered, found)
     if best is not None:
         shown = [best]
     else:
         floor = max(NOISE, NOISE_SHARE * found[0][1]) if found else 0.0
-        likely = [one for one in found if one[1] >= floor or one is found[0]]
+        likely = [item for item in found if item[1] >= floor or item is found[0]]
         shown = _together(answered, likely, limit)
     results, stale = describe_each(snapshot, text, [hit for hit, _ in shown], reader)
     probabilities = {hit.node_id: each for hit, each in shown if not hit.certainty}
@@ -317,8 +317,8 @@ def _together(answered: Sequence[Placed], found: Sequence[Placed], limit: int) -
     """Return what the graph answers and what else was found, the graph first unless only tests answer it."""
     if not found:
         return list(answered)
-    sources = [one for one in answered if role_of(one[0].path, one[0].chunk.language) != "test"]
-    tests = [one for one in answered if one not in sources]
+    sources = [item for item in answered if role_of(item[0].path, item[0].chunk.language) != "test"]
+    tests = [item for item in answered if item not in sources]
     return [*sources[:limit], *found[:limit], *tests[: max(limit - len(sources), 0)]]
 
 

@@ -197,7 +197,7 @@ def with_need(
     """Add how probable it is that the question needs the code, given the hits with their definitions; nothing
     where the words can't be looked up."""
     named = max((score for _, score in gathered.candidates.tree), default=0.0)
-    found = [one.probability for hit in hits for one in hit.definitions]
+    found = [definition.probability for hit in hits for definition in hit.definitions]
     nearest = max((score for _, score in vector_hits), default=None)
     try:
         return replace(gathered, need=need_of(gathered.question, handle.current(), named, found, nearest))
@@ -285,7 +285,7 @@ def _with_candidates(
         defined=by_definition,
         why=why,
         exact=shares,
-        lines={one.chunk.id: one.line for one in reversed(exact)},
+        lines={place.chunk.id: place.line for place in reversed(exact)},
     )
     degraded = (*start.degraded, *degraded)
     return replace(start, candidates=candidates, rarity=rarity, degraded=degraded, lexical_damaged=damaged)
@@ -406,7 +406,9 @@ def _structural(
     evidence, degraded = (*start.evidence, *found.remarks), (*start.degraded, *found.degraded)
     # An abbreviation stands everywhere in prose, and names things by a part: `CORS` the CORSMiddleware.
     names = tuple(
-        one for one in subjects if structural.is_code(one) and not (one.isalpha() and one.isupper())
+        subject
+        for subject in subjects
+        if structural.is_code(subject) and not (subject.isalpha() and subject.isupper())
     )
     in_text = not forced and (
         (found.guess and _stand_in_text(names, reader, handle))

@@ -387,5 +387,5 @@ class ResultCache:
             return
         if len(text) > TEXT_CHARACTERS:
             return
-        size = len(text) + sum(len(one["snippet"]) + HIT_CHARACTERS for one in described.results)
+        size = len(text) + sum(len(result["snippet"]) + HIT_CHARACTERS for result in described.results)
         self._answers.put(key, (version, found), size)

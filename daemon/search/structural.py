@@ -120,10 +120,10 @@ def says_more(question: Question, decided: Classification) -> bool:
     The functions of `where are X functions called` are others than X.
     """
     last_parts = [subject.rpartition(".")[2] for subject in decided.subjects]
-    if any(
-        re.search(rf"\b{re.escape(name)}[`'\")]*\s+(?:{_OTHERS})\b", question.asked) for name in last_parts
-    ):
-        return True
+    for match in _OTHERS.finditer(question.asked):
+        before = question.asked[: match.start()]
+        if any(_ends_in_word(before, name) for name in last_parts):
+            return True
     named = (
         *decided.subjects,
         *(place.said for place in decided.places),
@@ -131,6 +131,14 @@ def says_more(question: Question, decided: Classification) -> bool:
     )
     known = {term for name in named for term in document_terms(name)} | _SAID_TERMS
     return not known.issuperset(query_terms(question.asked).weights)
+
+
+def _ends_in_word(text: str, name: str) -> bool:
+    """Whether a text ends in a name that no other word runs into."""
+    if not name or not text.endswith(name):
+        return False
+    joined = text[: -len(name)][-1:] + name[0]
+    return len(joined) < 2 or not (joined.replace("_", "a").isalnum())
 
 
 def answer(
@@ -222,7 +230,7 @@ def _hits(
     place = 0
     while batch := list(islice(inside, BATCH if chosen.kinds or chosen.symbol else 10)):
         definitions = graph.definitions(
-            [*(each.node for each in batch), *(one for each in batch for one in each.steps)]
+            [*(each.node for each in batch), *(step for each in batch for step in each.steps)]
         )
         kept = [each for each in batch if _holds(chosen, definitions.get(each.node))]
         chunks = graph.reader.chunks.at((each.path, each.line) for each in kept)
@@ -306,7 +314,11 @@ _MARKS: Final = ".,:;?!\"'"
 _ASKED_BY = STOP_WORDS | ASKING | WHERE | KINDS
 
 _CODE = re.compile(r"[_.:#/\\$@\d]|\(\)|[^\W\d_][A-Z]")
-_OTHERS = "functions|methods|classes|hooks|handlers|callbacks|listeners|subclasses of|middlewares?"
+_OTHERS = re.compile(
+    r"[`'\")]*\s+(?:functions|methods|classes|hooks|handlers|callbacks|listeners|subclasses of"
+    r"|middlewares?)\b"
+)
+"""What follows a name that only tells which others are meant."""
 _SAID_TERMS = frozenset(
     document_terms(
         " ".join((*CUES, *ASKING, *WHERE, *KINDS, *PLURAL_KINDS, *LOOKING, *ADVERBS, *AUXILIARY, *LIVES))

@@ -89,6 +89,33 @@ def test_an_agent_gets_one_place_whole_or_a_few(daemon: DaemonProcess, root: Pat
     assert 1 <= len(heads) <= 4
 
 
+@pytest.mark.parametrize(
+    ("relation", "question", "expected"),
+    [
+        ("callers", "login", ["src/shop/cart.py"]),
+        ("callers", "Wer ruft `login` auf?", ["src/shop/cart.py"]),
+        ("importers", "src/shop/auth.py", ["src/shop/cart.py"]),
+        ("callees", "main", ["web/money.ts"]),
+        ("connection", "checkout login", ["src/shop/cart.py", "src/shop/auth.py"]),
+        ("callers", "checkout", []),
+    ],
+)
+def test_a_relation_is_answered_by_the_graph_alone(
+    daemon: DaemonProcess, root: Path, relation: str, question: str, expected: list[str]
+) -> None:
+    assert found(daemon, root, question, "--relation", relation) == expected
+
+
+def test_an_unknown_or_contradicted_relation_is_refused(daemon: DaemonProcess, root: Path) -> None:
+    code, output, errors = run(daemon, root, "login", "--relation", "caller")
+    assert (code, output) == (1, "")
+    assert "relation" in errors
+    assert "callers" in errors
+    code, output, errors = run(daemon, root, "login", "--relation", "callers", "--route", "semantic")
+    assert (code, output) == (1, "")
+    assert "relation is answered by the structure, not by the route semantic" in errors
+
+
 def test_nothing_found_is_grep_s_exit_code(daemon: DaemonProcess, root: Path) -> None:
     code, output, errors = run(daemon, root, "zzyzx qwfpgj")
     assert (code, output) == (1, "")

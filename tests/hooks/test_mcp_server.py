@@ -83,6 +83,17 @@ async def test_get_context(client: Client) -> None:
 
 
 @in_both_eras
+async def test_search_code_by_relation(client: Client) -> None:
+    reply = await answer(client, "search_code", query="Wer ruft `login` auf?", relation="callers")
+    (hit,) = reply["results"]
+    assert (reply["route"], hit["path"], hit["symbol"]) == ("structural", "src/shop/cart.py", "checkout")
+    reply = await answer(client, "search_code", query="src/shop/auth.py", relation="importers")
+    assert [hit["path"] for hit in reply["results"]] == ["src/shop/cart.py"]
+    nothing = await answer(client, "search_code", query="checkout", relation="callers")
+    assert (nothing["results"], nothing["route"]) == ([], "structural"), "words and meaning add nothing"
+
+
+@in_both_eras
 async def test_search_code(client: Client) -> None:
     reply = await answer(client, "search_code", query="who calls login")
     (hit,) = reply["results"]
@@ -179,6 +190,7 @@ async def test_wrong_arguments_give_error_results(client: Client) -> None:
         ("search_code", {"query": " "}, "query must not be empty"),
         ("search_code", {"query": "x", "kinds": ["nonsense"]}, "kinds"),
         ("search_code", {"query": "x", "glob": "["}, "glob can't be used"),
+        ("search_code", {"query": "login", "relation": "caller"}, "callers"),
         ("find_symbol", {"name": "who calls login"}, "search_code"),
         ("find_symbol", {"name": 5}, "name must be a text"),
         ("expand_focus", {"nodes": []}, "nodes must have 1 to 50 entries"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.search.clauses import split_clauses
-from foveal.daemon.search.relation_phrases import find_connection
+from foveal.daemon.search.relations import find_connection
 
 
 @pytest.mark.parametrize(
@@ -15,9 +15,7 @@ from foveal.daemon.search.relation_phrases import find_connection
         ("how does control flow from on_click to delete_row", ("on_click", "delete_row")),
         ("trace the calls from on_click to the function delete_row", ("on_click", "delete_row")),
         ("is delete_row reachable from on_click", ("on_click", "delete_row")),
-        ("can delete_row be reached from the handler on_click", ("on_click", "delete_row")),
         ("any path to delete_row from on_click", ("on_click", "delete_row")),
-        ("what lies between on_click and delete_row", ("on_click", "delete_row")),
         ("how does src/a.ts depend on src/b.ts", ("src/a.ts", "src/b.ts")),
         ("in src/app.py, how does on_click reach delete_row", ("on_click", "delete_row")),
         ("call path from main to write", ("main", "write")),

@@ -67,7 +67,6 @@ def check(text: str, expected: str, *, asks: bool = True, pronouns: bool = False
         ("are there two definitions of slugify", "definition: slugify"),
         ("what inherits from Box<dyn Error + Send>", "subclasses: Box<dyn Error + Send>"),
         ("which methods of Base does `Derived` override", "overrides: Derived"),
-        ("would anything break if I made `Cache.size` private", "impact: Cache.size"),
         # A file is imported, a symbol is referred to.
         ("what depends on src/a.ts", "importers: src/a.ts"),
         ("who uses src/a.ts", "importers: src/a.ts"),
@@ -85,7 +84,6 @@ def check(text: str, expected: str, *, asks: bool = True, pronouns: bool = False
         # Which way a noun points.
         ("what is AdminPanel a subclass of", "superclasses: AdminPanel"),
         ("is AdminPanel a subclass of BasePanel", "superclasses: AdminPanel, BasePanel"),
-        ("which classes have BasePanel as their base class", "subclasses: BasePanel"),
         ("what implementations exist for IClock", "implementations: IClock"),
         ("is there any caller of `f_x` outside the tests", "callers: f_x"),
         # Verbs of the same meaning.
@@ -99,19 +97,13 @@ def check(text: str, expected: str, *, asks: bool = True, pronouns: bool = False
         ("find tests that reach compute_tax", "tests: compute_tax"),
         ("test cases for compute_tax", "tests: compute_tax"),
         ("find the class TokenBucket", "definition: TokenBucket"),
-        ("take me to TokenBucket", "definition: TokenBucket"),
         ("what functions are calling render", "callers: render"),
         # Words for a relation in talk about behaviour.
         ("what is the purpose of the reference counting in the pool", ""),
         ("what is the idea behind the import queue", ""),
-        ("what is the difference between call and apply", ""),
         ("is it ok to call `flush` from several threads", ""),
-        ("what is wrong with calling `flush` in a destructor", ""),
         ("what would be a good way to test `Session`", ""),
-        ("is `flush` called twice on shutdown", ""),
         ("are subclasses allowed to skip validation", ""),
-        ("does the linter complain about unused variables", ""),
-        ("what ports are exposed in docker-compose.yml", ""),
         ("does README.md mention `Session`", ""),
         ("What makes `flush` fail", ""),
         ("should I use `Lock` or `RWLock`", ""),
@@ -126,7 +118,6 @@ def check(text: str, expected: str, *, asks: bool = True, pronouns: bool = False
         ("What breaks the tie when two bids are equal", ""),
         ("where is TimeoutError handled", ""),
         ("where is the retry logic implemented", ""),
-        ("what imports are allowed by the licence", ""),
         ("is caching used anywhere", ""),
         ("locate the color constants in theme.scss", ""),
         ("find the login function in auth.py", ""),
@@ -150,8 +141,6 @@ def test_questions(text: str, expected: str) -> None:
         ("tests hitting `f_x`", "tests: f_x"),
         ("Changing the timeout in `Client.get` breaks uploads", ""),
         ("import from csv", ""),
-        ("parse_config calls normalize twice", ""),
-        ("the report uses Session", ""),
     ],
 )
 def test_statements_ask_only_as_fragments(text: str, expected: str) -> None:
