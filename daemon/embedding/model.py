@@ -234,8 +234,8 @@ def _open_known(name: str, cache_dir: str, threads: int, *, local_files_only: bo
     known = {model["model"].lower(): model for model in fastembed.TextEmbedding.list_supported_models()}
     description = known.get(name.lower())
     if description is None:
-        near = [one for one in known if name.lower() in one] or difflib.get_close_matches(name.lower(), known)
-        names = ", ".join(known[one]["model"] for one in near[:3]) or DEFAULT_MODEL
+        near = [key for key in known if name.lower() in key] or difflib.get_close_matches(name.lower(), known)
+        names = ", ".join(known[key]["model"] for key in near[:3]) or DEFAULT_MODEL
         raise ModelUnavailable(f"fastembed knows no embedding model named {name}; is it one of {names}?")
     with _logged_errors() as logged:
         try:

@@ -138,7 +138,7 @@ class ProjectVectors:
                 # Under the same id there may be another chunk, in an index that took this one's place.
                 gone = [digest for digest in chosen if digest not in found]
                 others = {chunk.digest: chunk for chunk in reader.chunks.by_digests(gone)}
-                others = {one: others[one] for one in others if others[one].id not in chosen.values()}
+                others = {key: chunk for key, chunk in others.items() if chunk.id not in chosen.values()}
             self._waiting.forget(digest for digest in gone if digest not in others)
             for digest, chunk in others.items():
                 self._waiting.put(digest, chunk.id)
@@ -164,12 +164,12 @@ class ProjectVectors:
         with self._reader() as reader:
             stored = reader.chunks.by_ids(chunk_ids)
             wanted = {
-                stored[one].digest: one
-                for one in reversed(chunk_ids)
-                if one in stored and stored[one].digest in self._waiting
+                stored[chunk_id].digest: chunk_id
+                for chunk_id in reversed(chunk_ids)
+                if chunk_id in stored and stored[chunk_id].digest in self._waiting
             }
             texts = reader.chunks.texts(wanted.values())
-        return [texts[one] for one in chunk_ids if one in texts]
+        return [texts[chunk_id] for chunk_id in chunk_ids if chunk_id in texts]
 
     def search(
         self,
@@ -263,7 +263,7 @@ class ProjectVectors:
         with self._reader() as reader:
             alive = reader.chunks.alive(digests.values())
         found = zip(nearest.ids.tolist(), nearest.scores.tolist(), strict=True)
-        hits = [(digests[one], score) for one, score in found if one in digests and digests[one] in alive]
+        hits = [(digests[key], score) for key, score in found if key in digests and digests[key] in alive]
         return sorted(hits, key=lambda hit: (-hit[1], hit[0]))
 
     @contextlib.contextmanager
@@ -353,8 +353,8 @@ class Waiting:
     def prefer(self, digests: Iterable[bytes]) -> None:
         """Put those of these contents that wait ahead of all others, in this order."""
         with self._lock:
-            wanted = dict.fromkeys(one for one in digests if one in self._places or one in self._later)
-            everyone = chain(wanted, (one for one in self._preferred if one not in wanted))
+            wanted = dict.fromkeys(d for d in digests if d in self._places or d in self._later)
+            everyone = chain(wanted, (digest for digest in self._preferred if digest not in wanted))
             self._preferred = dict.fromkeys(list(everyone)[:PREFERRED_MAX])
 
     def first(self, count: int) -> dict[bytes, int]:

@@ -277,8 +277,8 @@ class Upkeep:
         kept.stale = True
         if isinstance(error, DatabaseError) and not may_pass(error):
             # Either the project's index, which is being replaced then, or the embeddings: these are checked.
-            for one in self._kept.values():
-                one.let_go()
+            for project in self._kept.values():
+                project.let_go()
             self._distrusted = True
             if self._store is not None:
                 with suppress(DatabaseError):

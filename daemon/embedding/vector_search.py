@@ -112,7 +112,7 @@ class VectorSearch:
             if have_direction(vector).all():
                 embedded[chunk.digest] = vector[0]
         if embedded:
-            done = [one for one in chunks if one.digest in embedded]
+            done = [chunk for chunk in chunks if chunk.digest in embedded]
             matrix = np.stack(list(embedded.values()))
             self._later(partial(self._upkeep.keep_embedded, kept, vectors, done, matrix))
         return embedded

@@ -83,14 +83,14 @@ def lost_commits(root: str, ids: Collection[str]) -> tuple[Commit, ...]:
 
     One that git has thrown away since isn't among them. Raises `GitError`.
     """
-    whole = [one for one in ids if re.fullmatch(r"[0-9a-f]{40,64}", one)]
+    whole = [name for name in ids if re.fullmatch(r"[0-9a-f]{40,64}", name)]
     if not whole:
         return ()
     listed = b"".join(output_of(root, ["rev-list", "--ignore-missing", *whole, "--not", "--all", "--"]))
     lost = set(listed.decode().split()).intersection(whole)
     if not lost:
         return ()
-    return tuple(one for one in _commits(root, ["--no-walk=unsorted", *sorted(lost)]) if one.id in lost)
+    return tuple(c for c in _commits(root, ["--no-walk=unsorted", *sorted(lost)]) if c.id in lost)
 
 
 def made_here(root: str, system: System) -> frozenset[str]:
@@ -108,7 +108,7 @@ def made_here(root: str, system: System) -> frozenset[str]:
     except OSError as error:
         system.deny(error)
         return frozenset()
-    return frozenset(one.decode() for one in _MADE.findall(data))
+    return frozenset(name.decode() for name in _MADE.findall(data))
 
 
 def is_as_before(root: str, system: System, commit: Commit, paths: Collection[str]) -> bool:
