@@ -26,7 +26,7 @@ from . import request_table
 from .request_log import Ledger
 from .request_log_file import LedgerFile
 from .request_record import ItemPart, Sent
-from .request_table import DayShare, ItemCounts, data_of, sketch_of
+from .request_table import ItemCounts, UsageShare, data_of, sketch_of
 
 MAX_CHARACTERS = 200_000
 """Maximum characters searched of a reply, a message or the context; a reply has about 4,000."""
@@ -52,7 +52,7 @@ class Reported(Struct, frozen=True):
     unknown: tuple[ItemKey, ...]
 
 
-class Suggestion(Struct, frozen=True):
+class UsageSuggestion(Struct, frozen=True):
     """A suggestion: `remove` an item, or `demote` it to the mode `agent`; `text` says why."""
 
     key: ItemKey
@@ -92,14 +92,14 @@ class Usage:
         with self._file.reading() as database:
             return tuple(request_table.item_totals(database, project_root, since))
 
-    def shares(self, project_root: str, since: str = "") -> tuple[DayShare, ...]:
+    def shares(self, project_root: str, since: str = "") -> tuple[UsageShare, ...]:
         """Return by day the share of items chosen by a search that replies referred to."""
         with self._file.reading() as database:
             return tuple(request_table.day_shares(database, project_root, since))
 
     def suggestions(
         self, project_root: str, modes: Mapping[ItemKey, IncludeMode], since: str = ""
-    ) -> tuple[Suggestion, ...]:
+    ) -> tuple[UsageSuggestion, ...]:
         """Return suggestions for items that replies hardly refer to; `modes` are of the current items."""
         found = []
         for counts in self.items(project_root, since):
@@ -142,7 +142,7 @@ class Usage:
         request_table.add_query(database, row.number)
 
 
-def suggestion_for(counts: ItemCounts, mode: IncludeMode) -> Suggestion | None:
+def suggestion_for(counts: ItemCounts, mode: IncludeMode) -> UsageSuggestion | None:
     """Return the suggestion for an item of this mode.
 
     An item of mode `always` or `manual` should be demoted if fewer than `DEMOTE_SHARE` of the replies
@@ -154,9 +154,9 @@ def suggestion_for(counts: ItemCounts, mode: IncludeMode) -> Suggestion | None:
     share = counts.referred / counts.reported
     said = f"{counts.referred:,} of {counts.reported:,} replies referred to the {counts.key}"
     if mode in {"always", "manual"} and share < DEMOTE_SHARE:
-        return Suggestion(counts.key, "demote", f"{said}: let it be searched for, with the mode agent.")
+        return UsageSuggestion(counts.key, "demote", f"{said}: let it be searched for, with the mode agent.")
     if mode in {"agent", "glob"} and not counts.referred and counts.key.type != "rule":
-        return Suggestion(counts.key, "remove", f"{said}: remove it, or describe better what it is for.")
+        return UsageSuggestion(counts.key, "remove", f"{said}: remove it, or describe better what it is for.")
     return None
 
 

@@ -130,8 +130,8 @@ def record_in(plain: Mapping[str, Any]) -> RequestRecord:
 
 def key_map(key: ItemKey) -> dict[str, str]:
     """Return a key as on the wire."""
-    of_server = {"server_name": key.server_name} if key.server_name else {}
-    return {"type": key.type, "name": key.name, **of_server}
+    fields: dict[str, str] = to_builtins(key)
+    return fields
 
 
 LAYOUT = 1

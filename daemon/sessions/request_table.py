@@ -249,7 +249,7 @@ class ItemCounts(Struct, frozen=True):
     last_day: str
 
 
-class DayShare(Struct, frozen=True):
+class UsageShare(Struct, frozen=True):
     """The usage of items chosen by a search on one day, counted once for each request."""
 
     day: str
@@ -292,7 +292,7 @@ def item_totals(database: Database, project_root: str, since: str) -> list[ItemC
     ]
 
 
-def day_shares(database: Database, project_root: str, since: str) -> list[DayShare]:
+def day_shares(database: Database, project_root: str, since: str) -> list[UsageShare]:
     """Return the usage of selected items by day, in order."""
     rows = database.execute(
         "SELECT day, SUM(requests), SUM(reported), SUM(referred)"
@@ -300,7 +300,7 @@ def day_shares(database: Database, project_root: str, since: str) -> list[DaySha
         " GROUP BY day ORDER BY day",
         (data_of(project_root), since),
     )
-    return [DayShare(*row) for row in rows]
+    return [UsageShare(*row) for row in rows]
 
 
 def remove_counts_before(database: Database, day: str) -> None:

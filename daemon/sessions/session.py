@@ -23,7 +23,7 @@ MAX_NOTE_CHARACTERS = 4_000
 MAX_SELECTION_BYTES = 16_384
 
 
-class SessionItem(Struct, frozen=True):
+class IncludedItem(Struct, frozen=True):
     """An item in a session. `include` says how it came in: `always` by its mode, `manual` by hand.
 
     The current mode counts for items that came in by their mode, whatever it was then.
@@ -52,7 +52,7 @@ class Session(Struct, frozen=True):
     current_intent: str = ""
     env_hint: str = ""
     context: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    items: tuple[SessionItem, ...] = ()
+    items: tuple[IncludedItem, ...] = ()
     removed: tuple[ItemKey, ...] = ()
     selection: Mapping[str, object] = field(default_factory=dict)
     revision: int = 0
@@ -100,7 +100,7 @@ def new_session(
 def with_always(session: Session, always: Iterable[ItemKey]) -> Session:
     """Add the `always` items that the session lacks, unless they were removed by hand."""
     there = {item.key for item in session.items}.union(session.removed)
-    missing = tuple(SessionItem(key, "always") for key in dict.fromkeys(always) if key not in there)
+    missing = tuple(IncludedItem(key, "always") for key in dict.fromkeys(always) if key not in there)
     return _checked_count(replace(session, items=session.items + missing)) if missing else session
 
 
@@ -117,7 +117,7 @@ def with_item(session: Session, key: ItemKey, mode: IncludeMode | None) -> tuple
         raise NotFound(f"there is no {key}. ListItems names those that there are; PutItem makes one.")
     changed = replace(
         session,
-        items=(*(item for item in session.items if item.key != key), SessionItem(key, "manual")),
+        items=(*(item for item in session.items if item.key != key), IncludedItem(key, "manual")),
         removed=tuple(removed for removed in session.removed if removed != key),
     )
     return _checked_count(changed), ItemOutcome(True, f"Added the {key}.")

@@ -12,10 +12,12 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TypeVar, cast, get_args
 
+from msgspec import to_builtins
+
 from ..core.errors import NotFound, StateError, TooLarge
 from ..core.system import Stamp, System, stamp_of
 from ..rules.items import IncludeMode, ItemKey, ItemType
-from .session import Session, SessionItem, is_id
+from .session import IncludedItem, Session, is_id
 
 META_NAME = "meta.json"
 MAX_META_BYTES = 16 * 1024 * 1024
@@ -165,8 +167,8 @@ class SessionFiles:
             )
             with self._system.scandir(self._folder) as entries:
                 removed = [entry.path for entry in entries if entry.name.startswith(_REMOVED_PREFIX)]
-            for one in removed:
-                shutil.rmtree(one)
+            for folder in removed:
+                shutil.rmtree(folder)
         except OSError as error:
             raise self._unusable(path, f"can't be removed: {error.strerror}") from error
 
@@ -231,8 +233,8 @@ def bytes_of(session: Session) -> bytes:
     fields: dict[str, object] = {"version": META_VERSION}
     fields.update((name, getattr(session, name)) for name in _TEXTS)
     fields["context"] = session.context
-    fields["items"] = [{**_key_fields(item.key), "include": item.include} for item in session.items]
-    fields["removed"] = [_key_fields(key) for key in session.removed]
+    fields["items"] = [{**to_builtins(item.key), "include": item.include} for item in session.items]
+    fields["removed"] = to_builtins(session.removed)
     fields["selection"] = session.selection
     fields["revision"] = session.revision
     fields.update(session.extra)
@@ -288,16 +290,11 @@ def _lines_of(entries: Iterable[str]) -> str:
     return ",\n".join(f"    {entry}" for entry in entries)
 
 
-def _key_fields(key: ItemKey) -> dict[str, str]:
-    fields = {"type": key.type, "name": key.name}
-    return {**fields, "server_name": key.server_name} if key.server_name else dict(fields)
-
-
 def _key_in(fields: Mapping[str, object]) -> ItemKey:
     return _item_in({**fields, "include": "manual"}).key
 
 
-def _item_in(fields: Mapping[str, object]) -> SessionItem:
+def _item_in(fields: Mapping[str, object]) -> IncludedItem:
     try:
         return _item(
             fields.get("type"), fields.get("name"), fields.get("server_name", ""), fields.get("include")
@@ -307,13 +304,13 @@ def _item_in(fields: Mapping[str, object]) -> SessionItem:
 
 
 @lru_cache(maxsize=16_384)
-def _item(kind: object, name: object, server_name: object, include: object) -> SessionItem:
+def _item(kind: object, name: object, server_name: object, include: object) -> IncludedItem:
     """Return the item with these fields, cached: thousands of sessions name the same few hundred."""
     if kind not in get_args(ItemType) or include not in get_args(IncludeMode):
         raise Damaged(f"has an item of type {kind!r:.60} and include {include!r:.60}")
     if not isinstance(name, str) or not isinstance(server_name, str):
         raise Damaged("has an item whose name or server_name is no text")
-    return SessionItem(ItemKey(cast("ItemType", kind), name, server_name), cast("IncludeMode", include))
+    return IncludedItem(ItemKey(cast("ItemType", kind), name, server_name), cast("IncludeMode", include))
 
 
 def _selection_in(value: object) -> Mapping[str, object]:

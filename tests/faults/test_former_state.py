@@ -22,7 +22,7 @@ from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.rules.server_definition import McpServer, ServerFile
 from foveal.daemon.rules.tool_lists import ListedTool, ToolList, ToolLists
 from foveal.daemon.sessions.request_log import Recalled
-from foveal.daemon.sessions.session import SessionItem
+from foveal.daemon.sessions.session import IncludedItem
 from foveal.daemon.sessions.session_store import SessionStore
 
 from tests.ledger_cases import STYLE, opened, record_of, sent_for
@@ -77,8 +77,8 @@ def test_a_session_of_a_former_version_opens_whole(state: Path) -> None:
     assert (session.current_intent, session.env_hint) == ("Find the leak\nin the pool", "macOS")
     assert session.context == {"files": ("/srv/shop/src/db.py",), "applet": ("board", "tab=2")}
     assert session.items == (
-        SessionItem(ItemKey("rule", "docs/style.md"), "always"),
-        SessionItem(ItemKey("tool", "search_issues", "github"), "manual"),
+        IncludedItem(ItemKey("rule", "docs/style.md"), "always"),
+        IncludedItem(ItemKey("tool", "search_issues", "github"), "manual"),
     )
     assert session.removed == (ItemKey("rule", "AGENTS.md"),)
     assert session.selection == {"preset": "conservative", "tools": "off"}

@@ -13,7 +13,7 @@ from foveal.daemon.privacy.visible import (
 from foveal.daemon.rules.agent_items import merge_items
 from foveal.daemon.rules.item_store import StoredItems
 from foveal.daemon.rules.items import Item, ItemKey
-from foveal.daemon.sessions.session import Session, SessionItem
+from foveal.daemon.sessions.session import IncludedItem, Session
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 4
 POLICY = Policy("x", ("r",), deny_paths=("secret/**",), deny_items=("tool:db/*",))
@@ -67,7 +67,7 @@ def test_a_session_has_no_entry_that_names_what_is_hidden() -> None:
         current_intent="mend secret/a.py",
         env_hint=f"with {TOKEN}",
         context={"files": ("/p/secret/a b.py", "/p/b.py"), "notes": ("see secret/a.py", "read")},
-        items=(SessionItem(key, "always"), SessionItem(other, "manual")),
+        items=(IncludedItem(key, "always"), IncludedItem(other, "manual")),
         removed=(key,),
     )
     left = visible_session(POLICY, session, frozenset({key}))

@@ -13,7 +13,7 @@ from foveal.daemon.rules.item_plans import MISSING_MAX, SERVED_WELL, plan_items,
 from foveal.daemon.rules.item_search import ItemMatches
 from foveal.daemon.rules.items import IncludeMode, Item, ItemKey, ItemPlan, key_of
 from foveal.daemon.rules.selection import ItemScore, Reason, parse_selection
-from foveal.daemon.sessions.session import Session, SessionItem
+from foveal.daemon.sessions.session import IncludedItem, Session
 from msgspec.structs import replace
 
 MODES: Mapping[str, IncludeMode] = {
@@ -58,7 +58,7 @@ def known() -> AgentItems:
 
 
 def session(*names: str, removed: tuple[str, ...] = ()) -> Session:
-    items = tuple(SessionItem(rule(name), "manual" if name == "m" else "always") for name in names)
+    items = tuple(IncludedItem(rule(name), "manual" if name == "m" else "always") for name in names)
     context = {"files": ("/p/a.py",)}
     return Session("s", "/p", "", items=items, removed=tuple(map(rule, removed)), context=context)
 
@@ -103,9 +103,9 @@ async def test_session_adds_its_items() -> None:
 
 async def test_current_modes_count_except_for_items_added_by_hand() -> None:
     """Each item came into the session as `always`, or never did, and has another mode by now."""
-    by_hand = replace(session("a"), items=tuple(SessionItem(rule(name), "manual") for name in MODES))
+    by_hand = replace(session("a"), items=tuple(IncludedItem(rule(name), "manual") for name in MODES))
     assert told(await planned(Search(), by_hand)) == dict.fromkeys(MODES, ("manual", None))
-    on_its_own = replace(by_hand, items=tuple(SessionItem(rule(name), "always") for name in MODES))
+    on_its_own = replace(by_hand, items=tuple(IncludedItem(rule(name), "always") for name in MODES))
     for one in (on_its_own, replace(by_hand, items=())):
         assert told(await planned(Search(), one)) == {
             "a": ("always", None),

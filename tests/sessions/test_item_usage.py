@@ -10,7 +10,7 @@ from foveal.daemon.core.errors import NotFound
 from foveal.daemon.rules.items import IncludeMode, ItemKey
 from foveal.daemon.sessions.item_usage import MIN_REPORTED, Reported, referred, suggestion_for
 from foveal.daemon.sessions.request_record import ItemPart, Said, Sent
-from foveal.daemon.sessions.request_table import DayShare, ItemCounts
+from foveal.daemon.sessions.request_table import ItemCounts, UsageShare
 
 from tests.ledger_cases import GUIDE, ROOT, SEARCH, STYLE, Opened, opened, record_of, sent_for
 
@@ -159,8 +159,8 @@ def test_the_share_of_selected_items_over_time(at: Opened) -> None:
         put(at, number)
         if number % 2:
             at.usage.report("ses_a", f"req_{number}", used=[SEARCH] if number % 4 == 1 else [])
-    assert at.usage.shares(ROOT) == (DayShare("2026-03-01", 11, 5, 3), DayShare("2026-03-02", 13, 7, 3))
-    assert at.usage.shares(ROOT, "2026-03-02") == (DayShare("2026-03-02", 13, 7, 3),)
+    assert at.usage.shares(ROOT) == (UsageShare("2026-03-01", 11, 5, 3), UsageShare("2026-03-02", 13, 7, 3))
+    assert at.usage.shares(ROOT, "2026-03-02") == (UsageShare("2026-03-02", 13, 7, 3),)
 
 
 # --- Suggestions ---

@@ -15,10 +15,10 @@ from foveal.daemon.sessions.request_record import UsedItem
 from foveal.daemon.sessions.request_table import (
     NEARLY_EQUAL,
     SKETCH_TERMS,
-    DayShare,
     ItemCounts,
     RequestRow,
     Sketch,
+    UsageShare,
     count_items,
     count_reply,
     day_shares,
@@ -143,7 +143,7 @@ def test_the_share_is_that_of_items_that_a_search_chose(database: Database) -> N
     count_reply(database, first, {0, 2}, first=True)
     count_reply(database, first, set(), first=True)
     found = day_shares(database, ROOT, "")
-    assert found == [DayShare("2026-03-01", 2, 2, 1), DayShare("2026-03-02", 1, 0, 0)]
+    assert found == [UsageShare("2026-03-01", 2, 2, 1), UsageShare("2026-03-02", 1, 0, 0)]
     assert [one.share for one in found] == [0.5, None]
 
 

@@ -13,8 +13,8 @@ from foveal.daemon.sessions.session import (
     MAX_NAME_CHARACTERS,
     MAX_NOTE_CHARACTERS,
     MAX_SELECTION_BYTES,
+    IncludedItem,
     Session,
-    SessionItem,
     checked_id,
     ended,
     idle,
@@ -48,7 +48,7 @@ def modes(one: Session) -> list[tuple[str, str]]:
 
 def test_a_new_session_takes_the_always_items_once_and_in_order() -> None:
     made = session(A, TOOL, X, A)
-    assert made.items == tuple(SessionItem(key, "always") for key in (A, TOOL, X))
+    assert made.items == tuple(IncludedItem(key, "always") for key in (A, TOOL, X))
     assert (made.id, made.project_root, made.created, made.last_observed) == ("s1", "/project", AT, AT)
     assert (made.last_idle, made.ended, made.removed, made.context, made.revision) == ("", "", (), {}, 0)
 

@@ -16,7 +16,7 @@ import pytest
 from foveal.daemon.core.errors import NotFound, StateError, TooLarge
 from foveal.daemon.core.system import System
 from foveal.daemon.rules.items import ItemKey
-from foveal.daemon.sessions.session import Session, SessionItem
+from foveal.daemon.sessions.session import IncludedItem, Session
 from foveal.daemon.sessions.session_files import (
     MAX_META_BYTES,
     Damaged,
@@ -320,7 +320,7 @@ FULL = Session(
     "s1", "/project", "2025-01-01T00:00:00.000Z", "name", "planner", "2025-01-02T00:00:00.000Z",
     "2025-01-03T00:00:00.000Z", "2025-01-04T00:00:00.000Z", "fix\nit", "A=1",
     {"files": ("/a", "/b"), "ports": ("80",)},
-    (SessionItem(ItemKey("rule", "A"), "always"), SessionItem(ItemKey("tool", "t", "srv"), "manual")),
+    (IncludedItem(ItemKey("rule", "A"), "always"), IncludedItem(ItemKey("tool", "t", "srv"), "manual")),
     (ItemKey("reference", "r"), ItemKey("tool", "u", "srv")),
     {"tools": {"top_n": 3}},
     7,
@@ -439,7 +439,7 @@ JSON = st.recursive(
         Session,
         TEXT, TEXT, TEXT, TEXT, TEXT, TEXT, TEXT, TEXT, TEXT, TEXT,
         st.dictionaries(TEXT, st.lists(TEXT, min_size=1, max_size=3).map(tuple), max_size=3),
-        st.lists(st.builds(SessionItem, KEYS, st.sampled_from(["always", "manual"])), max_size=4).map(tuple),
+        st.lists(st.builds(IncludedItem, KEYS, st.sampled_from(["always", "manual"])), max_size=4).map(tuple),
         st.lists(KEYS, max_size=3).map(tuple),
         st.dictionaries(TEXT, JSON, max_size=3),
         st.integers(0, 2**70),

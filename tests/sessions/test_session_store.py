@@ -17,8 +17,8 @@ from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.sessions.context_sets import set_context
 from foveal.daemon.sessions.session import (
+    IncludedItem,
     Session,
-    SessionItem,
     SessionSummary,
     idle,
     observed,
@@ -76,7 +76,7 @@ def test_a_session_survives_a_restart_with_all_that_was_set(tmp_path: Path) -> N
     )
     assert made == Session(
         "s1", "/project", "2025-01-01T00:00:01.000Z", "first", "planner", "2025-01-01T00:00:01.000Z",
-        items=(SessionItem(A, "always"), SessionItem(X, "always")), selection={"n": 1},
+        items=(IncludedItem(A, "always"), IncludedItem(X, "always")), selection={"n": 1},
     )  # fmt: skip
     store.update("s1", lambda session: with_item(session, B, mode="always")[0])
     store.update("s1", lambda session: without_item(session, A, mode="always")[0])
@@ -483,7 +483,7 @@ def test_a_summary_says_what_a_list_needs() -> None:
     full = Session(
         "s1", "/project", "2025-01-01", "name", "planner", "2025-01-02", "2025-01-03", "2025-01-04", "fix it", "A=1",
         {"files": ("/a", "/b"), "ports": ("80",)},
-        (SessionItem(ItemKey("rule", "A"), "always"),),
+        (IncludedItem(ItemKey("rule", "A"), "always"),),
         revision=7,
     )  # fmt: skip
     assert summary_of(full) == SessionSummary(
