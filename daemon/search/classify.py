@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Literal
 
 from msgspec import Struct
@@ -57,7 +58,7 @@ def mood_of(clause: Clause) -> Mood:
         return "change"
     if first in LOOKING | TELLING:
         return "look"
-    if first in AUXILIARY or clause.asks:
+    if first in AUXILIARY or clause.asks or _asks_later(tokens):
         return "question"
     return "statement"
 
@@ -114,6 +115,8 @@ def _commands(tokens: Sequence[Token]) -> bool:
     if len(tokens) < 2:
         return False
     first, following = tokens[0], tokens[1]
+    if _is_gerund(first.form):
+        return True
     if f"{first.form}-{following.form}" in CHANGING:
         return True  # `get rid of`
     if first.kind == "word" and first.form in CHANGING and following.form not in _BEHIND_NOUN:
@@ -128,6 +131,25 @@ def _commands(tokens: Sequence[Token]) -> bool:
             or (token.form in CHANGING and after.form in _FOUND)
         )
         for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False)
+    )
+
+
+def _is_gerund(word: str) -> bool:
+    """Whether a word names a change that is wanted: `adding`, `renaming`."""
+    stem = word.removesuffix("ing")
+    return stem != word and bool({stem, f"{stem}e", stem[:-1]} & (SURELY_CHANGING - {"implement"}))
+
+
+def _asks_later(tokens: Sequence[Token]) -> bool:
+    """Whether a question begins with a preposition, a place or a report: `f raises an error, find out why …`.
+
+    The decision whether a prompt needs the code relies on it (`need.py`).
+    """
+    if tokens[0].form in STOP_WORDS and len(tokens) > 1 and tokens[1].form in ASKING:
+        return True
+    return any(
+        before.form in {",", ":"} and (token.form in ASKING or token.form in LOOKING)
+        for before, token in pairwise(tokens[:13])
     )
 
 
