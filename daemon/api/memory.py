@@ -201,7 +201,10 @@ class ExperienceMethods:
             return GraftReply(
                 found.grafted,
                 found.duplicates,
-                [SkippedReply(one.reason, UNSET if one.line is None else one.line) for one in found.skipped],
+                [
+                    SkippedReply(line.reason, UNSET if line.line is None else line.line)
+                    for line in found.skipped
+                ],
                 found.experience_ids,
                 found.warnings,
             )

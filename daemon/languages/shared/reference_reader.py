@@ -33,14 +33,14 @@ SPAN_MAX = 4 * EXPRESSION_MAX
 KINDS: tuple[ReferenceKind, ...] = get_args(ReferenceKind)
 
 Settings = Mapping[str, str | None]
-"""What a query says of a pattern of facts: `fact` is `binding`, `export`, `type`, `package`, `use` for an
-import whose text says it all, `mod` for a module of Rust, or a kind of reference that takes more than one
-capture: from `@first` to `@last`, unless it is one of the words of `unless`, and in the definition that
-`@owner` names. The others stand for what isn't captured: `module`, `imported`, `bound`, `name`; `element`
-says that the value is iterated over, `root` that the import binds only the first part of its module, `last`
-the last, `joined` that the package lies in the one before it; `prefix` stands before a variable's name.
-`@member` is the member of `@value` that a variable is bound to. With `when` a match counts only if `@when`
-is one of these words: the engine's own predicates aren't safe to free."""
+"""The settings of a query's pattern of facts: `fact` is `binding`, `export`, `type`, `package`, `use` for an
+import that is parsed from its text, `mod` for a Rust module, or a kind of reference with several captures:
+from `@first` to `@last`, unless it is one of the words of `unless`, and in the definition named by `@owner`.
+Other settings give values that aren't captured: `module`, `imported`, `bound`, `name`; `element` says that
+the value is iterated over, `root` that the import binds only the first part of its module, `last` the last,
+`joined` that the package lies in the previous one; `prefix` precedes a variable's name. `@member` is the
+member of `@value` that a variable is bound to. With `when` a match counts only if `@when` is one of these
+words: the engine's own predicates aren't safe to free."""
 
 
 class ReferenceReader:
