@@ -11,7 +11,7 @@ from pathlib import Path
 from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.chunks import Chunk
 from foveal.daemon.index.indexer import ProjectIndexer
-from foveal.daemon.index.lexical_files import LexicalHandle
+from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.messages import Event, OpenProject
 from foveal.daemon.index.store import FileContent, Reader, Store
 from foveal.daemon.project.tree import FileRecord, Tree

@@ -121,7 +121,7 @@ SERVICES: dict[str, list[str]] = {
         "lookups",
         "results",
         "service",
-        "vector_search",
+        "meaning_search",
     ],
     "sessions": ["request_log_service", "service"],
 }

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from foveal.daemon.index.chunk_table import ChunkPlace
-from foveal.daemon.index.lexical_files import LexicalHandle
+from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import Reader
 from foveal.daemon.index.terms import document_terms, query_terms
 from foveal.daemon.languages.shared.records import Symbol

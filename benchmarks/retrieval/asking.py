@@ -13,7 +13,7 @@ from foveal.daemon.embedding.exact import Floats
 from foveal.daemon.embedding.messages import VectorHits
 from foveal.daemon.embedding.model import EmbeddingModel
 from foveal.daemon.embedding.project_vectors import ProjectVectors
-from foveal.daemon.index.lexical_files import LexicalHandle
+from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import Reader
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.search.candidates import LEXICAL_MAX, VECTOR_MAX, named_chunks, search_terms

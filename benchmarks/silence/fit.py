@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from foveal.daemon.index.lexical_files import LexicalHandle
+from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import Reader
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.search import need
@@ -21,6 +21,7 @@ from foveal.daemon.search.candidates import VECTOR_MAX
 from foveal.daemon.search.clauses import split_clauses
 from foveal.daemon.search.filters import EVERYTHING
 from foveal.daemon.search.need import is_small_talk, telling_words
+from foveal.daemon.search.query import NEED_MIN
 from foveal.daemon.search.router import conclude, gather
 from foveal.daemon.transcripts.injections import asked
 
@@ -37,7 +38,7 @@ RIDGE = 2.0
 HITS = 60
 """Files that are asked for, as `context.hits_max`."""
 
-THRESHOLDS = (0.15, 0.2, need.NEED_MIN, 0.3, 0.4)
+THRESHOLDS = (0.15, 0.2, NEED_MIN, 0.3, 0.4)
 
 Features = Mapping[str, float]
 
@@ -159,7 +160,7 @@ def _print_left_out(groups: Mapping[str, Sequence[Row]], *, vectors: bool) -> No
             figures.append(f"{sum(silent) / max(len(silent), 1):.3f}/{sum(silent) / max(wanted, 1):.3f}")
         print(f"  {name:16} precision/recall below {THRESHOLDS}: {'  '.join(figures)}")
     for held, prompt, probability in judged if vectors else ():
-        if (probability < need.NEED_MIN) != prompt.silent:
+        if (probability < NEED_MIN) != prompt.silent:
             print(f"    {probability:.2f} {held} {prompt.kind}: {prompt.text[:100]!r}")
 
 

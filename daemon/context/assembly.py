@@ -309,7 +309,7 @@ def boosted(slices: Iterable[Slice], boosts: Mapping[str, float]) -> Iterator[Sl
 
 
 if TYPE_CHECKING:
-    from ..search.need import Need
+    from ..search.query import Need
 
 BEGINNING: frozenset[SliceType] = frozenset({"project_meta", "hot", "skeleton"})
 """What a conversation begins with, and isn't news with any prompt."""

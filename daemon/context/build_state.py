@@ -28,7 +28,7 @@ from .sent_content import Resident
 from .tokens import TokenCounter, counter_of
 
 if TYPE_CHECKING:
-    from ..search.need import Need
+    from ..search.query import Need
 
 
 class GatheredSources(Struct, frozen=True):
@@ -65,7 +65,7 @@ class GatheredSources(Struct, frozen=True):
 
 
 if TYPE_CHECKING:
-    from ..search.need import Need
+    from ..search.query import Need
 
 
 class BuildState(Struct):

@@ -190,7 +190,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
     from jinja2.exceptions import SecurityError
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    class Environment(ImmutableSandboxedEnvironment):
+    class TemplateEnvironment(ImmutableSandboxedEnvironment):
         """A sandbox in which no short expression makes a huge text: the limit is held before, not after."""
 
         intercepted_binops = frozenset({"*", "**", "%"})
@@ -209,7 +209,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
             return super().is_safe_attribute(obj, attr, value)
 
     # What is rendered is text for a model and no HTML: escaping would show `&lt;` in code.
-    environment = Environment(undefined=StrictUndefined, autoescape=False)
+    environment = TemplateEnvironment(undefined=StrictUndefined, autoescape=False)
     for name in GROWING_FILTERS:
         environment.filters.pop(name, None)
     return environment

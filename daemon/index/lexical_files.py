@@ -9,17 +9,13 @@ import json
 import os
 import stat
 import struct
-import threading
 import zlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from msgspec import Struct
 
 from ..core.errors import FovealError
-
-if TYPE_CHECKING:
-    from .lexical_reader import LexicalReader
 
 FOLDER = "lexical"
 """The lexical index in a project's folder."""
@@ -204,30 +200,3 @@ def _is_whole(path: str) -> bool:
             found = zlib.crc32(block, found)
             end -= len(block)
         return end == 0 and bool(found == wanted)
-
-
-class LexicalHandle:
-    """The lexical index of one project as readers see it: opened at the first `current`. For any thread."""
-
-    def __init__(self, folder: str) -> None:
-        self._folder = os.path.join(folder, FOLDER)
-        self._lock = threading.Lock()
-        self._reader: LexicalReader | None = None
-
-    def current(self) -> LexicalReader:
-        """Return a reader that sees the latest commit. Raises `LexicalDamaged`, or `OSError`.
-
-        An index that was built anew meanwhile is opened anew.
-        """
-        # Here and not above: the daemon starts without the engine and loads it for the first question.
-        from .lexical_reader import LexicalReader
-
-        with self._lock:
-            if self._reader is not None:
-                try:
-                    self._reader.refresh()
-                except (LexicalDamaged, OSError):
-                    self._reader = None
-            if self._reader is None:
-                self._reader = LexicalReader(self._folder)
-            return self._reader

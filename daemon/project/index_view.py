@@ -14,7 +14,7 @@ from functools import partial
 from msgspec import Struct
 
 from ..core.storage import DatabaseError, damage_raised
-from ..index.lexical_files import LexicalHandle
+from ..index.lexical_handle import LexicalHandle
 from ..index.reader_pool import PartialReader, ReaderPool
 from ..index.store import Activity, Reader
 from ..privacy.policy import Policy, folded_path

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ..config.settings import ProjectConfig
 from ..core.system import System
-from ..index.lexical_files import LexicalHandle
+from ..index.lexical_handle import LexicalHandle
 from ..index.store import Reader
 from ..memory.recall import Chosen
 from ..privacy.policy import NO_POLICY, Policy

@@ -12,14 +12,13 @@ from itertools import islice
 from math import exp, fsum, log
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
-
 from ..core.vocabulary import words
 from ..index.terms import document_terms
 from .classify import mood_of, without_greeting
 from .clauses import Clause, Token, split_clauses
 from .mentions import MEMBER, QUOTED_CODE, SHAPED
 from .patterns import compiled
+from .query import NEED_MIN, Need
 from .question import Question
 from .question_words import (
     ASKING,
@@ -34,14 +33,6 @@ from .question_words import (
 
 if TYPE_CHECKING:
     from ..index.lexical_reader import LexicalReader
-
-NEED_MIN: Final = 0.25
-"""A prompt that needs the code with less probability gets nothing of it. Low, since to withhold what is
-needed is worse than to send what isn't: of the prompts of benchmarks/silence below it .98 need nothing, in
-sets left out of the fit."""
-
-NEED_SURE: Final = 0.75
-"""A prompt that needs the code with this probability gets the best place, however improbable that is."""
 
 DEFINITIONS_MAX: Final = 10
 """Number of definitions, the most probable, that count as what was found."""
@@ -81,25 +72,6 @@ HINT: Final = (
     " what it is about with English words or with names of the code."
 )
 """What is sent for a question or a task in another language in which nothing of the code is known."""
-
-
-class Need(Struct, frozen=True):
-    """How probable it is that a prompt needs anything of the code (0 to 1), why, in words, and what to send
-    instead where it probably doesn't, empty for nothing."""
-
-    probability: float
-    reason: str
-    hint: str = ""
-
-    @property
-    def is_probable(self) -> bool:
-        """Whether what was found for the prompt is worth its tokens."""
-        return self.probability >= NEED_MIN
-
-    @property
-    def is_sure(self) -> bool:
-        """Whether something is to be shown though no place is probable."""
-        return self.probability >= NEED_SURE
 
 
 def need_of(

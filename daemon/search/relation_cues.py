@@ -139,7 +139,8 @@ NO_SUBJECT: tuple[tuple[Relation, str], ...] = (
     (
         "unused",
         (
-            rf"\b{_PARTS}\b(?: \w+){{0,3}}? {_NONE}\b(?:$|(?: \w+){{0,3}}?(?: {_DONE})?(?: {_ANYWHERE})?$)"
+            rf"\b{_PARTS}\b(?: \w+){{0,3}}? {_NONE}\b"
+            rf"(?:$|(?: \w+){{0,3}}?(?: {_DONE}(?: {_ANYWHERE})?| {_ANYWHERE})$)"
             r"|\b(?:unused|uncalled|unreferenced|unreachable|orphaned|orphan|untested|dead)"
             rf" (?:\w+ )?{_PARTS}\b"
             r"|\bdead code\b"

@@ -427,14 +427,16 @@ _PHRASES: tuple[tuple[Relation, str], ...] = (
 def find_impact(clause: Clause, *, pronouns: bool) -> RelationAsked | None:
     """Find what a change breaks: a word for change with a subject beside it, and a word for breaking."""
     tokens = clause.tokens
-    breaks = any(is_breakage(token.form) or token.form in _BROKEN for token in tokens)
-    if not breaks or asks_for_tests(tokens):
+    breaks = {at for at, token in enumerate(tokens) if is_breakage(token.form) or token.form in _BROKEN}
+    if asks_for_tests(tokens):
         return None
     for at, token in enumerate(tokens):
-        if is_change(token.form):
+        if is_change(token.form) and breaks - {at}:  # `update` is a word for both
             behind = subject_behind(tokens, at, pronouns=pronouns)
             subject = behind or subject_before(tokens, at, pronouns=False)
-            if subject and (subject.sure or subject.kinded):
+            # `what breaks if I change count`: a plain word at the end of a question is a name.
+            asked = behind is not None and behind.at == at + 1 == len(tokens) - 1 and tokens[0].form in ASKING
+            if subject and (subject.sure or subject.kinded or asked):
                 return whole(clause, "impact", (subject.text,))
     return None
 

@@ -13,7 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..index.chunk_table import ChunkPlace, StoredChunk
-from ..index.lexical_files import LexicalDamaged, LexicalHandle
+from ..index.lexical_files import LexicalDamaged
+from ..index.lexical_handle import LexicalHandle
 from ..index.lexical_reader import LexicalHit, LexicalReader
 from ..index.store import Reader
 from ..index.terms import document_terms
@@ -24,8 +25,8 @@ from .classify import Classification, asked_for, classified, narrow
 from .definitions import FUNCTIONS, find_definitions
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
 from .filters import EVERYTHING, Filter
-from .need import Need, need_of
-from .query import FoundDefinition, Hit, Relation, Route
+from .need import need_of
+from .query import FoundDefinition, Hit, Need, Relation, Route
 from .question import Question, take_apart
 from .ranking import DEFAULT, RankedFile, RankWeights, list_ranks, rank, topic_terms
 

@@ -24,8 +24,8 @@ from ..project.project import Project
 from ..project.snapshot import ProjectSnapshot
 from ..project.tree import Tree
 from .filters import EVERYTHING, Filter, kinds_in
+from .meaning_search import MeaningSearch
 from .query import DescribedHits, Hit, SearchQuery, SearchResult
-from .vector_search import VectorSearch
 
 if TYPE_CHECKING:
     from .router import GatheredCandidates
@@ -117,7 +117,7 @@ class SearchService:
         """Return what was gathered, the hits, who could not be asked, and the hits as clients see them where
         `describes` says so and nothing can be added to them. Raises `DatabaseError`."""
         describe = _describe if describes else _describe_nothing
-        vectors = VectorSearch(
+        vectors = MeaningSearch(
             self._work, self._semantics, project.root, deadline, settled=self.is_settled(project)
         )
         try:
@@ -203,7 +203,7 @@ def _load() -> None:
 
 
 def _gather(
-    snapshot: ProjectSnapshot, ask: SearchQuery, vectors: VectorSearch, describe: Describe, reader: Reader
+    snapshot: ProjectSnapshot, ask: SearchQuery, vectors: MeaningSearch, describe: Describe, reader: Reader
 ) -> Turn:
     """Return what was gathered, and the hits where no vectors are needed for them.
 

@@ -90,7 +90,7 @@ _OFFSETS_KEPT = 10_000
 SKIPPED_TOLD = 50
 
 
-class SkippedLine(Struct, frozen=True):
+class SkippedRecord(Struct, frozen=True):
     """A line that couldn't be read, and why."""
 
     line: int
@@ -105,7 +105,7 @@ class TranscriptReading:
     ) -> None:
         self.source = found.source
         """The format's name, for the provenance of findings."""
-        self.skipped: list[SkippedLine] = []
+        self.skipped: list[SkippedRecord] = []
         """The first `SKIPPED_TOLD` lines that couldn't be read; `skipped_lines` counts all."""
         self.skipped_lines = 0
         self.torn = False
@@ -219,7 +219,7 @@ class TranscriptReading:
     def _skip(self, line: Line, reason: str) -> None:
         self.skipped_lines += 1
         if len(self.skipped) < SKIPPED_TOLD:
-            self.skipped.append(SkippedLine(line.number, reason))
+            self.skipped.append(SkippedRecord(line.number, reason))
 
     def _noted(self, entries: list[Entry]) -> Iterator[Entry]:
         """Yield entries and record the positions from which a later reading may begin."""

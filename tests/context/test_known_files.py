@@ -12,7 +12,7 @@ from foveal.daemon.config.settings import ProjectConfig
 from foveal.daemon.context.known_files import SIGNATURE_MAX, KeptSymbols, KnownFiles, masked_symbols
 from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.indexer import ProjectIndexer
-from foveal.daemon.index.lexical_files import LexicalHandle
+from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.messages import OpenProject
 from foveal.daemon.index.reader_pool import ReaderPool
 from foveal.daemon.languages.shared.records import Symbol

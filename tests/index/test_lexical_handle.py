@@ -6,7 +6,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from foveal.daemon.index.lexical_files import FOLDER, LexicalDamaged, LexicalHandle
+from foveal.daemon.index.lexical_files import FOLDER, LexicalDamaged
+from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.lexing import LexicalDocument, LexicalWriter
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.system import System
 from foveal.daemon.index.indexer import ProjectIndexer
-from foveal.daemon.index.lexical_files import LexicalHandle
+from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.messages import OpenProject
 from foveal.daemon.index.reader_pool import PartialReader
 from foveal.daemon.index.store import Reader

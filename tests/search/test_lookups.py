@@ -13,7 +13,7 @@ from foveal.daemon.config.settings import ProjectConfig, ScanConfig
 from foveal.daemon.context.content import digest_of
 from foveal.daemon.core.system import System, stamp_of
 from foveal.daemon.index.import_table import ImportRow
-from foveal.daemon.index.lexical_files import LexicalHandle
+from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import FileContent, Reader, Store
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import Import

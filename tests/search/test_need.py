@@ -9,16 +9,8 @@ from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.lexing import LexicalDocument, LexicalWriter
 from foveal.daemon.index.terms import document_terms, path_terms
 from foveal.daemon.search.clauses import split_clauses
-from foveal.daemon.search.need import (
-    HINT,
-    NEED_MIN,
-    WEIGHTS,
-    Need,
-    features_of,
-    need_of,
-    probability_of,
-    telling_words,
-)
+from foveal.daemon.search.need import HINT, WEIGHTS, features_of, need_of, probability_of, telling_words
+from foveal.daemon.search.query import NEED_MIN, Need
 from foveal.daemon.search.question import LONG_CHARACTERS, take_apart
 from hypothesis import given
 from hypothesis import strategies as st

@@ -18,6 +18,8 @@ from foveal.daemon.search.relation_phrases import find_impact
         ("what happens when the signature changes between releases", None),
         ("what happens if f_x gets an empty list", None),
         ("what does f_x change", None),
+        ("what breaks if I change count", "count"),
+        ("feat: update version constant to v1.10.0", None),
         ("which tests fail if I change f_x", None),
     ],
 )

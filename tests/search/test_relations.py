@@ -141,6 +141,9 @@ def test_questions(text: str, expected: str) -> None:
         ("tests hitting `f_x`", "tests: f_x"),
         ("Changing the timeout in `Client.get` breaks uploads", ""),
         ("import from csv", ""),
+        ("Error: The view function did not return a valid", ""),
+        ("HTTP method can not be empty", ""),
+        ("functions nobody calls", "unused: "),
     ],
 )
 def test_statements_ask_only_as_fragments(text: str, expected: str) -> None:

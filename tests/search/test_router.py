@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from foveal.daemon.core.system import System
 from foveal.daemon.index.chunks import chunk_source
-from foveal.daemon.index.lexical_files import FOLDER, LexicalHandle
+from foveal.daemon.index.lexical_files import FOLDER
+from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import FileContent, Store
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.search.filters import EVERYTHING, Filter

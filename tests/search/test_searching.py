@@ -24,8 +24,8 @@ from foveal.daemon.project.project import Project
 from foveal.daemon.search.answers import ProjectCall
 from foveal.daemon.search.candidates import named_chunks
 from foveal.daemon.search.filters import EVERYTHING, Filter
+from foveal.daemon.search.meaning_search import VECTORS_SHARE
 from foveal.daemon.search.query import SearchQuery, SearchResult
-from foveal.daemon.search.vector_search import VECTORS_SHARE
 from msgspec.structs import replace
 
 from tests.conftest import link_models, write_files
@@ -250,7 +250,7 @@ async def test_an_embedder_that_does_not_answer_costs_only_its_part(
     base: Path, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     link_models(models, base / "state")
-    monkeypatch.setattr("foveal.daemon.search.vector_search.VECTORS_WAIT_S", 0.01)
+    monkeypatch.setattr("foveal.daemon.search.meaning_search.VECTORS_WAIT_S", 0.01)
     async with running(base, embedding=True) as (engine, project):
         monkeypatch.setattr(engine.semantics, "search", _never)
         found = await search(engine, project, "password login")

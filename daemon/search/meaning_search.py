@@ -30,7 +30,7 @@ VectorsFound = tuple[tuple[tuple[bytes, float], ...], str]
 """Contents with their cosines, best first, and in words why there are none or not all."""
 
 
-class VectorSearch:
+class MeaningSearch:
     """One question to the embedder. On the event loop only, but for `begin_early`.
 
     With `settled` no chunk waits for its vector, so that the question is all that the embedder needs.
