@@ -1,1 +1,1 @@
-"""The wire: framing, errors, clients and the socket server."""
+"""The wire protocol: framing, errors, clients and the socket server."""

@@ -1,4 +1,4 @@
-"""The asyncio client: many requests in flight on one connection, for tests, tools and the HTTP face."""
+"""The asyncio client: many requests in flight on one connection, for tests, tools and the HTTP gateway."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .protocol import (
 )
 
 CLOSE_S = 1.0
-"""Seconds for which `close` waits for the daemon to take what was already sent."""
+"""Maximum seconds that `close` waits for the daemon to read the bytes already sent."""
 
 
 class AsyncClient(asyncio.Protocol):
@@ -49,10 +49,10 @@ class AsyncClient(asyncio.Protocol):
 
     @classmethod
     async def connect(cls, path: str, timeout: float | None = 5.0) -> Self:  # noqa: ASYNC109 - as in call
-        """Connect to a socket after checking that it and its folder are the user's alone.
+        """Connect to a socket after checking that it and its folder belong to the user alone.
 
-        Raises `FileNotFoundError` or `ConnectionRefusedError` where no daemon listens, `TimeoutError` where
-        it doesn't accept in time, `PathError` where another user could be listening.
+        Raises `FileNotFoundError` or `ConnectionRefusedError` if no daemon listens, `TimeoutError` if it
+        doesn't accept in time, `PathError` if another user could be listening.
         """
         check_socket(path)
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -74,8 +74,8 @@ class AsyncClient(asyncio.Protocol):
     ) -> Any:
         """Send a request and return its result; calls may overlap and end in any order.
 
-        Raises `RpcError` for an error reply, and with the code `timeout` when none came in time;
-        `ConnectionError` when the daemon is gone; `ProtocolError` when it isn't one.
+        Raises `RpcError` for an error reply, and with the code `timeout` if no reply came in time;
+        `ConnectionError` if the daemon is gone; `ProtocolError` if the peer isn't a daemon.
         """
         self._msgid = msgid = self._msgid % MAX_MSGID + 1
         frame = encode_request(msgid, method, params)
@@ -94,10 +94,10 @@ class AsyncClient(asyncio.Protocol):
         await self._send(encode_notification(method, params))
 
     async def events(self) -> AsyncGenerator[dict[str, Any], None]:
-        """Yield the events after a Subscribe, as they come, until the connection ends.
+        """Yield the events after a Subscribe, until the connection ends.
 
-        At most `KEPT_EVENTS` wait here; then the oldest are dropped and announced as the daemon announces its
-        own: `{"topic": "lost", "data": {"count": n}}`.
+        At most `KEPT_EVENTS` are buffered; then the oldest are dropped and announced as the daemon announces
+        dropped events: `{"topic": "lost", "data": {"count": n}}`.
         """
         while True:
             if self._lost_events:
@@ -112,7 +112,7 @@ class AsyncClient(asyncio.Protocol):
                 await self._event_arrived.wait()
 
     async def close(self) -> None:
-        """Close the connection after what was sent has left; closing twice does nothing."""
+        """Close the connection after the bytes already sent have left; closing twice does nothing."""
         if self._transport is None:
             return
         self._transport.close()
@@ -131,11 +131,11 @@ class AsyncClient(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the transport; called by the loop."""
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's is none by class
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's transport isn't a subclass
         self._writable.set()
 
     def data_received(self, data: bytes) -> None:
-        """Hand each message to who waits for it; called by the loop."""
+        """Pass each message to its waiting caller; called by the loop."""
         self._decoder.feed(data)
         try:
             while (message := self._decoder.next_message()) is not None:
@@ -150,7 +150,7 @@ class AsyncClient(asyncio.Protocol):
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """Let senders go on; called by the loop."""
+        """Let senders continue; called by the loop."""
         self._writable.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -166,7 +166,7 @@ class AsyncClient(asyncio.Protocol):
         self._writable.set()
 
     async def _send(self, frame: bytes) -> None:
-        while not self._writable.is_set():  # again for each: the first to go on may have filled the buffer
+        while not self._writable.is_set():  # again: another sender may have filled the buffer
             await self._writable.wait()
         if self._broken is not None:
             raise self._broken
@@ -193,9 +193,10 @@ class AsyncClient(asyncio.Protocol):
 
 
 async def _connect(connection: socket.socket, path: str) -> None:
-    """Connect, waiting while the daemon's queue of new connections is full: then Linux says EAGAIN at once.
+    """Connect, waiting while the daemon's queue of new connections is full: Linux then returns EAGAIN at
+    once.
 
-    The loop's own sock_connect takes that for "in progress" and goes on with a socket that isn't connected.
+    The loop's own sock_connect takes that for "in progress" and continues with an unconnected socket.
     """
     pause = 0.001
     while True:

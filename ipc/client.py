@@ -43,20 +43,19 @@ if TYPE_CHECKING:
     from .protocol import Message
 
 READ_BYTES: Final = 64 * 1024
-"""Maximum bytes of one read: a usual reply of 30 KB whole, and below malloc's threshold for mmap."""
+"""Maximum bytes of a read: a usual reply of 30 KB at once, and below malloc's threshold for mmap."""
 
 KEPT_EVENTS: Final = 1000
-"""Maximum events that arrive during a `call` and are kept for `events`; then the oldest are dropped and
-counted."""
+"""Maximum events buffered for `events` during a `call`; then the oldest are dropped and counted."""
 
 MAX_MSGID: Final = 2**32 - 1
-"""msgids count up to here and start again: MessagePack-RPC gives them 32 bits."""
+"""Maximum msgid, after which msgids start again: MessagePack-RPC gives them 32 bits."""
 
 
 class Client:
-    """One connection to the daemon, for one thread. Times are in seconds; None waits for ever.
+    """A connection to the daemon, for one thread. Times are in seconds; None waits for ever.
 
-    A connection that broke or whose request could not be sent whole is closed: later calls raise
+    A connection that broke, or whose request couldn't be sent completely, is closed: later calls raise
     `ConnectionError`.
     """
 
@@ -69,10 +68,10 @@ class Client:
 
     @classmethod
     def connect(cls, path: str, timeout: float | None = 5.0) -> Client:
-        """Connect to a socket after checking that it and its folder are the user's alone.
+        """Connect to a socket after checking that it and its folder belong to the user alone.
 
-        Raises `FileNotFoundError` or `ConnectionRefusedError` where no daemon listens, `TimeoutError` where
-        it doesn't accept in time, `PathError` where another user could be listening.
+        Raises `FileNotFoundError` or `ConnectionRefusedError` if no daemon listens, `TimeoutError` if it
+        doesn't accept in time, `PathError` if another user could be listening.
         """
         check_socket(path)
         deadline = _deadline(timeout)
@@ -87,9 +86,9 @@ class Client:
     def call(self, method: str, params: Mapping[str, Any] | None = None, timeout: float | None = None) -> Any:
         """Send a request and return its result.
 
-        Raises `RpcError` for an error reply, and with the code `timeout` when none came in time (the
-        connection stays usable: a late reply is dropped); `ConnectionError` when the daemon is gone;
-        `ProtocolError` when it isn't one.
+        Raises `RpcError` for an error reply, and with the code `timeout` if no reply came in time (the
+        connection stays usable: a late reply is dropped); `ConnectionError` if the daemon is gone;
+        `ProtocolError` if the peer isn't a daemon.
         """
         deadline = _deadline(timeout)
         self._msgid = msgid = self._msgid % MAX_MSGID + 1
@@ -113,10 +112,10 @@ class Client:
         self._send(encode_notification(method, params), _deadline(timeout))
 
     def events(self, timeout: float | None = None) -> Iterator[dict[str, Any]]:
-        """Yield the events after a Subscribe, as they come, until the daemon closes the connection.
+        """Yield the events after a Subscribe, until the daemon closes the connection.
 
-        Raises `TimeoutError` when none comes for `timeout` seconds. Events dropped on this side are announced
-        as the daemon announces its own: `{"topic": "lost", "data": {"count": n}}`.
+        Raises `TimeoutError` if no event comes for `timeout` seconds. Events dropped by this client are
+        announced as the daemon announces dropped events: `{"topic": "lost", "data": {"count": n}}`.
         """
         while True:
             if self._lost_events:
@@ -151,7 +150,7 @@ class Client:
             connection.settimeout(_remaining(deadline))
             connection.sendall(frame)
         except TimeoutError as error:
-            self.close()  # half a frame may be on its way
+            self.close()  # half a frame may have been sent
             raise RpcError(TIMEOUT, "the daemon didn't read the request in time") from error
         except BaseException:
             self.close()
@@ -196,10 +195,10 @@ def ensure_daemon(
 ) -> Client:
     """Connect to the user's daemon, starting it if none runs; wait for it at most `timeout` seconds.
 
-    Of many callers at once, one starts it under `start.lock` and the others wait for it. `explicit` is a
-    socket that the user named: for that one (or `$FOVEAL_SOCKET`) no daemon is started. `command` is what
-    starts one in the foreground, `foveal up --foreground` unless given. With a timeout of 0 it is started and
-    not waited for. Raises `DaemonUnavailable` with the reason and the end of the log, or `PathError`.
+    Of several concurrent callers, one starts it under `start.lock` and the others wait. `explicit` is a
+    socket that the user named: for it (or `$FOVEAL_SOCKET`) no daemon is started. `command` starts a daemon
+    in the foreground, by default `foveal up --foreground`. With a timeout of 0 it is started without waiting.
+    Raises `DaemonUnavailable` with the reason and the end of the log, or `PathError`.
     """
     deadline = time.monotonic() + timeout
     client = _try_connect(explicit, environ, deadline)
@@ -214,10 +213,10 @@ def ensure_daemon(
 
 
 def daemon_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for a daemon: that of its first client without what belongs to a project.
+    """Return the environment for a daemon: its first client's, without project-specific variables.
 
-    A daemon serves every project of the user; what git hooks, virtual environments and agents set for one of
-    them must not reach the others.
+    A daemon serves every project of the user; variables that git hooks, virtual environments and agents set
+    for a project must not reach the others.
     """
     return {
         name: value
@@ -233,11 +232,11 @@ _PROJECT_PREFIXES: Final = ("GIT_", "DIRENV_", "npm_")
 
 _FIRST_PAUSE_S: Final = 0.005
 _LAST_PAUSE_S: Final = 0.02
-"""Between two looks for the daemon's socket, growing by half: a start takes from 200 ms to seconds, a look
-0.02 ms of a processor."""
+"""Maximum seconds between two checks for the daemon's socket, after growing by half each time: a start takes
+from 200 ms to seconds, a check 0.02 ms of CPU time."""
 
 _CONNECT_S: Final = 0.1
-"""A daemon that listens has at least so long to accept, whatever is left of a timeout."""
+"""Minimum seconds for a listening daemon to accept, even if less of the timeout is left."""
 
 _LOG_TAIL_BYTES: Final = 2000
 
@@ -285,16 +284,16 @@ def _start_or_wait(environ: Mapping[str, str], deadline: float, command: Sequenc
 
 
 def _spawn(command: Sequence[str], environ: Mapping[str, str], log: str) -> tuple[Popen[bytes], int]:
-    """Start a daemon; return its process and the length that the log had before."""
+    """Start a daemon; return its process and the previous length of the log."""
     from subprocess import DEVNULL, Popen
 
     try:
-        # Without O_NONBLOCK a pipe in its place would hold us for ever.
+        # Without O_NONBLOCK a pipe in its place would block for ever.
         output = os.open(
             log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600
         )
     except OSError:
-        output = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)  # the daemon sets aside what lies there
+        output = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)  # the daemon quarantines whatever is there
     try:
         child = Popen(  # noqa: S603 - the caller's command or our own, without a shell
             command,
@@ -314,7 +313,7 @@ def _spawn(command: Sequence[str], environ: Mapping[str, str], log: str) -> tupl
 
 
 def _disown(child: Popen[bytes]) -> None:
-    """Let a daemon outlive this process, and reap it if this process is the one that lives longer."""
+    """Let a daemon outlive this process, and reap it if this process lives longer."""
     from threading import Thread
 
     Thread(target=child.wait, name="foveal daemon's end", daemon=True).start()
@@ -327,7 +326,7 @@ def _default_command() -> list[str]:
 
 
 def _try_connect(explicit: str | None, environ: Mapping[str, str], deadline: float) -> Client | None:
-    """Connect to the socket as it is to be found now; None if nobody listens there."""
+    """Connect to the socket that is found now; None if nobody listens there."""
     found = find_socket(explicit, environ)
     path = found.path
     try:
@@ -337,7 +336,7 @@ def _try_connect(explicit: str | None, environ: Mapping[str, str], deadline: flo
     except NotASocket:
         if found.explicit:
             raise
-        return None  # a daemon that starts sets it aside
+        return None  # a starting daemon quarantines it
     except TimeoutError as error:
         raise DaemonUnavailable(
             f"the daemon at {path} accepts no connections; try: foveal restart"
@@ -366,15 +365,16 @@ def _check_protocol(path: str, environ: Mapping[str, str]) -> None:
 
 
 def _open_lock(path: str) -> int:
-    """Open the lock for starting a daemon; what is no file in its place is set aside, by a rename.
+    """Open the lock for starting a daemon; anything but a file in its place is quarantined by a rename.
 
-    Should two set aside at once, two daemons are started, and their own lock lets one of them serve.
+    If two callers quarantine it at once, two daemons are started, and the daemon's own lock lets only one of
+    them serve.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         return os.open(path, flags, 0o600)
     except OSError as error:
-        if error.errno not in (EISDIR, ELOOP, ENXIO, EACCES):  # the lock is good, and what it lies on isn't
+        if error.errno not in (EISDIR, ELOOP, ENXIO, EACCES):  # the lock is valid, but not the file
             raise DaemonUnavailable(
                 f"no daemon can be started: {path} can't be opened ({error.strerror}); mend that, or choose "
                 "another place with FOVEAL_STATE_DIR"
@@ -401,8 +401,8 @@ def _try_lock(descriptor: int) -> bool:
 def lock_holder(state: str) -> int:
     """Return the pid of the daemon that holds a state folder, 0 if none does.
 
-    The lock is tried only where its pid lives: so nobody has it for an instant whom a daemon that starts
-    would take for another daemon.
+    The lock is tried only if its recorded pid is alive, so that a starting daemon doesn't mistake this check
+    for another daemon.
     """
     from fcntl import LOCK_NB, LOCK_SH, flock
 
@@ -424,7 +424,7 @@ def lock_holder(state: str) -> int:
 
 
 def _other_daemon(state: str, pid: int) -> bool:
-    """Whether daemon.json names a living process other than `pid`: one that won the daemon's own lock."""
+    """Whether daemon.json names a living process other than `pid`: the winner of the daemon's lock."""
     info = read_daemon_info(state)
     if info is None or info.pid == pid:
         return False
@@ -436,7 +436,7 @@ def _other_daemon(state: str, pid: int) -> bool:
 
 
 def _tail(log: str, start: int) -> str:
-    """Return what the log gained since `start`, its last lines; empty where it gained nothing."""
+    """Return the last lines added to the log since `start`; empty if there are none."""
     try:
         with open(log, "rb") as file:
             size = file.seek(0, os.SEEK_END)
@@ -448,7 +448,7 @@ def _tail(log: str, start: int) -> str:
 
 
 def _connect(connection: socket.socket, path: str, deadline: float | None) -> None:
-    """Connect, waiting while the daemon's queue of new connections is full: Linux says EAGAIN at once."""
+    """Connect, waiting while the daemon's queue of new connections is full: Linux returns EAGAIN at once."""
     pause = 0.001
     while True:
         connection.settimeout(_remaining(deadline))
@@ -465,7 +465,7 @@ def _deadline(timeout: float | None) -> float | None:
 
 
 def _remaining(deadline: float | None) -> float | None:
-    """Return the seconds left, never 0: that is non-blocking. Raises `TimeoutError` when none are."""
+    """Return the seconds left, never 0, which means non-blocking. Raises `TimeoutError` if none are left."""
     if deadline is None:
         return None
     left = deadline - time.monotonic()

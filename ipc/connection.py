@@ -24,58 +24,59 @@ from .protocol import (
 )
 
 Handler = Callable[["Connection", str, dict[str, Any]], Any]
-"""Answers a method: returns its result, or an awaitable of it. A result that is there is written at once; an
-awaitable becomes a task, and is cancelled when the connection is lost: shield what others wait for too."""
+"""Answers a method: returns its result, or an awaitable of it. An immediate result is written at once; an
+awaitable becomes a task, which is cancelled if the connection is lost: shield work that others also wait
+for."""
 
 ToError = Callable[[Exception], RpcError | None]
-"""Turns an exception that was raised on purpose into its error; None for every other."""
+"""Turns an exception raised on purpose into its error; returns None for any other."""
 
 LogError = Callable[[BaseException, str], None]
-"""Logs an unexpected exception and the method that raised it. Called once for each."""
+"""Logs an unexpected exception and the method that raised it. Called once for each exception."""
 
 JOIN_BYTES = 64 * 1024
-"""Replies to pipelined requests are joined into one write up to this size."""
+"""Maximum bytes of a write that joins replies to pipelined requests."""
 
 
 LARGE_BYTES = 64 * 1024
-"""Size in bytes above which a frame counts for the limits on all connections together."""
+"""Bytes above which a frame counts towards the limits on all connections together."""
 
 HEAVY_BYTES = 4 * 1024 * 1024
-"""Size in bytes above which decoding a frame takes a millisecond or more of the loop."""
+"""Bytes above which decoding a frame takes a millisecond or more of the loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of a client and of all clients together.
+    """Limits on a client and on all clients together.
 
-    Beyond the limits of a client the daemon stops reading from it and refuses nothing. Beyond those of all
-    clients, a connection without progress for long is cut off.
+    Beyond the limits of a client the daemon stops reading from it, but refuses nothing. Beyond the limits on
+    all clients, the connections without progress for the longest are cut off.
     """
 
     requests_in_flight: int = 256
-    """Requests in flight on a connection."""
+    """Maximum requests in flight on a connection."""
     process_requests_in_flight: int = 1_024
-    """Of one client process, on all of its connections."""
+    """Maximum requests in flight of a client process, on all of its connections."""
     events_queued: int = 1000
     write_buffer_bytes: int = 256 * 1024
     partial_bytes: int = 64 * 1024 * 1024
-    """Of frames that aren't whole, of all connections: four of the largest."""
+    """Maximum bytes of incomplete frames of all connections: four of the largest."""
     working_bytes: int = 64 * 1024 * 1024
-    """Of large requests that are being answered, of all connections; further large ones wait."""
+    """Maximum bytes of large requests at work on all connections; further large ones wait."""
     heavy_bytes_a_second: int = 16 * 1024 * 1024
-    """Of heavy frames that are decoded, of all connections; large ones wait after each. 12 MB of text take 1
-    to 8 ms, so that others meet one in a hundred times at most."""
+    """Maximum bytes of heavy frames decoded in a second for all connections; after each one large frames
+    wait. 12 MB of text take 1 to 8 ms, so that others are delayed in one of a hundred cases at most."""
     unread_bytes: int = 256 * 1024 * 1024
-    """Of replies that were not read, of all connections: sixteen of the largest."""
+    """Maximum bytes of unread replies of all connections: sixteen of the largest."""
     connections: int = 10_000
-    """Maximum number of connections; the process with the most loses its oldest."""
+    """Maximum number of connections; beyond it the process with the most loses its oldest."""
     linger_s: float = 5.0
     """Seconds for a closing connection to read what was written to it."""
 
 
 @dataclass(slots=True)
 class Counts:
-    """The server's running counts, shared by its connections; explained in ServerStatistics."""
+    """The server's running counts, shared by its connections; see ServerStatistics."""
 
     accepted: int = 0
     refused: int = 0
@@ -92,7 +93,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """What a connection needs of its server."""
+    """The parts of the server that a connection uses."""
 
     handler: Handler
     rpc_error: Callable[[Exception, str], RpcError]
@@ -108,7 +109,7 @@ class Serving:
 
 
 class Connection(asyncio.Protocol):
-    """One client. Handlers may `publish` to it and ask to be told `when_lost`; the rest is the server's."""
+    """A client's connection. Handlers may call `publish` and `when_lost`; the rest is for the server."""
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
@@ -116,9 +117,9 @@ class Connection(asyncio.Protocol):
         self._decoder = Decoder()
         self._transport: asyncio.Transport | None = None
         self.running: dict[asyncio.Task[None], int] = {}
-        """The requests in flight, oldest first, with the size of their frame where that is large, else 0."""
+        """The requests in flight, oldest first, with the size of their frame if it is large, else 0."""
         self.process: ClientProcess | None = None
-        """The process at the other end, None before it was admitted."""
+        """The process at the other end, None before it is admitted."""
         self._when_lost: list[Callable[[Connection], None]] = []
         self._events: deque[bytes] = deque()
         self._lost_events = 0
@@ -127,7 +128,7 @@ class Connection(asyncio.Protocol):
         self._reading = True
         self._answering = False
         self._holds_partial = False
-        """Whether it counts among those that hold a large part of a frame."""
+        """Whether it is counted among the holders of a large incomplete frame."""
         self._peer_is_slow = False
         self._stopped = False
         self._cancelled = False
@@ -143,10 +144,10 @@ class Connection(asyncio.Protocol):
         self.publish_frame(encode_event(event))
 
     def publish_frame(self, frame: bytes) -> None:
-        """Send an event that `encode_event` packed, once for all subscribers. Never waits and never fails.
+        """Send an event that `encode_event` packed once for all subscribers. Never waits and never fails.
 
-        While the peer doesn't read, events queue up to `events_queued`; then the oldest are dropped, and the
-        peer is told how many before the next one: `{"topic": "lost", "data": {"count": n}}`.
+        While the peer doesn't read, at most `events_queued` events are queued; then the oldest are dropped,
+        and their number is sent before the next event: `{"topic": "lost", "data": {"count": n}}`.
         """
         if self._transport is None or self._stopped:
             return
@@ -161,25 +162,25 @@ class Connection(asyncio.Protocol):
             self._send(frame)
 
     def when_lost(self, callback: Callable[[Connection], None]) -> None:
-        """Call back once when the connection is gone, at once if it is; used to end subscriptions."""
+        """Call back once when the connection is lost, at once if it already is; used to end subscriptions."""
         if self._transport is None:
             callback(self)
         else:
             self._when_lost.append(callback)
 
     def stop(self) -> None:
-        """Read and start nothing more; what runs goes on."""
+        """Stop reading and starting requests; running requests continue."""
         self._stopped = True
         self._steer()
 
     def cancel(self) -> None:
-        """Cancel what runs; while the connection stands, each is answered with `busy`."""
+        """Cancel running requests; on an open connection each is answered with `busy`."""
         self._cancelled = True
         for task in list(self.running):
             task.cancel()
 
     def close(self) -> None:
-        """Close after the peer has read what was written, or after the linger time."""
+        """Close after the peer has read all replies, or after the linger time."""
         if self._transport is None:
             return
         self._stopped = True
@@ -190,8 +191,8 @@ class Connection(asyncio.Protocol):
             self._linger = loop.call_later(self._serving.limits.linger_s, self._transport.abort)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Admit the peer, or close before a byte of it is read; called by the loop."""
-        stream = cast("asyncio.Transport", transport)  # uvloop's is none by class
+        """Admit the peer, or close before any byte of it is read; called by the loop."""
+        stream = cast("asyncio.Transport", transport)  # uvloop's transport isn't a subclass
         self.process = self._serving.enter(self, stream.get_extra_info("socket"))
         if self.process is None:
             self._stopped = True
@@ -201,7 +202,7 @@ class Connection(asyncio.Protocol):
         stream.set_write_buffer_limits(high=self._serving.limits.write_buffer_bytes)
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes and answer what is whole; called by the loop."""
+        """Take bytes and answer complete messages; called by the loop."""
         if self._stopped:
             return
         self._counts.received_bytes += len(data)
@@ -213,7 +214,7 @@ class Connection(asyncio.Protocol):
             self._serving.partial.progress(self, partial)
 
     def cut_off(self) -> None:
-        """End the connection at once: it holds too much, for too long."""
+        """End the connection at once: it has held too much memory for too long."""
         self._counts.cut_off += 1
         self._stopped = True
         self._decoder = Decoder()
@@ -222,21 +223,21 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def pause_writing(self) -> None:
-        """Note that the peer doesn't read its replies: nothing more is read from it; called by the loop."""
+        """Stop reading from a peer that doesn't read its replies; called by the loop."""
         self._peer_is_slow = True
         self._steer()
 
     def resume_writing(self) -> None:
-        """Send the events that waited, then go on answering; called by the loop."""
+        """Send the queued events, then resume answering; called by the loop."""
         self._peer_is_slow = False
         self._serving.unread.release(self)
         self._send_events()
         self._answer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel what the peer still waited for; called by the loop.
+        """Cancel the requests that the peer still waited for; called by the loop.
 
-        A peer that only closed its sending side is gone too: a hang-up looks the same from here.
+        A peer that only closed its sending side counts as gone too: a hang-up looks the same from here.
         """
         if self._transport is None:
             return
@@ -274,7 +275,7 @@ class Connection(asyncio.Protocol):
         return True
 
     def _answer(self) -> None:
-        """Answer the messages that are here, as long as the limits and the turn allow."""
+        """Answer the received messages, as far as the limits and the turn allow."""
         if self._answering:
             return
         self._answering = True
@@ -298,7 +299,7 @@ class Connection(asyncio.Protocol):
             self._serving.partial.release(self)
 
     def _rest_from(self, size: int) -> None:
-        """Let large frames wait, whoever sends them, until others had their share of the loop."""
+        """Make large frames of all clients wait until the loop has served other requests."""
         working = self._serving.working
         working.rest()
         asyncio.get_running_loop().call_later(
@@ -306,7 +307,7 @@ class Connection(asyncio.Protocol):
         )
 
     def _steer(self) -> None:
-        """Read from the peer unless what it sent already has to wait."""
+        """Read from the peer unless its earlier messages already have to wait."""
         if self._transport is None or self._transport.is_closing() or self._answering:
             return
         reading = not (self._peer_is_slow or self._stopped)
@@ -333,7 +334,7 @@ class Connection(asyncio.Protocol):
             self._reply_error(message.msgid, RpcError.from_map(message.error))
             return
         else:
-            return  # A response answers nothing here, since the daemon asks nothing: it is ignored.
+            return  # The daemon sends no requests, so a response is ignored.
         method = message.method
         try:
             result = self._serving.handler(self, method, message.params)
@@ -361,7 +362,7 @@ class Connection(asyncio.Protocol):
                 raise
             if task is not None and task.cancelling():
                 raise
-            # Something that the handler waited for was cancelled by others: that is no end of this request.
+            # Work that the handler awaited was cancelled by others, not this request.
             self._reply_error(msgid, self._serving.rpc_error(RuntimeError(f"cancelled: {error}"), method))
         except Exception as error:  # noqa: BLE001 - as in _dispatch
             self._reply_error(msgid, self._serving.rpc_error(error, method))
@@ -395,7 +396,7 @@ class Connection(asyncio.Protocol):
             self._send(encode_error(msgid, error))
 
     def _refuse(self, error: ProtocolError) -> None:
-        """End a connection whose bytes can't be read any further, with the one error that it gets."""
+        """End a connection whose bytes can't be decoded any further, with a final error."""
         self._counts.protocol_errors += 1
         if error.msgid is not None:
             self._reply_error(error.msgid, RpcError(error.code, str(error)))

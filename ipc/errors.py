@@ -32,7 +32,7 @@ CODES: Final = frozenset(
         INTERNAL,
     }
 )
-"""Every code that this version sends. A newer daemon may send others: clients keep them as they are."""
+"""All error codes of this version. A newer daemon may send others: clients keep them unchanged."""
 
 
 class DaemonUnavailable(Exception):
@@ -64,7 +64,7 @@ class RpcError(Exception):
 
     @classmethod
     def from_map(cls, error: Mapping[str, Any]) -> RpcError:
-        """Read the wire's map. A missing or wrongly typed field never raises: it is filled in."""
+        """Read the wire's map. Never raises: missing or wrongly typed fields are filled in."""
         code, message, data = error.get("code"), error.get("message"), error.get("data")
         return cls(
             code if isinstance(code, str) else INTERNAL,

@@ -1,4 +1,4 @@
-"""Limits on the memory that all connections hold together, and turns between client processes."""
+"""Limits on the memory held by all connections together, and turns between client processes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ H = TypeVar("H")
 
 
 class Holdings(Generic[H]):
-    """Bytes by holder. Above the limit, holders without progress for the longest are cut off.
+    """Bytes by holder. Above the limit, the holders without progress for the longest are cut off.
 
     A holder that was cut off counts until it is released, which `cut_off` may do: its memory may be freed
     later, as the buffers of a connection are in the next turn of the loop.
@@ -25,7 +25,7 @@ class Holdings(Generic[H]):
         self.bytes = 0
 
     def hold(self, holder: H, size: int) -> None:
-        """Note the bytes of a holder; a new holder is the last to be cut off."""
+        """Set the bytes of a holder; a new holder is the last to be cut off."""
         self.bytes += size - self._sizes.get(holder, 0)
         self._sizes[holder] = size
         while self.bytes > self._limit:
@@ -38,22 +38,22 @@ class Holdings(Generic[H]):
                 return
 
     def progress(self, holder: H, size: int) -> None:
-        """Note the bytes of a holder after progress: it is the last to be cut off."""
+        """Set the bytes of a holder after progress: it becomes the last to be cut off."""
         if holder in self._sizes:
             self._sizes.move_to_end(holder)
         self.hold(holder, size)
 
     def release(self, holder: H) -> None:
-        """Note that a holder has no bytes any more; further calls have no effect."""
+        """Remove a holder; further calls have no effect."""
         self.bytes -= self._sizes.pop(holder, 0)
         self._going.discard(holder)
 
 
 class Working:
-    """Bytes of the large requests that are being answered. While these are too many, large ones wait.
+    """Bytes of the large requests at work. While there are too many, large requests wait.
 
-    They wait too while the loop rests from one. Small ones never do, so that whoever sends a lot holds up
-    nobody else.
+    They also wait while the loop rests after one. Small requests never wait, so that a client that sends a
+    lot delays nobody else.
     """
 
     def __init__(self, limit_bytes: int) -> None:
@@ -68,29 +68,29 @@ class Working:
         return self._resting > 0 or self.bytes >= self._limit
 
     def begin(self, size: int) -> None:
-        """Count a request that begins."""
+        """Count a request that starts."""
         self.bytes += size
 
     def end(self, size: int) -> None:
-        """Count a request that ended, and let those go on that waited for that."""
+        """Count a request that ended, and wake the waiting ones."""
         self.bytes -= size
         self._wake()
 
     def rest(self) -> None:
-        """Let large requests wait until `resume`, however few are at work; rests may overlap."""
+        """Make large requests wait until `resume`, however few are at work; rests may overlap."""
         self._resting += 1
 
     def resume(self) -> None:
-        """End one rest, and let those go on that waited for that."""
+        """End a rest, and wake the waiting requests."""
         self._resting -= 1
         self._wake()
 
     def wait(self, go_on: Callable[[], None]) -> None:
-        """Call back once when there is room; asking twice counts once."""
+        """Call back once when there is capacity; registering twice counts once."""
         self._waiting[go_on] = None
 
     def forget(self, go_on: Callable[[], None]) -> None:
-        """Call back no more."""
+        """Remove the callback."""
         self._waiting.pop(go_on, None)
 
     def _wake(self) -> None:
@@ -99,17 +99,16 @@ class Working:
 
 
 TURN_MESSAGES = 4
-"""Maximum number of messages of a client process that are answered before others get a turn. With 64 the
-P99 of others beside a flood on four connections was 14 to 20 ms, with 4 it is 1 to 2, and the flood is
-answered as fast."""
+"""Maximum number of messages of a client process that are answered in a turn. With 64 the P99 of others
+beside a flood on four connections was 14 to 20 ms, with 4 it is 1 to 2, and the flood is answered as fast."""
 
 
 class ClientProcess:
-    """What the connections of one process share. On the event loop only.
+    """The shared turns and limits of a process's connections. On the event loop only.
 
-    A connection that has messages and may not answer them now calls `wait`, and is called back in its turn,
-    the one that has waited longest first: a process with a thousand connections gets no more of the loop than
-    a process with one.
+    A connection with messages that can't be answered now calls `wait`, and is called back in its turn, the
+    longest waiting first: a process with a thousand connections gets no more of the loop than a process with
+    one.
     """
 
     def __init__(self, key: Hashable, requests_in_flight: int) -> None:
@@ -133,21 +132,21 @@ class ClientProcess:
             self._schedule()
 
     def begin(self) -> None:
-        """Count a request that is at work from now on."""
+        """Count a request that starts."""
         self._running += 1
 
     def end(self) -> None:
-        """Count a request that is at work no more."""
+        """Count a request that ended."""
         self._running -= 1
         if self._waiting:
             self._schedule()
 
     def wait(self, go_on: Callable[[], None]) -> None:
-        """Call back once, in the next turn that has room; asking twice counts once."""
+        """Call back once, in the next turn with capacity; registering twice counts once."""
         self._waiting[go_on] = None
 
     def forget(self, go_on: Callable[[], None]) -> None:
-        """Call back no more."""
+        """Remove the callback."""
         self._waiting.pop(go_on, None)
 
     def _schedule(self) -> None:

@@ -1,4 +1,4 @@
-"""The shared connection to the daemon: made when first needed, and again after it was lost."""
+"""The shared connection to the daemon: made on first use, and again after a loss."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from .protocol import ProtocolError
 
 
 class DaemonLink:
-    """The connection to the daemon that requests share: made when first needed, and again after it was lost.
+    """The connection to the daemon that requests share: made on first use, and again after a loss.
 
-    Many requests may be in flight. A request whose connection breaks is not repeated: it may have been done.
+    Many requests may be in flight. A request whose connection breaks is not repeated: it may have been
+    executed.
     """
 
     def __init__(self, socket: str) -> None:
@@ -32,7 +33,7 @@ class DaemonLink:
             raise DaemonUnavailable(f"the daemon went away during {method} ({error}); ask again") from error
 
     async def subscribe(self, topics: list[str]) -> AsyncClient:
-        """Return a connection of its own on which these topics' events come; the caller closes it."""
+        """Return a separate connection that receives the events of these topics; the caller closes it."""
         connection = await _connect(self._socket)
         try:
             await connection.call("Subscribe", {"topics": topics})
@@ -57,7 +58,7 @@ class DaemonLink:
         if self._connecting is None:
             self._connecting = asyncio.create_task(_connect(self._socket))
             self._connecting.add_done_callback(self._note_connected)
-        return await asyncio.shield(self._connecting)  # who gives up mustn't end it for the others
+        return await asyncio.shield(self._connecting)  # a cancelled caller mustn't end it for the others
 
     def _note_connected(self, task: asyncio.Task[_Connection]) -> None:
         self._connecting = None

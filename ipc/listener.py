@@ -23,7 +23,8 @@ class SocketInUse(Exception):
 
 
 def bind(path: str) -> socket.socket:
-    """Return a socket bound to a path, in a private folder, 0600 from birth; `Server.start` listens on it.
+    """Return a socket bound to a path, in a private folder, created with mode 0600; `Server.start` listens on
+    it.
 
     The caller holds the daemon's lock. A stale socket there is replaced. Raises `SocketInUse` if somebody
     listens on it (a daemon with another state folder), `PathError` for an unsafe folder or a path that is too
@@ -42,7 +43,8 @@ def bind(path: str) -> socket.socket:
 
 
 def path_mark(path: str) -> tuple[int, int] | None:
-    """Return what tells the file at a path from any other that takes its place, None where there is none."""
+    """Return an identity of the file at a path, which another file in its place doesn't share; None if there
+    is no file."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -51,7 +53,7 @@ def path_mark(path: str) -> tuple[int, int] | None:
 
 
 def remove_socket(path: str) -> None:
-    """Remove a socket's path if it is one, and nothing else. The caller holds the daemon's lock."""
+    """Remove the path of a socket, and nothing but a socket. The caller holds the daemon's lock."""
     try:
         if stat.S_ISSOCK(os.lstat(path).st_mode):
             os.unlink(path)
@@ -60,7 +62,8 @@ def remove_socket(path: str) -> None:
 
 
 def raise_file_limit() -> int:
-    """Raise the limit of open files as far as the system lets us, and return it: a connection takes one."""
+    """Raise the limit of open files as far as the system allows, and return it: each connection takes a
+    file."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = hard
     if sys.platform == "darwin":
@@ -76,13 +79,13 @@ def read_peer_uid(peer: socket.socket) -> int:
 
 
 def read_peer_pid(peer: socket.socket) -> int:
-    """Return the process id of whoever made the connection, 0 where that is of another namespace. Raises
-    `OSError` if it is gone."""
+    """Return the process id of the connection's peer, 0 if it is in another namespace. Raises `OSError` if it
+    is gone."""
     return _credentials(peer)[0]
 
 
 def connection_limit() -> int:
-    """Return how many connections a daemon may have, so that it can still open files."""
+    """Return the maximum number of connections that leaves the daemon enough files to open."""
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if soft == resource.RLIM_INFINITY:
         return _CONNECTIONS_MAX
@@ -92,16 +95,16 @@ def connection_limit() -> int:
 _CONNECTIONS_MAX = 10_000
 _CONNECTIONS_MIN = 64
 _FILES_RESERVED = 256
-"""A project with its indexes takes some twenty descriptors, a build ten."""
+"""Number of open files reserved for other uses: a project with its indexes takes some twenty, a build ten."""
 
 _MACOS_OPEN_MAX = 10240
-"""macOS refuses a soft limit above OPEN_MAX, whatever the hard one says (setrlimit(2))."""
+"""macOS's OPEN_MAX: a higher soft limit is refused, whatever the hard limit (setrlimit(2))."""
 
 _MACOS_SOL_LOCAL = 0
 _MACOS_LOCAL_PEERCRED = 1
 _MACOS_LOCAL_PEERPID = 2
 _MACOS_XUCRED_BYTES = 76
-"""struct xucred of sys/ucred.h: a version, the uid, a count and 16 groups."""
+"""Bytes of struct xucred of sys/ucred.h: a version, the uid, a count and 16 groups."""
 
 
 def _credentials(peer: socket.socket) -> tuple[int, int]:
@@ -116,10 +119,10 @@ def _credentials(peer: socket.socket) -> tuple[int, int]:
 
 
 def _bind_private(listener: socket.socket, path: str) -> None:
-    """Bind a socket that only its owner may connect to, from birth."""
+    """Bind a socket that only its owner may connect to, from its creation on."""
     if sys.platform == "linux":
-        # It takes its mode from the socket's own. A mask would hold for all threads: one that makes a folder
-        # at that moment would make one that can't be entered.
+        # The path gets the socket's own mode. A umask is shared by all threads: a folder that another thread
+        # creates at that moment couldn't be entered.
         os.fchmod(listener.fileno(), 0o600)
         listener.bind(path)
         return

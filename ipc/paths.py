@@ -1,6 +1,6 @@
-"""Where socket, lock, daemon.json, log and config lie, and who may use them; imports only the stdlib.
+"""The paths of socket, lock, daemon.json, log and config, and their permissions; imports only the stdlib.
 
-`environ` is handed in, never read here.
+`environ` is passed in, never read here.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ SOCKET_NAME: Final = "foveal.sock"
 HTTP_SOCKET_NAME: Final = "foveal-http.sock"
 
 MAX_SOCKET_BYTES: Final = 100
-"""A socket's path fits into 108 bytes on Linux and 104 on macOS, with the final zero; 100 suits both."""
+"""Maximum bytes of a socket's path: it fits into 108 bytes on Linux and 104 on macOS, with the final zero;
+100 suits both."""
 
 MAX_INFO_BYTES: Final = 64 * 1024
-"""Of daemon.json; it takes about 300."""
+"""Maximum bytes of daemon.json; it takes about 300."""
 
 
 class PathError(Exception):
@@ -31,11 +32,11 @@ class PathError(Exception):
 
 
 class NotASocket(PathError):
-    """Something other than a socket lies in the socket's place."""
+    """Something other than a socket is in the socket's place."""
 
 
 class Found(Record):
-    """The socket to connect to. `explicit`: the user named it, so that no daemon is started for it."""
+    """The socket to connect to. `explicit`: the user named it, so no daemon is started for it."""
 
     __slots__ = ("path", "explicit")  # noqa: RUF023 - the order is the constructor's
     path: str
@@ -49,7 +50,7 @@ class Found(Record):
 class DaemonInfo(Record):
     """The content of daemon.json: the running daemon, or the last one if it was killed.
 
-    `start_time` is ISO 8601 UTC, `version` foveal's, `protocol` that of the wire; the sockets are paths.
+    `start_time` is ISO 8601 UTC, `version` foveal's, `protocol` the wire's; the sockets are paths.
     """
 
     __slots__ = ("pid", "start_time", "socket", "http_socket", "version", "protocol")  # noqa: RUF023 - as above
@@ -72,9 +73,9 @@ class DaemonInfo(Record):
 
 
 def find_socket(explicit: str | None, environ: Mapping[str, str]) -> Found:
-    """Return the socket for a client: the one it was given, else the running daemon's, else the default.
+    """Return the socket for a client: the explicit one, else the running daemon's, else the default.
 
-    daemon.json comes before the default, so that a shell with and one without XDG_RUNTIME_DIR meet the same
+    daemon.json comes before the default, so that shells with and without XDG_RUNTIME_DIR find the same
     daemon; it counts only while its socket exists. Raises `PathError` for an explicit path that is too long.
     """
     named = explicit or environ.get("FOVEAL_SOCKET")
@@ -87,16 +88,17 @@ def find_socket(explicit: str | None, environ: Mapping[str, str]) -> Found:
 
 
 def daemon_socket(explicit: str | None, environ: Mapping[str, str]) -> str:
-    """Return the socket for a daemon to listen on: the one it was given, else the default."""
+    """Return the socket for a daemon to listen on: the explicit one, else the default."""
     named = explicit or environ.get("FOVEAL_SOCKET")
     return check_length(os.path.abspath(named)) if named else default_socket(environ)
 
 
 def default_socket(environ: Mapping[str, str]) -> str:
-    """Return `$XDG_RUNTIME_DIR/foveal/foveal.sock`, else that of a private folder in the temporary folder.
+    """Return `$XDG_RUNTIME_DIR/foveal/foveal.sock`, else the socket in a private folder in the temporary
+    folder.
 
-    XDG_RUNTIME_DIR counts only as the specification wants it, absolute and the user's own: after `su` it is
-    often another user's. A folder too deep for a socket's path is passed over.
+    XDG_RUNTIME_DIR counts only as the specification requires, absolute and the user's own: after `su` it is
+    often another user's. A folder too deep for a socket's path is skipped.
     """
     runtime = environ.get("XDG_RUNTIME_DIR", "")
     if _is_own_folder(runtime) and _fits(os.path.join(runtime, "foveal")):
@@ -109,7 +111,7 @@ def default_socket(environ: Mapping[str, str]) -> str:
 
 
 def http_socket(socket: str) -> str:
-    """Return the HTTP socket that lies beside a socket. Raises `PathError` if its path is too long."""
+    """Return the HTTP socket next to a socket. Raises `PathError` if its path is too long."""
     return check_length(os.path.join(os.path.dirname(socket), HTTP_SOCKET_NAME))
 
 
@@ -137,7 +139,7 @@ def config_folder(environ: Mapping[str, str]) -> str:
 
 
 def lock_file(state: str) -> str:
-    """Return the file whose flock says that a daemon runs. It is never removed."""
+    """Return the file whose flock means that a daemon runs. It is never removed."""
     return os.path.join(state, "lock")
 
 
@@ -162,10 +164,10 @@ def config_file(config: str) -> str:
 
 
 def private_folder(path: str) -> str:
-    """Return a folder that only the user can enter: made 0700 from birth, or found so.
+    """Return a folder that only the user can enter: created with mode 0700, or an existing one.
 
-    Raises `PathError` if what is there is a symlink, no folder, another user's, or open to others. Missing
-    parents are made 0700 too, as the XDG specification asks.
+    Raises `PathError` if the path is a symlink, not a folder, another user's, or open to others. Missing
+    parents get mode 0700 too, as the XDG specification asks.
     """
     parent = os.path.dirname(path)
     if parent and not os.path.isdir(parent):
@@ -173,7 +175,7 @@ def private_folder(path: str) -> str:
     try:
         os.mkdir(path, 0o700)
     except FileExistsError:
-        pass  # it is checked below, like the one just made
+        pass  # an existing folder is checked below, like a new one
     except OSError as error:
         raise PathError(f"the folder {path} can't be made: {error.strerror}") from error
     _check_folder(path)
@@ -181,9 +183,9 @@ def private_folder(path: str) -> str:
 
 
 def check_socket(path: str) -> None:
-    """Check that a socket and its folder are the user's alone, before anything is said to whoever listens.
+    """Check that a socket and its folder belong to the user alone, before anything is sent to its listener.
 
-    Raises `FileNotFoundError` if there is none, `PathError` if another user could have put it there or could
+    Raises `FileNotFoundError` if there is none, `PathError` if another user could have created it or could
     use it.
     """
     check_length(path)
@@ -199,8 +201,8 @@ def check_socket(path: str) -> None:
 
 
 def read_daemon_info(state: str) -> DaemonInfo | None:
-    """Return the content of daemon.json; None if it is absent, damaged, or not the user's own file."""
-    from json import loads  # half as long as the rest of a hook's imports; not needed for an explicit socket
+    """Return the content of daemon.json; None if it is missing, damaged, or not the user's own file."""
+    from json import loads  # takes half as long as a hook's other imports; not needed for an explicit socket
 
     try:
         descriptor = os.open(daemon_file(state), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -219,7 +221,7 @@ def read_daemon_info(state: str) -> DaemonInfo | None:
 
 
 def write_daemon_info(state: str, info: DaemonInfo) -> None:
-    """Replace daemon.json, 0600 from birth. The caller holds the daemon's lock. Raises `OSError`."""
+    """Replace daemon.json, created with mode 0600. The caller holds the daemon's lock. Raises `OSError`."""
     from json import dumps
 
     path = daemon_file(state)
@@ -236,7 +238,7 @@ def write_daemon_info(state: str, info: DaemonInfo) -> None:
 
 
 def remove_daemon_info(state: str) -> None:
-    """Remove daemon.json if there is one. The caller holds the daemon's lock."""
+    """Remove daemon.json if it exists. The caller holds the daemon's lock."""
     try:
         os.unlink(daemon_file(state))
     except FileNotFoundError:

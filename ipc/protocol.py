@@ -1,8 +1,8 @@
 """MessagePack-RPC framing: bytes in, messages out, without I/O. The only module that knows msgpack.
 
-A frame is first measured, then decoded. Measuring builds nothing, so a claim of a peer (a string of 1 GB,
-a list of 100 million) costs no memory until its bytes are here, and they never are: the claim is refused
-at the header. msgpack measures frames that lie whole in one feed; the scanner here measures partial ones.
+A frame is first measured, then decoded. Measuring builds nothing, so a peer's claim (a string of 1 GB, a list
+of 100 million) costs no memory before its bytes arrive, and they never do: the claim is refused at the
+header. msgpack measures frames that arrive complete in one feed; the scanner here measures partial ones.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ NOTIFICATION: Final = 2
 
 
 class ProtocolError(Exception):
-    """The peer broke the protocol: nothing after this point of the stream can be read.
+    """The peer violated the protocol: the rest of the stream can't be read.
 
     `code` is `too_large` for a frame above the limit, else `invalid_params`. `msgid` is that of the request
-    in which it happened, or None where the bytes don't tell it.
+    concerned, or None if it is unknown.
     """
 
     def __init__(self, message: str, msgid: int | None = None, code: str = INVALID_PARAMS) -> None:
@@ -41,7 +41,7 @@ class ProtocolError(Exception):
 
 
 class Request(Record):
-    """`[0, msgid, method, [params]]`: to be answered by a response with the same `msgid` (0 to 2**64 - 1)."""
+    """`[0, msgid, method, [params]]`: answered by a response with the same `msgid` (0 to 2**64 - 1)."""
 
     __slots__ = ("msgid", "method", "params")  # noqa: RUF023 - the order is the constructor's
     msgid: int
@@ -81,9 +81,10 @@ class Notification(Record):
 
 
 class UnusableRequest(Record):
-    """A well-framed request whose content can't be used; the stream goes on after it.
+    """A well-framed request with unusable content; the stream continues after it.
 
-    It is answered with `error`, an `invalid_params` map. `msgid` is None for a notification: not answered.
+    It is answered with `error`, an `invalid_params` map. `msgid` is None for a notification, which isn't
+    answered.
     """
 
     __slots__ = ("msgid", "error")  # noqa: RUF023 - the order is the constructor's
@@ -96,7 +97,7 @@ class UnusableRequest(Record):
 
 
 class PackedResult(Record):
-    """A result that is a map: `count` fields that `pack_fields` packed, and after them `more`."""
+    """A result that is a map: `count` fields packed by `pack_fields`, followed by `more`."""
 
     __slots__ = ("count", "fields", "more")
     count: int
@@ -113,9 +114,9 @@ Message = Request | Response | Notification | UnusableRequest
 
 
 class Decoder:
-    """Turns a byte stream into messages: `feed` what arrived, then call `next_message` until it gives None.
+    """Turns a byte stream into messages: `feed` it bytes, then call `next_message` until it returns None.
 
-    Holds at most one partial frame of `max_frame_bytes` and what was fed and not yet asked for. After a
+    Holds at most one partial frame of `max_frame_bytes` and the bytes fed but not yet read. After a
     `ProtocolError` it is dead and raises the same error again.
     """
 
@@ -126,15 +127,15 @@ class Decoder:
         self._start = 0
         self._measure: msgpack.Unpacker | None = None
         self.partial = bytearray()
-        """What is held of a frame that isn't whole yet, or that wasn't asked for since it became whole."""
+        """The bytes of an incomplete frame, or of a complete frame not yet read."""
         self._position = 0
         self._owed = 1
         self.frame_bytes = 0
-        """The size of the frame of the last message."""
+        """The bytes of the last message's frame."""
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is held."""
+        """Whether no bytes are held."""
         return not self._chunk and not self.partial
 
     def feed(self, data: bytes) -> None:
@@ -146,7 +147,7 @@ class Decoder:
         self._start, self._measure = 0, None
 
     def next_message(self) -> Message | None:
-        """Return the next whole message, or None when more bytes are needed. Raises `ProtocolError`."""
+        """Return the next complete message, or None if more bytes are needed. Raises `ProtocolError`."""
         if self._error is not None:
             raise self._error
         if not self.partial and self._start >= len(self._chunk):
@@ -169,7 +170,7 @@ class Decoder:
         self._measure = None
 
     def _scanned_frame(self) -> bytearray | None:
-        """Return the next frame where msgpack could not measure it: it came in parts, or has odd bytes."""
+        """Return the next frame if msgpack couldn't measure it: it came in parts, or has unusual bytes."""
         if not self.partial:
             self.partial += memoryview(self._chunk)[self._start :]
             self._position, self._owed = 0, 1
@@ -177,14 +178,14 @@ class Decoder:
         end = self._scan()
         if end is None:
             return None
-        # Taken over, since to copy 16 MB takes some milliseconds.
+        # Moved, since copying 16 MB takes some milliseconds.
         taken, self.partial = self.partial, bytearray()
         self._load(bytes(taken[end:]))
         del taken[end:]
         return taken
 
     def _whole_frame(self) -> bytes | None:
-        """Return the next frame of the chunk if all of it is there and msgpack can measure it."""
+        """Return the next frame if it is complete in the chunk and msgpack can measure it."""
         if self.partial:
             return None
         if self._measure is None:
@@ -207,10 +208,10 @@ class Decoder:
         return frame
 
     def _scan(self) -> int | None:
-        """Measure the partial frame as far as it has come; return its end, or None while it is open.
+        """Measure the received part of the frame; return its end, or None if it is incomplete.
 
-        `_owed` is the number of values that the headers so far still promise. Each takes a byte at least,
-        so position plus owed bounds the frame from below: that refuses a claim before its bytes are here.
+        `_owed` is the number of values that the headers so far still promise. Each takes at least a byte, so
+        position plus owed bounds the frame from below: a claim is refused before its bytes arrive.
         """
         data, position, owed, limit = self.partial, self._position, self._owed, self._max_frame_bytes
         size = len(data)
@@ -258,12 +259,12 @@ class Decoder:
 
 
 def encode_request(msgid: int, method: str, params: Mapping[str, Any] | None = None) -> bytes:
-    """Return the bytes of a request. Raises `RpcError` where params can't be packed or are too large."""
+    """Return the bytes of a request. Raises `RpcError` if params can't be packed or are too large."""
     return _encode([REQUEST, msgid, method, [] if params is None else [params]], INVALID_PARAMS)
 
 
 def encode_response(msgid: int, result: Any) -> bytes:
-    """Return the bytes of a reply. Raises `RpcError` where the result can't be packed or is too large.
+    """Return the bytes of a reply. Raises `RpcError` if the result can't be packed or is too large.
 
     A result is None, bool, int, float, str, bytes, list, tuple or dict. Lone surrogates become `?`, an int of
     more than 64 bits becomes the nearest float, as in most readers of JSON.
@@ -285,7 +286,7 @@ def pack_fields(fields: Mapping[str, Any]) -> bytes:
 
 
 def encode_error(msgid: int, error: RpcError) -> bytes:
-    """Return the bytes of an error reply. Data that can't be packed are left out: an error always arrives."""
+    """Return the bytes of an error reply. Data that can't be packed is left out: an error always arrives."""
     try:
         return _encode([RESPONSE, msgid, error.to_map(), None], INTERNAL)
     except RpcError:
@@ -294,21 +295,21 @@ def encode_error(msgid: int, error: RpcError) -> bytes:
 
 
 def encode_notification(method: str, params: Mapping[str, Any] | None = None) -> bytes:
-    """Return the bytes of a notification. Raises `RpcError` where params can't be packed or are too large."""
+    """Return the bytes of a notification. Raises `RpcError` if params can't be packed or are too large."""
     return _encode([NOTIFICATION, method, [] if params is None else [params]], INVALID_PARAMS)
 
 
 _MESSAGE_CHARACTERS: Final = 10_000
-"""Of an error whose map was too large for a frame."""
+"""Maximum characters of a message in an error whose map was too large for a frame."""
 
 _OVERFLOWING: Final = b"\xc9\xff\xff\xff\xff"
-"""The header of an extension of 4 GiB, whose length msgpack adds 1 to in 32 bits: it measures it as empty.
-The scanner measures frames with these bytes, whatever they mean there."""
+"""The header of a 4 GiB extension, whose length overflows when msgpack adds 1 in 32 bits: msgpack measures it
+as empty. The scanner measures frames with these bytes, whatever they mean there."""
 
 _NOT_RPC: Final = "these bytes are not MessagePack-RPC"
 
 _FRAME_HEADS: Final = frozenset((0x93, 0x94, 0xDC, 0xDD))
-"""First bytes of an array of 3 or 4, short or long form: what every frame starts with."""
+"""First bytes of an array of 3 or 4, short or long form: every frame begins with one of them."""
 
 _BYTES, _ARRAY, _MAP, _EXTENSION, _RESERVED = -1, -2, -3, -4, -5
 _HEADERS: Final = (
@@ -322,19 +323,19 @@ _HEADERS: Final = (
     *((_BYTES, 1), (_BYTES, 2), (_BYTES, 4)),  # str
     *((_ARRAY, 2), (_ARRAY, 4), (_MAP, 2), (_MAP, 4)),
 )
-"""For the first bytes 0xc0 to 0xdf: what follows (a fixed number of bytes where it isn't negative), and how
-many bytes its length takes. From the MessagePack specification, its table of formats."""
+"""For the first bytes 0xc0 to 0xdf: the number of bytes that follow (if not negative), and the bytes of the
+length field. From the MessagePack specification, its table of formats."""
 
 
 def _to_message(frame: bytes | bytearray) -> Message:
-    """Decode one whole frame. Raises `ProtocolError` where it isn't MessagePack-RPC."""
+    """Decode a complete frame. Raises `ProtocolError` if it isn't MessagePack-RPC."""
     try:
         body = msgpack.unpackb(frame, unicode_errors="replace", ext_hook=_refuse_extension)
         if b"\xff" in frame:  # the type byte of a timestamp, rare in anything else
             _refuse_timestamps(body)
     except (ValueError, TypeError, RecursionError) as error:
         return _undecodable(frame, error)
-    if type(body) is list and body and type(body[0]) is int:  # bool is no int here
+    if type(body) is list and body and type(body[0]) is int:  # a bool doesn't count as an int here
         if len(body) == 4:
             kind, msgid, second, third = body
             if type(msgid) is int and msgid >= 0:
@@ -360,7 +361,7 @@ def _invalid(msgid: int | None, message: str) -> UnusableRequest:
 
 
 def _params(arguments: list[Any]) -> dict[str, Any] | str:
-    """Return the params of an argument list, or what is wrong with it."""
+    """Return the params of an argument list, or a message about its error."""
     if not arguments:
         return {}
     params = arguments[0]
@@ -382,7 +383,7 @@ def _error_map(error: Any) -> dict[str, Any] | None:
 
 
 def _undecodable(frame: bytes | bytearray, error: Exception) -> UnusableRequest:
-    """Judge a whole frame with values that the protocol doesn't allow: only a request can be answered."""
+    """Classify a complete frame with forbidden values: only a request can be answered."""
     message = f"the frame can't be decoded: {str(error) or 'it is nested too deep'}"
     head = _peek_head(frame)
     if head[:1] == [REQUEST] and len(head) == 2:
@@ -393,7 +394,7 @@ def _undecodable(frame: bytes | bytearray, error: Exception) -> UnusableRequest:
 
 
 def _peek_msgid(frame: bytes | bytearray) -> int | None:
-    """Return the msgid of a request, whole or not, broken or not, if its first bytes tell it."""
+    """Return the msgid of a request, complete or not, broken or not, if its first bytes contain it."""
     head = _peek_head(frame)
     return head[1] if len(head) == 2 and head[0] == REQUEST else None
 
@@ -415,7 +416,7 @@ def _peek_head(frame: bytes | bytearray) -> list[int]:
 
 
 _HEAD_BYTES: Final = 5 + 9 + 9
-"""The longest forms of the array's header, the type and the msgid."""
+"""Maximum bytes of the array's header, the type and the msgid."""
 
 
 def _refuse_extension(code: int, data: bytes) -> Any:
@@ -423,7 +424,7 @@ def _refuse_extension(code: int, data: bytes) -> Any:
 
 
 def _refuse_timestamps(body: Any) -> None:
-    """Raise ValueError if a timestamp is in there: msgpack decodes them without asking the hook."""
+    """Raise ValueError if the body contains a timestamp, which msgpack decodes without calling the hook."""
     stack = [body]
     while stack:
         value = stack.pop()
@@ -436,7 +437,7 @@ def _refuse_timestamps(body: Any) -> None:
 
 
 def _map_header(count: int) -> bytes:
-    """Return what stands before the fields of a map, in MessagePack's shortest form."""
+    """Return the header of a map with `count` fields, in MessagePack's shortest form."""
     if count < 1 << 4:
         return bytes((0x80 | count,))
     return b"\xde" + count.to_bytes(2, "big") if count < 1 << 16 else b"\xdf" + count.to_bytes(4, "big")
@@ -462,7 +463,7 @@ def _too_large(size: int) -> RpcError:
 
 
 def _narrow(value: Any) -> float:
-    """Return an int of more than 64 bits as a float; refuse everything else that msgpack can't pack."""
+    """Return an int of more than 64 bits as a float; refuse other values that msgpack can't pack."""
     if not isinstance(value, int):
         raise TypeError(f"values of type {type(value).__name__} have no form on the wire")
     try:

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 set_field = object.__setattr__
-"""How a constructor sets a field once; afterwards the record refuses."""
+"""Sets a field once, in a constructor; later assignments are refused by the record."""
 
 
 class Record:
     """A frozen value with slots. A subclass names its fields in `__slots__`, in its constructor's order.
 
-    Two records are equal when their class and all fields are; a record hashes as its fields do.
+    Two records are equal if their class and all fields are; a record's hash is the hash of its fields.
     """
 
     __slots__: tuple[str, ...] = ()

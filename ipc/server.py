@@ -1,4 +1,4 @@
-"""The socket server's life, startup to shutdown, and its TaskGroup."""
+"""The socket server, from startup to shutdown, and its TaskGroup."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from .holdings import ClientProcess, Holdings, Working
 from .listener import read_peer_pid, read_peer_uid
 
 BACKLOG = 1024
-"""Maximum connections that wait to be accepted. The system may lower it (net.core.somaxconn, 4096 on
-Linux)."""
+"""Maximum connections waiting to be accepted. The system may lower it (net.core.somaxconn, 4096 on Linux)."""
 
 ACCEPTED_AT_ONCE = 16
 """Maximum connections accepted in a turn of the loop: each takes some 50 us."""
 
 ACCEPT_PAUSE_S = 0.1
-"""Seconds until accepting is tried again after the system refused it for want of descriptors or memory."""
+"""Seconds before accepting is retried after the system ran out of descriptors or memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class ServerStatistics:
     in_flight: int = 0
     accepted: int = 0
     refused: int = 0
-    """Connections of other users."""
+    """Connections refused because they came from other users."""
     requests: int = 0
     notifications: int = 0
     errors: int = 0
@@ -49,14 +48,14 @@ class ServerStatistics:
     partial_bytes: int = 0
     working_bytes: int = 0
     unread_bytes: int = 0
-    """Current bytes of the memory that `Limits` bounds."""
+    """Current bytes of the memory bounded by `Limits`."""
 
 
 class Server:
     """Serves connections on a listening socket, in one TaskGroup: `async with Server(...) as server`.
 
     `start` begins to accept, `shutdown` ends it in good order; leaving the context without a shutdown cancels
-    what runs and closes everything. Works on asyncio's loop and on uvloop.
+    running requests and closes everything. Works on asyncio's loop and on uvloop.
     """
 
     def __init__(
@@ -77,7 +76,7 @@ class Server:
         self._listener: socket.socket | None = None
         self._accept_again: asyncio.TimerHandle | None = None
         self._connections: dict[Connection, None] = {}
-        """Those that are open, the oldest first."""
+        """The open connections, oldest first."""
         self._processes: dict[Hashable, ClientProcess] = {}
         self._partial = Holdings(self._limits.partial_bytes, Connection.cut_off)
         self._unread = Holdings(self._limits.unread_bytes, Connection.cut_off)
@@ -96,12 +95,12 @@ class Server:
         try:
             await self.shutdown(0)
         finally:
-            await self._tasks.__aexit__(None, None, None)  # the caller's error stays as it is, in no group
+            await self._tasks.__aexit__(None, None, None)  # the caller's own error, not a group
 
     def start(self, listener: socket.socket) -> None:
-        """Accept connections on a bound socket (of `bind`, or a service manager's); the server closes it.
+        """Accept connections on a bound socket (from `bind`, or a service manager); the server closes it.
 
-        Once more it replaces the former socket; who is connected stays so.
+        A second call replaces the former socket; open connections stay.
         """
         self._stop_accepting()
         listener.setblocking(False)
@@ -112,8 +111,8 @@ class Server:
     async def shutdown(self, timeout_s: float) -> None:
         """Stop accepting and reading, let running requests end within `timeout_s`, cancel the rest, close.
 
-        Cancelled requests are answered with `busy`. Peers get what was written to them; who doesn't read it
-        within the linger time is cut off. Calling it again does nothing more.
+        Cancelled requests are answered with `busy`. Peers get all written replies; a peer that doesn't read
+        them within the linger time is cut off. A second call does nothing more.
         """
         self._stopping = True
         self._stop_accepting()
@@ -129,10 +128,10 @@ class Server:
         for connection in list(self._connections):
             connection.close()
         if self._connections:
-            await self._all_lost.wait()  # not for ever: each of them aborts after the linger time
+            await self._all_lost.wait()  # bounded: each of them aborts after the linger time
 
     def statistics(self) -> ServerStatistics:
-        """Return the counts of this moment."""
+        """Return the current counts."""
         return ServerStatistics(
             connections=len(self._connections),
             in_flight=sum(len(connection.running) for connection in self._connections),
@@ -174,10 +173,10 @@ class Server:
             asyncio.get_running_loop().add_reader(self._listener, self._accept)
 
     def _accept(self) -> None:
-        """Accept some of the connections that wait; the loop calls again while there are more.
+        """Accept some of the waiting connections; the loop calls again while there are more.
 
-        Not by `create_unix_server`: it accepts all that wait at once, and a thousand held up everybody else
-        for as long as that takes.
+        `create_unix_server` would accept all waiting connections at once, and a thousand delayed everybody
+        else by the time that takes.
         """
         for _ in range(ACCEPTED_AT_ONCE):
             if self._listener is None:
@@ -186,7 +185,7 @@ class Server:
                 peer, _ = self._listener.accept()
             except (BlockingIOError, ConnectionAbortedError):
                 return
-            except OSError:  # no descriptors, no memory: connections wait in the queue until there are
+            except OSError:  # no descriptors or memory: connections wait in the queue
                 loop = asyncio.get_running_loop()
                 loop.remove_reader(self._listener)
                 self._accept_again = loop.call_later(ACCEPT_PAUSE_S, self._resume_accepting)
@@ -201,12 +200,12 @@ class Server:
             peer.close()
 
     def _enter(self, connection: Connection, peer: socket.socket) -> ClientProcess | None:
-        """Admit a new connection if it is the user's own and the server isn't stopping."""
+        """Admit a new connection if its user is the daemon's own and the server isn't stopping."""
         try:
             own = self._peer_uid(peer) == os.geteuid()
             pid = read_peer_pid(peer)
         except OSError:
-            own = False  # gone already
+            own = False  # the peer is already gone
         if not own or self._stopping:
             self._counts.refused += not own
             return None
@@ -225,7 +224,7 @@ class Server:
         return process
 
     def _make_room(self) -> None:
-        """Cut off the oldest connection of the process that has most: others are to find room."""
+        """Cut off the oldest connection of the process with the most connections, to admit others."""
         greedy = max(self._processes.values(), key=lambda process: process.connections)
         oldest = next(each for each in self._connections if each.process is greedy)
         self._leave(oldest)
@@ -243,7 +242,8 @@ class Server:
             self._all_lost.set()
 
     def _rpc_error(self, error: Exception, method: str) -> RpcError:
-        """Return the error for the wire: the one place that judges exceptions, and logs unforeseen ones."""
+        """Return the error for the wire: the only place that classifies exceptions, and logs unexpected
+        ones."""
         if isinstance(error, RpcError):
             return error
         known = self._to_error(error)

@@ -1,1 +1,1 @@
-"""The methods of the wire, one file a noun: parameters in, plain maps out."""
+"""The methods of the wire, one file for each noun: typed parameters in, plain maps out."""

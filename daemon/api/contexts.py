@@ -1,4 +1,4 @@
-"""The methods that give contexts to agents, now or prepared in the background."""
+"""The methods that return contexts to agents, or prepare them in the background."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from .method import (
 )
 
 MAX_TOKENS = 100_000_000
-"""More than any model takes; a larger number is a mistake. The cost of a context is bounded by max_bytes
-too."""
+"""Maximum tokens of a context, more than any model takes; a larger number is a mistake. max_bytes bounds the
+cost of a context too."""
 
 MAX_BYTES = 16_000_000
-"""A reply must fit into one frame of 16 MiB."""
+"""Maximum bytes of a context, so that the reply fits into a frame of 16 MiB."""
 
 MODEL_CHARACTERS_MAX = 200
-"""Maximum characters of a model's name: globs are held against it."""
+"""Maximum characters of a model's name, which is matched against globs."""
 
 CLEANED_MAX = 1_024
 CLEANED_PATHS_MAX = 200
@@ -81,7 +81,7 @@ class GetContextRequest(AgentRequest, frozen=True, kw_only=True):
 
     @property
     def is_long(self) -> bool:
-        """Whether to look at it all would keep the event loop from other requests."""
+        """Whether reading all of it would keep the event loop from other requests."""
         return (
             len(self.focus_paths or ()) > CLEANED_PATHS_MAX
             or len(self.prompt) > LONG_CHARACTERS
@@ -95,7 +95,7 @@ class PrepareReply(Struct, frozen=True):
 
 
 class ContextCall(Struct, frozen=True):
-    """A request for a context with the scope and the settings that it means."""
+    """A request for a context with its resolved scope and settings."""
 
     root: str
     settings: ContextConfig
@@ -103,7 +103,7 @@ class ContextCall(Struct, frozen=True):
     request: ContextRequest
 
     def holds(self, project: Project, scopes: ScopeTable) -> bool:
-        """Whether the same parameters mean the same now; the scope counts as used then."""
+        """Whether the parameters still resolve to the same scope and settings; marks the scope as used."""
         return (
             self.settings is project.config.context
             and self.root == project.root
@@ -112,17 +112,18 @@ class ContextCall(Struct, frozen=True):
 
 
 class ContextMethods:
-    """The methods over one engine. With `news` their contexts hold only what a prompt adds."""
+    """The methods over one engine. With `news` their contexts hold only additions for a prompt."""
 
     def __init__(self, engine: Engine, *, news: bool = False) -> None:
         self._engine = engine
         self._news = news
         self._calls: dict[GetContextRequest, ContextCall] = {}
-        """By hand, since an entry counts only while its scope and settings do: it saves 10 us of 100."""
+        """A cache by hand, since an entry is only valid while its scope and settings are: it saves 10 us of
+        100."""
 
     @method("GetContext", policy="own")
     def get(self, request: GetContextRequest) -> WireMap | Awaitable[WireMap]:
-        """Return what an agent needs to know; below."""
+        """Return the context for an agent; below."""
         started = time.perf_counter()
         project = None if request.is_long else self._project_nowait(request)
         call = None if project is None else self._call_nowait(project, request)
@@ -133,7 +134,7 @@ class ContextMethods:
         return self.reply(request, started)
 
     async def reply(self, request: GetContextRequest, started: float | None = None) -> WireMap:
-        """Return a context, built if need be."""
+        """Return a context, building it if necessary."""
         started = time.perf_counter() if started is None else started
         project, scope, context = await self._scope(request)
         reply = await self._engine.contexts.get(project, scope, context, request.fresh, request.deadline_ms)
@@ -187,7 +188,7 @@ class ContextMethods:
         else:
             project = await projects.at(required_cwd(request.cwd))
         scope = None if request.scope_id is None else scopes.get(request.scope_id)
-        # An agent that may not ask makes no scope either; the policy of the answer is decided later.
+        # An agent without permission creates no scope either; the answer's policy is decided later.
         await self._engine.permissions.require(
             project, request.agent, scope=scope, session_id=request.session_id
         )
@@ -221,10 +222,10 @@ def _selector(project: Project, request: GetContextRequest) -> ScopeSelector:
 
 
 def _focus_paths(root: str, given: tuple[str, ...]) -> tuple[str, ...]:
-    """Return focus paths relative to the root, each once.
+    """Return focus paths relative to the root, without duplicates.
 
-    The same ones come again and again, and looking for symlinks in each would cost more than the answer.
-    A path that becomes a link out of the project later is caught where files are read.
+    The same paths repeat, and resolving symlinks in each would cost more than the answer. A path that later
+    becomes a link out of the project is caught where files are read.
     """
     return _cleaned(root, given) if len(given) <= CLEANED_PATHS_MAX else _clean(root, given)
 
@@ -245,7 +246,7 @@ def _request(
     max_tokens = defaults.max_tokens_of(model) if request.max_tokens is None else request.max_tokens
     reserve = request.reserve_tokens
     if reserve is None:
-        # The default reserve would leave nothing of a small budget, so there it is a quarter at most.
+        # The default reserve would use up a small budget, so it is at most a quarter of the budget.
         reserve = min(defaults.reserve_tokens, max_tokens // 4)
     if reserve >= max_tokens:
         raise InvalidRequest(
@@ -273,6 +274,6 @@ def _request(
 
 
 def _item_keys(items: Items, prefix: str) -> tuple[tuple[ItemType, str, str], ...]:
-    """Return the items of a list without repetitions. Raises `InvalidRequest` for an impossible name."""
+    """Return the item keys of a list without duplicates. Raises `InvalidRequest` for an impossible name."""
     keys = [item.key(prefix) for item in items]
     return tuple(dict.fromkeys((key.type, key.name, key.server_name) for key in keys))

@@ -1,4 +1,4 @@
-"""The methods about the daemon itself: whether it runs, how it stands, what it measured, its events."""
+"""The methods about the daemon itself: ping, status, metrics, events and shutdown."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ TOPIC_LIST = f"a list of topics, of which there are {', '.join(sorted(TOPICS))}"
 
 
 class Subscriber(Protocol):
-    """The connection of a client, to which events are sent."""
+    """The connection of a client that receives events."""
 
     @property
     def publish(self) -> Sink:
-        """Return what sends an event."""
+        """Return the sink for events."""
 
     def when_lost(self, callback: Callable[[Any], None]) -> None:
-        """Call back with the connection when it is gone."""
+        """Call back with the connection when it is lost."""
 
 
 class PingRequest(MethodRequest, frozen=True):
@@ -83,7 +83,7 @@ class MetricsRequest(MethodRequest, frozen=True):
 
 
 class ContextTotals(Struct, frozen=True):
-    """What contexts came to since the daemon started."""
+    """Totals of the contexts since the daemon started."""
 
     count: int
     cached: int
@@ -109,7 +109,7 @@ class IndexFigures(Struct, frozen=True):
 
 
 class SampleReply(Struct, frozen=True):
-    """What happened since the sample before."""
+    """The activity since the previous sample."""
 
     at: str
     seconds: float
@@ -172,7 +172,7 @@ class DaemonMethods:
 
     @method("Status", policy="open")
     async def status(self, request: StatusRequest) -> StatusReply:
-        """Return how the daemon and its open projects stand, or the one that `cwd` belongs to."""
+        """Return the state of the daemon and its open projects, or only of the project around `cwd`."""
         engine = self._engine
         chosen = list(engine.projects)
         if request.cwd is not None:
@@ -215,8 +215,8 @@ class DaemonMethods:
 
     @method("GetMetrics", policy="open")
     async def metrics(self, request: MetricsRequest) -> MetricsReply:
-        """Return what was measured since the daemon started. `counts` has one number for each upper bound
-        and one for what is above; with `history` also that, below."""
+        """Return the metrics since the daemon started. `counts` has a number for each upper bound and a last
+        one for larger values; with `history` also samples, below."""
         history: dict[str, object] | UnsetType = UNSET
         if request.history is not None:
             # In a thread: the maps of 360 samples take 10 ms.
@@ -252,7 +252,7 @@ def method_figures(statistics: MetricsStatistics) -> dict[str, dict[str, object]
 
 
 def context_figures(statistics: MetricsStatistics) -> ContextTotals:
-    """Return the number of contexts and their tokens."""
+    """Return the number of contexts and their total tokens."""
     return ContextTotals(
         count=statistics.contexts,
         cached=statistics.contexts_cached,
@@ -269,7 +269,7 @@ def context_figures(statistics: MetricsStatistics) -> ContextTotals:
 
 
 def history_reply(history: MetricSamples) -> HistoryReply:
-    """Return the samples of a period as the wire has them."""
+    """Return the samples of a period in the form of the wire."""
     return HistoryReply(history.period, history.step_s, [_sample(sample) for sample in history.samples])
 
 

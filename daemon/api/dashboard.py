@@ -1,4 +1,4 @@
-"""The methods about the dashboard: its address, and who is let in; knows no page."""
+"""The methods about the dashboard: its address and its logins; knows no page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The methods about contexts that were given: their content, and why a file is or isn't in them."""
+"""The methods about past contexts: their content, and why a file is or isn't in them."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from ..privacy.policy import Policy
 from .method import AgentRequest, WireMap, method, milliseconds_since
 
 LIST_MAX = 100
-"""Maximum number of contexts listed in one reply: 2 ms of the event loop."""
+"""Maximum number of contexts listed in a reply: 2 ms of the event loop."""
 
 PROMPT_CHARACTERS = 200
 """Maximum characters of a prompt's first line in a list."""
 
 MASKED_CHARACTERS = 2_000
-"""Characters of that line that are masked before it is cut, so that no half of a secret is left."""
+"""Maximum characters of that line that are masked before it is cut, so that no half of a secret remains."""
 
 COUNTED = ("slices", "dropped", "gaps", "degraded")
-"""Lists of a reply of which a list of contexts has the number."""
+"""Lists of a reply that a list of contexts counts."""
 
 SHOWN = ("tokens", "bytes", "partial", "truncated", "layers")
-"""Fields of a reply that a list of contexts has as they were."""
+"""Fields of a reply that a list of contexts copies."""
 
 WHOLE = ("gaps", "degraded", "items", "clock", "masked", "resident_tokens", "saved_tokens")
-"""Further fields of a reply that a single context has, if the reply had them."""
+"""Further fields of a single context, if the reply had them."""
 
 
 class ListContextsRequest(AgentRequest, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class ListContextsRequest(AgentRequest, frozen=True, kw_only=True):
 
 
 class GivenEntry(Struct, frozen=True, kw_only=True):
-    """A given context as a list has it; `slices`, `dropped`, `gaps` and `degraded` count."""
+    """A past context in a list; `slices`, `dropped`, `gaps` and `degraded` are counts."""
 
     context_id: str
     scope_id: str
@@ -110,8 +110,8 @@ class ExplainReply(Struct, frozen=True, kw_only=True):
 class GivenContextMethods:
     """The methods over one engine.
 
-    A context is shown only to agents that may see everything its agent could, by the current rules. For
-    others it doesn't exist.
+    A context is shown only to agents that may see everything its agent could, by the current rules. For other
+    agents it doesn't exist.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -120,8 +120,7 @@ class GivenContextMethods:
 
     @method("ListContexts", policy="own")
     async def list_contexts(self, request: ListContextsRequest) -> ListContextsReply:
-        """List the contexts that were given since the daemon started and are kept, the one given last first;
-        below."""
+        """List the past contexts since the daemon started that are still stored, the latest first; below."""
         chosen = await self._chosen(request)
         seen: list[Given] = []
         allowed: dict[tuple[str, tuple[str, ...], Policy], bool] = {}
@@ -140,8 +139,8 @@ class GivenContextMethods:
         return ListContextsReply([convert(self._entry(given), GivenEntry) for given in seen])
 
     async def _chosen(self, request: ListContextsRequest) -> list[Given]:
-        """Return the contexts of a list, for any agent, the one given last first. Raises
-        `PermissionDenied` if the agent may not ask about the project."""
+        """Return the past contexts of a list, for any agent, the latest first. Raises `PermissionDenied` if
+        the agent may not ask about the project."""
         before, scope_id, session_id = request.before, request.scope_id, request.session_id
         root = None
         if request.cwd is not None:
@@ -192,7 +191,7 @@ class GivenContextMethods:
         )
 
     async def _given(self, request: GivenContextRequest) -> Given:
-        """Return a context by its id. Raises `NotFound` for a context that the agent may not see,
+        """Return a context by its id. Raises `NotFound` for a context that the agent may not see, or
         `PermissionDenied`."""
         context_id = request.context_id
         given = self._contexts.get(context_id)
@@ -204,15 +203,15 @@ class GivenContextMethods:
         return given
 
     async def _may_see(self, given: Given, agent: Agent) -> bool:
-        """Whether the agent may see all of a context. Raises `PermissionDenied` for an agent that may not
-        ask at all."""
+        """Whether the agent may see all of a context. Raises `PermissionDenied` for an agent without any
+        permission."""
         policy = await self._engine.permissions.as_one_of(given.scope.root, agent, given.agent_names)
         return policy.sees_all_of(given.policy)
 
     async def _may_list(self, given: Given, agent: Agent) -> bool:
         try:
             return await self._may_see(given, agent)
-        except FovealError:  # it may not ask, or the project's rules can't be read
+        except FovealError:  # no permission, or the project's rules can't be read
             return False
 
     def _entry(self, given: Given) -> dict[str, Any]:
@@ -264,8 +263,8 @@ def _heading(given: Given) -> str:
 
 
 def masked_texts(texts: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
-    """Return the texts of a reply and its `prompt`, with the words of its caller masked by the policy of
-    its agent. Not for the event loop."""
+    """Return the texts of a reply and its `prompt`, with the caller's texts masked by its
+    agent's policy. Not for the event loop."""
     masked = dict(texts)
     for name in ("prompt", "system_prompt", "user_prompt"):
         if name in masked:

@@ -1,7 +1,7 @@
-"""Applies the policies of agents to methods: who may ask, and which parts of a reply an agent sees.
+"""Applies the policies of agents to methods: which agents may call them, and which parts of a reply they see.
 
-Replies are filtered by the names of their fields, whichever method answers, so that the same rules hold
-for new methods.
+Replies are filtered by the names of their fields, whichever method answers, so that the same rules hold for
+new methods.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from .method import (
 )
 
 PATH_FIELDS = ("path", "node_id", "file")
-"""Fields that name the file which a map is about; the whole map goes where that file is hidden."""
+"""Fields that name the file of a map; the whole map is removed if that file is hidden."""
 
 SENT_FIELDS = ("context", "system_prompt", "user_prompt", "messages", "tools")
-"""The texts of a request as they were sent."""
+"""The texts of a recorded request."""
 
 RequestT = TypeVar("RequestT", bound=MethodRequest)
 ReplyT = TypeVar("ReplyT", bound=Struct)
@@ -45,7 +45,7 @@ _GONE = object()
 
 
 class PolicyGuard:
-    """Holds methods to policies. On the event loop only."""
+    """Enforces policies on methods. On the event loop only."""
 
     def __init__(
         self, permissions: Permissions, projects: OpenProjects, scopes: ScopeTable, sessions: Sessions
@@ -56,8 +56,7 @@ class PolicyGuard:
         self._sessions = sessions
 
     async def call(self, function: Callable[[RequestT], Awaitable[ReplyT]], request: RequestT) -> ReplyT:
-        """Call a method from within the daemon, for an agent: the agent gets the reply that any client
-        would get."""
+        """Call a method from within the daemon for an agent, which gets the same reply as any client."""
         declared = methods.declaration_of(function)
         reply = self.answer(declared.policy, request, lambda: function(request))
         shown = await reply if isinstance(reply, Awaitable) else reply
@@ -66,7 +65,7 @@ class PolicyGuard:
     def answer(
         self, policy: methods.Policy, request: MethodRequest, ask: Callable[[], methods.Answer]
     ) -> methods.Answer:
-        """Answer a request as far as its agent may know the answer; `ask` calls the method."""
+        """Answer a request within its agent's policy; `ask` calls the method."""
         if policy in {"own", "open"}:
             return ask()
         assert isinstance(request, AgentRequest)
@@ -78,7 +77,7 @@ class PolicyGuard:
         """Answer a request about one project. Raises `PermissionDenied` before the method runs if the
         agent may not ask."""
         root, scope, session = await self._about(request)
-        if not root:  # a session that nobody made: each request of it says which project it is about
+        if not root:  # a session without a record: each of its requests names its project
             return await self._listed(request.agent, ask, session)
         policy = await self._permissions.at_root(root, request.agent, scope, session)
         sight = Sight(policy, root)
@@ -88,7 +87,7 @@ class PolicyGuard:
             raise _without_hidden(error, sight) from None
         denied = await self._permissions.denied_items(root, policy)
         sight = replace(sight, denied_items=_as_fields(denied))
-        shown = await asyncio.to_thread(_shown, sight, reply)  # texts of megabytes are looked through
+        shown = await asyncio.to_thread(_shown, sight, reply)  # texts may have megabytes
         if any(isinstance(value, dict) and name not in shown for name, value in reply.items()):
             raise PermissionDenied(
                 f"what this is about is hidden from this agent by {' and '.join(policy.rules)}"
@@ -98,7 +97,7 @@ class PolicyGuard:
     async def _listed(
         self, agent: Agent, ask: Callable[[], methods.Answer], session: SessionState = NOBODY
     ) -> WireMap:
-        """Answer a request for a list over projects, or for a thing that names its project."""
+        """Answer a request for a list over projects, or for a subject that names its project."""
         reply = await _map_of(ask())
         lists = [value for value in reply.values() if isinstance(value, list)]
         roots = {_root_of(entry) for entry in (reply, *(entry for value in lists for entry in value))} - {
@@ -111,7 +110,7 @@ class PolicyGuard:
         return shown
 
     async def _about(self, request: AgentRequest) -> tuple[str, Scope | None, SessionState]:
-        """Return the root of the project that a request is about, with its scope and session if any."""
+        """Return the root of a request's project, with its scope and session if any."""
         match request:
             case ScopeRequest(scope_id=scope_id):
                 scope = self._scopes.get(scope_id)
@@ -129,7 +128,7 @@ class PolicyGuard:
 
 
 def _reply_type(function: Callable[..., Awaitable[ReplyT]]) -> type[ReplyT]:
-    """Return the type that a method says it replies with."""
+    """Return the reply type that a method declares."""
     bare = function.__func__  # type: ignore[attr-defined] # bound methods have it
     found: type[ReplyT] = bare.__globals__[bare.__annotations__["return"]]
     return found
@@ -140,8 +139,7 @@ async def _map_of(answer: methods.Answer) -> WireMap:
 
 
 def _visible_list(reply: WireMap, policies: Mapping[str, Policy | None]) -> WireMap | None:
-    """Return a list without hidden entries, each entry under the policy of its project; None if all is
-    hidden."""
+    """Return a list without hidden entries, each under the policy of its project; None if all are hidden."""
     masks = may_hold_secrets(texts_in(reply))
     sights = {
         root: None if policy is None else Sight(policy, root, masks=masks)
@@ -165,7 +163,7 @@ def _visible_list(reply: WireMap, policies: Mapping[str, Policy | None]) -> Wire
 
 
 def _root_of(entry: Any) -> str | None:
-    """Return the project that an entry names, None where it names none."""
+    """Return the project that an entry names, or None."""
     root = entry.get("project") if isinstance(entry, dict) else None
     return root if isinstance(root, str) else None
 
@@ -187,7 +185,7 @@ def _as_fields(denied: frozenset[ItemKey]) -> frozenset[tuple[str, str, str]]:
 
 
 def _without_hidden(error: FovealError, sight: Sight) -> FovealError:
-    """Return an error whose message names nothing that is hidden; it is of the same kind."""
+    """Return an error of the same kind whose message names nothing hidden."""
     message = str(error)
     shown = sight.of_text(message)
     if shown == message:
@@ -202,8 +200,7 @@ def _without_hidden(error: FovealError, sight: Sight) -> FovealError:
 
 
 class Sight(Struct, frozen=True):
-    """What an agent may see of a project: its policy, and the items that are hidden from it, as (type,
-    name, server).
+    """An agent's view of a project: its policy, and the items hidden from it, as (type, name, server).
 
     With `masks` false texts stay as they were sent, masked or not.
     """
@@ -219,13 +216,13 @@ class Sight(Struct, frozen=True):
         return self.masks or bool(self.denied_items or self.policy.deny_paths or self.policy.deny_items)
 
     def of_text(self, text: str) -> str:
-        """Return a text, empty where it names something hidden."""
+        """Return a text, empty if it names something hidden."""
         if self.hides_text(text):
             return ""
         return self.policy.mask(text) if self.masks else text
 
     def hides_text(self, text: str) -> bool:
-        """Whether a text is a hidden path or node id, or names one."""
+        """Whether a text is, or contains, a hidden path or node id."""
         policy = self.policy
         if not policy.deny_paths:
             return False
@@ -238,8 +235,8 @@ class Sight(Struct, frozen=True):
 
 
 def visible_reply(sight: Sight, reply: Mapping[str, Any]) -> WireMap:
-    """Return a reply as an agent may see it. Fields keep their names and types: a text that names something
-    hidden is empty, and entries of lists that do are gone, from `total` too."""
+    """Return the part of a reply that an agent may see. Fields keep their names and types: a text that names
+    something hidden becomes empty, and list entries that do are removed, from `total` too."""
     if not sight.changes_anything:
         return dict(reply)
     found = _map(sight, reply)
@@ -251,7 +248,7 @@ def visible_reply(sight: Sight, reply: Mapping[str, Any]) -> WireMap:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Yield the texts of a value that would be masked, but not the names of its fields."""
+    """Yield the texts in a value that would be masked, without field names."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -263,8 +260,7 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def without_texts(reply: Mapping[str, Any]) -> WireMap:
-    """Return a recorded request without the texts that were sent, which may show things that are hidden
-    now."""
+    """Return a recorded request without its texts, which may show things that are hidden now."""
     found = {name: value for name, value in reply.items() if name not in SENT_FIELDS}
     if len(found) < len(reply):
         found["problem"] = "what was sent isn't given to an agent from whom something is hidden"
@@ -298,7 +294,7 @@ def _map(sight: Sight, value: Mapping[str, Any]) -> WireMap:
 
 
 def _is_hidden(sight: Sight, value: Mapping[str, Any]) -> bool:
-    """Whether the subject of a map is hidden as a whole: a file, an item, an experience."""
+    """Whether the subject of a map (a file, an item, an experience) is hidden as a whole."""
     if any(isinstance(path := value.get(name), str) and sight.hides_text(path) for name in PATH_FIELDS):
         return True
     kind, name = value.get("type"), value.get("name")

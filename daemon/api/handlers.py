@@ -1,4 +1,4 @@
-"""Answers the requests of the wire: from a name and a map to a typed method, and back."""
+"""Dispatch of requests: from a name and a map to a typed method, and back."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from .search import QueryMethods
 from .sessions import SessionMethods
 
 NAME_MAX = 80
-"""Maximum characters of an unknown method's name that are compared with the known ones."""
+"""Maximum characters of an unknown method's name when the nearest known method is suggested."""
 
 MEMORY_MAX_BYTES = 4 << 20
 """Maximum bytes of packed fields: a hundred contexts of 40 KB. Packing one of them takes a tenth of a
@@ -78,7 +78,7 @@ _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, 
 
 
 def to_error(error: Exception) -> RpcError | None:
-    """Return the wire's error for an exception that was raised on purpose; None for any other."""
+    """Return the wire's error for an exception raised on purpose; None for any other."""
     for kind, code in _CODES:
         if isinstance(error, kind):
             return RpcError(code, str(error), _data_of(error))
@@ -111,7 +111,7 @@ class Handlers:
     def __init__(self, engine: Engine, dashboard: Dashboard, stop: Callable[[], None]) -> None:
         self._engine = engine
         self._packed_contexts = SharedFields()
-        """The packed fields that replies with the same context share."""
+        """The packed fields shared by replies with the same context."""
         self._guard = PolicyGuard(engine.permissions, engine.projects, engine.scopes, engine.sessions)
         self.hooks = HookMethods(engine)
         groups = (
@@ -142,7 +142,7 @@ class Handlers:
     def handle(
         self, connection: Connection, method: str, params: WireMap
     ) -> Mapping[str, Any] | PackedResult | Awaitable[WireMap]:
-        """Answer a request: at once where nothing has to be waited for, else by an awaitable."""
+        """Answer a request: at once if nothing has to be awaited, else by an awaitable."""
         started = time.perf_counter()
         CLIENT.set(connection.process)
         try:
@@ -154,7 +154,7 @@ class Handlers:
             self._count_failure(method, error)
             raise
         self._engine.metrics.answered(method, (time.perf_counter() - started) * 1000)
-        # Only for repeated requests: most contexts are asked for once.
+        # Only for repeated requests: most contexts are requested once.
         if isinstance(reply, ContextReply) and reply["cached"]:
             return self._packed_contexts.result(reply.kept, reply)
         return reply
@@ -188,8 +188,8 @@ class Handlers:
         return self._guard.answer(declared.policy, request, ask)
 
     def _unknown(self, method: str) -> RpcError:
-        """Return the error for an unknown method, with the nearest known one; `data` has all."""
-        from difflib import get_close_matches  # here, since only a client's mistake needs it
+        """Return the error for an unknown method, with the nearest known one; `data` lists all."""
+        from difflib import get_close_matches  # imported here, since only a client's mistake needs it
 
         known = {name.lower(): name for name in self.methods}
         near = [known[name] for name in get_close_matches(method[:NAME_MAX].lower(), known)]
@@ -202,17 +202,18 @@ class Handlers:
 
 
 class SharedFields:
-    """The packed fields that replies with the same context share, those used last. On the event loop only."""
+    """The packed fields shared by replies with the same context, most recently used. On the event loop
+    only."""
 
     def __init__(self) -> None:
-        # With the map itself, so that its id stays its own.
+        # Holds the map itself too, so that its id isn't reused.
         self._packed: OrderedDict[int, tuple[Mapping[str, Any], bytes]] = OrderedDict()
         self.memory_bytes = 0
 
     def result(self, shared: Mapping[str, Any], whole: Mapping[str, Any]) -> Mapping[str, Any] | PackedResult:
-        """Return a result whose first fields are those of `shared`, in their order, in the form for the wire.
+        """Return a packed result whose first fields are those of `shared`, in their order.
 
-        Raises `RpcError` where they can't be packed.
+        Raises `RpcError` if they can't be packed.
         """
         known = self._packed.get(id(shared))
         if known is None:

@@ -1,4 +1,4 @@
-"""The method that answers hooks: a host's event in, the text to print out."""
+"""The method that answers hooks: takes a host's event and returns the text to print."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ from .method import DEADLINE_MAX_MS, AgentRequest, ItemFields, SessionRequest, m
 from .sessions import CreateSessionRequest, GetRelevantContextRequest, SessionMethods
 
 OWN_FILE_BYTES = 256 * 1024
-"""Maximum bytes of an instruction file that are compared with the others."""
+"""Maximum bytes of an instruction file that is compared with others."""
 
 DEFAULT_TOKENS = 8_000
-"""Tokens of the context of a start where the host counts characters alone."""
+"""Default tokens of a start context, if the host only counts characters."""
 
 DEADLINE_MS = 2_000
-"""Milliseconds for an answer where the request doesn't say: hosts wait 3 s for a prompt's hook."""
+"""Default milliseconds for an answer: hosts wait 3 s for a prompt's hook."""
 
 PROJECT_VARIABLES = [
     host.hooks.project_variable for host in HOSTS if host.hooks and host.hooks.project_variable
 ]
-"""Variables in which hosts name the project's folder; the payload's folder follows the agent."""
+"""Variables that hold a host's project folder; the folder in the payload changes with the agent's."""
 
 
 class HookEventRequest(AgentRequest, frozen=True, kw_only=True):
@@ -64,7 +64,7 @@ class HookEventReply(Struct, frozen=True):
 
 
 class HookMethods:
-    """The method by name over one engine. `run` must be running as a task while requests are served."""
+    """The hook method over one engine. `run` must be running as a task while requests are served."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -73,7 +73,8 @@ class HookMethods:
         self._grafts = HookGrafts(engine.state_dir, self._graft, self._graft_conversation, System())
 
     async def run(self) -> None:
-        """Graft what subagents found out, also events that hooks spooled without a daemon; never returns."""
+        """Graft the findings of subagents, also from events that hooks spooled without a daemon; never
+        returns."""
         await self._grafts.run()
 
     @method("HookEvent", policy="own")
@@ -119,7 +120,7 @@ class HookMethods:
         self._look_at_commits(project)
 
     def _look_at_commits(self, project: Project) -> None:
-        self._engine.commit_marks.look(project)  # decisions may have been committed meanwhile
+        self._engine.commit_marks.look(project)  # decisions may have been committed in the meantime
 
 
 def _project_folder(variables: Mapping[str, Any]) -> str:
@@ -128,20 +129,20 @@ def _project_folder(variables: Mapping[str, Any]) -> str:
 
 
 class DaemonHookBackend:
-    """The daemon as hooks see it: sessions, contexts and hot files. On the event loop only."""
+    """The daemon's side of hooks: sessions, contexts and hot files. On the event loop only."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._contexts = ContextMethods(engine)
         self._news = ContextMethods(engine, news=True)
         self._sessions = SessionMethods(engine)
-        # As for any client: an agent hears of its session what its rules grant, and no more.
+        # As for any client: an agent sees of its session only what its rules grant.
         self._guard = PolicyGuard(engine.permissions, engine.projects, engine.scopes, engine.sessions)
         self._system = System()
 
     async def open_session(self, origin: Origin) -> OpenedSession:
-        """Begin a session under the host's id, or resume the one that there is."""
-        with suppress(FovealError):  # no project is no news here
+        """Begin a session under the host's id, or resume an existing one."""
+        with suppress(FovealError):  # a folder without a project is normal here
             if (project := await self._open_project(origin)) is not None:
                 self._engine.commit_marks.look(project)
         if await self._session(origin) is not None:
@@ -162,15 +163,15 @@ class DaemonHookBackend:
         return await self._session(origin) is not None
 
     async def sets(self, origin: Origin) -> Mapping[str, tuple[str, ...]] | None:
-        """Return a session's context sets, None where there is no session."""
+        """Return a session's context sets, None if there is no session."""
         if await self._session(origin) is None:
             return None
         about = GetRelevantContextRequest(session_id=origin.session_id, agent_name=origin.policy_name)
         return _sets((await self._guard.call(self._sessions.get_context, about)).context)
 
     async def asks_something(self, prompt: str) -> bool:
-        """Whether a prompt names anything that a project could hold."""
-        return await asyncio.to_thread(_asks, prompt)  # it may be long, and loads tables of words at first
+        """Whether a prompt contains a term that a project could define."""
+        return await asyncio.to_thread(_asks, prompt)  # long prompts; the first call loads tables of words
 
     async def context(self, ask: HookContextRequest) -> str:
         """Return a context in Markdown, without the rules that the host reads by itself, or nothing."""
@@ -187,13 +188,13 @@ class DaemonHookBackend:
         return text
 
     async def prepare(self, ask: HookContextRequest) -> None:
-        """Begin the same in the background."""
+        """Begin to build the same context in the background."""
         request = await self._request(ask)
         if request is not None:
             await self._methods(ask).prepare(request)
 
     async def note_edits(self, origin: Origin, paths: tuple[str, ...]) -> None:
-        """Take in that files were written: they are hot. Those outside of the project don't matter."""
+        """Record files that were written as hot; files outside of the project are ignored."""
         project = await self._engine.projects.at(origin.cwd)
         for path in paths:
             with suppress(FovealError):
@@ -203,14 +204,14 @@ class DaemonHookBackend:
                 )
 
     async def repository_moved(self, origin: Origin) -> None:
-        """Look at the files and commits of an open project again; git's hooks open none."""
+        """Rescan the files and commits of an open project; git's hooks open no project."""
         project = await self._open_project(origin)
         if project is not None:
             self._engine.commit_marks.look(project)
             await self._engine.indexing.reindex(project, full=False)
 
     async def idle(self, origin: Origin) -> None:
-        """Note that a turn ended; it may have committed what was decided, or undone it."""
+        """Note that a turn ended; its decisions may have been committed, or undone."""
         project = await self._open_project(origin)
         if project is not None:
             self._engine.commit_marks.look(project)
@@ -223,7 +224,7 @@ class DaemonHookBackend:
             await self._engine.sessions.end(origin.session_id)
 
     def forget_window(self, origin: Origin) -> None:
-        """Note that a conversation lost what it was sent. Each subagent has a window of its own."""
+        """Record that a conversation lost its injected texts. Each subagent has a window of its own."""
         if origin.session_id:
             self._engine.context_log.forget_window(origin.session_id, origin.agent_id)
 
@@ -237,13 +238,13 @@ class DaemonHookBackend:
         return (await self._engine.sessions.find(origin.session_id)).session if origin.session_id else None
 
     async def _request(self, ask: HookContextRequest) -> GetContextRequest | None:
-        """Return the request for an agent's context, None where it may have no tokens."""
+        """Return the request for an agent's context, None if its token limit is 0."""
         origin, project = ask.origin, await self._engine.projects.at(ask.origin.cwd)
         session = await self._session(origin)
-        # A conversation that went on in another project is asked for there without its session.
+        # In another project the context of a conversation is requested without its session.
         usable = is_id(origin.session_id) and (session is None or session.project_root == project.root)
         session_id = origin.session_id if usable else ""
-        # The rest of the time is for the context itself, which has something to say without its rules too.
+        # The rest of the time is for the context itself, which is useful even without its rules.
         native = await self._native(project, origin, ask.deadline_ms // 2)
         tokens = ask.limit.tokens or DEFAULT_TOKENS
         if ask.news:
@@ -271,14 +272,14 @@ class DaemonHookBackend:
         )
 
     async def _native(self, project: Project, origin: Origin, deadline_ms: int) -> tuple[Item, ...]:
-        """Return the rules that a host reads by itself, looked up in a thread."""
+        """Return the rules that a host reads itself, looked up in a thread."""
         items = await self._engine.items_of(project, deadline_ms)
         find = partial(_native_in, origin, project.root, items.items, self._system)
         return await asyncio.to_thread(find)
 
 
 def _asks(prompt: str) -> bool:
-    # Here and not above: its tables of words take longer to load than the daemon to start.
+    # Imported here: its tables of words take longer to load than the daemon to start.
     from ..search.need import is_small_talk
     from ..search.question import take_apart
 

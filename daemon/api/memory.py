@@ -1,4 +1,4 @@
-"""The methods about experiences: what agents decided and how it turned out; and what feedback weighs."""
+"""The methods about experiences (decisions of agents and their outcomes) and about feedback weights."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .method import ProjectRequest, method
 
 LIST_LIMIT = 1_000
 SHOWN_MAX = 100
-"""Maximum number of pruned experiences in a reply: enough to see what they are."""
+"""Maximum number of pruned experiences shown in a reply."""
 
 Outcome = Literal["success", "failure", "reverted", "none"]
-"""How a decision turned out; `none` where that isn't known."""
+"""The outcome of a decision; `none` if it is unknown."""
 
 Limit = Annotated[int, Meta(ge=0, le=LIST_LIMIT)]
 
@@ -158,7 +158,7 @@ class QuarantineReply(Struct, frozen=True):
 
 
 class Boost(Struct, frozen=True, kw_only=True):
-    """A file, or an item, that weighs more for a prompt."""
+    """A file or an item with a higher weight for a prompt."""
 
     path: str | UnsetType = UNSET
     type: str | UnsetType = UNSET
@@ -186,10 +186,10 @@ class ExperienceMethods:
 
     @method("GraftExperience", policy="project")
     async def graft(self, request: GraftRequest) -> GraftReply:
-        """Keep an experience `{decision, agent_id, session_id, rationale?, files_touched?, outcome?: {kind:
-        "success" | "failure" | "reverted", error?}, timestamp?}`, or what was decided in the conversation
-        at `transcript_path` ([transcripts](transcripts.md)). Durable when it is answered; of a transcript
-        only the new part is read, and lines that can't be read are named."""
+        """Store an experience `{decision, agent_id, session_id, rationale?, files_touched?, outcome?: {kind:
+        "success" | "failure" | "reverted", error?}, timestamp?}`, or the decisions of the conversation at
+        `transcript_path` ([transcripts](transcripts.md)). Durable when it is answered; only the new part of a
+        transcript is read, and unreadable lines are listed."""
         fields, path = request.experience, request.transcript_path
         if path is not None:
             if fields is not None:
@@ -201,7 +201,10 @@ class ExperienceMethods:
             return GraftReply(
                 found.grafted,
                 found.duplicates,
-                [SkippedReply(one.reason, UNSET if one.line is None else one.line) for one in found.skipped],
+                [
+                    SkippedReply(line.reason, UNSET if line.line is None else line.line)
+                    for line in found.skipped
+                ],
                 found.experience_ids,
                 found.warnings,
             )
@@ -248,7 +251,7 @@ class ExperienceMethods:
 
     @method("UpdateExperience", policy="project")
     async def update(self, request: UpdateExperienceRequest) -> KnownReply:
-        """Change an experience. An outcome without a kind takes it away, and so does an empty commit."""
+        """Change an experience. An outcome without a kind removes it, and so does an empty commit."""
         files = request.files_touched
         given: dict[str, object] = {
             "decision": request.decision,
@@ -313,7 +316,8 @@ class ExperienceMethods:
 
     @method("GetFeedback", policy="project")
     async def feedback(self, request: ProjectRequest) -> FeedbackReply:
-        """Return files and items that weigh more for a prompt since they were of use, the heaviest first."""
+        """Return files and items with a higher weight for a prompt because they were useful, the heaviest
+        first."""
         project = await self._engine.projects.at(request.cwd)
         project.pending_edits.settle()
         boosts = sorted(project.feedback.boosts.items(), key=lambda boost: (-boost[1], boost[0]))
@@ -331,7 +335,7 @@ class ExperienceMethods:
 
 
 def experience_reply(experience: Experience) -> ExperienceReply:
-    """Return an experience as the wire has it; an outcome and marks only where there are some."""
+    """Return an experience in the form of the wire; outcome and marks only if it has any."""
     provenance = experience.provenance
     marks = [MarkReply(mark.kind, mark.at, mark.by or experience.id) for mark in experience.marks]
     return ExperienceReply(
@@ -363,7 +367,7 @@ def _outcome(name: str) -> str:
 
 
 def _boost(key: str, boost: float) -> Boost:
-    """Return what a key of the feedback names: an item, or a file."""
+    """Return the item or file of a feedback key."""
     kind, colon, name = key.partition(":")
     if not colon or kind not in get_args(ItemType):
         return Boost(path=key, boost=boost)

@@ -1,4 +1,4 @@
-"""Declares the methods of the wire: each with its name, its policy and the types of its request and reply."""
+"""Declarations of the wire's methods: name, policy, and the types of request and reply."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ from ..rules.item_store import key_in
 from ..rules.items import ItemKey
 
 Policy = Literal["open", "own", "project", "scope", "session", "session or project", "list"]
-"""How a method is held to the policy of the agent that calls it. `open`: states, counts and settings, the
-same for everyone. `own`: the method asks for the policy and shows no more than it grants. `project`,
-`scope` and `session`: the thing that the request names, whose policy the reply is cut down to. `list`:
-entries of several projects, each under the policy of its own."""
+"""The policy check of a method. `open`: states, counts and settings, the same for everyone. `own`: the method
+applies the caller's policy itself. `project`, `scope` and `session`: the subject of the request, whose policy
+filters the reply. `list`: entries of several projects, each under the policy of its own."""
 
 DEADLINE_MAX_MS = 600_000
 
 Deadline = Annotated[int, Meta(ge=0, le=DEADLINE_MAX_MS)]
-"""Milliseconds after which the answer is of no use any more."""
+"""Milliseconds after which the answer is of no use."""
 
 
 class MethodRequest(Struct, frozen=True, kw_only=True):
@@ -33,19 +32,19 @@ class MethodRequest(Struct, frozen=True, kw_only=True):
 
 
 class AgentRequest(MethodRequest, frozen=True, kw_only=True):
-    """A request that says which agent asks."""
+    """A request that names the agent asking."""
 
     agent_name: str = ""
     agent_type: str = ""
 
     @property
     def agent(self) -> Agent:
-        """Return the agent, as far as the request names it."""
+        """Return the agent as named in the request."""
         return Agent.of(self.agent_name, self.agent_type)
 
 
 class ProjectRequest(AgentRequest, frozen=True, kw_only=True):
-    """A request about the project of a folder."""
+    """A request about the project around a folder."""
 
     cwd: str
 
@@ -70,14 +69,14 @@ class SessionOrProjectRequest(AgentRequest, frozen=True, kw_only=True):
 
 
 class ItemFields(Struct, frozen=True):
-    """An item as a request names it."""
+    """An item in a request."""
 
     type: str = ""
     name: str = ""
     server_name: str = ""
 
     def key(self, prefix: str) -> ItemKey:
-        """Return the item's key. Raises `InvalidRequest` that names the field, with `prefix` before it."""
+        """Return the item's key. Raises `InvalidRequest` that names the field, prefixed with `prefix`."""
         return key_in({"type": self.type, "name": self.name, "server_name": self.server_name}, prefix)
 
 
@@ -92,11 +91,11 @@ REQUESTS: Mapping[Policy, type[MethodRequest]] = {
     "session or project": SessionOrProjectRequest,
     "list": AgentRequest,
 }
-"""The type that a request must have for a policy to find its subject."""
+"""The request type from which a policy can determine its subject."""
 
 
 class Declaration(Struct, frozen=True):
-    """A method as it was declared."""
+    """A declared method."""
 
     name: str
     policy: Policy
@@ -109,7 +108,7 @@ WireMap = dict[str, Any]
 """A reply, or a part of a reply, in the form of the wire."""
 
 Answer = Struct | WireMap | Awaitable[Struct | WireMap]
-"""A reply: at once where nothing has to be waited for, else by an awaitable."""
+"""A reply: immediate if nothing has to be awaited, else an awaitable."""
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
@@ -117,10 +116,10 @@ _declared: dict[Callable[..., Any], Declaration] = {}
 
 
 def method(name: str, *, policy: Policy) -> Callable[[FunctionT], FunctionT]:
-    """Declare a function of a class as a method of the wire. The type of its parameter `request` gives the
+    """Declare a function of a class as a method of the wire. The type of its parameter `request` defines the
     parameters.
 
-    Raises `TypeError` for an unknown policy, or a policy whose subject the request doesn't name.
+    Raises `TypeError` for an unknown policy, or if the request doesn't name the policy's subject.
     """
 
     def declare(function: FunctionT) -> FunctionT:
@@ -141,14 +140,14 @@ def method(name: str, *, policy: Policy) -> Callable[[FunctionT], FunctionT]:
 
 
 def declarations(kind: type) -> Iterator[Declaration]:
-    """Yield the methods that a class declares, in the order in which they are written."""
+    """Yield the methods that a class declares, in source order."""
     for member in vars(kind).values():
         if inspect.isfunction(member) and member in _declared:
             yield _declared[member]
 
 
 def declared_methods() -> tuple[Declaration, ...]:
-    """Return all methods of the modules that were imported, in their order."""
+    """Return all methods of the imported modules, in order."""
     return tuple(_declared.values())
 
 
@@ -158,7 +157,7 @@ def declaration_of(bound: Callable[..., Any]) -> Declaration:
 
 
 def wire_map(reply: Struct | WireMap) -> WireMap:
-    """Return a reply as the map that goes over the wire."""
+    """Return a reply as a map for the wire."""
     if isinstance(reply, dict):
         return reply
     found: WireMap = to_builtins(reply, builtin_types=(bytes,))
@@ -171,7 +170,7 @@ def milliseconds_since(started: float) -> float:
 
 
 def node_id_in(root: str, given: str, field: str) -> str:
-    """Return a focus path or node id with its path relative to the root; globs are left as they are.
+    """Return a focus path or node id relative to the root; globs are left unchanged.
 
     Raises `InvalidRequest` or `PermissionDenied`.
     """
@@ -182,7 +181,7 @@ def node_id_in(root: str, given: str, field: str) -> str:
 
 
 def required_cwd(cwd: str | None) -> str:
-    """Return the folder of a request that names nothing else. Raises `InvalidRequest` where it doesn't."""
+    """Return the folder of a request without another subject. Raises `InvalidRequest` if it is missing."""
     if cwd is None:
         raise InvalidRequest("cwd is missing; it must be a string", "cwd")
     return cwd

@@ -148,7 +148,7 @@ class ProjectMethods:
     @method("OpenProject", policy="open")
     async def open(self, request: OpenRequest) -> ProjectReply:
         """Open a project by its root, or the one that the folder `cwd` belongs to. Answered at once:
-        `scanning` until the indexer says more."""
+        `scanning` until the indexer reports."""
         projects = self._engine.projects
         if request.cwd is not None:
             return await project_reply(self._engine, await projects.at(request.cwd))
@@ -158,7 +158,7 @@ class ProjectMethods:
 
     @method("CloseProject", policy="open")
     async def close(self, request: CloseRequest) -> CloseReply:
-        """Close a project at once; the indexer hears of it later."""
+        """Close a project at once; the indexer is told later."""
         if "\0" in request.path:
             raise InvalidRequest("path has a NUL character in it, which no path can have", "path")
         if not await self._engine.close_project(request.path):
@@ -186,15 +186,15 @@ class ProjectMethods:
 
     @method("NotifyFile", policy="open")
     def notify_file(self, request: NotifyFileRequest) -> NotifyFileReply | Awaitable[NotifyFileReply]:
-        """Take in what an editor knows of a file before the disk does. `text` is an unsaved buffer, shown
-        in the place of the file until the next `changed` without one, or `closed`."""
+        """Report an editor's change of a file before it is saved. `text` is an unsaved buffer, which replaces
+        the file until the next `changed` without one, or `closed`."""
         text = request.text
         if text is not None and len(text) > BUFFER_CHARACTERS:
             raise TooLarge(
                 f"text has {len(text):,} characters; at most {BUFFER_CHARACTERS:,} are kept for a buffer"
             )
         project = self._engine.projects.at_nowait(request.cwd)
-        # At once where possible, since the next request on the connection may be answered at once too.
+        # At once if possible, since the connection's next request may be answered at once too.
         return self._note_file_later(request) if project is None else self._note_file(project, request)
 
     async def _note_file_later(self, request: NotifyFileRequest) -> NotifyFileReply:
@@ -249,7 +249,7 @@ class ProjectMethods:
 
 
 async def project_reply(engine: Engine, project: Project) -> ProjectReply:
-    """Return a project as the wire has it."""
+    """Return a project in the form of the wire."""
     size = await engine.size(project)
     progress, known = project.index_state.progress, engine.semantics.progress(project.root)
     vectors = known or VectorProgress(project.root, 0, 0, 0.0)
@@ -307,7 +307,7 @@ def _pool_reply(statistics: PoolStatistics) -> PoolReply:
 
 
 def _embedding_state(semantics: Semantics, progress: VectorProgress | None) -> EmbeddingState:
-    """Return how a project's embedding stands."""
+    """Return the state of a project's embedding."""
     if not semantics.enabled:
         return "off"
     if progress is None:

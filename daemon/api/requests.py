@@ -1,4 +1,4 @@
-"""The methods about recorded requests: what was sent to an agent, and what came of it."""
+"""The methods about recorded requests: the texts sent to an agent, and the items its reply referred to."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from .sessions import ItemName, item_name
 LIST_LIMIT = 1_000
 
 ANSWER_CHARACTERS = 16 * 1024 * 1024
-"""Maximum bytes of a message on the wire; a character takes one or more."""
+"""Maximum characters of an answer; a message of the wire has 16 MiB, and a character takes one or more
+bytes."""
 
 
 class ListRequestsRequest(SessionRequest, frozen=True, kw_only=True):
@@ -36,7 +37,7 @@ class ListRequestsRequest(SessionRequest, frozen=True, kw_only=True):
 class RequestSummaryReply(
     Struct, frozen=True, kw_only=True, rename={"id": "request_id", "project_root": "project"}
 ):
-    """A recorded request as a list has it, with the attributes of `RequestSummary`."""
+    """A recorded request in a list, with the attributes of `RequestSummary`."""
 
     id: str
     session_id: str
@@ -63,7 +64,7 @@ class GetRequestRequest(SessionRequest, frozen=True, kw_only=True):
 
 
 class RequestReply(Struct, frozen=True, kw_only=True):
-    """A request as it was recorded, and what was sent with it."""
+    """A recorded request and the texts sent with it."""
 
     request_id: str
     session_id: str
@@ -123,8 +124,8 @@ class RequestMethods:
 
     @method("ListRequests", policy="session")
     async def list_requests(self, request: ListRequestsRequest) -> RequestsReply:
-        """List the requests of a session, the latest first, those behind `before`; `items`, `considered`,
-        `degraded` and `referred` count."""
+        """List the requests of a session, the latest first, only those after `before` in this order; `items`,
+        `considered`, `degraded` and `referred` count."""
         session_id = request.session_id
         requests = await self._requests.list(session_id, request.limit, request.before)
         if not requests and not request.before and not await self._is_session(session_id):
@@ -133,10 +134,10 @@ class RequestMethods:
 
     @method("GetRequest", policy="session")
     async def get_request(self, request: GetRequestRequest) -> RequestReply:
-        """Return a request as it was recorded, and with `content` what was sent; below."""
+        """Return a recorded request, with `content` also the texts that were sent; below."""
         found = await self._requests.get(request.session_id, request.request_id)
         if request.content and found.sent is not None and found.sent.characters > ANSWER_CHARACTERS:
-            # Said before it is packed, which would take some 20 ms of everybody's time.
+            # Refused before it is packed, which would block the event loop for some 20 ms.
             raise TooLarge(
                 f"what was sent with {request.request_id} takes {found.sent.characters:,} characters, "
                 f"a message has at most {ANSWER_CHARACTERS:,} bytes; ask with content = false"
@@ -145,11 +146,10 @@ class RequestMethods:
 
     @method("ExportRequests", policy="session or project")
     async def export(self, request: ExportRequest) -> ExportReply:
-        """Return recorded requests of a session or a project, the first first, each as GetRequest gives
-        it, also of sessions that were never made or are gone. `next` is there where more may follow: give
-        it as `since`. `since` and `before` are times or days in ISO 8601. A page ends where it gets large;
-        what was sent is left out, and `problem` says so, where it alone takes more than a million
-        characters."""
+        """Return recorded requests of a session or a project, the oldest first, each as GetRequest returns
+        it, also of sessions without a record. `next` is present if more may follow: pass it as `since`.
+        `since` and `before` are times or days in ISO 8601. Large pages end early; the texts of a request are
+        left out, and `problem` says so, if they alone take more than a million characters."""
         session_id, root = request.session_id, None
         if session_id is None:
             root = await self._engine.projects.root_of(required_cwd(request.cwd))
@@ -168,7 +168,7 @@ class RequestMethods:
 
     @method("ReportReply", policy="session")
     async def report(self, request: ReportReplyRequest) -> ReportedReply:
-        """Report what came of a request: `referred` are its items that the reply referred to, `unknown`
+        """Report the use of a request: `referred` are its items that the reply referred to, `unknown`
         those of `used: [{type, name, server_name?}]` that were not in it."""
         used = [item.key("used.") for item in request.used]
         session_id, request_id = request.session_id, request.request_id
@@ -179,7 +179,7 @@ class RequestMethods:
         )
 
     async def _learn(self, request: ReportReplyRequest, reported: Reported) -> None:
-        """Let the items weigh more that a reply referred to, and the files that it names."""
+        """Raise the weights of the items that a reply referred to, and of the files that it names."""
         record = (await self._requests.get(request.session_id, request.request_id)).record
         project = self._engine.projects.get(record.project_root)
         if project is not None:
@@ -193,7 +193,7 @@ class RequestMethods:
 
 
 def _request_reply(request: Recalled, *, content: bool) -> RequestReply:
-    """Return a request as the wire has it; with `content` what was sent, as far as it is kept."""
+    """Return a request in the form of the wire; with `content` also the texts that are still stored."""
     found = record_map(request.record)
     found["request_id"] = found.pop("id")
     found["project"] = found.pop("project_root")
@@ -207,7 +207,7 @@ def _request_reply(request: Recalled, *, content: bool) -> RequestReply:
 
 
 def _slice_id(key: ItemKey) -> str:
-    """Return the id of an item's slice, by which feedback knows it."""
+    """Return the id of an item's slice, which is its key in the feedback."""
     return f"{key.type}:{key.server_name}/{key.name}" if key.server_name else f"{key.type}:{key.name}"
 
 

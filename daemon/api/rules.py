@@ -1,4 +1,4 @@
-"""The methods about items, which are rules, references and tools, and about the servers of tools."""
+"""The methods about items (rules, references and tools) and about the servers of tools."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class SearchItemsRequest(ProjectRequest, frozen=True, kw_only=True):
 
     @property
     def selection(self) -> ItemSelection | None:
-        """Return how the search is to choose, None where it doesn't say that itself."""
+        """Return the search's settings for choosing items, None if it doesn't set any."""
         fields = {
             "top_k": self.top_k,
             "top_n": self.top_n,
@@ -118,7 +118,7 @@ class SearchItemsRequest(ProjectRequest, frozen=True, kw_only=True):
 
 
 class ScoredItem(Struct, frozen=True, kw_only=True):
-    """An item that was searched: `similarity_score` decided, `similarity` is the best cosine alone."""
+    """An item in a search result: `similarity_score` decided, `similarity` is the best cosine alone."""
 
     type: str
     name: str
@@ -244,7 +244,7 @@ class ItemMethods:
 
     @method("ListItems", policy="project")
     async def list_items(self, request: ListItemsRequest) -> ItemsReply:
-        """List items; without `content` no texts. Items beyond 8 MB of texts are listed without theirs, and
+        """List items; without `content` no texts. Beyond 8 MB of texts, items are listed without theirs, and
         `texts_left_out` counts them."""
         project = await self._engine.projects.at(request.cwd)
         items = await self._engine.items_of(project)
@@ -266,7 +266,7 @@ class ItemMethods:
         """Put an item, and return it as it is now; without a `text` it changes how an item of another
         source is included."""
         fields = request.item
-        draft_of(fields)  # before a project is opened for what can't be used
+        draft_of(fields)  # checked before a project is opened for an unusable item
         project = await self._engine.projects.at(request.cwd)
         item, items = await self._engine.items.put(project, fields)
         self._engine.item_search.warm_again(project.root, items.items)
@@ -275,7 +275,7 @@ class ItemMethods:
 
     @method("DeleteItem", policy="project")
     async def delete_item(self, request: DeleteItemRequest) -> DeleteItemReply:
-        """Delete an item that was put; `item` is the one of another source that it stood for, if any."""
+        """Delete an item that was put; `item` is the item of another source that it replaced, if any."""
         key = item_key(request.type, request.name.strip(), request.server_name.strip())
         project = await self._engine.projects.at(request.cwd)
         own = await self._engine.items.delete(project, key)
@@ -329,7 +329,8 @@ class ItemMethods:
 
     @method("GetItemUsage", policy="project")
     async def item_usage(self, request: ItemUsageRequest) -> ItemUsageReply:
-        """Return how often items were sent and referred to, and what follows of it; `since` is a day."""
+        """Return how often items were sent and referred to, and the resulting suggestions; `since` is a
+        day."""
         since = request.since
         project = await self._engine.projects.at(request.cwd)
         known = await self._engine.items.refresh(project)
@@ -359,8 +360,8 @@ class ItemMethods:
 
     @method("ListToolServers", policy="project")
     async def list_servers(self, request: ListServersRequest) -> ServersReply:
-        """List the MCP servers of a project and their tools. Approved servers that were never listed are
-        run for it, with `again` all approved ones, without `refresh` none."""
+        """List the MCP servers of a project and their tools. Approved servers without a list are run to get
+        it, with `again` all approved ones, without `refresh` none."""
         project = await self._engine.projects.at(request.cwd)
         if request.again or request.refresh:
             await self._engine.items.list_tools(project, again=request.again)
@@ -393,9 +394,9 @@ def _name(key: ItemKey) -> dict[str, Any]:
 
 
 def _item(item: Item, known: AgentItems, *, with_text: bool) -> ItemReply:
-    """Return an item as the wire has it, without what is empty. `put` marks one that was put.
+    """Return an item in the form of the wire, without empty fields. `put` marks an item that was put.
 
-    A tool has its server's mode too, and its own where one was set, which goes before that.
+    A tool also has its server's mode, and its own mode if one was set, which takes precedence.
     """
     key, is_tool = key_of(item), item.type == "tool"
     own = known.tool_modes.get((item.server_name, item.name))
@@ -416,7 +417,7 @@ def _item(item: Item, known: AgentItems, *, with_text: bool) -> ItemReply:
 
 
 def _named(known: AgentItems, fields: dict[str, Any]) -> Item:
-    """Return the item that is named, or the one that is given whole, which needn't be kept anywhere."""
+    """Return the named item, or an item given in full, which needn't be stored."""
     key = key_in(fields, "items.")
     item = known.get(key)
     if item is not None and not fields.get("text"):

@@ -1,4 +1,4 @@
-"""The methods about scopes: what is in an agent's focus."""
+"""The methods about scopes: the focus of an agent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..core.parameters import Texts
 from .method import AgentRequest, ScopeRequest, method, node_id_in
 
 NODES_MAX = 1_000
-"""Maximum nodes that one call expands or contracts; each may have to be looked for on the disk."""
+"""Maximum nodes that a call adds or removes; each may have to be looked up on the disk."""
 
 
 class FocusRequest(ScopeRequest, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""The methods that look for code: questions, names, files, and what a node is connected to."""
+"""The methods that search code: questions, names, files, and the relations of a node."""
 
 from __future__ import annotations
 
@@ -35,13 +35,14 @@ from .method import (
 HITS_MAX = 1_000
 
 AGENT_PLACES, COMPARED = 4, 10
-"""With a limit from the first on an agent's answer is chosen from as many files as other answers have: the
-second may be far behind only then. Who asks for fewer gets these."""
+"""Minimum limit, and number of files compared, for an agent's search: from that limit on its answer is chosen
+from as many files as other answers have, since only then may the second file be ranked far behind. Smaller
+limits take the first files."""
 
 SYMBOLS_SHOWN, SYMBOLS_MAX = 50, 500
 
 WireEntry = dict[str, object]
-"""An entry of a list as the search describes it."""
+"""An entry of a list in a search's description."""
 
 
 class QueryRequest(AgentRequest, frozen=True, kw_only=True):
@@ -152,7 +153,7 @@ class QueryMethods:
 
     @method("Query", policy="own")
     async def query(self, request: QueryRequest) -> QueryReply:
-        """Find the places of a project that answer a question."""
+        """Find the places in a project that answer a question."""
         started = time.perf_counter()
         if request.relation is not None and request.route not in {None, "structural"}:
             raise InvalidRequest(
@@ -187,8 +188,8 @@ class QueryMethods:
 
     @method("FindFiles", policy="own")
     async def find_files(self, request: FindFilesRequest) -> FindFilesReply:
-        """Find paths that have `query` in them whatever its case: first those that begin with it, or whose
-        name does. `limit` is at most 500."""
+        """Find paths that contain `query`, ignoring case: first those that begin with it, or whose name does.
+        `limit` is at most 500."""
         started = time.perf_counter()
         project = await self._engine.projects.at(request.cwd)
         policy = await self._engine.permissions.require(project, request.agent)
@@ -198,7 +199,7 @@ class QueryMethods:
 
     @method("GetNode", policy="own")
     async def get_node(self, request: NodeRequest) -> NodeReply:
-        """Return a file or definition with its text, what it imports and who imports it. A definition has
+        """Return a file or definition with its text, its imports and its importers. A definition has
         `symbol, signature, doc`; `unsaved` is true where an unsaved buffer stands in for the file."""
         started = time.perf_counter()
         project = await self._engine.projects.at(request.cwd)
@@ -209,7 +210,7 @@ class QueryMethods:
         return NodeReply(**node, elapsed_ms=milliseconds_since(started))
 
     async def _asked_project(self, request: QueryRequest) -> tuple[Project, frozenset[str], Scope | None]:
-        """Return the project of a question, the files in focus of the scope that asks, and that scope."""
+        """Return the project of a question, the files in the focus of the asking scope, and that scope."""
         if request.scope_id is None:
             return await self._engine.projects.at(required_cwd(request.cwd)), frozenset(), None
         scope = self._engine.scopes.get(request.scope_id)
@@ -219,7 +220,7 @@ class QueryMethods:
 
 
 def _filter(project: Project, request: QueryRequest) -> Filter:
-    """Return what results must be. Raises `InvalidRequest` for what can't be such."""
+    """Return the filter of results. Raises `InvalidRequest` for impossible values."""
     prefix = request.path_prefix or ""
     if prefix:
         folder = "/" if prefix.endswith("/") else ""
@@ -249,7 +250,7 @@ def _filter(project: Project, request: QueryRequest) -> Filter:
 
 
 def _check_kinds(project: Project, kinds: Sequence[str]) -> None:
-    """Raise `InvalidRequest` for what is no kind of any language, naming those that the project can have."""
+    """Raise `InvalidRequest` for unknown kinds, listing those that the project can have."""
     if not kinds:
         return  # most questions name none, and all kinds of all languages take 12 µs
     known = all_kinds()
@@ -265,7 +266,7 @@ def _check_kinds(project: Project, kinds: Sequence[str]) -> None:
 
 
 def _nanoseconds(written: str | None, field: str) -> int:
-    """Return a time in ISO 8601 in nanoseconds since the epoch, 0 for none. Without a zone it is UTC."""
+    """Return an ISO 8601 time in nanoseconds since the epoch, 0 for none. Without a zone it is UTC."""
     if not written:
         return 0
     try:

@@ -21,7 +21,7 @@ from .method import (
 )
 
 Selection = str | dict[str, Any]
-"""A preset's name, `off`, or a map of settings that say how items are chosen."""
+"""The choice of items: a preset's name, `off`, or a map of settings."""
 
 
 class ItemName(Struct, frozen=True):
@@ -185,8 +185,8 @@ class SessionMethods:
 
     @method("ListSessions", policy="list")
     async def list_sessions(self, request: ListSessionsRequest) -> SessionsReply:
-        """List sessions, the last heard of first, without their content: `items` and `context_items` count.
-        `warnings` are about files that can't be read."""
+        """List sessions, the most recently active first, without their content: `items` and `context_items`
+        count. `warnings` are about files that can't be read."""
         root = None if request.cwd is None else await self._engine.projects.root_of(request.cwd)
         sessions = await self._sessions.list(root)
         return SessionsReply(
@@ -195,7 +195,7 @@ class SessionMethods:
 
     @method("UpdateSession", policy="session")
     async def update(self, request: UpdateSessionRequest) -> SessionReply:
-        """Change a session: all that is given or nothing. `context` replaces all sets."""
+        """Change a session: all given fields or none. `context` replaces all sets."""
         given: tuple[tuple[ContextSetFields | None, SetMode], ...] = (
             (request.set_context, "replace"),
             (request.union_context, "merge"),
@@ -215,7 +215,7 @@ class SessionMethods:
 
     @method("ResumeSession", policy="session")
     async def resume(self, request: SessionRequest) -> ResumeReply:
-        """Go on with a session; it gets the `always` items that came meanwhile."""
+        """Resume a session; it gets the `always` items added in the meantime."""
         session, resume = await self._sessions.resume(request.session_id)
         self._engine.context_log.forget_window(session.id)
         return ResumeReply(session.id, resume.text, _sets(resume.context), list(resume.missing_files))
@@ -255,7 +255,7 @@ class SessionMethods:
 
 
 def session_reply(session: Session, warnings: list[str] | UnsetType = UNSET) -> SessionReply:
-    """Return a session as the wire has it; times are None for never."""
+    """Return a session in the form of the wire; times are None if they never occurred."""
     return SessionReply(
         session_id=session.id,
         project=session.project_root,
@@ -294,7 +294,7 @@ def _summary(summary: SessionSummary) -> SessionSummaryReply:
 
 
 def item_name(key: ItemKey) -> ItemName:
-    """Return an item's key as the wire has it."""
+    """Return an item's key in the form of the wire."""
     return ItemName(key.type, key.name, key.server_name or UNSET)
 
 

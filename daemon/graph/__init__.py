@@ -1,1 +1,1 @@
-"""Answers of the code graph: who uses what, what inherits from what, what a change reaches."""
+"""The code graph's answers: usages, inheritance, imports, paths and the reach of a change."""

@@ -1,4 +1,4 @@
-"""Walks over the links: members and constructors, what leads to a definition, and through what."""
+"""Walks over the links of the code graph: members, constructors, and chains of references."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..project.tree import Tree
 CONSTRUCTORS: Final = frozenset(
     {"__init__", "__new__", "__post_init__", "__construct", "constructor", "initialize", "init", "new"}
 )
-"""What languages call the method that makes an object; some name it like its class."""
+"""Names that languages give to constructors; some name them like the class."""
 
 CLASSES: Final = frozenset(
     {
@@ -32,18 +32,19 @@ CLASSES: Final = frozenset(
         "module",
     }
 )
-"""Kinds of definitions that have members and may be inherited from."""
+"""Kinds of definitions that have members and can be inherited from."""
 
 MAKERS_MAX: Final = 50
-"""The classes of so many constructors are looked up: all of a project's `__init__` would take 100 ms."""
+"""Maximum number of constructors whose classes are looked up: all of a project's `__init__` would take 100
+ms."""
 
 CALLS: Final = ("call", "decorate")
-"""What calls a definition: a decorator is called with what it decorates."""
+"""Kinds of references that call a definition: a decorator is called with the function that it decorates."""
 
 
 class Reached(NamedTuple):
-    """A reference that leads to where a walk began. `steps` are the definitions from the one that it means to
-    that beginning, both included."""
+    """A reference from which a walk's start can be reached. `steps` are the definitions from the reference's
+    target to the start, both included."""
 
     link: Link
     depth: int
@@ -51,7 +52,7 @@ class Reached(NamedTuple):
 
 
 class CodeGraph:
-    """One question's view of a project's graph; what it looked up once it remembers. For one thread."""
+    """A view of a project's graph for one question, with a cache of its lookups. For one thread."""
 
     def __init__(self, tree: Tree, reader: Reader) -> None:
         self.tree = tree
@@ -60,7 +61,7 @@ class CodeGraph:
         self._known: dict[int, Definition] = {}
 
     def definitions(self, ids: Iterable[int]) -> dict[int, Definition]:
-        """Return definitions by id; those that are gone are left out."""
+        """Return definitions by id, without those that no longer exist."""
         wanted = [each for each in dict.fromkeys(ids) if each]
         missing = [each for each in wanted if each not in self._known]
         if missing:
@@ -68,28 +69,29 @@ class CodeGraph:
         return {each: self._known[each] for each in wanted if each in self._known}
 
     def family(self, path: str) -> str:
-        """Return the family of languages of a file, whose files can mean each other's definitions."""
+        """Return the family of languages of a file; files of a family can refer to each other's
+        definitions."""
         record = self.tree.files.get(path)
         return family_of(record.language if record else "")
 
     def members(self, ids: Collection[int]) -> list[Definition]:
-        """Return what lies in definitions, at any depth: methods of classes, nested functions."""
+        """Return the definitions inside others, at any depth: methods of classes, nested functions."""
         return list(self.definitions(self.links.inside(ids)).values())
 
     def is_test(self, path: str) -> bool:
-        """Whether a file holds tests or what belongs to them."""
+        """Whether a file holds tests or their helpers."""
         record = self.tree.files.get(path)
         return role_of(path, record.language if record else "") == "test"
 
     def place(self, path: str) -> int:
-        """Return how early a file is told of: sources first, then tests, then examples and the like."""
+        """Return a file's rank in answers: sources first, then tests, then examples and the like."""
         record = self.tree.files.get(path)
         role = role_of(path, record.language if record else "")
         return 0 if role in _SOURCES else 1 if role == "test" else 2
 
     def made_by(self, definitions: Iterable[Definition]) -> dict[int, int]:
-        """Return by their ids these definitions and those that are called in their place, with the one for
-        which they stand: the constructors of classes, and the class of a constructor."""
+        """Return these definitions, and the constructors or classes called in their place, by id; the value
+        is the definition that each stands for."""
         given = list(definitions)
         found = {each.id: each.id for each in given}
         classes = [each.id for each in given if each.symbol.kind in CLASSES]
@@ -104,10 +106,11 @@ class CodeGraph:
     def reached(
         self, starts: Collection[int], kinds: Collection[str], depth: int, most: int
     ) -> Iterator[Reached]:
-        """Walk against the links from definitions to what refers to them, and so on, nearest first.
+        """Walk against the links from definitions to their references, and on to the references of those,
+        nearest first.
 
-        Each definition that refers comes once, with its first reference; so does each file that refers
-        outside of any. Ends at `depth`, or behind a level that leads to more than `most`; so cycles end, too.
+        Each referring definition comes once, with its first reference; so does each file that refers outside
+        of any definition. Ends at `depth`, or after a level with more than `most`; so cycles end, too.
         """
         steps: dict[int, tuple[int, ...]] = dict.fromkeys(starts, ())
         files: set[str] = set()
@@ -132,7 +135,7 @@ class CodeGraph:
 
 
 def is_constructor(name: str, owner: str) -> bool:
-    """Whether a member makes the objects of the class that it belongs to."""
+    """Whether a member is a constructor of the class that it belongs to."""
     return name in CONSTRUCTORS or name == base_name(owner)
 
 
@@ -142,7 +145,7 @@ def _may_construct(qualified: str) -> bool:
 
 
 def leads(names: Sequence[str]) -> str:
-    """Return in words the way from one definition to another."""
+    """Describe the path from one definition to another in words."""
     return " → ".join(names)
 
 

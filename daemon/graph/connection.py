@@ -14,7 +14,7 @@ VISITED_MAX: Final = 400
 120 pairs drawn at random, and took twice as long."""
 
 LENGTH_MAX: Final = 14
-"""A longer path says nothing."""
+"""Maximum number of references on a path; a longer path explains nothing."""
 
 LINKS_MAX: Final = 1_000
 """Maximum number of references followed at a time."""
@@ -24,12 +24,12 @@ FILES_MAX: Final = 200
 
 COMMON_DEPTH: Final = 4
 COMMON_MAX: Final = 100
-"""How far and wide a common caller of both is looked for."""
+"""Maximum number of references followed in search of a common caller."""
 
 
 def connection(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
-    """Return the definitions on a shortest path from the first thing to the second, else from the second to
-    the first, else from a nearest common caller to both, else the files on a path of imports."""
+    """Return the definitions on a shortest path from the first subject to the second, else from the second to
+    the first, else from their nearest common caller to both, else the files on a path of imports."""
     remarks = [several(each) for each in meanings]
     if len(meanings) < 2 or not all(each.known for each in meanings[:2]):
         return Findings((), (*filter(None, remarks), "a connection takes two names that the project has"))
@@ -57,7 +57,7 @@ def connection(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
 
 
 def _ids(meaning: Meaning, graph: CodeGraph) -> list[int]:
-    """Return a thing with what lies in it: a class is reached where one of its methods is."""
+    """Return the ids of a subject and its members: reaching a method means reaching its class."""
     ids = meaning.ids or [each.id for file in meaning.files for each in graph.links.definitions_at(file)]
     return [*ids, *graph.links.inside(ids)]
 
@@ -89,7 +89,7 @@ def _path(starts: Sequence[int], ends: Sequence[int], graph: CodeGraph) -> list[
 
 
 def _onward(frontier: Sequence[int], before: dict[int, int], graph: CodeGraph) -> list[int]:
-    """Take a step along the references; a class leads on to its constructors."""
+    """Follow the references one step forward; a class leads on to its constructors."""
     following: list[int] = []
     for scope, target in graph.reader.graph.leads_on(frontier, LINKS_MAX):
         if target not in before:
@@ -104,7 +104,7 @@ def _onward(frontier: Sequence[int], before: dict[int, int], graph: CodeGraph) -
 
 
 def _back(frontier: Sequence[int], behind: dict[int, int], graph: CodeGraph) -> list[int]:
-    """Take a step against the references; a constructor is reached through its class."""
+    """Follow the references one step backward; a constructor is reached through its class."""
     following: list[int] = []
     for constructor, owner in graph.reader.graph.constructed(frontier, CONSTRUCTORS).items():
         if owner not in behind:
@@ -127,7 +127,7 @@ def _joined(middle: int, before: Mapping[int, int], behind: Mapping[int, int]) -
 
 
 def _told(path: Sequence[int], graph: CodeGraph, via: str, certainty: Certainty) -> list[FoundPlace]:
-    """Return a path's definitions, each at its first reference to the next, the last where it is defined."""
+    """Return a path's definitions, each at its first reference to the next, the last at its own line."""
     known = graph.definitions(path)
     found = []
     for place, number in enumerate(path):
@@ -142,26 +142,30 @@ def _told(path: Sequence[int], graph: CodeGraph, via: str, certainty: Certainty)
 
 
 def _common(first: Collection[int], second: Collection[int], graph: CodeGraph) -> list[FoundPlace]:
-    """Return the way from a nearest definition that reaches both to either, itself once."""
-    one = {
+    """Return the paths from the nearest common caller to both sets of definitions."""
+    first_callers = {
         each.link.scope: each
         for each in graph.reached(first, (), COMMON_DEPTH, COMMON_MAX)
         if each.link.scope
     }
-    other = {
+    second_callers = {
         each.link.scope: each
         for each in graph.reached(second, (), COMMON_DEPTH, COMMON_MAX)
         if each.link.scope
     }
-    shared = [each for each in one if each in other]
+    shared = [each for each in first_callers if each in second_callers]
     if not shared:
         return []
     best = min(
         shared,
-        key=lambda each: (one[each].depth + other[each].depth, one[each].link.path, one[each].link.line),
+        key=lambda each: (
+            first_callers[each].depth + second_callers[each].depth,
+            first_callers[each].link.path,
+            first_callers[each].link.line,
+        ),
     )
     found: list[FoundPlace] = []
-    for reached in (one[best], other[best]):
+    for reached in (first_callers[best], second_callers[best]):
         names = graph.definitions([best, *reached.steps])
         via = leads([names[each].symbol.name for each in (best, *reached.steps) if each in names])
         found.append(

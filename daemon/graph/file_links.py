@@ -1,4 +1,4 @@
-"""Relations of files: who imports them, what they import and define, circles of imports."""
+"""Import relations of files: importers, imports, outlines and import cycles."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .generation_cache import GenerationCache
 from .subjects import Meaning, several
 
 OUTLINE_DEPTH: Final = 1
-"""An outline shows what stands at the top of a file, and its members."""
+"""Levels of members in an outline below the top level."""
 
 CYCLES_MAX: Final = 50
-"""Maximum number of circles of imports in an answer, the shortest first."""
+"""Maximum number of import cycles in an answer, the shortest first."""
 
 CYCLE_STEPS_MAX: Final = 20_000
-"""Maximum number of imports followed in search of circles, 4 ms."""
+"""Maximum number of imports followed in search of cycles, 4 ms."""
 
 
 def importers(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
-    """Return who imports files, or the files of definitions, or a module that isn't the project's."""
+    """Return the importers of files, of the files of definitions, or of a module outside of the project."""
     found: list[FoundPlace] = []
     for meaning in meanings:
         found.extend(
@@ -40,7 +40,8 @@ def importers(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
 
 
 def _imported_as(paths: Iterable[str], graph: CodeGraph) -> list[str]:
-    """Return the files that imports of files lead to: a package of Go is imported as one of its files."""
+    """Return the files under which imports record these files: a Go package is imported as one of its
+    files."""
     found = dict.fromkeys(paths)
     for path in list(found):
         if path.endswith(".go"):
@@ -52,20 +53,20 @@ def _imported_as(paths: Iterable[str], graph: CodeGraph) -> list[str]:
 
 
 def imports(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
-    """Return what files import: the project's files in their order, then the line of each other import."""
+    """Return the imports of files: first the project's files in order, then the line of each other import."""
     found: list[FoundPlace] = []
     for meaning in meanings:
         for path in _paths(meaning):
-            for place, one in enumerate(graph.reader.imports(path)):
-                line = one.imported.line
-                if one.target:
+            for place, link in enumerate(graph.reader.imports(path)):
+                line = link.imported.line
+                if link.target:
                     here = (path, line)
                     via = f"{path}:{line}"
                     why = f"imported by {via}"
-                    found.append(FoundPlace(one.target, 1, 0, meaning.certainty, via, why, (), here, place))
-                elif one.imported.required:
-                    module = one.imported.module
-                    gone = "is missing" if one.missing else "isn't the project's"
+                    found.append(FoundPlace(link.target, 1, 0, meaning.certainty, via, why, (), here, place))
+                elif link.imported.required:
+                    module = link.imported.module
+                    gone = "is missing" if link.missing else "isn't the project's"
                     why = f"imports {module}, which {gone}"
                     found.append(FoundPlace(path, line, 0, "name", module, why, distance=place))
     unique = {(each.path, each.line, each.via): each for each in found}
@@ -73,7 +74,7 @@ def imports(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
 
 
 def outline(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
-    """Return what stands in files, down to members, or what lies in definitions, in source order."""
+    """Return the definitions in files, down to members, or inside of definitions, in source order."""
     found: list[FoundPlace] = []
     for meaning in meanings:
         inside = graph.members(meaning.ids) if meaning.definitions else ()
@@ -96,7 +97,7 @@ def outline(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
 
 
 def cycles(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
-    """Return circles of imports, the shortest first; with a subject those that its files are part of."""
+    """Return import cycles, the shortest first; with a subject, only the cycles through its files."""
     lines, following, components = _all_imports.get(graph.tree, graph.reader)
     files = [path for meaning in meanings for path in _paths(meaning)]
     wanted = set(files) if meanings else None
@@ -115,8 +116,8 @@ def cycles(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
 def _read(
     reader: Reader,
 ) -> tuple[Mapping[tuple[str, str], int], Mapping[str, Sequence[str]], Sequence[Collection[str]]]:
-    """Return all imports of a project with their lines, by importer, and the sets of files that hold circles.
-    20,000 take 50 ms."""
+    """Return all imports of a project with their lines, by importer, and the sets of files that hold cycles.
+    20,000 imports take 50 ms."""
     edges = reader.graph.import_edges()
     following: dict[str, list[str]] = {}
     for edge in edges:
@@ -133,7 +134,8 @@ def _circles(
     components: Iterable[Collection[str]],
     wanted: Collection[str] | None,
 ) -> list[tuple[str, ...]]:
-    """Return for each file of a circle a shortest one, each once, beginning with its first file by name."""
+    """Return a shortest cycle through each file that is on one; each cycle once, from its first file by
+    name."""
     found: dict[tuple[str, ...], None] = {}
     steps = CYCLE_STEPS_MAX
     for component in components:
@@ -150,7 +152,7 @@ def _circles(
 def _shortest(
     start: str, component: Collection[str], following: Mapping[str, Sequence[str]], most: int
 ) -> tuple[tuple[str, ...], int]:
-    """Return a shortest circle through a file, and how many imports were followed to find it."""
+    """Return a shortest cycle through a file, and the number of imports followed to find it."""
     before: dict[str, str] = {}
     queue = deque([start])
     taken = 0
@@ -170,9 +172,11 @@ def _shortest(
 
 
 def _components(following: Mapping[str, Sequence[str]]) -> list[set[str]]:
-    """Return the sets of files that all reach each other, two and more of them or one that imports itself.
+    """Return the strongly connected components: files that all reach each other, or a file that imports
+    itself.
 
-    Tarjan's algorithm (1972), with a stack of its own, since imports may lead deeper than Python's.
+    Tarjan's algorithm (1972) with an explicit stack, since chains of imports may exceed Python's recursion
+    limit.
     """
     number: dict[str, int] = {}
     low: dict[str, int] = {}
@@ -214,5 +218,5 @@ def _components(following: Mapping[str, Sequence[str]]) -> list[set[str]]:
 
 
 def _paths(meaning: Meaning) -> list[str]:
-    """Return the files that are meant: those named, else those of the definitions."""
+    """Return the files that a name means: those it names, else those of its definitions."""
     return list(meaning.files or dict.fromkeys(each.path for each in meaning.definitions))

@@ -1,4 +1,4 @@
-"""A place in the graph that answers a question: how sure it is, and what leads there."""
+"""A place in the code graph that answers a question, with its certainty and the path to it."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from msgspec import Struct
 from .code_graph import CodeGraph
 
 Certainty = Literal["", "resolved", "name"]
-"""How sure an answer of the graph is: through imports, or by the name alone; empty for what isn't one."""
+"""The certainty of an answer: resolved through imports, matched by name alone, or empty if neither
+applies."""
 
 FOUND_MAX: Final = 500
-"""Maximum number of places of one certainty looked at for an answer; that there are more is said."""
+"""Maximum number of places of each certainty in an answer; beyond it the answer says that there are more."""
 
 
 class FoundPlace(Struct, frozen=True):
     """A place that answers a question.
 
-    `node` is the id of the definition that is the answer, or in which the reference stands; 0 for the file
-    itself. `line` is the line to show, in `path`. `reference` is where the reference stands if that is
-    elsewhere. `steps` are the definitions that lead from `node` to what was asked about, and `via` says in
-    words what leads there. `distance` orders answers of the same certainty.
+    `node` is the id of the definition that is the answer, or of the definition around the reference; 0 for
+    the file itself. `line` is the line to show, in `path`. `reference` is the place of the reference if it is
+    elsewhere. `steps` are the definitions from `node` to the subject, and `via` describes them in words.
+    `distance` orders answers of the same certainty.
     """
 
     path: str
@@ -37,7 +38,7 @@ class FoundPlace(Struct, frozen=True):
 
 
 class Findings(Struct, frozen=True):
-    """All that was found, in order, and what is to be said about it. `more` says that there is more still."""
+    """The places found, in order, and remarks about them. `more` says that there are more places."""
 
     found: Sequence[FoundPlace] = ()
     remarks: tuple[str, ...] = ()
@@ -45,7 +46,7 @@ class Findings(Struct, frozen=True):
 
 
 def in_order(found: Iterable[FoundPlace], graph: CodeGraph) -> list[FoundPlace]:
-    """Return places once each: the resolved ones first, then the near, then sources before tests."""
+    """Return places without duplicates: resolved ones first, then by distance, then sources before tests."""
     places: dict[str, int] = {}
 
     def place(path: str) -> int:
@@ -58,7 +59,7 @@ def in_order(found: Iterable[FoundPlace], graph: CodeGraph) -> list[FoundPlace]:
 
     unique: dict[tuple[str, int, int], FoundPlace] = {}
     for item in sorted(found, key=key):
-        # What a reference leads to is an answer of its own; where it stands is one answer a line.
+        # A reference's target is an answer of its own; of the references on a line one is enough.
         unique.setdefault((item.path, item.line, item.node if item.reference else 0), item)
     return list(unique.values())
 

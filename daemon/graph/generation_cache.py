@@ -1,4 +1,4 @@
-"""A value computed of a whole project, kept until the project changes."""
+"""A cache of values computed from a whole project, valid for one generation of its index."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..index.store import Reader
 from ..project.tree import Tree
 
 PROJECTS_MAX: Final = 4
-"""Maximum number of projects whose values are kept, those asked for last."""
+"""Maximum number of projects with cached values; the least recently used go first."""
 
 T = TypeVar("T")
 
 
 class GenerationCache(Generic[T]):
-    """One value a project, computed anew when its generation is another. Safe across threads; two that ask at
-    once may both compute it."""
+    """One cached value per project, recomputed when its generation changes. Thread-safe; two threads that ask
+    at once may both compute it."""
 
     def __init__(self, compute: Callable[[Reader], T]) -> None:
         self._compute = compute
@@ -26,7 +26,7 @@ class GenerationCache(Generic[T]):
         self._lock = threading.Lock()
 
     def get(self, tree: Tree, reader: Reader) -> T:
-        """Return a project's value. Raises what computing it raises."""
+        """Return a project's value. Raises any error of its computation."""
         with self._lock:
             found = self._known.get(reader.path)
             if found is not None and found[0] == tree.generation:

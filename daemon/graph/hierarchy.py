@@ -1,4 +1,4 @@
-"""What inherits from what: subclasses, superclasses, implementations, overrides; circles end."""
+"""Inheritance in the code graph: subclasses, superclasses, implementations, overrides; cycles end."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .found import FOUND_MAX, Certainty, Findings, FoundPlace, in_order
 from .subjects import Meaning, several
 
 DEPTH_MAX: Final = 12
-"""Maximum number of generations followed."""
+"""Maximum number of levels of inheritance followed."""
 
 OWNERS_MAX: Final = 20
-"""A name that more methods bear says nothing about whose bases are meant."""
+"""Maximum number of methods of one name whose classes are followed; a more common name identifies none."""
 
 
 class Kin(NamedTuple):
-    """A class that inherits or is inherited from. `steps` lead from it to where the walk began, the last
-    being that; `link` is the reference that made the last step out of it or into it."""
+    """A class above or below another. `steps` lead from it to the start of the walk, which is last; `link` is
+    the reference of the last step."""
 
     id: int
     link: Link
@@ -29,12 +29,12 @@ class Kin(NamedTuple):
 
 
 def subclasses(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
-    """Return what inherits from classes, directly and through others."""
+    """Return the direct and indirect subclasses of classes."""
     return _classes(meanings, graph, "inherits from it")
 
 
 def superclasses(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
-    """Return what classes inherit from, directly and through others."""
+    """Return the direct and indirect superclasses of classes."""
     found: list[FoundPlace] = []
     remarks: list[str] = []
     for meaning in meanings:
@@ -70,7 +70,7 @@ def superclasses(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
 
 
 def implementations(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
-    """Return what implements interfaces, traits and bases, and for methods those that do in their classes."""
+    """Return the implementations of interfaces, traits and bases, and of their methods."""
     classes = [each for each in meanings if _of_classes(each) or not each.definitions]
     methods = [each for each in meanings if each not in classes]
     first = _classes(classes, graph, "implements it")
@@ -81,7 +81,7 @@ def implementations(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
 
 
 def overrides(meanings: Sequence[Meaning], graph: CodeGraph, *, upwards: bool = True) -> Findings:
-    """Return the methods that override others, and with `upwards` behind them those that these override."""
+    """Return the methods that override others; with `upwards` also the methods that those override."""
     found: list[FoundPlace] = []
     remarks: list[str] = []
     for meaning in meanings:
@@ -91,7 +91,7 @@ def overrides(meanings: Sequence[Meaning], graph: CodeGraph, *, upwards: bool = 
             meant = {each.id for each in meaning.definitions}
             for member, kin, owner in _counterparts(meaning.definitions, graph, down=False):
                 if member.id in meant:
-                    continue  # told as what the others override
+                    continue  # reported as the overridden methods
                 found.append(
                     _counterpart(member, kin, owner, meaning.certainty, "overridden by it", DEPTH_MAX)
                 )
@@ -103,17 +103,17 @@ def overrides(meanings: Sequence[Meaning], graph: CodeGraph, *, upwards: bool = 
 
 
 def overridden_by(definitions: Sequence[Definition], graph: CodeGraph) -> dict[int, Definition]:
-    """Return by id the methods of base classes that methods override."""
+    """Return by id the methods of base classes that these methods override."""
     return {member.id: member for member, _, _ in _counterparts(definitions, graph, down=False)}
 
 
 def is_kin(method: Definition, graph: CodeGraph) -> bool:
-    """Whether a method overrides another, or another overrides it."""
+    """Whether a method overrides another, or is overridden."""
     return any(next(_counterparts([method], graph, down=down), None) for down in (False, True))
 
 
 def above(starts: Iterable[Definition], graph: CodeGraph) -> list[Kin]:
-    """Return the classes that classes inherit from, nearest first, each once."""
+    """Return the superclasses of classes, nearest first, without duplicates."""
     found: dict[int, Kin] = {}
     frontier: dict[int, tuple[int, ...]] = {each.id: (each.id,) for each in starts}
     begun = set(frontier)
@@ -129,7 +129,7 @@ def above(starts: Iterable[Definition], graph: CodeGraph) -> list[Kin]:
 
 
 def below(starts: Iterable[Definition], graph: CodeGraph) -> list[Kin]:
-    """Return the classes that inherit from classes, nearest first, each once, at most about `FOUND_MAX`."""
+    """Return the subclasses of classes, nearest first, without duplicates, at most about `FOUND_MAX`."""
     found: dict[int, Kin] = {}
     frontier: dict[int, tuple[int, ...]] = {each.id: (each.id,) for each in starts}
     begun = set(frontier)
@@ -177,15 +177,15 @@ def _classes(meanings: Sequence[Meaning], graph: CodeGraph, why: str) -> Finding
 def _counterparts(
     definitions: Sequence[Definition], graph: CodeGraph, *, down: bool
 ) -> Iterator[tuple[Definition, Kin, Definition]]:
-    """Yield the methods of the same name in classes below or above those of methods: the method, how its
-    class is reached, and for which method. Nothing where too many methods are meant."""
+    """Yield the methods of the same name in subclasses or superclasses: the method, its class's link, and the
+    method it corresponds to. Yields nothing if too many methods have the name."""
     if len(definitions) > OWNERS_MAX:
         return
     known = {each.id: each for each in definitions}
     owners = graph.reader.graph.owners(known)
     methods = {of.id: known[method] for method, of in owners.items() if of.symbol.kind in CLASSES}
     seen: set[int] = set()
-    # One by one: of several methods of a name one often overrides another.
+    # Each method on its own: of several methods of a name, some often override others.
     for owner, method in methods.items():
         kin = {each.id: each for each in (below if down else above)([owners[method.id]], graph)}
         named = {base_name(method.symbol.name)}

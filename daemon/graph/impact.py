@@ -1,4 +1,4 @@
-"""What a change reaches: callers of callers with the path that leads there, and the tests among them."""
+"""The impact of a change: direct and indirect callers with the path from each, and the tests among them."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from .found import FOUND_MAX, Findings, FoundPlace, in_order
 from .subjects import Meaning, several
 
 IMPACT_DEPTH: Final = 3
-"""Callers of callers of callers are told of unless another depth is asked for."""
+"""Default depth of a walk: callers of callers of callers."""
 
 DEPTH_MAX: Final = 20
 
 TESTS_DEPTH: Final = 8
-"""A test reaches what it tests through helpers and the layers above it, hardly ever through more."""
+"""Maximum number of calls between a test and its subject; helpers and layers hardly ever need more."""
 
 REACHED_MAX: Final = 300
-"""A walk ends behind the level on which it met so many definitions."""
+"""Number of definitions found after which a walk ends, once its level is complete."""
 
 TESTS_MAX: Final = 100
 """Maximum number of references in tests."""
 
 
 def impact(meanings: Sequence[Meaning], graph: CodeGraph, depth: int = IMPACT_DEPTH) -> Findings:
-    """Return what refers to definitions, what refers to that, and so on; for files also who imports them.
+    """Return the direct and indirect references to definitions; for files also their importers.
 
-    A place that only bears the name comes last, and isn't followed.
+    Places that match by name only come last, and aren't followed.
     """
     depth = max(1, min(depth, DEPTH_MAX))
     found: list[FoundPlace] = []
@@ -48,10 +48,10 @@ def impact(meanings: Sequence[Meaning], graph: CodeGraph, depth: int = IMPACT_DE
 
 
 def tests(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
-    """Return the tests that reach definitions, through helpers and what else lies between.
+    """Return the tests that reach definitions, directly or through helpers and other code.
 
-    A helper among the tests is no test: it is gone through. Where no test is known to reach anything, the
-    tests that import its file are told of.
+    A helper in a test file isn't a test: the walk passes through it. If no test is known to reach the
+    subject, the tests that import its file are returned.
     """
     found: list[FoundPlace] = []
     remarks: list[str] = []
@@ -76,7 +76,7 @@ def tests(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
 
 
 def _starts(meaning: Meaning, graph: CodeGraph) -> list[int]:
-    """Return what a change of a thing changes: itself and what lies in it."""
+    """Return the ids that a change of a subject affects: the subject and its members."""
     if meaning.definitions:
         return [*meaning.ids, *graph.links.inside(meaning.ids)]
     return [each.id for file in meaning.files for each in graph.links.definitions_at(file)]
@@ -113,7 +113,7 @@ def _by_name(meaning: Meaning, graph: CodeGraph) -> list[FoundPlace]:
 
 
 def _importing(files: Collection[str], graph: CodeGraph, depth: int) -> list[FoundPlace]:
-    """Return who imports files, who imports those, and so on, each once."""
+    """Return the direct and indirect importers of files, without duplicates."""
     found: dict[str, FoundPlace] = {}
     ways: dict[str, tuple[str, ...]] = {file: (file,) for file in files}
     frontier = list(ways)
@@ -132,7 +132,7 @@ def _importing(files: Collection[str], graph: CodeGraph, depth: int) -> list[Fou
 
 
 def _in_tests(reached: Reached, graph: CodeGraph) -> bool:
-    """Whether a reference stands in tests: in a file of tests, or in a module of them inside of a file."""
+    """Whether a reference is in a test file, or in a test module inside of a source file."""
     if graph.is_test(reached.link.path):
         return True
     if graph.family(reached.link.path) != "rust" or not reached.link.scope:

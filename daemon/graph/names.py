@@ -1,4 +1,4 @@
-"""The names that a project defines: which a part of one stands for, which is nearest to a misspelt one.
+"""Lookup of defined names: completion of a partial name, and correction of a misspelt one.
 
 The only file that knows rapidfuzz.
 """
@@ -14,34 +14,34 @@ from ..project.tree import Tree
 from .generation_cache import GenerationCache
 
 NAMES_MAX: Final = 500_000
-"""Maximum number of distinct names looked at: with that many a misspelt one takes 150 ms. 20,000 take 2 ms by
-their beginnings or for a misspelt one, and 15 ms by all ways."""
+"""Maximum number of distinct names searched: with that many a misspelt name takes 150 ms. 20,000 take 2 ms
+for a prefix or a misspelt name, and 15 ms for all kinds of matches."""
 
 PART_MAX: Final = 200
-"""A longer text, in characters, is no part of a name."""
+"""Maximum characters of a partial name."""
 
 SCATTERED_LEAST: Final = 3
-"""Fewer letters, one after the other with others between them, are in nearly every name."""
+"""Minimum letters of a scattered match; fewer are found in order in nearly every name."""
 
 
 class Name(NamedTuple):
-    """The last name of definitions: as written, and in small letters."""
+    """The last part of definitions' names: as written, and in lower case."""
 
     written: str
     plain: str
 
     def starts(self) -> frozenset[int]:
-        """Return where words begin: in `getHTTPServer_v2` at `g`, `H`, `S`, `v` and `2`."""
+        """Return the positions at which words begin: in `getHTTPServer_v2` at `g`, `H`, `S`, `v` and `2`."""
         return frozenset(match.start() for match in _WORD.finditer(self.written))
 
 
 def fitting(part: str, tree: Tree, reader: Reader) -> Iterator[tuple[int, str]]:
-    """Yield the names that a part may stand for, best first, each with how well it fits, 0 the best.
+    """Yield the definitions that match a partial name, best first, each with its rank, 0 the best.
 
-    0: it is the name, or 1: but for case; 2: the name begins with it; 3: it is made of beginnings of the
-    name's words, in order (`goc`, `getcr` for `get_or_create`, `QS` for `QuerySet`); 4: it is in the name;
-    5: its letters are, in order. Of those that fit alike the shortest comes first. What fits worse is only
-    looked for when it is asked for.
+    0: it is the name, or 1: except for case; 2: the name begins with it; 3: it consists of beginnings of the
+    name's words, in order (`goc`, `getcr` for `get_or_create`, `QS` for `QuerySet`); 4: the name contains it;
+    5: the name contains its letters, in order. Within a rank the shortest comes first. Lower ranks are only
+    searched when the caller asks for more.
     """
     if not part or len(part) > PART_MAX:
         return
@@ -66,7 +66,8 @@ def _beginning(part: str, plain: str, names: Sequence[Name]) -> list[tuple[int, 
 
 
 def _by_words(plain: str, name: Name) -> bool:
-    """Whether a part is made of beginnings of words: each letter begins one, or follows the last letter."""
+    """Whether a partial name consists of beginnings of words: each letter begins a word, or follows the last
+    letter."""
     starts = name.starts()
     at = {start for start in starts if name.plain[start] == plain[0]}
     for char in plain[1:]:
@@ -74,9 +75,9 @@ def _by_words(plain: str, name: Name) -> bool:
             return False
         first = min(at)
         at = {
-            here
-            for here in {*(one + 1 for one in at), *(start for start in starts if start > first)}
-            if here < len(name.plain) and name.plain[here] == char
+            position
+            for position in {*(last + 1 for last in at), *(start for start in starts if start > first)}
+            if position < len(name.plain) and name.plain[position] == char
         }
     return bool(at)
 
@@ -86,7 +87,7 @@ def _within(plain: str, name: Name) -> bool:
 
 
 def _scattered(plain: str, name: Name) -> bool:
-    return len(plain) >= SCATTERED_LEAST  # that the letters are there in order is known
+    return len(plain) >= SCATTERED_LEAST  # the letters are known to be there in order
 
 
 _WAYS: Final[tuple[tuple[int, Callable[[str, Name], bool]], ...]] = (
@@ -104,7 +105,7 @@ def _ordered(found: Sequence[tuple[int, Name]]) -> Iterator[tuple[int, str]]:
 
 
 def _folded(text: str) -> str:
-    """Return a text in small letters, as long as it was: a few capitals have two of them."""
+    """Return a text in lower case at its original length: a few capitals have two lower-case letters."""
     small = text.lower()
     return small if len(small) == len(text) else text
 
@@ -117,13 +118,13 @@ _names = GenerationCache(_read_names)
 
 
 NEAREST_MAX: Final = 5
-"""Maximum number of names offered for one that doesn't exist."""
+"""Maximum number of suggestions for an unknown name."""
 
 SHORTEST: Final = 3
-"""A shorter name is near to too many others."""
+"""Minimum characters of a name to correct; a shorter name is similar to too many others."""
 
 CANDIDATES_MAX: Final = 40
-"""Maximum number of names of the least distance put into order by what else they share."""
+"""Maximum number of equally distant names that are ranked by what else they share."""
 
 
 def styles(name: str) -> tuple[str, ...]:
@@ -141,23 +142,23 @@ def styles(name: str) -> tuple[str, ...]:
         "".join(parts),
         "-".join(parts),
     )
-    found = dict.fromkeys((*(private + one for one in written), *written))
+    found = dict.fromkeys((*(private + style for style in written), *written))
     return tuple(item for item in found if item != name)
 
 
 def nearest(name: str, tree: Tree, reader: Reader) -> tuple[list[str], bool]:
-    """Return the last names of definitions that are nearest to one that doesn't exist, best first, and
-    whether the first of them is near enough to be taken for it.
+    """Return the defined names most similar to an unknown name, best first, and whether the first is similar
+    enough to replace it.
 
-    Near is what takes few letters to be inserted, left out, replaced or swapped: one for each five letters
-    of the longer name, at most three, and one more to be offered. Only what begins with the same letter is
-    taken, since that is hardly ever the wrong one, while most short words are near to another. Case and
-    underscores count for nothing.
+    Similar means a small edit distance (insertions, deletions, replacements, swaps): at most one edit for
+    every five letters of the longer name, at most three; suggestions may have one edit more. Only names with
+    the same first letter count, since that letter is hardly ever wrong, while most short words are similar to
+    some other. Case and underscores are ignored.
     """
     plain = _bare(name)
     if len(plain) < SHORTEST:
         return [], False
-    from rapidfuzz import process  # here, since it takes 20 ms and only a name that doesn't exist needs it
+    from rapidfuzz import process  # imported here: it takes 20 ms and only unknown names need it
     from rapidfuzz.distance import OSA
 
     written, plains = _bare_names.get(tree, reader)
@@ -183,7 +184,7 @@ def _allowed(plain: str) -> int:
 
 
 def _read_bare(reader: Reader) -> tuple[Sequence[str], Sequence[str]]:
-    """Return names as written, and the same without what counts for nothing."""
+    """Return names as written, and the same without case and underscores."""
     written = reader.graph.base_names(NAMES_MAX)
     return written, [_bare(each) for each in written]
 

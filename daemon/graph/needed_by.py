@@ -1,4 +1,4 @@
-"""What a definition needs to be understood: values of constants, heads of what it calls and lies in."""
+"""The context that a definition needs: values of constants, heads of its callees and of its class."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from ..languages.shared.records import Symbol
 from .code_graph import CLASSES
 
 VALUE_LINES: Final = 3
-"""Maximum lines shown of a constant's value; longer ones are tables, whose beginning says enough."""
+"""Maximum lines shown of a constant's value; longer values are tables, whose beginning says enough."""
 
 NEEDED_MAX: Final = 12
-"""Maximum number of definitions listed for one; what is named first comes first."""
+"""Maximum number of definitions listed as needed by another, the first named first."""
 
 LINKS_MAX: Final = 300
-"""Maximum number of references of a definition that are followed."""
+"""Maximum number of references followed from a definition."""
 
 VALUES: Final = frozenset({"constant", "variable", "field", "property", "macro"})
-"""Kinds of definitions that are shown with their value, those with one that says it in a few lines."""
+"""Kinds of definitions that are shown with their value, if it has few lines."""
 
 Role = Literal["within", "value", "call"]
 
 
 class Needed(NamedTuple):
     """A definition that another one needs. `role` says why: `within` is the class around it, `value` a
-    constant that it names, `call` something that it calls. `first` and `last` are the lines to show, from 1,
-    both inclusive: of a value all lines, at most `VALUE_LINES`; of others their head."""
+    constant that it names, `call` a function that it calls. `first` and `last` are the lines to show, from 1,
+    both inclusive: all lines of a value, at most `VALUE_LINES`; the head of other definitions."""
 
     path: str
     symbol: Symbol
@@ -39,11 +39,11 @@ class Needed(NamedTuple):
 
 
 def needed_by(reader: Reader, path: str, symbol: Symbol) -> list[Needed]:
-    """Return what a definition of the project needs, at most `NEEDED_MAX`: the class around it, then the
-    constants that it names and then what it calls, each in the order in which they are named.
+    """Return the definitions that a definition needs, at most `NEEDED_MAX`: the class around it, then the
+    constants it names, then the functions it calls, each in order of first use.
 
-    Only what a link leads to for sure, or by a name that its own file defines once, and nothing that stands
-    in the definition itself. What a class, rather than its members, names is looked at for a class.
+    Only resolved links count, and names that the same file defines once; nothing inside the definition
+    itself. For a class, only references of the class itself count, not those of its members.
     """
     own = [each for each in reader.links.definitions_at(path, symbol.name) if each.symbol == symbol]
     if not own:
@@ -54,25 +54,27 @@ def needed_by(reader: Reader, path: str, symbol: Symbol) -> list[Needed]:
     found: dict[int, Needed] = {}
     for link, target in _targets(reader, links, at_home, own[0].symbol.name.rpartition(".")[0]):
         within = target.path == path and symbol.start_line <= target.symbol.start_line <= symbol.end_line
-        one = None if within or target.id in found else _needed(target, link)
-        if one is not None:
-            found[target.id] = one
+        needed = None if within or target.id in found else _needed(target, link)
+        if needed is not None:
+            found[target.id] = needed
     around = _around(at_home, own[0])
     ordered = [item for item in found.values() if item.role == "value"]
     ordered += [item for item in found.values() if item.role == "call"]
-    return [*around, *(one for one in ordered if one[:2] not in {each[:2] for each in around})][:NEEDED_MAX]
+    return [*around, *(needed for needed in ordered if needed[:2] not in {each[:2] for each in around})][
+        :NEEDED_MAX
+    ]
 
 
 def head_lines(symbol: Symbol) -> tuple[int, int]:
-    """Return the lines of a definition's head, as far as its signature goes."""
+    """Return the first and last line of a definition's head, which ends with its signature."""
     return symbol.start_line, min(symbol.start_line + symbol.signature.count("\n"), symbol.end_line)
 
 
 def _targets(
     reader: Reader, links: Sequence[Link], at_home: Sequence[Definition], owner: str
 ) -> Iterator[tuple[Link, Definition]]:
-    """Yield what references lead to; by its name alone where the file defines that once, at its top or in the
-    class that is the `owner` of what refers."""
+    """Yield the targets of references; unresolved names only where the file defines the name once, at its top
+    level or in the class `owner` of the referring definition."""
     targets = reader.links.definitions([link.target for link in links if link.target])
     named: dict[str, list[Definition]] = {}
     for each in at_home:
@@ -90,7 +92,7 @@ def _targets(
 
 def _needed(target: Definition, link: Link) -> Needed | None:
     symbol = target.symbol
-    if symbol.kind in VALUES and link.kind != "type":  # an alias of a type says nothing by its value
+    if symbol.kind in VALUES and link.kind != "type":  # the value of a type alias explains nothing
         last = min(symbol.end_line, symbol.start_line + VALUE_LINES - 1)
         return Needed(target.path, symbol, "value", symbol.start_line, last)
     if link.kind == "call":
@@ -99,7 +101,7 @@ def _needed(target: Definition, link: Link) -> Needed | None:
 
 
 def _around(at_home: Sequence[Definition], own: Definition) -> list[Needed]:
-    """Return the class that a definition lies in, by its name, where it stands in the same file."""
+    """Return the class around a definition, found by its name, if it is in the same file."""
     owner = own.symbol.name.rpartition(".")[0]
     for each in at_home:
         if owner and each.symbol.name == owner and each.symbol.kind in CLASSES:

@@ -1,4 +1,4 @@
-"""The neighbours of a node: who calls it, what it calls, its classes above and below."""
+"""The neighbours of a node: callers, callees, superclasses and subclasses."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .subjects import Meaning
 from .usages import callees, callers
 
 NEIGHBOURS_MAX: Final = 50
-"""Maximum number of neighbours of a kind in an answer."""
+"""Maximum number of neighbours of each relation in an answer."""
 
 
 class Neighbour(Struct, frozen=True):
-    """A neighbour: its node id, the place of the reference, and how sure it is. `via` is as in a hit.
+    """A neighbour: its node id, the place of the reference, and its certainty. `via` is as in a hit.
 
-    What is called and isn't known has no node id, and `name` is how it is called.
+    An unknown callee has no node id; its `name` is the name in the call.
     """
 
     node_id: str
@@ -36,14 +36,14 @@ class Neighbour(Struct, frozen=True):
 
 
 class Neighbours(Struct, frozen=True):
-    """Neighbours of one kind, the resolved ones first; `more` says that there are others."""
+    """Neighbours in one relation, resolved ones first; `more` says that there are others."""
 
     shown: tuple[Neighbour, ...]
     more: bool
 
 
 def neighbours(tree: Tree, reader: Reader, path: str, symbol: Symbol | None) -> Mapping[str, Neighbours]:
-    """Return by relation the neighbours of a definition, or of a file without one."""
+    """Return the neighbours of a definition, or of a file if there is no definition, by relation."""
     graph = CodeGraph(tree, reader)
     if symbol is None:
         meanings = [Meaning(path, path, files=(path,))]

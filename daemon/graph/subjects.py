@@ -1,4 +1,4 @@
-"""What a name in a question means: definitions, files, or what is outside of the project."""
+"""Resolution of a name in a question to definitions, files, or a module outside of the project."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from .generation_cache import PROJECTS_MAX
 from .names import nearest, styles
 
 MEANT_MAX: Final = 500
-"""Maximum number of definitions of one name looked at."""
+"""Maximum number of definitions of a name examined."""
 
 LISTED_MAX: Final = 5
-"""Maximum number of definitions named for the caller to choose from."""
+"""Maximum number of definitions offered to the caller to choose from."""
 
 FILES_MAX: Final = 50
-"""Maximum number of files looked at where a file, folder or module is meant."""
+"""Maximum number of files examined for a path, folder or module."""
 
 SUBJECT_MAX: Final = 300
-"""Characters of a name; a longer one is no name."""
+"""Maximum characters of a name."""
 
 
 class Meaning(Struct, frozen=True):
-    """What a name means. `name` is its last part, as links bear it.
+    """The meaning of a name. `name` is its last part, as links record it.
 
-    `definitions` has at most `MEANT_MAX` of `total`. `files` are those that a path, a file's name or a module
-    means. `module` is what stands before the last part where that is no part of the project (`subprocess` of
-    `subprocess.run`). `guess` says that something near was taken for the name, and `remarks` what;
-    `near` are names for one that means nothing.
+    `definitions` has at most `MEANT_MAX` of `total`. `files` are the files that a path, file name or module
+    means. `module` is the part before the last, if it is outside of the project (`subprocess` of
+    `subprocess.run`). `guess` says that a similar name was taken instead, and `remarks` which; `near` are
+    suggestions for an unknown name.
     """
 
     written: str
@@ -54,12 +54,12 @@ class Meaning(Struct, frozen=True):
 
     @property
     def known(self) -> bool:
-        """Whether it means anything."""
+        """Whether the name has any meaning."""
         return bool(self.definitions or self.files or self.external)
 
     @property
     def certainty(self) -> Certainty:
-        """How sure what is found of it can be."""
+        """The highest certainty of answers for this meaning."""
         return "name" if self.guess else "resolved"
 
     @property
@@ -69,9 +69,9 @@ class Meaning(Struct, frozen=True):
 
 
 def meaning_of(written: str, graph: CodeGraph, *, files_first: bool = False) -> Meaning:
-    """Return what a name means: as a node id or path; as it is written; as part of a file's name; outside of
-    the project; in another case style; misspelt. With `files_first` a module comes before a definition.
-    """
+    """Return the meaning of a name, tried as a node id or path, as written, as part of a file's name, as an
+    external name, in another case style, and as a misspelling. With `files_first` modules come before
+    definitions."""
     subject = _cleaned(written)
     nothing = Meaning(subject, base_name(_dotted(subject)))
     if not subject.strip("./#:~$@"):
@@ -86,7 +86,7 @@ def meaning_of(written: str, graph: CodeGraph, *, files_first: bool = False) -> 
 
 
 def several(meaning: Meaning) -> str:
-    """Return what to say where a name has several definitions, else nothing."""
+    """Return a remark if a name has several definitions, else an empty string."""
     if meaning.total < 2:
         return ""
     names = [f"{each.path}#{each.symbol.name}" for each in meaning.definitions[:LISTED_MAX]]
@@ -99,13 +99,13 @@ def several(meaning: Meaning) -> str:
 
 
 def files_named(written: str, tree: Tree) -> list[str]:
-    """Return the files whose path ends as one that is written, by the most parts that any shares with it."""
+    """Return the files that share the most trailing parts with a path."""
     name = written.rstrip("/").rpartition("/")[2]
     return best_suffix(written, [path for path in tree.files if path.rpartition("/")[2] == name])
 
 
 def best_suffix(written: str, paths: Sequence[str]) -> list[str]:
-    """Return the paths that share the most trailing parts with one as written, at most all of its parts."""
+    """Return the paths that share the most trailing parts with a given path, up to all of its parts."""
     parts = written.strip("/").split("/")[::-1]
 
     def shared(path: str) -> int:
@@ -122,7 +122,7 @@ def best_suffix(written: str, paths: Sequence[str]) -> list[str]:
 
 
 def _as_node(subject: str, graph: CodeGraph) -> Meaning | None:
-    """Take `pkg/auth.py#Session.login`; Ruby's `Session#login` is none."""
+    """Resolve a node id such as `pkg/auth.py#Session.login`; Ruby's `Session#login` is none."""
     path, mark, name = subject.partition("#")
     files = _files(path, graph) if mark and name and path else ()
     if not files:
@@ -136,7 +136,7 @@ def _as_node(subject: str, graph: CodeGraph) -> Meaning | None:
 
 
 def _as_path(subject: str, graph: CodeGraph) -> Meaning | None:
-    """Take a path, a file's name, a folder; `auth.py` is a file before it is `py` of `auth`."""
+    """Resolve a path, a file's name or a folder; `auth.py` is a file before it is `py` of `auth`."""
     files = _files(subject, graph)
     if files:
         return Meaning(subject, subject, files=files[:FILES_MAX])
@@ -148,13 +148,13 @@ def _as_path(subject: str, graph: CodeGraph) -> Meaning | None:
 
 
 def _as_name(subject: str, name: str, graph: CodeGraph) -> Meaning | None:
-    """Take the name of definitions as written, or its end with a file, folder or class before it."""
+    """Resolve a definition's name as written, or its last part with a file, folder or class before it."""
     queries = graph.reader.graph
     found = queries.definitions_named(name, MEANT_MAX)
     if found:
         total = len(found) if len(found) < MEANT_MAX else queries.count_named(name)
         whole = [each for each in found if without_number(each.symbol.name) == name]
-        # Who says `login` may mean `Session.login`, who says `Session.login` means what is named so in full.
+        # `login` may mean `Session.login`; `Session.login` means a definition with that full name.
         if whole and "." in name and len(whole) < len(found):
             return _meant(subject, base_name(name), whole)
         return _meant(subject, base_name(name), found, total)
@@ -171,7 +171,7 @@ def _as_name(subject: str, name: str, graph: CodeGraph) -> Meaning | None:
 
 
 def _as_module(subject: str, name: str, graph: CodeGraph) -> Meaning | None:
-    """Take a dotted module, or a path without its extension."""
+    """Resolve a dotted module, or a path without its extension."""
     module = subject.lstrip("./") if "/" in subject else name.replace(".", "/")
     if not module:
         return None
@@ -191,7 +191,7 @@ def _as_module(subject: str, name: str, graph: CodeGraph) -> Meaning | None:
 
 
 def _as_external(subject: str, name: str, graph: CodeGraph) -> Meaning | None:
-    """Take a name that references bear and nothing of the project defines: `subprocess.run`, `println`."""
+    """Resolve a name that is referenced but not defined in the project: `subprocess.run`, `println`."""
     before, _, last = name.rpartition(".")
     if before and graph.reader.graph.module_imports(before, 1):
         return Meaning(subject, last, module=before, external=True)
@@ -204,7 +204,7 @@ def _as_external(subject: str, name: str, graph: CodeGraph) -> Meaning | None:
 
 
 def _in_other_words(subject: str, name: str, graph: CodeGraph) -> Meaning | None:
-    """Take a name in another case style, without what stands before it, or the nearest one."""
+    """Resolve a name in another case style, without its qualifiers, or as the most similar name."""
     before, _, last = name.rpartition(".")
     for other in _variants(before, last):
         meaning = _as_name(subject, other, graph)
@@ -221,7 +221,7 @@ def _in_other_words(subject: str, name: str, graph: CodeGraph) -> Meaning | None
 
 
 def _variants(before: str, last: str) -> Iterator[str]:
-    """Yield a name in other case styles, then with less and less before it."""
+    """Yield a name in other case styles, then with fewer and fewer qualifiers."""
     for other in styles(last):
         yield f"{before}.{other}" if before else other
     if before:
@@ -246,13 +246,13 @@ def _meant(subject: str, name: str, found: Sequence[Definition], total: int = 0)
 
 
 def _files(written: str, graph: CodeGraph) -> tuple[str, ...]:
-    """Return the files of a path as written, or of its end; what has no extension is written in full."""
+    """Return the files with a path, or with its end; a path without an extension must be complete."""
     if written in graph.tree.files:
         return (written,)
     written = written.removeprefix("./")
     if written in graph.tree.files:
         return (written,)
-    # `Session.login` is no file, and to look for one among all names takes a while.
+    # `Session.login` is no file, and searching all file names for it takes a while.
     is_file = language_of(written) or ("/" in written and "." in written.rpartition("/")[2].strip("."))
     return tuple(files_named(written, graph.tree)[:FILES_MAX]) if is_file else ()
 
@@ -262,7 +262,7 @@ def _stem(path: str) -> str:
 
 
 def _by_stem(layout: Layout) -> Mapping[str, Sequence[str]]:
-    """Return a project's paths by their names without the extension, sorted; made once for a set of names."""
+    """Return a project's paths by their file names without extension, sorted; cached per set of paths."""
     for known, paths in _stems:
         if known is layout:
             return paths
@@ -275,7 +275,7 @@ def _by_stem(layout: Layout) -> Mapping[str, Sequence[str]]:
 
 
 def _splits(name: str) -> Iterator[tuple[str, str]]:
-    """Yield what stands before and behind each dot, the longest end first."""
+    """Yield the parts before and after each dot, the longest end first."""
     parts = name.split(".")
     for at in range(1, len(parts)):
         yield ".".join(parts[:at]), ".".join(parts[at:])
@@ -286,7 +286,7 @@ def _cleaned(written: str) -> str:
 
 
 def _dotted(subject: str) -> str:
-    """Return a name with dots between its parts, without what languages put around them."""
+    """Return a name with dots between its parts, without a language's punctuation around them."""
     name = _ARGUMENTS.sub("", subject)
     name = _SEPARATORS.sub(".", name).strip(".$@&*")
     first, _, rest = name.partition(".")
@@ -294,7 +294,7 @@ def _dotted(subject: str) -> str:
 
 
 _stems: deque[tuple[Layout, Mapping[str, Sequence[str]]]] = deque(maxlen=PROJECTS_MAX)
-"""The names of the projects that were asked about last."""
+"""Names of the most recently queried projects."""
 
 _ARGUMENTS = re.compile(r"\([^)]*\)?|<[^<>]*>|\[[^\]]*\]")
 _SEPARATORS = re.compile(r"::|->|\?\.|#|\\")

@@ -1,4 +1,4 @@
-"""Who uses a definition and what it uses: callers, references, callees; the sure ones first."""
+"""Usages in the code graph: callers, references, callees and unused definitions; resolved ones first."""
 
 from __future__ import annotations
 
@@ -15,27 +15,26 @@ from .hierarchy import OWNERS_MAX, is_kin, overridden_by
 from .subjects import Meaning, several
 
 ALIKE_MAX: Final = 3
-"""A call that isn't resolved is answered with the definitions of its name if there are at most so many."""
+"""Maximum number of definitions of a name that are offered for an unresolved call."""
 
 NAMES_MAX: Final = 60
-"""Maximum number of names of such calls looked up."""
+"""Maximum number of names of unresolved calls looked up."""
 
 
 def callers(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
-    """Return the calls of definitions, those of a class being those of its constructor."""
+    """Return the calls of definitions; the calls of a class are those of its constructor."""
     return _used(meanings, graph, CALLS, "calls")
 
 
 def references(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
-    """Return every place that refers to definitions: calls, bases, types, decorators and plain uses."""
+    """Return every reference to definitions: calls, bases, types, decorators and plain uses."""
     return _used(meanings, graph, (), "refers to")
 
 
 def callees(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
-    """Return what definitions call, what lies in them included, in the order in which they do.
+    """Return the callees of definitions and their members, in order of the calls.
 
-    What is resolved is shown where it is defined, with `reference` telling where it is called; all else where
-    it is called.
+    A resolved callee is shown at its definition, with the call in `reference`; others at the call.
     """
     found: list[FoundPlace] = []
     remarks: list[str] = []
@@ -63,7 +62,8 @@ def _used(meanings: Sequence[Meaning], graph: CodeGraph, kinds: Collection[str],
 def _parts(
     meaning: Meaning, graph: CodeGraph, kinds: Collection[str], why: str
 ) -> Iterator[list[FoundPlace]]:
-    """Yield what is resolved, what may reach it through a base, and what only bears its name."""
+    """Yield the resolved references, those that may reach the subject through a base, and those that only
+    match by name."""
     if meaning.external:
         yield _external(meaning, graph, kinds, why)
         return
@@ -90,7 +90,7 @@ def _parts(
     if not meaning.definitions:
         return
     bases = overridden_by(definitions, graph)
-    themselves = {each.id for each in definitions}  # what overrides calls what it overrides
+    themselves = {each.id for each in definitions}  # an override calls the method it overrides
     yield [
         FoundPlace(
             link.path,
@@ -120,8 +120,8 @@ def _parts(
 
 
 def _overloads(definitions: Sequence[Definition], graph: CodeGraph) -> dict[int, str]:
-    """Return the names, by id, of other definitions of the same name in the same place: a link leads to the
-    first of them, as which one is called isn't known."""
+    """Return by id the other definitions of the same name in the same place: a link leads to the first
+    overload, since the one called isn't known."""
     own = {each.id for each in definitions}
     places = dict.fromkeys((each.path, without_number(each.symbol.name)) for each in definitions)
     if len(places) > OWNERS_MAX:
@@ -135,7 +135,7 @@ def _overloads(definitions: Sequence[Definition], graph: CodeGraph) -> dict[int,
 
 
 def _external(meaning: Meaning, graph: CodeGraph, kinds: Collection[str], why: str) -> list[FoundPlace]:
-    """Return who uses what isn't the project's; with a module, in the files that import it."""
+    """Return the usages of an external name; with a module, only in the files that import it."""
     links = graph.links.named(meaning.name, kinds, ("external", "name"), FOUND_MAX + 1)
     if meaning.module and meaning.module != meaning.name:
         importing = {each.path for each in graph.reader.graph.module_imports(meaning.module, -1)}
@@ -152,7 +152,7 @@ def _external(meaning: Meaning, graph: CodeGraph, kinds: Collection[str], why: s
 
 
 def _borne(meaning: Meaning, definitions: Sequence[Definition]) -> list[str]:
-    """Return the names that calls of definitions bear: a constructor is called by the name of its class."""
+    """Return the names under which definitions are called: a constructor by the name of its class."""
     names: dict[str, None] = {}
     for each in definitions if len(definitions) <= OWNERS_MAX else ():
         owner, _, last = without_number(each.symbol.name).rpartition(".")
@@ -164,7 +164,7 @@ def _borne(meaning: Meaning, definitions: Sequence[Definition]) -> list[str]:
 
 
 def _called(graph: CodeGraph, links: Sequence[Link]) -> Iterator[FoundPlace]:
-    """Yield what calls lead to, in their order; what is outside of the project last."""
+    """Yield the targets of calls, in order; targets outside of the project come last."""
     targets = graph.definitions(link.target for link in links)
     alike: dict[tuple[str, str], list[Definition]] = {}
     for place, link in enumerate(links):
@@ -179,9 +179,17 @@ def _called(graph: CodeGraph, links: Sequence[Link]) -> Iterator[FoundPlace]:
             key = (link.name, graph.family(link.path))
             if key not in alike:
                 alike[key] = _alike(graph, *key) if len(alike) < NAMES_MAX else []
-            for one in alike[key]:
+            for definition in alike[key]:
                 yield FoundPlace(
-                    one.path, one.symbol.start_line, one.id, "name", _at(here), "called", (), here, place
+                    definition.path,
+                    definition.symbol.start_line,
+                    definition.id,
+                    "name",
+                    _at(here),
+                    "called",
+                    (),
+                    here,
+                    place,
                 )
             if not alike[key]:
                 yield FoundPlace(*here, link.scope, "name", link.name, "calls", distance=place)
@@ -207,7 +215,8 @@ def _at(place: tuple[str, int]) -> str:
 
 
 KINDS: Final = ("class", "function", "macro", "method", "struct", "trait", "interface")
-"""What may be unused; a constant or a field may be read as an attribute of something unknown."""
+"""Kinds of definitions that may be reported as unused; a constant or field may be read as an attribute of an
+unknown object."""
 
 LIMITS: Final = (
     "nobody refers to these in the project's code; what frameworks, templates, strings, runners of tests or"
@@ -218,10 +227,10 @@ LIMITS: Final = (
 def unused(
     meanings: Sequence[Meaning], graph: CodeGraph, most: int, paths: Collection[str] | None
 ) -> Findings:
-    """Return definitions that no reference means, outside of tests; at most `most`, by path and line.
+    """Return definitions without a reference outside of tests, at most `most`, by path and line.
 
-    Left out are names that languages and frameworks call by themselves, what overrides something or is
-    overridden, what is decorated, and what only lies in something unused.
+    Excluded are names that languages and frameworks call, methods that override or are overridden, decorated
+    definitions, and members of unused definitions.
     """
     named = [path for meaning in meanings for path in _paths(meaning)]
     candidates = graph.reader.graph.unreferenced(KINDS, named or paths)

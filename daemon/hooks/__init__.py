@@ -1,1 +1,1 @@
-"""What the events of agents mean, and what is answered: each host's words stop at its own file."""
+"""The meaning of agents' events and the answers to them; host-specific formats stay in each host's file."""

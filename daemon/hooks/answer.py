@@ -14,7 +14,7 @@ CONTEXT_TAG = "foveal-context"
 """The element around everything that foveal injects; the reader of transcripts removes exactly it."""
 
 INCOMPLETE_CHARACTERS = 320
-"""Maximum length of the line about what a context lacks: the three longest reasons."""
+"""Maximum characters of the line about parts missing from a context: the three longest reasons."""
 
 _OPENING, _CLOSING = f"<{CONTEXT_TAG}>\n", f"\n</{CONTEXT_TAG}>"
 _FORGED = re.compile(rf"<(?=[\s/]*{CONTEXT_TAG}\b)", re.IGNORECASE)
@@ -24,7 +24,7 @@ Sets = Mapping[str, tuple[str, ...]]
 
 
 def text_limit(limit: OutputLimit) -> int:
-    """Return how many characters are left for the text between the tags."""
+    """Return the number of characters left for the text between the tags."""
     return max(0, limit.characters - len(_OPENING) - len(_CLOSING) - len(_CUT))
 
 
@@ -44,7 +44,7 @@ def wrapped(text: str, limit: OutputLimit) -> str:
 
 
 def session_section(session_id: str) -> str:
-    """Return the section on session context: what it is, how it is set and read, and when."""
+    """Return the section on session context: its meaning, how to set and read it, and when."""
     return (
         "## Session context\n\n"
         "foveal keeps small named sets for this session (files, endpoints, ports, or any other name) and"
@@ -58,7 +58,7 @@ def session_section(session_id: str) -> str:
 
 
 def incomplete_line(reasons: Sequence[str]) -> str:
-    """Return the line for the model that says what its context lacks."""
+    """Return the line that tells the model which parts its context lacks."""
     line = f"(This context is incomplete: {'; '.join(reasons)}.)"
     return line if len(line) <= INCOMPLETE_CHARACTERS else f"{line[: INCOMPLETE_CHARACTERS - 3]}…)"
 

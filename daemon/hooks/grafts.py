@@ -1,4 +1,4 @@
-"""The queue of transcripts that hooks hand over for grafting, kept on disk until each is done."""
+"""The queue of transcripts that hooks submit for grafting, stored on disk until each is done."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from .payloads import fields_in, formats_of
 log = logging.getLogger(__name__)
 
 REPORTS = "hook-reports"
-"""The folder of reports that came without a transcript, while they are read."""
+"""The folder of reports without a transcript, while they are read."""
 
 REST_S = 120.0
-"""Seconds without a turn after which a conversation is grafted; a person who asks again does so sooner."""
+"""Seconds without a turn after which a conversation is grafted; a person who continues does so sooner."""
 
 LATEST_S = 900.0
-"""Seconds between the grafts of a conversation that never rests: each takes a process and a second."""
+"""Seconds between the grafts of a conversation that is never idle: each takes a process and a second."""
 
 REFUSED_MAX = 1_000
-"""Maximum transcripts remembered as unreadable."""
+"""Maximum number of transcripts remembered as unreadable."""
 
 Graft = Callable[[str, str, str, str], Awaitable[object]]
 """Grafts a transcript, given the agent's folder, the file, the session's id and the agent's name."""
 
 
 class _Resting(Struct):
-    """A conversation whose turn ended: its file in the spool, and when it is grafted (loop time)."""
+    """An idle conversation: its file in the spool, and the time of its graft (loop time)."""
 
     path: str
     due: float
@@ -104,9 +104,9 @@ class HookGrafts:
         self._waiting.set()
 
     async def rest(self, host: str, name: str, event: TurnEnded | SessionEnding, payload: str) -> None:
-        """Note that a conversation rests or ends; durable when this returns.
+        """Record that a conversation is idle or ended; durable when this returns.
 
-        Nothing is written if it waits already, nor for a transcript that can't be read.
+        Nothing is written if it is already queued, or if its transcript can't be read.
         """
         path = event.transcript_path
         if not os.path.isabs(path) or path in self._refused:
@@ -178,7 +178,7 @@ class HookGrafts:
         try:
             await self._graft_own(origin.cwd, path, origin.session_id, origin.policy_name)
         except InvalidRequest:
-            if await asyncio.to_thread(_has_content, path):  # its host may still write an empty one
+            if await asyncio.to_thread(_has_content, path):  # its host may not have written to it yet
                 self._refused[path] = None
             if len(self._refused) > REFUSED_MAX:
                 self._refused.popitem(last=False)
@@ -209,7 +209,7 @@ def _event_of(spooled: Spooled) -> Event | None:
 
 FOLDER = "hook-spool"
 MAX_BYTES = 9 * 1024 * 1024
-"""Maximum bytes of a spooled event; hooks spool less."""
+"""Maximum bytes of a spooled event; hooks spool smaller ones."""
 MAX_FILES = 256
 """Maximum spooled events."""
 
@@ -242,7 +242,7 @@ class Spool:
         return path
 
     def waiting(self) -> tuple[Spooled, ...]:
-        """Return the spooled events, oldest first; files of others are left alone."""
+        """Return the spooled events, oldest first; foreign files are left alone."""
         try:
             names = sorted(os.listdir(self._folder))
         except FileNotFoundError:
@@ -255,7 +255,7 @@ class Spool:
         return tuple(event for event in found if event is not None)
 
     def remove(self, path: str) -> None:
-        """Remove an event that was handled."""
+        """Remove a handled event."""
         try:
             os.unlink(path)
         except FileNotFoundError:
@@ -270,7 +270,7 @@ class Spool:
         parts = data.split(b"\0", 3)
         if len(parts) < 4:
             with suppress(OSError):
-                set_aside(path, self._system)  # in place it would take up one of the files
+                set_aside(path, self._system)  # left in place it would count as one of the files
             return None
         host, event, cwd = (os.fsdecode(part) for part in parts[:3])
         return Spooled(path, host, event, cwd, parts[3].decode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""The instruction files that a host reads by itself: foveal never sends them a second time."""
+"""The instruction files that a host reads itself: foveal never sends them a second time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..rules.items import Item
 def native_rules(
     host: str, items: Iterable[Item], folder: str, read: Callable[[str], str | None]
 ) -> tuple[Item, ...]:
-    """Return the rules that a host reads by itself.
+    """Return the rules that a host reads itself.
 
     `folder` is the agent's, relative to the root ("" for the root). `read` returns the text of a file at the
     root by its relative path, None if it doesn't exist. Files that a native file imports, and files with the
@@ -44,7 +44,7 @@ def _is_native(native: NativeRules, name: str, folder: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Return a text without comments and layout, in which two files that say the same may differ."""
+    """Return a text without comments and layout, for comparison of equivalent files."""
     return " ".join(re.sub(r"<!--.*?-->", " ", text, flags=re.DOTALL).split())
 
 

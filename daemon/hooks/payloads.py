@@ -1,4 +1,4 @@
-"""Hook payloads as they arrive: their fields, which host sent them, and which repeat an event."""
+"""Hook payloads on arrival: their fields, the sending host, and detection of repeated events."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ...hooks.hosts.registry import HOSTS, host_named
 from ..core.errors import InvalidRequest, TooLarge
 
 MAX_CHARACTERS = 8 * 1024 * 1024
-"""Maximum characters of a payload that comes as text: as much as a hook reads."""
+"""Maximum characters of a payload given as text, the maximum that a hook reads."""
 
 REPEAT_S = 5.0
 """Seconds in which the same event counts as a repetition: two hooks of one event run at the same time."""
 EVENTS_MAX = 1_024
-"""Maximum events that are remembered."""
+"""Maximum number of events remembered."""
 
 
 def fields_in(payload: object) -> Fields:
-    """Return the fields of a payload, an object or the JSON text of one. Raises `InvalidRequest`."""
+    """Return the fields of a payload, which is an object or its JSON text. Raises `InvalidRequest`."""
     if isinstance(payload, str):
         if len(payload) > MAX_CHARACTERS:
             raise TooLarge(f"payload has {len(payload):,} characters; at most {MAX_CHARACTERS:,} are taken")
@@ -37,7 +37,8 @@ def fields_in(payload: object) -> Fields:
 
 
 class HookFormats(Struct, frozen=True):
-    """`host` sent an event in the format of `reads`; the hook that runs must answer in that of `writes`."""
+    """The formats of an event: `host` sent it in the format of `reads`; the hook must answer in that of
+    `writes`."""
 
     host: str
     reads: Hooks
@@ -47,8 +48,8 @@ class HookFormats(Struct, frozen=True):
 def formats_of(host: str, fields: Fields, name: str, variables: Mapping[str, str]) -> HookFormats:
     """Return the formats of an event sent to the hook of `host`. Raises `InvalidRequest` for an unknown host.
 
-    Some hosts run the hooks that were registered with another one. Such a host reads the answer as the other
-    would, unless the event has the host's own name.
+    Some hosts run hooks that were registered with another host. Such a host reads the answer in the other's
+    format, unless the event has the host's own name.
     """
     found = host_named(host)
     if found is None or found.hooks is None:
@@ -86,7 +87,7 @@ class RecentEvents:
 
 
 def _key(event: Event) -> str:
-    """Return what two payloads of one event share: the host isn't part of it."""
+    """Return the fields that two payloads of one event share, without the host."""
     origin = event.origin
     prompt = event.prompt if isinstance(event, PromptSubmitted) else ""
     parts = (type(event).__name__, origin.session_id, origin.agent_id, origin.moment, prompt)

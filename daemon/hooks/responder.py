@@ -1,4 +1,4 @@
-"""Answers to the events of agents: what each event does, and the text it brings to the model."""
+"""Answers to the events of agents: the effect of each event, and its text for the model."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 LEAST_CHARACTERS = 600
-"""Minimum room for a context, in characters; a shorter one isn't worth reading."""
+"""Minimum characters left for a context; a shorter one isn't worth reading."""
 
 CONTEXT_SHARE = 0.9
-"""Share of the remaining time for a context; it comes in part rather than late."""
+"""Share of the remaining time for a context, which is cut short rather than late."""
 
 WINDOWS_MAX = 1_000
-"""Maximum conversations whose context windows are remembered."""
+"""Maximum number of conversations whose context windows are tracked."""
 SENT_MAX = 256
-"""Maximum texts remembered as sent, per window."""
+"""Maximum number of texts remembered as sent to a window."""
 TASKS_MAX = 32
-"""Maximum subagents that were announced and haven't begun."""
+"""Maximum number of subagents announced but not started."""
 
 
 class HookContextRequest(Struct, frozen=True):
-    """A context for an event's answer: about which prompt, how large, within how many milliseconds.
+    """The request for a context: its prompt, its size, and its milliseconds.
 
-    With `news` it holds only what the prompt adds to the context that the conversation began with.
+    With `news` the context holds only the prompt's additions to the conversation's first context.
     """
 
     origin: Origin
@@ -62,7 +62,7 @@ class HookContextRequest(Struct, frozen=True):
 
 
 class OpenedSession(Struct, frozen=True):
-    """A session that was begun or resumed: `text` restores it, `sets` are its context sets."""
+    """A session that began or was resumed: `text` restores it, `sets` are its context sets."""
 
     resumed: bool
     text: str
@@ -70,7 +70,7 @@ class OpenedSession(Struct, frozen=True):
 
 
 class HookBackend(Protocol):
-    """What the daemon does for the agents' events. Every method may raise `FovealError`."""
+    """The daemon's operations for hooks. Every method may raise `FovealError`."""
 
     async def open_session(self, origin: Origin) -> OpenedSession:
         """Begin a session under the host's id, or resume it if it exists."""
@@ -82,19 +82,19 @@ class HookBackend(Protocol):
         """Return a session's context sets, None if there is no session."""
 
     async def asks_something(self, prompt: str) -> bool:
-        """Whether a prompt names anything that a project could hold; `yes, continue` doesn't."""
+        """Whether a prompt contains a term that a project could define; `yes, continue` doesn't."""
 
     async def context(self, request: HookContextRequest) -> str:
-        """Return a context in Markdown without the rules that the host reads by itself, or nothing."""
+        """Return a context in Markdown without the rules that the host reads itself, or ""."""
 
     async def prepare(self, request: HookContextRequest) -> None:
         """Begin to build the same context in the background."""
 
     async def note_edits(self, origin: Origin, paths: tuple[str, ...]) -> None:
-        """Note that files were written: they become hot."""
+        """Record files that were written as hot."""
 
     async def repository_moved(self, origin: Origin) -> None:
-        """Look at the files of an open project again."""
+        """Rescan the files of an open project."""
 
     async def idle(self, origin: Origin) -> None:
         """Note that a turn ended."""
@@ -103,11 +103,11 @@ class HookBackend(Protocol):
         """Note that a session ended."""
 
     def forget_window(self, origin: Origin) -> None:
-        """Note that a conversation lost what was sent to it."""
+        """Record that a conversation lost its injected texts."""
 
 
 class Clock:
-    """The time that an event's answer may still take. `now` returns monotonic seconds."""
+    """The deadline of an event's answer. `now` returns monotonic seconds."""
 
     def __init__(self, now: Callable[[], float], within_s: float) -> None:
         self._now = now
@@ -122,7 +122,7 @@ class Clock:
 class Responder:
     """Answers events. On the event loop only.
 
-    A part of an answer that fails is logged and left out; the other parts are sent.
+    A failing part of an answer is logged and left out; the other parts are sent.
     """
 
     def __init__(self, backend: HookBackend) -> None:
@@ -156,14 +156,14 @@ class Responder:
         return NOTHING
 
     async def _start(self, origin: Origin, limit: OutputLimit, clock: Clock) -> HookAnswer:
-        """Begin or resume the session. A new window holds nothing that was sent before."""
+        """Begin or resume the session. A new window contains no injected texts."""
         self._clear(origin)
         window = self._window(origin)
         sections, message = await self._open(origin, window, clock)
         if not limit.characters:
             return HookAnswer(message=message)
         text = await self._filled(origin, "", sections, limit, clock)
-        window.started = True  # only now: a host that stops waiting cancels this before
+        window.started = True  # only now: if the host stops waiting, this is cancelled earlier
         return HookAnswer(text, message)
 
     async def _prompt(self, event: PromptSubmitted, limit: OutputLimit, clock: Clock) -> HookAnswer:
@@ -184,7 +184,7 @@ class Responder:
         if window.started or not is_main:
             text = await self._news(origin, prompt, limit, clock) if prompt else ""
         else:
-            # No daemon got the start event, or a host compacted the window without saying so.
+            # The start event was lost, or the host compacted the window without an event.
             sections, opened = await self._open(origin, window, clock)
             message = message or opened
             text = await self._filled(origin, prompt, sections, limit, clock)
@@ -203,7 +203,7 @@ class Responder:
         return HookAnswer(text) if text and window.is_new(text, origin.agent_id or task) else NOTHING
 
     async def _edited(self, event: FileEdited, limit: OutputLimit, clock: Clock) -> HookAnswer:
-        """Note the files, and send the context of a pending prompt if the host takes text after tools."""
+        """Record the files, and send the context of a pending prompt if the host takes text after tools."""
         if event.paths:
             await self._part(self._backend.note_edits(event.origin, event.paths), clock)
         window = self._windows.get(_key(event.origin))
@@ -218,7 +218,7 @@ class Responder:
         return HookAnswer(text) if text and window.is_new(text) else NOTHING
 
     async def _news(self, origin: Origin, prompt: str, limit: OutputLimit, clock: Clock) -> str:
-        """Return what a prompt adds to its window, "" for nothing."""
+        """Return a prompt's additions to its window, "" for none."""
         request = _request(origin, prompt, OutputLimit(text_limit(limit), limit.tokens), clock, news=True)
         return wrapped(await self._part(self._backend.context(request), clock) or "", limit)
 
@@ -248,7 +248,8 @@ class Responder:
         return wrapped("\n\n".join(part for part in (head, text) if part), limit)
 
     async def _known_window(self, origin: Origin, clock: Clock) -> Window:
-        """Return a conversation's window; a session that this daemon didn't see begin has had its start."""
+        """Return a conversation's window; a session from before this daemon's start has had its first
+        sections."""
         known = self._windows.get(_key(origin)) is not None
         window = self._window(origin)
         if not known and origin.session_id:
@@ -276,7 +277,7 @@ class Responder:
         return self._windows.at(_key(origin))
 
     def _clear(self, origin: Origin) -> None:
-        """Note that a window was emptied: the conversation's, or a subagent's."""
+        """Record that a window was emptied: the conversation's, or a subagent's."""
         self._window(origin).clear(origin.agent_id)
         self._backend.forget_window(origin)
 
@@ -293,12 +294,12 @@ def _key(origin: Origin) -> str:
 
 
 class Window(Struct):
-    """What foveal put into the context window of one conversation."""
+    """The texts that foveal put into the context window of one conversation."""
 
     started: bool = False
     """Whether the sections of a session's start were sent."""
     pending_prompt: str = ""
-    """A prompt whose context the host couldn't take; the next event that can brings it."""
+    """A prompt whose context the host couldn't take; the next event that takes text brings it."""
     sets: Mapping[str, tuple[str, ...]] | None = None
     """The session's context sets when its user last got a line about them."""
     _sent: OrderedDict[tuple[str, bytes], None] = field(default_factory=OrderedDict)
@@ -327,9 +328,9 @@ class Window(Struct):
         return ""
 
     def clear(self, agent_id: str = "") -> None:
-        """Forget what was sent to the window: the host removed it.
+        """Drop the record of texts sent to the window: the host removed them.
 
-        A subagent has a window of its own: with `agent_id` only what went there is forgotten.
+        A subagent has a window of its own: with `agent_id` only its record is dropped.
         """
         if agent_id:
             for key in [key for key in self._sent if key[0] == agent_id]:
@@ -346,11 +347,11 @@ class Windows:
         self._windows: OrderedDict[str, Window] = OrderedDict()
 
     def get(self, key: str) -> Window | None:
-        """Return a window, None if it isn't known."""
+        """Return a window, None if it is unknown."""
         return self._windows.get(key)
 
     def at(self, key: str) -> Window:
-        """Return a window, a new one if it isn't known."""
+        """Return a window, a new one if it is unknown."""
         window = self._windows.setdefault(key, Window())
         self._windows.move_to_end(key)
         if len(self._windows) > WINDOWS_MAX:
@@ -358,5 +359,5 @@ class Windows:
         return window
 
     def drop(self, key: str) -> None:
-        """Forget a conversation that ended."""
+        """Drop a conversation that ended."""
         self._windows.pop(key, None)

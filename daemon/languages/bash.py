@@ -1,4 +1,4 @@
-"""Shell scripts: functions, the files they source, and what its grammar can't read."""
+"""Shell scripts: functions, sourced files, and syntax that the grammar can't parse."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .shared.lazy_pattern import lazy_pattern
 from .shared.records import Import
 from .shared.references import CHAIN_MAX, UNKNOWN
 
-# Only names in capitals are kept of them: others are a script's passing state.
+# Only names in capitals are kept: others are a script's temporary state.
 BASH = """
 ((function_definition name: (_) @name body: (_) @body) @def (#set! kind "function"))
 ((program (variable_assignment name: (variable_name) @name) @def)
@@ -24,7 +24,7 @@ BASH_CALLS = """
 (command name: (command_name (word) @function) . argument: (_) @module)
 """
 
-# What a shell brings along and what every script calls.
+# Shell builtins, and commands that every script calls.
 _OWN = """
 } . : @test alias awk basename bind break builtin caller cat cd chmod command compgen complete compopt
 continue cp curl cut date dirname echo enable env eval exec exit expr false find getopts git grep hash
@@ -39,7 +39,7 @@ BASH_FACTS = f"""
 
 
 class BashDefinitions(DefinitionRules):
-    """How definitions of Bash read."""
+    """The rules for definitions of Bash."""
 
     def binding_kind(self, bound: BoundName) -> str:
         """Return `constant` for a name in capitals."""
@@ -74,13 +74,13 @@ _BASH_ASKED = lazy_pattern(r"(?:\[|test)\s+!?\s*-[defrsx]\s[^\n]*\n?[^\n]*\Z")
 
 
 class BashImports(ImportLookup):
-    """Shell: a path relative to the script (`./lib.sh`) or to a folder that a variable holds (`$DIR/lib.sh`).
+    """Shell: a path relative to the script (`./lib.sh`) or to a folder in a variable (`$DIR/lib.sh`).
 
-    Which folder that is isn't followed: the script's own is tried, those above it, and then any other.
+    The variable isn't evaluated: the script's own folder is tried, then those above it, then any other.
     """
 
     def resolve(self, importer: str, imported: Import) -> str | None:
-        """Return the path of the file that is sourced, or None."""
+        """Return the path of the sourced file, or None."""
         module = imported.module
         for base in _bases(importer, module):
             for ending in _ENDINGS:
@@ -92,9 +92,9 @@ class BashImports(ImportLookup):
         return self._folders.nearest(tail, importer)
 
     def is_internal(self, importer: str, imported: Import) -> bool:
-        """Return whether what didn't resolve certainly meant a file of this project."""
+        """Return whether an unresolved path certainly means a file of this project."""
         module = imported.module
-        # What has no ending is often written by a build.
+        # A file without an ending is often a build output.
         return (
             is_relative(module)
             and module.endswith(_SHELLS)
@@ -116,7 +116,7 @@ _VARIABLE = lazy_pattern(r"\$[^/]*/")
 
 
 def _bases(importer: str, module: str) -> Iterator[str]:
-    """Yield the paths that may be meant, the script's own folder first."""
+    """Yield the candidate paths, the script's own folder first."""
     path = _VARIABLE.sub("", module, count=1) if module.startswith("$") else module
     if not _tail(module):
         return
@@ -133,7 +133,7 @@ def _bases(importer: str, module: str) -> Iterator[str]:
 
 
 def _tail(module: str) -> str:
-    """Return what the path of a sourced file ends with, an empty string if that isn't known."""
+    """Return the end of a sourced file's path, an empty string if it is unknown."""
     path = _VARIABLE.sub("", module, count=1) if module.startswith("$") else module
     parts = [part for part in path.split("/") if part not in {"", ".", ".."}]
     if not parts or path.startswith(("/", "~")) or path.endswith("/") or "$" in path:
@@ -152,11 +152,12 @@ _NO_NEWLINE = lazy_pattern(rb"[^\n]")
 
 
 def readable_parts(source: bytes, is_readable: Callable[[bytes], bool]) -> bytes:
-    """Return a shell script in which nothing hides its functions from bash's grammar.
+    """Return a shell script without the parts that would hide its functions from bash's grammar.
 
-    Of what another shell alone understands, an error swallows the functions behind it. So each function, and
-    what stands between two of them, must be readable alone, or is written over: a function's body, or all
-    that is no function. Functions count that begin at the beginning of a line and end with a `}` there.
+    The grammar fails on syntax of other shells, and the error swallows the functions after it. So each
+    function, and each part between two functions, must be parseable alone, or is overwritten: a function's
+    body, or the whole part. Functions count if they begin at the start of a line and end with a `}` at the
+    start of a line.
     """
     kept = bytearray(source)
     for start, end in _shell_parts(source):
@@ -177,7 +178,7 @@ def readable_parts(source: bytes, is_readable: Callable[[bytes], bool]) -> bytes
 
 
 def _shell_parts(source: bytes) -> Iterator[tuple[int, int]]:
-    """Return where a script's functions begin and end, and where what stands between them does."""
+    """Yield the ranges of a script's functions and of the parts between them."""
     begun = at = 0
     inside = False
     for line in source.splitlines(keepends=True):
@@ -194,7 +195,7 @@ def _shell_parts(source: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _chain(written: str) -> str:
-    """Return a command as it is written: its name may hold any sign."""
+    """Return a command as written: its name may contain any character."""
     return written if len(written) <= CHAIN_MAX else UNKNOWN
 
 

@@ -1,4 +1,4 @@
-"""C and C++: declarations, includes, and the macros that their grammars can't read."""
+"""C and C++: declarations, includes, and macros that the grammars can't parse."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from .shared.records import Import
 
 _TYPES = ("struct", "union", "enum")
 
-# How deep a name lies in a declarator no query can say: all of it is captured, and its text tells the name.
+# A query can't match a name at any depth of a declarator, so it captures the whole declarator, whose text
+# is parsed for the name.
 _NAMED = "\n".join(
     f"""
 (({each}_specifier name: (_) @path body: (_) @body) @def (#set! kind "{each}"))
@@ -26,7 +27,7 @@ _NAMED = "\n".join(
 
 
 def _plain(*types: str) -> str:
-    """Return a pattern for what a typedef names that defines no type of its own."""
+    """Return a pattern for the names in typedefs that define no type of their own."""
     return f"""
 ((type_definition type: [{" ".join(f"({each})" for each in types)}] declarator: (_) @declarator) @def
   (#set! kind "type"))
@@ -57,7 +58,7 @@ _CPP_PLAIN = _plain(
     "decltype",
 )
 
-# A test of GoogleTest's is no function TEST: it is named by what it gives the macro.
+# A GoogleTest case isn't a function called TEST: its name is the macro's arguments.
 CPP = f"""
 ((function_definition !type
     declarator: (function_declarator
@@ -205,12 +206,12 @@ CPP_FACTS = f"""
 
 
 class CDefinitions(DefinitionRules):
-    """How definitions of C and C++ read."""
+    """The rules for definitions of C and C++."""
 
     values_enclose = False
 
     def binding_kind(self, bound: BoundName) -> str:
-        """Return what the words before a declarator say."""
+        """Return the kind of a binding by the words before its declarator."""
         if not bound.is_declared:
             return bound.kind
         words = bound.written.split()
@@ -226,11 +227,11 @@ def _specifier(_called: str, written: str, _lead: str) -> Specifier | None:
 
 
 class CImports(ImportLookup):
-    """C and C++: a file beside the one that includes it, or else the nearest whose path ends like it.
+    """C and C++: a file next to the including file, else the nearest file whose path has the same end.
 
-    Where headers are searched is said to the compiler and nowhere that could be relied upon, so that a path
-    is looked for by its end. A specifier in angle brackets (`<fmt/core.h>`) isn't looked for beside the file,
-    and a header of the system's isn't looked for at all.
+    The folders searched for headers are arguments of the compiler, which no file reliably records, so a path
+    is found by its end. A specifier in angle brackets (`<fmt/core.h>`) isn't looked for next to the file, and
+    system headers aren't looked for at all.
     """
 
     def resolve(self, importer: str, imported: Import) -> str | None:
@@ -249,14 +250,14 @@ class CImports(ImportLookup):
         return self._folders.nearest(tail, importer) if tail else None
 
     def is_internal(self, importer: str, imported: Import) -> bool:
-        """Return whether an include that didn't resolve certainly meant a file of this project."""
+        """Return whether an unresolved include certainly means a file of this project."""
         module = imported.module
         path = _path(module)
-        # What is no header is often written by a build.
+        # A file that isn't a header is often a build output.
         if module.startswith("<") or not is_relative(path) or not path.endswith(_HEADERS):
             return False
         beside = join_path(importer.rpartition("/")[0], path)
-        # Headers that a build writes lie in folders of their own.
+        # Generated headers are in folders of their own.
         return beside is not None and self._folders.exists(beside.rpartition("/")[0])
 
     def keys(self, importer: str, imported: Import) -> list[str]:
@@ -267,13 +268,13 @@ class CImports(ImportLookup):
 
 
 def _path(module: str) -> str:
-    """Return the path that an include names; an empty string for none, such as one that is absolute."""
+    """Return the path of an include; an empty string if it is unusable, such as an absolute path."""
     path = module.strip("<>").strip().replace("\\", "/")
     return "" if path.startswith("/") or path.endswith(("/", "..")) else path
 
 
 def _tail(path: str) -> str:
-    """Return what a path ends with whatever it is relative to."""
+    """Return the part of a path after its leading relative folders."""
     parts = [part for part in path.split("/") if part not in {"", "."}]
     while parts and parts[0] == "..":
         del parts[0]
@@ -291,7 +292,7 @@ _NAMES = """
     ulimit unistd utime utmp utmpx values wait wchar wctype windows winsock winsock2 wordexp zlib
 """
 _STANDARD = frozenset(f"{name}.h" for name in _NAMES.split())
-"""Headers that compilers and systems bring along: in angle brackets they mean those."""
+"""Headers of compilers and systems, which includes in angle brackets mean."""
 
 
 # `class EXPORT Name {`: to the grammar that is a function called Name that returns a class EXPORT.
@@ -320,7 +321,7 @@ _C_GAPS = ((_EXPORTED, b" "), (_EXPORTING, b" "), (_ANNOTATION, b" "))
 
 
 def is_cpp(source: bytes) -> bool:
-    """Return whether a source under a name of C's, a header, is C++."""
+    """Return whether a header with a C name is C++."""
     return _CPP_SIGNS.search(source) is not None
 
 

@@ -137,7 +137,7 @@ def _uses(text: str) -> Iterator[UseItem]:
 
 
 FILES_MAX = 2_000
-"""Files of one namespace that count."""
+"""Maximum number of files of a namespace."""
 
 
 SOURCES = (".cs",)
@@ -147,7 +147,7 @@ PROJECT = ".csproj"
 class CsharpImports(ImportLookup):
     """C#: a namespace is a folder below a project of its name (`Shop.Web/Api` for `Shop.Web.Api`).
 
-    Nothing in the language asks for that, so that what isn't found says nothing.
+    This is a convention that the language doesn't enforce, so an unresolved namespace proves nothing.
     """
 
     def __init__(self, names: Collection[str], folders: ImportFolders, config: ImportConfig) -> None:
@@ -155,12 +155,13 @@ class CsharpImports(ImportLookup):
         self._roots: dict[str, list[str]] | None = None
 
     def clear(self) -> None:
-        """Forget everything that was read from projects' manifests."""
+        """Drop the contents of all project files."""
         self._roots = None
         self._folders.sources.forget()
 
     def resolve(self, importer: str, imported: Import) -> str | None:
-        """Return a class's file, of a namespace the one named like it or else the first, or None."""
+        """Return the file of a class; for a namespace the file named like it, else its first file; or
+        None."""
         files = self.resolve_all(importer, imported)
         if imported.name:
             return files[0] if len(files) == 1 else None
@@ -187,7 +188,7 @@ class CsharpImports(ImportLookup):
     def keys(self, importer: str, imported: Import) -> list[str]:
         """Return the keys under which an import waits."""
         parts = imported.module.split(".")
-        dotted = key_of(imported.module)  # a folder `Shop.Web` goes by what stands before the first dot
+        dotted = key_of(imported.module)  # the key of a folder `Shop.Web` is the part before the first dot
         return [key for key in (imported.name, parts[-1], dotted, *parts[-2:-1]) if key]
 
     def _ordered(self, importer: str, namespace: str) -> list[str]:
@@ -201,7 +202,7 @@ class CsharpImports(ImportLookup):
         return sorted(chosen, key=lambda folder: nearness(folder, importer))
 
     def _namespace_folders(self, namespace: str) -> Iterator[str]:
-        """Yield the folders of a namespace: where its project's name and what is left of it lie in a row."""
+        """Yield the folders of a namespace: a project's folder followed by the rest of the name."""
         parts = namespace.split(".")
         roots = self._root_namespaces()
         for count in range(len(parts), 0, -1):
@@ -217,7 +218,7 @@ class CsharpImports(ImportLookup):
                 return
 
     def _root_namespaces(self) -> dict[str, list[str]]:
-        """Return the folders of the projects by the namespace that their files' begin with."""
+        """Return the folders of the projects by their root namespace."""
         if self._roots is None:
             self._roots = {}
             for path in sorted(self._folders.sources.projects)[:MAX_PACKAGES]:
@@ -234,13 +235,13 @@ _ROOT = lazy_pattern(r"<RootNamespace>\s*([\w.]{1,200})\s*</RootNamespace>")
 
 
 class CsharpRules(LinkRules):
-    """C#."""
+    """The link rules of C#."""
 
     passes_imports_on = False
     parts_max = 400
 
     def wildcard_files(self, evaluator: NameLookup, path: str, interface: FileInterface) -> Iterator[str]:
-        """Yield the files of the namespace and of those around it, then what is used."""
+        """Yield the files of the namespace and of its outer namespaces, then those of `using` directives."""
         namespace = interface.package
         while namespace:
             for each in evaluator.module(path, interface.language, namespace).paths:
@@ -251,7 +252,7 @@ class CsharpRules(LinkRules):
         yield from super().wildcard_files(evaluator, path, interface)
 
     def adds_to(self, evaluator: NameLookup, path: str, name: str) -> bool:
-        """Return whether a file defines a class of this name: a part of a partial one."""
+        """Return whether a file defines a class of this name, as a part of a partial class."""
         interface = evaluator.interface(path)
         return interface is not None and name in interface.names
 

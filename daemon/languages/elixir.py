@@ -1,6 +1,6 @@
-"""Elixir: modules and their functions, aliases and imports, and the files that modules lie in by convention.
+"""Elixir: modules and their functions, aliases and imports, and the conventional files of modules.
 
-A module's name has dots, `Shop.Cart`, and is one name: in chains `JOINT` stands for them, so that
+A module's name is a single name with dots, `Shop.Cart`: in chains `JOINT` replaces the dots, so that
 `Shop.Cart.total` is the chain `Shop·Cart.total`.
 """
 
@@ -85,7 +85,7 @@ _ATTRIBUTES = words(
     on_definition on_load opaque optional_callbacks since spec tag type typedoc typep vsn
     """
 )
-"""Module attributes that speak to the compiler, to tests or to readers instead of holding a value."""
+"""Module attributes for the compiler, tests or readers, which hold no value."""
 
 _SPECIAL = words(
     """
@@ -95,7 +95,7 @@ _SPECIAL = words(
     use when with
     """
 )
-"""What is written like a call and calls nothing of a project."""
+"""Constructs that look like calls but call nothing of a project."""
 
 _KERNEL = words(
     """
@@ -108,20 +108,20 @@ _KERNEL = words(
     spawn_monitor struct struct! tap then tl to_charlist to_string to_timeout trunc tuple_size update_in
     """
 )
-"""The functions and macros of Kernel (Elixir 1.18), and of ExUnit's assertions, that a file may call."""
+"""The functions and macros of Kernel (Elixir 1.18), and ExUnit's assertions."""
 
 
 class ElixirDefinitions(DefinitionRules):
-    """How definitions of Elixir read."""
+    """The rules for definitions of Elixir."""
 
-    keeps_inner_owners = False  # what implements a protocol inside of a module is a part of that
+    keeps_inner_owners = False  # a protocol's implementation inside of a module is a part of it
 
     def binding_kind(self, bound: BoundName) -> str:
-        """Return nothing for an attribute that holds no value."""
+        """Return an empty string for an attribute that holds no value."""
         return "" if bound.name in _ATTRIBUTES else bound.kind
 
     def doc_text(self, source: bytes, start: int) -> str | None:
-        """Return what `@moduledoc` says inside of a module, else what `@doc` says above."""
+        """Return the text of `@moduledoc` inside of a module, else of `@doc` above."""
         inside = _MODULE_DOC.match(source, start, start + _DOC_MAX)
         if inside is not None:
             return _quoted(source, inside)
@@ -143,14 +143,15 @@ _OTHER = lazy_pattern(rb"^[ \t]*(?:def\w*|end|describe|test|@(?:type|typep|opaqu
 
 
 def _quoted(source: bytes, opening: re.Match[bytes]) -> str:
-    """Return what stands behind a quote until it is closed."""
+    """Return the text from a quote to its closing quote."""
     end = source.find(opening[1], opening.end(), opening.end() + _DOC_MAX)
     end = end if end >= 0 else opening.end() + _DOC_MAX
     return source[opening.end() : end].decode("utf-8", "ignore")
 
 
 def _call(source: bytes, name: Span) -> Span | None:
-    """Return the range of what is called, None for the head of a definition and for words of the language."""
+    """Return the range of a call's target, None for the head of a definition and for words of the
+    language."""
     start, end = name
     if source[start:end].decode("utf-8", "ignore") in _SPECIAL:
         return None
@@ -162,7 +163,7 @@ _NO_CALL = lazy_pattern(rb"(?:\bdef\w*[ \t(]+|@)\Z|\A\s*@(?:spec|type|typep|opaq
 
 
 def _chain(written: str) -> str:
-    """Return the chain of a name, of a module, or of a function of one."""
+    """Return the chain of a name, a module, or a module's function."""
     match = _NAMED.fullmatch(written)
     if match is None or len(written) > CHAIN_MAX:
         return UNKNOWN
@@ -176,7 +177,7 @@ _NAMED = lazy_pattern(
 
 
 def _uses(clause: str, _inside: tuple[str, ...]) -> list[UseItem]:
-    """Return what `alias`, `import`, `require` and `use` bring in; of the last only the file counts."""
+    """Return the names that `alias`, `import`, `require` and `use` introduce; for `use` only the file."""
     match = _CLAUSE.match(clause)
     if match is None:
         return []
@@ -200,27 +201,27 @@ _AS = lazy_pattern(r"\bas:\s*([A-Z]\w*)")
 
 
 _NESTED_MIN = 3
-"""Parts of a name from which on it may be that of a module inside of another's file."""
+"""Minimum parts of a name that may be a module inside of another module's file."""
 
 
 class ElixirImports(ImportLookup):
-    """Elixir: `Shop.Cart` is by convention `shop/cart.ex` below a `lib`, or lies in the file of `Shop`.
+    """Elixir: `Shop.Cart` is by convention `shop/cart.ex` below a `lib`, or in the file of `Shop`.
 
-    Folders may part files of one kind (`shop_web/controllers/cart_controller.ex`).
+    Extra folders may group files of a kind (`shop_web/controllers/cart_controller.ex`).
     """
 
     def resolve(self, importer: str, imported: Import) -> str | None:
-        """Return the file of a module, or of the one that it lies in; None if that isn't known."""
+        """Return the file of a module, or of the module around it; None if it is unknown."""
         parts = [underscored(part) for part in imported.module.split(".")]
         found = self._file(parts, importer)
         if found is not None or len(parts) < _NESTED_MIN:
             return found
         outer = self._file(parts[:-1], importer)
-        # A module that has a folder of its own holds no others in its file.
+        # A module with a folder of its own has no inner modules in its file.
         return outer if outer is not None and not self._folders.exists(outer.rpartition(".")[0]) else None
 
     def keys(self, importer: str, imported: Import) -> list[str]:
-        """Return the keys under which a module waits: its file's, and that of the module around it."""
+        """Return the keys under which a module waits: its own file's, and that of the enclosing module."""
         return [key_of(underscored(part)) for part in imported.module.split(".")[-2:]]
 
     def _file(self, parts: list[str], importer: str) -> str | None:
@@ -240,18 +241,18 @@ class ElixirImports(ImportLookup):
 
 
 def underscored(name: str) -> str:
-    """Return the name of a module as files are named: `http_client` for `HTTPClient`."""
+    """Return the file name for a module: `http_client` for `HTTPClient`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
 def _is_in_order(parts: list[str], folders: list[str]) -> bool:
-    """Return whether folders hold all parts in their order, whatever lies between."""
+    """Return whether folders contain all parts in order, perhaps with others between."""
     waiting: Iterator[str] = iter(folders)
     return all(part in waiting for part in parts)
 
 
 class ElixirRules(LinkRules):
-    """Elixir: a module's functions are members of it, wherever its name comes from."""
+    """Elixir: a module's functions are its members, wherever the module's name comes from."""
 
     self_names = frozenset()
     class_names = frozenset({"__MODULE__"})
@@ -262,7 +263,7 @@ class ElixirRules(LinkRules):
     class_kinds = frozenset({"module", "protocol"})
 
     def ambient(self, evaluator: NameLookup, path: str, name: str) -> Values:
-        """Return the module of a full name, also of one that begins with an alias, or what Kernel brings."""
+        """Return the module of a full name, also of one that begins with an alias, or Kernel's definition."""
         if not name[:1].isupper():
             return external(name) if name in _KERNEL else UNKNOWN_VALUE
         first, _, rest = name.partition(JOINT)
@@ -276,14 +277,14 @@ class ElixirRules(LinkRules):
     def imported(
         self, evaluator: NameLookup, path: str, language: str, module: str, name: str, depth: int
     ) -> Values:
-        """Return a module of a full name, or what it defines under a name."""
+        """Return a module by its full name, or its definition of a name."""
         found = evaluator.module(path, language, module)
         wanted = module if name == "*" else f"{module}.{name}"
         for each in found.paths:
             interface = evaluator.interface(each)
             if interface is not None and wanted in interface.names:
                 return (Value(What.DEFINITION, each, wanted),)
-        # What begins like a module of the project may lie in a file of any name.
+        # A name that begins like a module of the project may be in a file of any name.
         near = found.paths or evaluator.module(path, language, module.partition(".")[0]).paths
         return UNKNOWN_VALUE if near else external(wanted)
 

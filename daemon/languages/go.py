@@ -1,4 +1,4 @@
-"""Go: packages of several files, modules of go.mod, methods anywhere in a package."""
+"""Go: packages of several files, modules of go.mod, methods in any file of a package."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ _RESULTS = """[
     (slice_type) (map_type)] @type)
 ]"""
 
-# What returns several values stands for the first of them. A type that is handed over is `new`'s or `make`'s.
+# A call that returns several values stands for the first. A type as an argument belongs to `new` or `make`.
 GO_FACTS = f"""
 ((package_clause (package_identifier) @package) (#set! fact "package"))
 ((import_spec !name path: (_) @module) (#set! fact "binding") (#set! last "yes"))
@@ -145,14 +145,14 @@ GO_FACTS = f"""
 
 
 class GoDefinitions(DefinitionRules):
-    """How definitions of Go read."""
+    """The rules for definitions of Go."""
 
     leading_words = True
     owners_stand_alone = True
 
 
 def package_name(path: str) -> str:
-    """Return the name that an import path binds unless its package says another: `yaml` of `x/go-yaml/v2`."""
+    """Return the default package name of an import path: `yaml` for `x/go-yaml/v2`."""
     parts = path.rstrip("/").split("/")
     if len(parts) > 1 and re.fullmatch(r"v\d+", parts[-1]):
         parts.pop()
@@ -168,11 +168,11 @@ class GoImports(ImportLookup):
         self._modules: dict[str, list[str]] | None = None
 
     def clear(self) -> None:
-        """Forget everything that was read from go.mod files."""
+        """Drop the contents of all go.mod files."""
         self._modules = None
 
     def resolve(self, importer: str, imported: Import) -> str | None:
-        """Return a package's file named like it, or else its first one that isn't a test, or None."""
+        """Return a package's file named like it, else its first file that isn't a test, or None."""
         path = imported.module
         files = self.resolve_all(importer, imported)
         if not files:
@@ -182,7 +182,7 @@ class GoImports(ImportLookup):
         return named if named in files else files[0]
 
     def resolve_all(self, importer: str, imported: Import) -> tuple[str, ...]:
-        """Return a package's files without its tests, sorted."""
+        """Return a package's files except tests, sorted."""
         for folder in self._candidates(importer, imported.module):
             files = tuple(each for each in self._folders.go_files(folder) if not each.endswith("_test.go"))
             if files:
@@ -190,7 +190,7 @@ class GoImports(ImportLookup):
         return ()
 
     def is_internal(self, importer: str, imported: Import) -> bool:
-        """Return whether a path that didn't resolve certainly meant a package of this project."""
+        """Return whether an unresolved path certainly means a package of this project."""
         return any(True for _ in self._candidates(importer, imported.module))
 
     def keys(self, importer: str, imported: Import) -> list[str]:
@@ -198,7 +198,7 @@ class GoImports(ImportLookup):
         return [key_of(folder) for folder in self._candidates(importer, imported.module)]
 
     def _candidates(self, importer: str, path: str) -> Iterator[str]:
-        """Yield the folders that an import path can mean, by the longest module path first."""
+        """Yield the folders that an import path can mean, the longest module path first."""
         modules = self._known_modules()
         prefix = path
         while prefix and modules:
@@ -233,7 +233,7 @@ _BUILTINS = words(
 
 
 class GoRules(LinkRules):
-    """Go."""
+    """The link rules of Go."""
 
     self_names = frozenset()
     class_names = frozenset()
@@ -243,7 +243,7 @@ class GoRules(LinkRules):
     opaque_types = frozenset({"any", "error", "interface{}"})
 
     def ambient(self, evaluator: NameLookup, path: str, name: str) -> Values:
-        """Return what another file of the package defines, or the builtin of a name."""
+        """Return the definition in another file of the package, or the builtin."""
         if values := self._in_package(evaluator, path, name):
             return values
         return external(name) if name in _BUILTINS else UNKNOWN_VALUE
@@ -251,7 +251,7 @@ class GoRules(LinkRules):
     def imported(
         self, evaluator: NameLookup, path: str, language: str, module: str, name: str, depth: int
     ) -> Values:
-        """Return the package of an import path, or what it defines under a name."""
+        """Return the package of an import path, or its definition of a name."""
         found = evaluator.module(path, language, module)
         if not found.paths:
             return UNKNOWN_VALUE if found.internal else external(f"{module}.{name}")
@@ -262,7 +262,7 @@ class GoRules(LinkRules):
     def module_members(
         self, evaluator: NameLookup, path: str, interface: FileInterface, name: str, depth: int
     ) -> Values:
-        """Return what a package has under a name, in whichever of its files."""
+        """Return a package's definition of a name, in any of its files."""
         return self._in_package(evaluator, path, name)
 
     def parts(self, evaluator: NameLookup, path: str, name: str) -> tuple[str, ...]:

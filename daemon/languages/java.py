@@ -1,4 +1,4 @@
-"""Java, and what Kotlin and Scala share with it: packages below source roots, static imports."""
+"""Java, and the parts shared with Kotlin and Scala: packages below source roots, static imports."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ _JAVA = lazy_pattern(rf"\s*import\s+(?:static\s+)?({PATH})\s*(\.\s*\*)?(?:\s+as\
 
 
 def java_uses(text: str) -> Iterator[UseItem]:
-    """Yield what an import of Java or Kotlin brings in."""
+    """Yield the names that an import of Java or Kotlin introduces."""
     match = _JAVA.fullmatch(text)
     if match is None:
         return
@@ -139,19 +139,19 @@ def java_uses(text: str) -> Iterator[UseItem]:
 
 
 NESTED_MAX = 3
-"""Classes in classes that an import may lead into; the longest in practice are two."""
+"""Maximum nesting of classes in an import; in practice two at most."""
 
 FILES_MAX = 2_000
-"""Files of one package that count."""
+"""Maximum number of files of a package."""
 
 _SOURCE_ROOTS = frozenset({"java", "kotlin", "scala", "src", "main", "test", "source", "sources", "common"})
 _LANGUAGE_PACKAGES = frozenset({"java", "javax", "jdk", "sun", "kotlin", "kotlinx", "scala"})
 
 
 class JavaImports(ImportLookup):
-    """Java, Kotlin and Scala: a package is a folder below a source root, of which there may be several.
+    """Java, Kotlin and Scala: a package is a folder below one of several source roots.
 
-    Kotlin leaves out of the folders what all packages of a root begin with; that is found for a class only.
+    Kotlin folders may omit the common prefix of a root's packages; such folders are found for classes only.
     """
 
     def __init__(
@@ -168,18 +168,18 @@ class JavaImports(ImportLookup):
         self._shortens = shortens
 
     def resolve(self, importer: str, imported: Import) -> str | None:
-        """Return the file of a class, of a package the one named like it or else the first, or None."""
+        """Return the file of a class; for a package the file named like it, else its first file; or None."""
         found = self._class_file(importer, imported)
         if found is not None:
             return found
         if imported.name:
-            return None  # a function, or a class in a file of another name: the names of files don't tell
+            return None  # a function, or a class in a file of another name, which file names don't reveal
         files = self._package_files(importer, imported.module)
         named = [path for path in files if key_of(path).lower() == imported.module.rpartition(".")[2].lower()]
         return next(iter(named or files), None)
 
     def resolve_all(self, importer: str, imported: Import) -> tuple[str, ...]:
-        """Return the file of a class, else all files of the package that holds it, sorted."""
+        """Return the file of a class, else all files of its package, sorted."""
         found = self._class_file(importer, imported)
         return (
             (found,) if found is not None else tuple(sorted(self._package_files(importer, imported.module)))
@@ -196,7 +196,7 @@ class JavaImports(ImportLookup):
         return [key for key in keys if key]
 
     def _class_file(self, importer: str, imported: Import) -> str | None:
-        """Return the file of a class that an import names, leads into or takes a member of."""
+        """Return the file of the class that an import names, or whose inner class or member it names."""
         parts = imported.module.split(".")
         names = [imported.name] if imported.name else []
         for count in range(len(parts), max(len(parts) - NESTED_MAX, 0), -1):
@@ -216,7 +216,7 @@ class JavaImports(ImportLookup):
         return None
 
     def _package_files(self, importer: str, package: str) -> list[str]:
-        """Return the files of a package, the nearest folder's first; a test's only for tests."""
+        """Return the files of a package, the nearest folder's first; test files only for tests."""
         found: list[str] = []
         for folder in self._ordered(importer, self._package_folders(package)):
             if not is_test(folder) or is_test(importer):
@@ -235,7 +235,7 @@ class JavaImports(ImportLookup):
         return sources.remembered(("package", tail), lambda: _below_roots(sources.ending_with(tail), tail))
 
     def _shortened(self, package: str) -> tuple[str, ...]:
-        """Return the folders of a package whose first parts the folders leave out."""
+        """Return the folders of a package that omit the package's first parts."""
         return self._folders.sources.remembered(("short", package), lambda: self._without_prefix(package))
 
     def _without_prefix(self, package: str) -> Iterator[str]:
@@ -252,7 +252,7 @@ class JavaImports(ImportLookup):
 
 
 def _below_roots(folders: Collection[str], tail: str) -> Iterator[str]:
-    """Yield the folders of a package that lie below a source root; of several the shortest roots count.
+    """Yield the folders of a package below a source root; with several, only the shortest roots count.
 
     `src/main/java/util` isn't the package `java.util`.
     """
@@ -278,11 +278,11 @@ _LANGUAGE = words(
     char short int long float double void var null true false
     """
 )
-"""What `java.lang` brings into every file, and the words of the language."""
+"""The names of `java.lang`, visible in every file, and the words of the language."""
 
 
 class JavaRules(LinkRules):
-    """Java; Kotlin and Scala as far as they are alike."""
+    """The link rules of Java, shared with Kotlin and Scala."""
 
     self_names = frozenset({"this"})
     class_names = frozenset()
@@ -293,7 +293,7 @@ class JavaRules(LinkRules):
     opaque_types = frozenset({"Object", "Any", "AnyRef", "T", "E", "K", "V", "R", "var"})
 
     def ambient(self, evaluator: NameLookup, path: str, name: str) -> Values:
-        """Return what another file of the package defines, or what the language brings."""
+        """Return the definition in another file of the package, or the builtin."""
         interface = evaluator.interface(path)
         if interface is None:
             return UNKNOWN_VALUE
@@ -306,7 +306,7 @@ class JavaRules(LinkRules):
                 return (Value(What.DEFINITION, each, name),)
         if name in _LANGUAGE:
             return external(name)
-        if interface.package and name[:1].isupper():  # the package's other folder: that of the tests
+        if interface.package and name[:1].isupper():  # the package's other folder, with its tests
             return self._named(evaluator, path, interface.language, interface.package, name)
         return UNKNOWN_VALUE
 

@@ -1,4 +1,4 @@
-"""Kotlin: Java's packages and rules, with extensions and folders that leave a prefix out."""
+"""Kotlin: Java's packages and rules, with extensions and folders that omit a prefix."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .shared.import_text import read_clause
 from .shared.language import DefinitionRules, Language
 from .shared.lazy_pattern import lazy_pattern
 
-# A value class is none; a `val` may belong to a type that it doesn't lie in.
+# A value class isn't parsed as a class; a `val` may belong to a type outside of which it is written.
 _NAMED = "(variable_declaration . (identifier) @name)"
 _TYPE = "[(user_type) (nullable_type) (parenthesized_type)] @owner"
 
@@ -77,7 +77,7 @@ KOTLIN_REFERENCES = f"""
 (if_expression condition: {_READ})
 """
 
-# Where a name is declared its type may be written behind it.
+# A declared name may be followed by its type.
 _TYPE = "[(user_type) (nullable_type)] @type"
 
 KOTLIN_FACTS = f"""
@@ -97,9 +97,9 @@ KOTLIN_FACTS = f"""
 
 
 class KotlinDefinitions(DefinitionRules):
-    """How definitions of Kotlin read."""
+    """The rules for definitions of Kotlin."""
 
-    keeps_inner_owners = False  # an extension that a class keeps to itself
+    keeps_inner_owners = False  # an extension private to a class
 
 
 # `in1.close()` is read as the operator `in` and a number, what stands below an annotation with arguments as

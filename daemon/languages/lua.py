@@ -1,4 +1,4 @@
-"""Lua: functions of tables, and modules below the folders that are searched."""
+"""Lua: functions of tables, and modules below the search folders."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .shared.language import DefinitionRules, ImportLookup, Language, Specifier,
 from .shared.lazy_pattern import lazy_pattern
 from .shared.records import Import
 
-# A function's block is missing when it is empty, so that the head ends at its parameters.
+# An empty function has no block node, so its head ends at the parameters.
 _FUNCTION = "(function_definition parameters: (_) @head)"
 
-# Of several names that are assigned at once only the first is told apart.
+# Of several names in one assignment only the first is read.
 _ASSIGNED = f"expression_list . value: {_FUNCTION}"
 
 LUA = f"""
@@ -63,7 +63,7 @@ LUA_REFERENCES = """
 
 _REQUIRE = "(function_call name: (identifier) @when arguments: (arguments . (string) @module .))"
 
-# What the language brings along.
+# The language's builtins.
 _OWN = """
 require assert collectgarbage dofile error getmetatable ipairs load loadfile loadstring next pairs pcall
 print rawequal rawget rawlen rawset select setfenv setmetatable tonumber tostring type unpack xpcall"""
@@ -89,7 +89,7 @@ LUA_FACTS = f"""
 
 
 class LuaDefinitions(DefinitionRules):
-    """How definitions of Lua read."""
+    """The rules for definitions of Lua."""
 
     owners_stand_alone = True
     has_methods = False
@@ -104,7 +104,7 @@ _LUA_TRIED = lazy_pattern(r"pcall\s*\(\s*require\s*,\s*\Z")
 
 
 class LuaImports(ImportLookup):
-    """Lua: a module `a.b` is `a/b.lua` or `a/b/init.lua` below a folder that is searched: any may be."""
+    """Lua: a module `a.b` is `a/b.lua` or `a/b/init.lua` below a search folder, which may be any folder."""
 
     def resolve(self, importer: str, imported: Import) -> str | None:
         """Return the path of the file that a require means, or None."""
@@ -123,7 +123,7 @@ class LuaImports(ImportLookup):
         return [key_of(path)] if path else []
 
     def _elsewhere(self, importer: str, path: str) -> str | None:
-        """Return the nearest file below any folder; a name alone must lie where modules are searched."""
+        """Return the nearest file below any folder; a single name must be in a usual search folder."""
         roots = ("",) if "/" in path else tuple(f"{root}/" for root in _ROOTS if root)
         for root in roots:
             for ending in _ENDINGS:
@@ -144,7 +144,7 @@ def _bases(importer: str, path: str) -> Iterator[str]:
 
 
 def _path(module: str) -> str:
-    """Return a module as a path, an empty string for what can't be one."""
+    """Return a module as a path, an empty string if it can't be one."""
     path = module.replace(".", "/")
     return "" if "//" in path or path.startswith("/") or path.endswith("/") else path
 

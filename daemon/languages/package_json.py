@@ -11,7 +11,7 @@ from .shared.import_folders import ImportFolders
 
 
 class Packages:
-    """The packages of one project: their names, and what their manifests say that a specifier means."""
+    """The packages of one project: their names, and the targets that their manifests give for specifiers."""
 
     def __init__(self, names: Collection[str], folders: ImportFolders, config: ImportConfig) -> None:
         self._names = names
@@ -21,12 +21,12 @@ class Packages:
         self._by_name: dict[str, list[str]] | None = None
 
     def clear(self) -> None:
-        """Forget everything that was read from manifests."""
+        """Drop the contents of all manifests."""
         self._scopes.clear()
         self._by_name = None
 
     def named(self, name: str, importer: str) -> list[str]:
-        """Return the folders of the packages with a name that an importer can mean, nearest first."""
+        """Return the folders of the packages with a name that are visible to an importer, nearest first."""
         if self._by_name is None:
             self._by_name = {}
             folders = sorted(self._folders.holding("package.json"), key=lambda each: (each.count("/"), each))
@@ -58,7 +58,7 @@ class Packages:
     def entries(self, folder: str, rest: str, language: str, *, guess: bool) -> Iterator[str]:
         """Yield the candidates that a folder's package.json gives for the package or a path in it.
 
-        With `guess` the usual places of sources follow, since what is built is seldom in the project.
+        With `guess` the usual places of sources follow, since build outputs are seldom in the project.
         """
         folder = folder.rstrip("/")
         manifest = within(folder, "package.json")
@@ -110,7 +110,7 @@ _FIXTURES = frozenset({"fixtures", "__fixtures__", "testdata"})
 
 
 def _is_visible(folder: str, importer: str) -> bool:
-    """Return whether an import can mean a package: those in fixtures are for these alone."""
+    """Return whether an import can mean a package: those in fixtures are visible only there."""
     parts = folder.split("/")
     for index, part in enumerate(parts):
         if part in _FIXTURES:
@@ -119,7 +119,7 @@ def _is_visible(folder: str, importer: str) -> bool:
 
 
 def _mapped(table: object, key: str, language: str) -> list[str]:
-    """Return the targets of a key of `imports` or `exports` with its star filled in; [] when none fits."""
+    """Return the targets of a key of `imports` or `exports` with its star filled in; [] if none matches."""
     if not isinstance(table, dict):
         return []
     if key in table:
@@ -135,7 +135,7 @@ def _mapped(table: object, key: str, language: str) -> list[str]:
 
 
 def _conditions(value: object, language: str) -> list[str]:
-    """Return the targets of nested conditions in their order; for JavaScript those of types come last."""
+    """Return the targets of nested conditions in order; for JavaScript the targets of types come last."""
     found: list[str] = []
     types: list[str] = []
     pending: list[tuple[object, bool, int]] = [(value, False, 0)]
@@ -157,7 +157,7 @@ _SCRIPT_ENTRY_KEYS = ("source", "module", "main", "types", "typings")
 
 
 def _built(folder: str, target: str) -> Iterator[str]:
-    """Yield a manifest's target in its package and, if it is built, the source that it is built from."""
+    """Yield a manifest's target in its package and, if it is a build output, its likely source."""
     path = join_path("", target)
     if not path:
         return

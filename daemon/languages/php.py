@@ -1,4 +1,4 @@
-"""PHP: names as composer.json lays them out, and included paths."""
+"""PHP: classes by composer.json's autoloading, and included paths."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _VALUE = """[
 
 _TYPE = "[(named_type) (optional_type) (union_type)]"
 
-# What the language brings along and every file calls.
+# The language's builtins, which every file calls.
 _OWN = """
 array array_filter array_key_exists array_keys array_map array_merge array_pop array_push array_shift
 array_slice array_values assert call_user_func class_exists compact count date define defined dirname
@@ -127,7 +127,7 @@ def _specifier(_called: str, written: str, lead: str) -> Specifier | None:
         return Specifier(path, required=False)
     folder = folder.removesuffix(".").rstrip()
     if "__DIR__" not in folder and "__FILE__" not in folder:
-        # A constant or a variable: which folder it holds isn't followed.
+        # A constant or a variable: its value isn't followed.
         return Specifier(path.lstrip("/"), required=False) if _PHP_FOLDER.fullmatch(folder) else None
     if not set("'\"").isdisjoint(folder):
         return None
@@ -155,11 +155,11 @@ _PHP_ASKED = lazy_pattern(r"file_exists|is_file|is_readable|stream_resolve")
 
 
 MAX_PREFIXES = 1_000
-"""Prefixes taken of one composer.json."""
+"""Maximum prefixes of a composer.json."""
 
 
 class PhpImports(ImportLookup):
-    r"""PHP: names as composer.json's rules of autoloading lay them out, paths beside the file.
+    r"""PHP: names by composer.json's autoloading rules, and paths relative to the file.
 
     A specifier with an ending (`./lib/x.php`) is a path, any other a name: `App\Models\User`.
     """
@@ -169,7 +169,7 @@ class PhpImports(ImportLookup):
         self._rules: _Rules | None = None
 
     def clear(self) -> None:
-        """Forget everything that was read from composer.json files."""
+        """Drop the contents of all composer.json files."""
         self._rules = None
 
     def resolve(self, importer: str, imported: Import) -> str | None:
@@ -186,7 +186,7 @@ class PhpImports(ImportLookup):
         return self._elsewhere(importer, parts)
 
     def is_internal(self, importer: str, imported: Import) -> bool:
-        """Return whether a specifier that didn't resolve certainly meant a file of this project."""
+        """Return whether an unresolved specifier certainly means a file of this project."""
         module = imported.module
         if _is_path(module):
             path = join_path(importer.rpartition("/")[0], module) if is_relative(module) else None
@@ -202,7 +202,8 @@ class PhpImports(ImportLookup):
         return [parts[-1], parts[-1].rpartition("_")[2]] if parts else []
 
     def _included(self, importer: str, module: str) -> str | None:
-        """Return the file beside the importer or above it, or else the nearest whose path ends alike."""
+        """Return the file next to the importer or above it, else the nearest file whose path has the same
+        end."""
         folder = importer.rpartition("/")[0]
         for start in (folder,) if is_relative(module) else ancestors(folder):
             path = join_path(start, module)
@@ -213,7 +214,7 @@ class PhpImports(ImportLookup):
         return self._folders.nearest(module, importer)
 
     def _autoloaded(self, importer: str, parts: list[str]) -> Iterator[str]:
-        """Yield the files that autoloading would look for, by the longest prefix first."""
+        """Yield the candidates of autoloading, the longest prefix first."""
         rules = self._known_rules()
         for folder, rest in self._psr4(importer, parts):
             yield within(folder, "/".join(rest) + ".php")
@@ -224,16 +225,16 @@ class PhpImports(ImportLookup):
                 yield within(folder, "/".join(tail) + ".php")
 
     def _psr4(self, importer: str, parts: list[str]) -> Iterator[tuple[str, list[str]]]:
-        """Yield the folders of the prefixes of a name, longest first, and what of the name is behind each."""
+        """Yield the folders of a name's prefixes, longest first, each with the rest of the name."""
         prefixes = self._known_rules().psr4
         for length in range(len(parts) - 1, -1, -1):
             for folder in _nearest(prefixes.get("\\".join(parts[:length]), ()), importer):
                 yield folder, parts[length:]
 
     def _is_ours(self, folder: str, rest: list[str]) -> bool:
-        """Return whether a name can only be a class of this project, by what is behind a folder's prefix.
+        """Return whether a name can only be a class of this project, by the rest of the name after a prefix.
 
-        A package's namespace often continues in other packages, and a name may be that of a namespace.
+        A package's namespace often continues in other packages, and a name may be a namespace.
         """
         path = within(folder, "/".join(rest))
         return (
@@ -273,14 +274,14 @@ class PhpImports(ImportLookup):
 
 
 class _Rules(Struct):
-    """The folders that composer.json files lay out: by prefix of a name, and those searched for classes."""
+    """The rules of composer.json files: folders by prefix of a name, and folders searched for classes."""
 
     psr4: dict[str, list[str]] = field(default_factory=dict)
     psr0: dict[str, list[str]] = field(default_factory=dict)
     classes: list[str] = field(default_factory=list)
 
     def add(self, folder: str, section: object) -> None:
-        """Take in a section of a folder's composer.json, which may hold anything."""
+        """Add a section of a folder's composer.json, which may hold anything."""
         if not isinstance(section, dict):
             return
         for known, rule in ((self.psr4, "psr-4"), (self.psr0, "psr-0")):
@@ -294,7 +295,7 @@ class _Rules(Struct):
 
 
 def _folders_in(folder: str, targets: object) -> list[str]:
-    """Return what a rule names, inside of the root."""
+    """Return the folders of a rule that lie inside of the root."""
     found = [targets] if isinstance(targets, str) else targets if isinstance(targets, list) else []
     paths = (join_path(folder, each) for each in found[:MAX_TARGETS] if isinstance(each, str))
     return [path for path in paths if path is not None]
@@ -307,7 +308,7 @@ def _nearest(folders: Collection[str], importer: str) -> list[str]:
 
 
 def _likeness(path: str, parts: list[str], importer: str) -> tuple[int, tuple[int, int, str]]:
-    """Return a sort key that puts the file first whose folders are most like a namespace."""
+    """Return a sort key that puts the files first whose folders resemble the namespace most."""
     shared = 0
     for ours, theirs in zip(reversed(parts[:-1]), reversed(path.split("/")[:-1]), strict=False):
         if ours != theirs:
@@ -321,7 +322,7 @@ def _is_path(module: str) -> bool:
 
 
 def _parts(module: str) -> list[str]:
-    """Return the parts of a qualified name, none if it isn't one."""
+    """Return the parts of a qualified name, none if it is malformed."""
     parts = module.strip("\\").split("\\")
     return parts if len(parts) <= _PARTS_MAX and all(part.isidentifier() for part in parts) else []
 

@@ -1,4 +1,4 @@
-"""Languages that are recognised and fenced and have no grammar here yet."""
+"""Languages that are recognised and fenced, but have no grammar here."""
 
 from __future__ import annotations
 

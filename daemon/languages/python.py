@@ -71,7 +71,7 @@ PYTHON_REFERENCES = """
 (subscript value: [(identifier) (attribute)] @use)
 """
 
-# Values of which one is taken, each a thing that the variable may be.
+# Expressions with alternatives; each is a possible value of the variable.
 _CHOICES = """[
   (boolean_operator left: [(identifier) (attribute) (call)] @value)
   (boolean_operator right: [(identifier) (attribute) (call)] @value)
@@ -122,7 +122,7 @@ PYTHON_FACTS = f"""
 
 
 class PythonDefinitions(DefinitionRules):
-    """How definitions of Python read."""
+    """The rules for definitions of Python."""
 
     docstrings = True
 
@@ -131,7 +131,7 @@ class PythonDefinitions(DefinitionRules):
         return "constant" if bound.name.isupper() else "variable"
 
     def head_end(self, source: bytes, start: int, end: int) -> int:
-        """Return where the head ends without a comment behind the colon or above the first statement."""
+        """Return the end of the head, before a comment after the colon or above the first statement."""
         if b"#" not in source[start:end]:
             return end
         match = _TAIL.search(source, max(start, end - 4000), end)
@@ -142,7 +142,7 @@ _TAIL = lazy_pattern(rb":(\s*(?:#[^\n]*\n\s*)+)\Z")
 
 
 MAX_ROOTS = 32
-"""Folders of one name from which on the name says nothing about which of them is meant."""
+"""Maximum number of folders of a name; a more common name identifies none of them."""
 
 
 class PythonImports(ImportLookup):
@@ -156,7 +156,7 @@ class PythonImports(ImportLookup):
         if not imported.name.isidentifier():
             return None
         if found is None:
-            # A namespace package has no file of its own: only what lies in it can be imported.
+            # A namespace package has no file of its own: only its modules can be imported.
             for _, base in self._candidates(importer, imported.module):
                 path = self._file(within(base, imported.name))
                 if path is not None:
@@ -166,7 +166,7 @@ class PythonImports(ImportLookup):
         return self._file(within(folder, imported.name)) if name.startswith("__init__.") else None
 
     def is_internal(self, importer: str, imported: Import) -> bool:
-        """Return whether an import that didn't resolve certainly meant a file of this project."""
+        """Return whether an unresolved import certainly means a file of this project."""
         first = imported.module.partition(".")[0]
         internal = False
         for root, base in self._candidates(importer, imported.module):
@@ -211,7 +211,7 @@ class PythonImports(ImportLookup):
         return f"{folder}/__init__.py" in self._names or f"{folder}/__init__.pyi" in self._names
 
     def _candidates(self, importer: str, module: str) -> Iterator[tuple[str, str]]:
-        """Yield root and candidate of each place where a module may lie, nearest to the importer first.
+        """Yield root and candidate for each possible place of a module, nearest to the importer first.
 
         A root is a folder with its trailing slash, "" for the project's and for relative imports.
         """
@@ -243,8 +243,8 @@ class PythonImports(ImportLookup):
     def _far_roots(self, importer: str, first: str) -> list[str]:
         """Return the roots elsewhere in the project that hold a top-level package of a name, nearest first.
 
-        A name that many folders have (`tests`, `migrations`) is a guess too many: then there are none. What
-        tests, examples and vendored code hold is for themselves: they find it above them.
+        Empty for a name of many folders (`tests`, `migrations`), where any choice is a guess. Tests, examples
+        and vendored code are skipped: only files inside of them can import them, and find them above.
         """
         folders = self._folders.packages(first)
         if not folders or len(folders) > MAX_ROOTS:
@@ -284,7 +284,7 @@ _CONSTANTS = frozenset({"None", "True", "False", "NotImplemented", "Ellipsis"})
 
 
 class PythonRules(LinkRules):
-    """Python."""
+    """The link rules of Python."""
 
     self_names = frozenset({"self"})
     class_names = frozenset({"cls", "Self", "__class__"})
@@ -298,13 +298,13 @@ class PythonRules(LinkRules):
         return external(name) if name in _BUILTINS else UNKNOWN_VALUE
 
     def literal(self, root: str) -> Values:
-        """Return the values of literals and of the constants that can't be bound."""
+        """Return the values of literals and of constants that can't be rebound."""
         return external(root) if root in LITERALS or root in _CONSTANTS else UNKNOWN_VALUE
 
     def imported(
         self, evaluator: NameLookup, path: str, language: str, module: str, name: str, depth: int
     ) -> Values:
-        """Return a name of a module: what its file has at the top, else the module of that name in it."""
+        """Return a name of a module: the top-level name in its file, else its submodule of that name."""
         found = evaluator.module(path, language, module)
         if name == "*":
             if found.paths:
@@ -323,7 +323,7 @@ class PythonRules(LinkRules):
     def module_members(
         self, evaluator: NameLookup, path: str, interface: FileInterface, name: str, depth: int
     ) -> Values:
-        """Return what a module has at the top, or for a package the module in it."""
+        """Return a module's top-level name, or a package's submodule."""
         values = evaluator.top(path, name, depth, builtins=False)
         if values or not path.endswith(("__init__.py", "__init__.pyi")):
             return values

@@ -11,7 +11,7 @@ from .shared.language import ImportLookup, Language, Specifier, key_of
 from .shared.lazy_pattern import lazy_pattern
 from .shared.records import Import
 
-# The bodies begin at the first statement, below the comments above it, so that heads need their own end.
+# A body begins at its first statement, after any comments, so heads need an end of their own.
 _MADE = """(call receiver: (constant) @when arguments: (_) @head)"""
 
 RUBY = f"""
@@ -70,7 +70,7 @@ RUBY_REFERENCES = f"""
 (conditional (identifier) @bare)
 """
 
-# What the language itself calls so and every file does.
+# Names of the language itself, used in every file.
 _OWN = """
 require require_relative autoload load include extend prepend private public protected module_function
 attr_reader attr_writer attr_accessor private_constant private_class_method puts print raise lambda proc
@@ -119,7 +119,7 @@ def _specifier(called: str, written: str, _lead: str) -> Specifier | None:
     path = "/".join(_STRINGS.findall(beside["joined"] or beside["expanded"] or beside["added"])).replace(
         "//", "/"
     )
-    if beside["file"]:  # relative to the file as if that were a folder
+    if beside["file"]:  # relative to the file, treated as a folder
         path = path.removeprefix("../") if path.startswith("../") else ""
     return Specifier(relative(path), required=False) if path else None
 
@@ -136,10 +136,10 @@ _STRINGS = lazy_pattern(r"['\"]([^'\"]+)['\"]")
 
 
 class RubyImports(ImportLookup):
-    """Ruby: a path relative to the file, or to a folder on the load path, which every `lib` may be.
+    """Ruby: a path relative to the file, or to a folder on the load path, which may be any `lib`.
 
-    A specifier that begins with `./` or `../` is one of `require_relative`, or of a `require` that is run in
-    the root.
+    A specifier that begins with `./` or `../` belongs to `require_relative`, or to a `require` run in the
+    root.
     """
 
     def resolve(self, importer: str, imported: Import) -> str | None:
@@ -157,12 +157,12 @@ class RubyImports(ImportLookup):
         )
 
     def is_internal(self, importer: str, imported: Import) -> bool:
-        """Return whether a require that didn't resolve certainly meant a file of this project."""
+        """Return whether an unresolved require certainly means a file of this project."""
         module = imported.module
         if not is_relative(module) or module.endswith(_COMPILED):
             return False
         base = join_path(importer.rpartition("/")[0], module)
-        # An extension is built from sources of another language.
+        # A native extension is built from sources in another language.
         return base is not None and not any(base + ending in self._names for ending in _SOURCES)
 
     def keys(self, importer: str, imported: Import) -> list[str]:
@@ -172,7 +172,7 @@ class RubyImports(ImportLookup):
         return [key_of(path)] if path else []
 
     def _bases(self, importer: str, module: str) -> Iterator[str]:
-        """Yield the paths that a require means for certain if they exist, best first."""
+        """Yield the paths that a require certainly means if they exist, best first."""
         path = _path(module)
         folder = importer.rpartition("/")[0]
         if is_relative(module):
@@ -196,7 +196,7 @@ _SOURCES = (".c", ".rs", ".y", ".ry", ".rl", ".so")
 
 
 def _path(module: str) -> str:
-    """Return a require's path with its ending, an empty string for what names no source."""
+    """Return a require's path with its ending, an empty string if it names no source file."""
     if not module or module.startswith(("/", "~")) or module.endswith((*_COMPILED, "/")):
         return ""
     return module if module.endswith((".rb", ".rake")) else f"{module}.rb"

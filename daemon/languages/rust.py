@@ -129,7 +129,7 @@ _VALUES = """[
   (block (static_item name: (_) @variable type: (_) @type))
 ]"""
 
-# What is matched as `Some` or `Ok` is what the value holds: written types leave them out, too.
+# A pattern `Some` or `Ok` stands for its content, since these wrappers are dropped from written types too.
 RUST_FACTS = f"""
 ((use_declaration (visibility_modifier) @exported argument: (_) @tree) (#set! fact "use"))
 ((use_declaration . argument: (_) @tree) (#set! fact "use"))
@@ -164,13 +164,13 @@ RUST_FACTS = f"""
 
 
 class RustDefinitions(DefinitionRules):
-    """How definitions of Rust read."""
+    """The rules for definitions of Rust."""
 
     full_scopes = False
 
 
 PATH_MAX = 120
-"""Bytes before a name that are looked at for the path that leads to it."""
+"""Maximum bytes before a name that are searched for its path."""
 
 
 _BEFORE = lazy_pattern(rb"[\w.:]*\Z")
@@ -180,10 +180,10 @@ _NO_CALL = lazy_pattern(rb"(?:\b(?:fn|mod|struct|enum|impl|let|for|if|while|matc
 
 
 def called_in_tokens(source: bytes, name: Span) -> Span | None:
-    """Return the range of what is called by a name that a bracket follows, or None if that is no call.
+    """Return the range of the call at a name followed by a bracket, or None if it isn't a call.
 
-    It begins with the path that leads to the name (`self.x.len` of `len`); where another call or an element
-    leads there, it begins with a dot.
+    It begins with the path before the name (`self.x.len` of `len`); if the path contains another call or an
+    element, it begins with a dot.
     """
     start, end = name
     if source[end : end + 1] not in {b"(", b"!"} or source[end : end + 2] == b"!=":
@@ -205,7 +205,7 @@ _PRELUDE = words(
 
 
 class RustRules(LinkRules):
-    """Rust."""
+    """The link rules of Rust."""
 
     parts_max = 200
     self_names = frozenset({"self"})
@@ -216,7 +216,7 @@ class RustRules(LinkRules):
     opaque_types = frozenset({"T", "Any"})
 
     def ambient(self, evaluator: NameLookup, path: str, name: str) -> Values:
-        """Return the module that begins a path, or what the prelude brings."""
+        """Return the module at the beginning of a path, or a name of the prelude."""
         if name in _PRELUDE:
             return external(name)
         found = evaluator.module(path, "rust", name)
@@ -225,7 +225,7 @@ class RustRules(LinkRules):
     def imported(
         self, evaluator: NameLookup, path: str, language: str, module: str, name: str, depth: int
     ) -> Values:
-        """Return what a module has under a name: a definition, what it passes on, or a module in it."""
+        """Return a module's meaning of a name: a definition, a re-export, or a submodule."""
         found = evaluator.module(path, language, module)
         if name == "*":
             if found.paths:
@@ -241,14 +241,14 @@ class RustRules(LinkRules):
         return external(f"{module}::{name}")
 
     def adds_to(self, evaluator: NameLookup, path: str, name: str) -> bool:
-        """Return whether a file adds to a type that it doesn't define itself, by an impl block."""
+        """Return whether a file extends a type of another file by an impl block."""
         interface = evaluator.interface(path)
         return interface is not None and name not in interface.names
 
     def _in_holder(
         self, evaluator: NameLookup, path: str, language: str, module: str, name: str, depth: int
     ) -> Values:
-        """Return what a type or an inline module holds that a path leads through: `use crate::Kind::One`."""
+        """Return the member of a type or an inline module in a path: `use crate::Kind::One`."""
         outer, _, holder = module.rpartition("::")
         if not outer or depth > 8:
             return UNKNOWN_VALUE

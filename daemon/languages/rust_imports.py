@@ -1,8 +1,8 @@
-"""Rust's crates and module paths: what Cargo.toml says, what `use` and `mod` bring in, which file that is.
+"""Rust's crates and module paths: Cargo.toml, `use` and `mod` statements, and the files that they mean.
 
-Modules are written relative to the file instead of to the inline module that a statement stands in, so that
-they can be resolved without the source: in `mod tests { use super::*; }` the module is `self`. Cargo.toml
-files are untrusted and read with patterns, line by line: a hostile one costs no more than its length.
+Modules are written relative to the file, not to the inline module around a statement, so that they can be
+resolved without the source: in `mod tests { use super::*; }` the module is `self`. Cargo.toml files are
+untrusted and read with patterns, line by line: a hostile file costs no more than its length.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 DEPTH_MAX = 32
-"""Modules of a path that are looked at."""
+"""Maximum number of modules in a path."""
 
 
 class _ModulePlace(NamedTuple):
-    """Where the modules of a path are looked for: below a folder; `file` is the module that holds them.
+    """The place of a path's modules: a folder; `file` is the module that declares them.
 
-    A guess may be wrong about that: then nothing but a module's own file says that it isn't.
+    A guessed place may be wrong: then only a module's own file confirms it.
     """
 
     folder: str
@@ -43,7 +43,7 @@ class _ModulePlace(NamedTuple):
 class RustImports(ImportLookup):
     """Rust: modules below the roots of crates, crates of the project, files named by an attribute.
 
-    Specifiers are those of `use_trees`. A path that goes on inside of a file, into an enum or an inline
+    Specifiers are those of `use_trees`. A path that continues inside of a file, into an enum or an inline
     module, means that file; with `Import.name` only a module of that name is meant.
     """
 
@@ -52,7 +52,7 @@ class RustImports(ImportLookup):
         self._crates = Crates(names, folders, config)
 
     def clear(self) -> None:
-        """Forget everything that was read from Cargo.toml files."""
+        """Drop the contents of all Cargo.toml files."""
         self._crates.clear()
 
     def resolve(self, importer: str, imported: Import) -> str | None:
@@ -75,7 +75,7 @@ class RustImports(ImportLookup):
         return None
 
     def is_internal(self, importer: str, imported: Import) -> bool:
-        """Return whether an import that didn't resolve certainly meant a file: only what `mod` declares."""
+        """Return whether an unresolved import certainly means a file: only a module declared by `mod`."""
         return imported.module.startswith("./") or (
             bool(imported.name) and imported.module.partition(JOINT)[0] == "self"
         )
@@ -93,7 +93,7 @@ class RustImports(ImportLookup):
         return keys
 
     def _starts(self, importer: str, module: str) -> Iterator[tuple[_ModulePlace, tuple[str, ...]]]:
-        """Yield where a path may begin, best first, each with the modules that are left of it."""
+        """Yield the possible starts of a path, best first, each with the remaining modules."""
         parts = _parts(module)
         if not parts or not all(part.isidentifier() for part in parts):
             return
@@ -124,14 +124,14 @@ class RustImports(ImportLookup):
         return None
 
     def _own(self, importer: str, crate: Crate | None) -> _ModulePlace:
-        """Return where the modules lie that a file declares."""
+        """Return the place of the modules that a file declares."""
         folder, _, name = importer.rpartition("/")
         if name == "mod.rs" or self._is_root(importer, crate):
             return _ModulePlace(folder, importer)
         return _ModulePlace(importer.removesuffix(".rs"), importer)
 
     def _parent(self, place: _ModulePlace, crate: Crate | None) -> _ModulePlace | None:
-        """Return the module that declares another's, or None for a root."""
+        """Return the place of the parent module, or None for a root."""
         if self._is_root(place.file, crate) or not place.folder:
             return None
         folder = place.folder.rpartition("/")[0]
@@ -141,7 +141,7 @@ class RustImports(ImportLookup):
         return _ModulePlace(folder, self._root_in(folder, crate))
 
     def _root(self, importer: str, crate: Crate | None) -> _ModulePlace:
-        """Return the root of the crate that a file is compiled into."""
+        """Return the root of the crate that contains a file."""
         if self._is_root(importer, crate):
             return _ModulePlace(importer.rpartition("/")[0], importer)
         for folder in ancestors(importer.rpartition("/")[0]):
@@ -154,7 +154,7 @@ class RustImports(ImportLookup):
         return _ModulePlace(library.rpartition("/")[0], library)
 
     def _root_in(self, folder: str, crate: Crate | None) -> str:
-        """Return the root of a crate that lies in a folder, or an empty string."""
+        """Return the crate root in a folder, or an empty string."""
         if crate is not None:
             declared = [
                 path for path in (crate.library, *sorted(crate.roots)) if path.rpartition("/")[0] == folder
@@ -199,10 +199,10 @@ MANIFEST = "Cargo.toml"
 
 
 class Crate(Struct, frozen=True):
-    """A package: its folder, the file that others import or an empty string, and the roots that it names.
+    """A package: its folder, the library file or an empty string, and its declared roots.
 
-    `renamed` maps names of dependencies to what they are called themselves. `is_old` says that it is of the
-    first edition, in which paths of `use` begin at the crate's root.
+    `renamed` maps names of dependencies to their original names. `is_old` marks the 2015 edition, in which
+    paths of `use` begin at the crate's root.
     """
 
     folder: str
@@ -213,7 +213,7 @@ class Crate(Struct, frozen=True):
 
 
 class Crates:
-    """The crates of one project, read when first asked for."""
+    """The crates of one project, read on first use."""
 
     def __init__(self, names: Collection[str], folders: ImportFolders, config: ImportConfig) -> None:
         self._names = names
@@ -223,12 +223,12 @@ class Crates:
         self._named: dict[str, list[str]] | None = None
 
     def clear(self) -> None:
-        """Forget everything that was read."""
+        """Drop all crates."""
         self._crates.clear()
         self._named = None
 
     def around(self, path: str) -> Crate | None:
-        """Return the crate that a file belongs to, or None."""
+        """Return the crate around a file, or None."""
         manifests = self._folders.holding(MANIFEST)
         for folder in ancestors(path.rpartition("/")[0]):
             if folder in manifests:
@@ -236,7 +236,7 @@ class Crates:
         return None
 
     def named(self, name: str, importer: str) -> Crate | None:
-        """Return the crate that goes by a name in `use`, of several the nearest to the importer."""
+        """Return the crate with a name in `use`; if there are several, the nearest to the importer."""
         namesakes = self._names_of_crates().get(name, ())
         nearest = min(namesakes, key=lambda folder: nearness(folder, importer), default=None)
         return self._crate(nearest) if nearest is not None else None
@@ -281,7 +281,7 @@ _RENAMED = lazy_pattern(
 
 
 def _sections(text: str) -> dict[str, str]:
-    """Return what stands in each section by its name, in all of a name's one after the other."""
+    """Return the text of each section by its name; repeated sections are joined."""
     parts = _SECTION.split(text)
     gathered: dict[str, list[str]] = {}
     for name, content in zip(parts[1::2], parts[2::2], strict=True):
@@ -300,19 +300,19 @@ def _targets(sections: dict[str, str]) -> list[str]:
 
 
 USE_MAX = 20_000
-"""Characters of one statement that are read; the largest trees of real code have 3,000."""
+"""Maximum characters read of a statement; the largest trees of real code have 3,000."""
 
 BRACES_MAX = 32
-"""Braces within braces that are read: each level repeats the path before it."""
+"""Maximum nesting of braces: each level repeats the path before it."""
 
 
 JOINT = "::"
 
 
 def used_names(tree: str, inside: Sequence[str] = ()) -> list[UseItem]:
-    """Return what a use tree (`crate::a::{b, c as d, e::*}`) brings in, in order.
+    """Return the names that a use tree (`crate::a::{b, c as d, e::*}`) introduces, in order.
 
-    `inside` are the inline modules that it stands in. What is broken or nested too deeply is left out.
+    `inside` are the inline modules around it. Broken or too deeply nested parts are left out.
     """
     found: list[UseItem] = []
     for path, alias in _leaves(tree[:USE_MAX]):
@@ -323,10 +323,10 @@ def used_names(tree: str, inside: Sequence[str] = ()) -> list[UseItem]:
 
 
 def declared_module(name: str, before: str, inside: Sequence[str] = ()) -> tuple[UseItem, bool]:
-    """Return what `mod name;` brings in, and whether it certainly has a file.
+    """Return the names that `mod name;` introduces, and whether its file certainly exists.
 
-    `before` is what stands before the name, of which the attributes are read: a `path` names the file, and
-    what is compiled on a condition may be generated or left out.
+    `before` is the text before the name, whose attributes are read: a `path` names the file, and a
+    conditionally compiled module may be generated or missing.
     """
     attributes = re.split(r"[;{}]", before)[-1]
     path = _PATH_ATTRIBUTE.search(attributes)
@@ -340,7 +340,7 @@ _WORD = lazy_pattern(r"//[^\n]*|/\*.*?(?:\*/|\Z)|(::|[{},*]|(?:r#)?[^\W\d]\w*)|\
 
 
 def _leaves(tree: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield each path of a use tree with its alias, or an empty one."""
+    """Yield each path of a use tree with its alias, or an empty alias."""
     prefixes: list[tuple[str, ...]] = []
     prefix: tuple[str, ...] = ()
     path: list[str] = []
@@ -371,7 +371,7 @@ def _leaves(tree: str) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def _from_file(path: Sequence[str], inside: Sequence[str]) -> tuple[str, ...]:
-    """Return a path as it would be written outside of all inline modules."""
+    """Return a path as written outside of all inline modules."""
     if path[0] == "self":
         return ("self", *inside, *path[1:])
     ups = 0

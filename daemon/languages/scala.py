@@ -101,10 +101,10 @@ SCALA_FACTS = """
 
 
 class ScalaDefinitions(DefinitionRules):
-    """How definitions of Scala read."""
+    """The rules for definitions of Scala."""
 
     def head_end(self, source: bytes, start: int, end: int) -> int:
-        """Return where the head ends without the sign before the body."""
+        """Return the end of the head, before the sign that starts the body."""
         return start + len(source[start:end].rstrip().removesuffix(b"="))
 
 

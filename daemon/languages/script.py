@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript, and the languages that hold them: modules, exports, CommonJS."""
+"""JavaScript, TypeScript, and the languages that embed them: modules, exports, CommonJS."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .shared.interface import FileInterface
 
 
-# What a name can be bound to that makes the binding a function or a class of its own.
+# Values that make their binding a function or a class.
 _FUNCTION_VALUES = """[
   (arrow_function body: (_) @body)
   (function_expression body: (_) @body)
@@ -23,7 +23,7 @@ _FUNCTION_VALUES = """[
   (parenthesized_expression (arrow_function body: (_) @body))
 ]"""
 
-# Values that define something by being assigned to an export; a mere name re-exports what stands elsewhere.
+# Values that define something by being assigned to an export; a mere name re-exports another definition.
 _DATA_VALUES = """[
   (object) (array) (string) (template_string) (number) (regex) (true) (false)
   (call_expression) (new_expression) (binary_expression)
@@ -134,7 +134,7 @@ TSX_REFERENCES = f"{TYPESCRIPT_REFERENCES}{_JSX_REFERENCES}"
 
 _FOLLOWED = "[(identifier) (member_expression) (call_expression) (new_expression)] @value"
 
-# Values of which one is taken, each a thing that the variable may be.
+# Expressions with alternatives; each is a possible value of the variable.
 _CHOICES = f"""[
   (binary_expression . {_FOLLOWED} . ["||" "??" "&&"])
   (binary_expression ["||" "??" "&&"] . {_FOLLOWED} .)
@@ -270,13 +270,13 @@ TYPESCRIPT_FACTS = f"""{_SCRIPT_FACTS}
 
 
 class ScriptDefinitions(DefinitionRules):
-    """How definitions of JavaScript and TypeScript read."""
+    """The rules for definitions of JavaScript and TypeScript."""
 
     leading_words = True
     members_at_top = True
 
     def binding_kind(self, bound: BoundName) -> str:
-        """Return what the word before a name says; nothing for a name of what is required."""
+        """Return the kind of a binding by the word before its name; an empty string for a `require`."""
         if bound.kind != "variable":
             return bound.kind
         if bound.written.partition(b"=")[2].lstrip().startswith(b"require("):
@@ -285,7 +285,7 @@ class ScriptDefinitions(DefinitionRules):
 
 
 COMMON_JS = "module.exports"
-"""The name of what a CommonJS module is as a whole, see definitions.py."""
+"""The name of a CommonJS module as a whole, see definitions.py."""
 
 _GLOBALS = words(
     """
@@ -306,7 +306,7 @@ _GLOBALS = words(
     ArrayLike
     """
 )
-"""What the language and its usual hosts bring (ECMAScript 2024, browsers, Node), by name."""
+"""Globals of the language and its usual hosts (ECMAScript 2024, browsers, Node)."""
 
 _TYPES = words(
     """
@@ -316,7 +316,7 @@ _TYPES = words(
 
 
 class ScriptRules(LinkRules):
-    """JavaScript and TypeScript."""
+    """The link rules of JavaScript and TypeScript."""
 
     self_names = frozenset({"this"})
     class_names = frozenset()
@@ -330,7 +330,7 @@ class ScriptRules(LinkRules):
         return external(name) if name in _GLOBALS or name in _TYPES else UNKNOWN_VALUE
 
     def literal(self, root: str) -> Values:
-        """Return the values of literals and of the words for them."""
+        """Return the values of literals and of keywords such as `true`."""
         if root in {"undefined", "null", "true", "false"}:
             return external(root)
         return super().literal(root)
@@ -338,7 +338,7 @@ class ScriptRules(LinkRules):
     def imported(
         self, evaluator: NameLookup, path: str, language: str, module: str, name: str, depth: int
     ) -> Values:
-        """Return a name of a module; a CommonJS module is also what it assigns to `module.exports`."""
+        """Return a name of a module; a CommonJS module includes the members of `module.exports`."""
         found = evaluator.module(path, language, module)
         if not found.paths:
             return UNKNOWN_VALUE if found.internal else external(f"{module}.{name}")
@@ -354,7 +354,7 @@ class ScriptRules(LinkRules):
     def module_members(
         self, evaluator: NameLookup, path: str, interface: FileInterface, name: str, depth: int
     ) -> Values:
-        """Return what a module exports under a name, passed on by others or defined in it."""
+        """Return a module's export of a name, re-exported or defined in it."""
         if values := self._export(evaluator, path, name, depth):
             return values
         if name in interface.names:

@@ -1,4 +1,4 @@
-"""Which file an import of a script means: relative paths, aliases of tsconfig.json, packages."""
+"""Import resolution of JavaScript and TypeScript: relative paths, aliases of tsconfig.json, packages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 ALIAS_NAMES = ("tsconfig.json", "jsconfig.json")
-"""The names of configuration files with aliases, the first of a folder's counts."""
+"""The names of configuration files with aliases; the first in a folder counts."""
 
 
 class ScriptImports(ImportLookup):
@@ -47,7 +47,7 @@ class ScriptImports(ImportLookup):
         return None
 
     def is_internal(self, importer: str, imported: Import) -> bool:
-        """Return whether a specifier that didn't resolve certainly meant a file of this project."""
+        """Return whether an unresolved specifier certainly means a file of this project."""
         specifier = imported.module.partition("?")[0]
         folder = importer.rpartition("/")[0]
         if is_relative(specifier):
@@ -62,14 +62,14 @@ class ScriptImports(ImportLookup):
         return [key_of(base) for base in self._candidates(importer, imported.module)]
 
     def is_config(self, path: str) -> bool:
-        """Return whether a tsconfig extends a file, whatever its name: all of them have to be known first."""
+        """Return whether any tsconfig extends a file; all tsconfigs are read first."""
         if not path.endswith(".json"):
             return False
         self._aliases.read_all()
         return path in self._config.asked
 
     def clear(self) -> None:
-        """Forget everything that was read from configuration files."""
+        """Drop the contents of all configuration files."""
         self._packages.clear()
         self._aliases.clear()
 
@@ -125,7 +125,7 @@ class ScriptImports(ImportLookup):
         return None
 
 
-# The order of guessing: a TypeScript file prefers typed files, a JavaScript file what would run.
+# The order of candidates: a TypeScript file prefers typed files, a JavaScript file runnable ones.
 _TYPED_ENDINGS = (
     ".ts",
     ".tsx",
@@ -158,7 +158,7 @@ _SCRIPT_ENDINGS = (
     ".d.mts",
     ".d.cts",
 )
-# What an import with the extension of the output means in the sources.
+# The source extensions for an import with the extension of the output.
 _SWAPPED = {
     "js": (".ts", ".tsx", ".d.ts", ".jsx"),
     "jsx": (".tsx", ".d.ts"),
@@ -168,18 +168,18 @@ _SWAPPED = {
 
 
 MAX_EXTENDS = 64
-"""Configuration files that one tsconfig may pull in; the deepest chains in use have five."""
+"""Maximum number of configuration files included by a tsconfig; the deepest chains in use have five."""
 
 
 class Aliases(Struct):
-    """What a tsconfig says about imports: `paths`, exact and with a star, and the folder of `baseUrl`."""
+    """The aliases of a tsconfig: `paths`, exact and with a star, and the folder of `baseUrl`."""
 
     exact: dict[str, list[str]] = field(default_factory=dict)
     stars: list[tuple[str, str, list[str]]] = field(default_factory=list)
     base: str | None = None
 
     def targets(self, specifier: str) -> list[str]:
-        """Return the candidates of a specifier by its longest matching pattern, none when none matches."""
+        """Return the candidates of a specifier by its longest matching pattern, none if none matches."""
         found = self.exact.get(specifier)
         if found is not None:
             return found
@@ -191,7 +191,7 @@ class Aliases(Struct):
         return []
 
     def means_project(self, specifier: str) -> bool:
-        """Return whether an alias sends a specifier to the project's own files, and not to installed ones."""
+        """Return whether an alias maps a specifier to the project's own files, not to installed packages."""
         targets = self.exact.get(specifier)
         if targets is None:
             targets = next((star[2] for star in self.stars if star[0] and fits(specifier, *star[:2])), [])
@@ -199,7 +199,7 @@ class Aliases(Struct):
 
 
 class AliasFiles:
-    """The tsconfig.json and jsconfig.json files of one project, each read when first asked for."""
+    """The tsconfig.json and jsconfig.json files of one project, each read on first use."""
 
     def __init__(
         self, names: Collection[str], folders: ImportFolders, config: ImportConfig, packages: Packages
@@ -212,12 +212,12 @@ class AliasFiles:
         self._all_read = False
 
     def clear(self) -> None:
-        """Forget everything that was read."""
+        """Drop all of them."""
         self._all_read = False
         self._by_folder.clear()
 
     def read_all(self) -> None:
-        """Read every tsconfig of the project, and thereby what they extend."""
+        """Read every tsconfig of the project, and so the files they extend."""
         if not self._all_read:
             self._all_read = True
             for name in ALIAS_NAMES:
@@ -225,7 +225,7 @@ class AliasFiles:
                     self.of(folder)
 
     def of(self, folder: str) -> Aliases | None:
-        """Return the aliases of the nearest tsconfig.json or jsconfig.json, None when there is none."""
+        """Return the aliases of the nearest tsconfig.json or jsconfig.json, None if there is none."""
         if folder not in self._by_folder:
             self._by_folder[folder] = self._find(folder)
         return self._by_folder[folder]
@@ -238,7 +238,7 @@ class AliasFiles:
         return self._of_parent(folder) if folder else None
 
     def _of_parent(self, folder: str) -> Aliases | None:
-        """Return the aliases that hold above a folder; climbs without recursion, since paths can be deep."""
+        """Return the aliases for the parent of a folder; iterative, since paths can be deep."""
         for ancestor in ancestors(folder.rpartition("/")[0]):
             if ancestor in self._by_folder:
                 return self._by_folder[ancestor]
@@ -247,7 +247,8 @@ class AliasFiles:
         return None
 
     def _read(self, path: str) -> Aliases:
-        """Return a tsconfig's aliases with those that it extends and, if it only refers to others, theirs."""
+        """Return the aliases of a tsconfig with those it extends, or of its references if it has only
+        those."""
         aliases = Aliases()
         start, paths = "", None
         for source in self._chain(path):
@@ -267,7 +268,7 @@ class AliasFiles:
         return aliases
 
     def _chain(self, path: str) -> list[str]:
-        """Return a tsconfig and the files it extends, then those that it refers to; each file once."""
+        """Return a tsconfig and the files it extends, then its references; each file once."""
         chain: list[str] = []
         pending = [path]
         references: list[str] = []
@@ -279,7 +280,7 @@ class AliasFiles:
             content = self._config.json(current)
             extends = content.get("extends")
             parents = extends if isinstance(extends, list) else [extends]
-            # Of several the last one wins, so it is the first to be read.
+            # The last of several wins, so it is read first.
             for parent in parents[:MAX_EXTENDS]:
                 found = self._config_path(current, parent)
                 if found is not None:
@@ -300,7 +301,7 @@ class AliasFiles:
         return found
 
     def _config_path(self, origin: str, target: object) -> str | None:
-        """Return the path of the tsconfig that another one names, relatively or by package."""
+        """Return the path of a tsconfig that another names, by relative path or package."""
         if not isinstance(target, str) or not target:
             return None
         bases: Iterable[str]

@@ -119,7 +119,7 @@ def _uses(text: str) -> Iterator[UseItem]:
 
 
 FILES_MAX = 2_000
-"""Files of one module that count."""
+"""Maximum number of files of a module."""
 
 MANIFEST = "Package.swift"
 SOURCES = (".swift",)
@@ -136,11 +136,12 @@ class SwiftImports(ImportLookup):
         self._targets: dict[str, list[str]] | None = None
 
     def clear(self) -> None:
-        """Forget everything that was read from manifests."""
+        """Drop the contents of all manifests."""
         self._targets = None
 
     def resolve(self, importer: str, imported: Import) -> str | None:
-        """Return a module's file named like what is imported or like it, or else its first one, or None."""
+        """Return the module's file named like the imported name or the module, else its first file, or
+        None."""
         files = self.resolve_all(importer, imported)
         for name in (imported.name, imported.module):
             for path in files:
@@ -186,7 +187,7 @@ class SwiftImports(ImportLookup):
         return self._targets
 
     def _read(self, folder: str) -> Iterator[tuple[str, str]]:
-        """Yield the names of a manifest's targets, each with a folder that may be its own."""
+        """Yield the names of a manifest's targets, each with its possible folders."""
         text = self._config.text(within(folder, MANIFEST))
         starts = list(_TARGET.finditer(text))
         for place, match in enumerate(starts[:MAX_PACKAGES]):
@@ -209,7 +210,7 @@ _PARENTS = ("Sources", "Source", "src", "srcs", "Tests", "Plugins")
 
 
 class SwiftRules(LinkRules):
-    """What a file imports stays its own affair."""
+    """The link rules of Swift: imports aren't re-exported."""
 
     passes_imports_on = False
 

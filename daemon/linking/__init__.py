@@ -1,1 +1,1 @@
-"""The linker: which definition each reference of a file means. It knows no index and reads no file."""
+"""The linker: resolves each reference of a file to its definition. It knows no index and reads no file."""

@@ -1,4 +1,4 @@
-"""Following chains through the interfaces of files: names, members, calls, elements."""
+"""Evaluation of chains through the interfaces of files: names, members, calls, elements."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from .questions import DEPTH_MAX, IMPORT_STEPS, INTERFACE_STEPS, Questions
 from .wildcards import Wildcards
 
 BASES_MAX: Final = 64
-"""Classes above a class that are looked at."""
+"""Maximum number of superclasses examined for a class."""
 
 
 class Lineage(NamedTuple):
-    """A class and those above it, nearest first; `open` says that not all of them are known, `outside` that
-    one lies outside of the project."""
+    """A class and its superclasses, nearest first; `open` says that some are unknown, `outside` that one lies
+    outside of the project."""
 
     classes: tuple[tuple[str, str], ...]
     open: bool
@@ -40,12 +40,12 @@ class Lineage(NamedTuple):
 
 
 Lookup = Callable[[str], Values]
-"""What the first name of a chain means where the chain stands."""
+"""Looks up the first name of a chain at the chain's place."""
 
 
 class Evaluator:
-    """Follows chains for one file of some number of `references`. `consulted` gathers the files and folders
-    that had a say in it, `questions` what was asked."""
+    """Evaluates chains for one file with `references` references. `consulted` collects the files and folders
+    that influenced the result, `questions` caches the answers."""
 
     def __init__(self, world: World, rules_of: Callable[[str], LinkRules], references: int = 0) -> None:
         self._world = world
@@ -55,7 +55,7 @@ class Evaluator:
         self._rules: dict[str, LinkRules] = {}
         self._modules: dict[tuple[str, str, str], ModuleFiles] = {}
         self.questions = Questions(references)
-        self._known = self.questions.known  # looked into first where most questions were asked before
+        self._known = self.questions.known  # checked first: most questions were asked before
         self.begin = self.questions.begin
         self.spend = self.questions.spend
         self.is_too_deep = self.questions.is_too_deep
@@ -67,7 +67,7 @@ class Evaluator:
     # Files
 
     def interface(self, path: str) -> FileInterface | None:
-        """Return what a file shows, and note that it was asked for."""
+        """Return a file's interface, and record that the result depends on it."""
         try:
             return self._interfaces[path]
         except KeyError:
@@ -77,7 +77,7 @@ class Evaluator:
             return found
 
     def rules(self, path: str) -> LinkRules:
-        """Return the rules of the language of a file."""
+        """Return the link rules of a file's language."""
         rules = self._rules.get(path)
         if rules is None:
             interface = self.interface(path)
@@ -85,15 +85,15 @@ class Evaluator:
         return rules
 
     def module(self, importer: str, language: str, module: str, name: str = "") -> ModuleFiles:
-        """Return the files that an import means."""
-        key = (importer, module, name)  # a file's own name counts for some: `mod` in Rust
+        """Return the files that an import resolves to."""
+        key = (importer, module, name)  # for some languages the file's own name matters: `mod` in Rust
         if key not in self._modules:
             self.questions.charge(IMPORT_STEPS)
             self._modules[key] = self._world.module(importer, language, module, name)
         return self._modules[key]
 
     def siblings(self, path: str) -> tuple[str, ...]:
-        """Return the files of a file's folder, and note that another one there may change the outcome."""
+        """Return the files in a file's folder, and record that the result depends on the folder."""
         found = self._siblings.get(path)
         if found is None:
             self.consulted.add(path.rpartition("/")[0] + "/")
@@ -103,7 +103,7 @@ class Evaluator:
     # Names
 
     def top(self, path: str, name: str, depth: int = 0, *, builtins: bool = True) -> Values:
-        """Return what a name means at the top of a file; with `builtins` also what the language brings."""
+        """Return the meaning of a name at the top of a file; with `builtins` also builtin names."""
         key = ("top" if builtins else "own", path, name)
         known: Values | None = self._known.get(key)
         if known is not None:
@@ -139,7 +139,7 @@ class Evaluator:
         return UNKNOWN_VALUE
 
     def _in_wildcard_files(self, path: str, interface: FileInterface, name: str, depth: int) -> Values:
-        """Return what a name means in the first file of those that wildcards bring in and that knows it."""
+        """Return the meaning of a name in the first file with that name among those that wildcards import."""
         passes_on = self.rules(path).passes_imports_on
         for each in self._wildcard_files(path):
             if not self.spend():
@@ -157,7 +157,7 @@ class Evaluator:
         return UNKNOWN_VALUE
 
     def defined(self, path: str, interface: FileInterface, name: str, depth: int) -> Values:
-        """Return what a name means that a file defines or assigns, whatever it imports."""
+        """Return the meaning of a name that a file defines or assigns, ignoring its imports."""
         if name in interface.names:
             return (Value(What.DEFINITION, path, name),)
         if name in interface.types:
@@ -187,7 +187,7 @@ class Evaluator:
         return outside
 
     def bound_in(self, path: str, interface: FileInterface) -> dict[str, list[Binding]]:
-        """Return the bindings of a whole file by the names that they bring in."""
+        """Return a file's top-level bindings by the names they introduce."""
         if path not in self._named:
             by_name: dict[str, list[Binding]] = {}
             for binding in interface.bindings:
@@ -196,7 +196,7 @@ class Evaluator:
         return self._named[path]
 
     def exports_in(self, path: str, interface: FileInterface) -> dict[str, list[Export]]:
-        """Return the exports of a file by their names."""
+        """Return a file's exports by name."""
         if path not in self._exported:
             by_name: dict[str, list[Export]] = {}
             for export in interface.exports:
@@ -205,7 +205,7 @@ class Evaluator:
         return self._exported[path]
 
     def binding(self, path: str, language: str, binding: Binding, name: str, depth: int) -> Values:
-        """Return what a name means that a binding of a file brings in."""
+        """Return the meaning of a name that a file's binding introduces."""
         imported = name if binding.name == "*" else binding.imported
         if self.questions.is_too_deep(depth):
             return UNKNOWN_VALUE
@@ -213,7 +213,7 @@ class Evaluator:
         return rules.imported(self, path, language, binding.module, imported, depth + 1)
 
     def module_member(self, path: str, name: str, depth: int = 0) -> Values:
-        """Return what others see under a name in a file."""
+        """Return the meaning of a name of a file for its importers."""
         interface = self.interface(path)
         if interface is None:
             return UNKNOWN_VALUE
@@ -227,7 +227,7 @@ class Evaluator:
     # Chains
 
     def follow(self, chain: str, path: str, lookup: Lookup, depth: int = 0) -> Values:
-        """Return what a chain means in a file; `lookup` says what its first name means there."""
+        """Return the meaning of a chain in a file; `lookup` resolves its first name."""
         head, colon, rest = chain.partition(":")
         steps = parts_of(head)
         if not steps or self.questions.is_too_deep(depth) or not self.spend():
@@ -258,13 +258,14 @@ class Evaluator:
         return self.member(value, step.removeprefix("."), depth)
 
     def evidence(self, path: str, found: Iterable[LinkEvidence], holder: str, depth: int) -> Values:
-        """Return what evidence from a file says; `holder` is the class whose object or method it is about."""
+        """Return the values for evidence from a file; `holder` is the class of the object or method
+        concerned."""
         return self.evidence_for(path, found, (path, holder) if holder else ("", ""), depth)
 
     def evidence_for(
         self, path: str, found: Iterable[LinkEvidence], receiver: tuple[str, str], depth: int
     ) -> Values:
-        """Return what evidence says where the object is one of the class `receiver`."""
+        """Return the values for evidence if the object is an instance of the class `receiver`."""
         if self.questions.is_too_deep(depth):
             return UNKNOWN_VALUE
         rules = self.rules(path)
@@ -282,7 +283,7 @@ class Evaluator:
         return self.typed(item.chain, path, rules, lookup, depth)
 
     def typed(self, chain: str, path: str, rules: LinkRules, lookup: Lookup, depth: int) -> Values:
-        """Return an instance of the type that a chain names; `list[].Foo` holds instances of `Foo`."""
+        """Return an instance of the type named by a chain; `list[].Foo` holds instances of `Foo`."""
         _, dot, element = chain.partition("[].")
         if dot:
             held = self.typed(element, path, rules, lookup, depth + 1) if depth < DEPTH_MAX else ()
@@ -292,7 +293,7 @@ class Evaluator:
         return self.instances(self.follow(chain, path, lookup, depth), rules)
 
     def instances(self, values: Values, rules: LinkRules) -> Values:
-        """Return objects of what values name as types."""
+        """Return instances of the types among values."""
         return merged(self._instance(value, rules) for value in values)
 
     def _instance(self, value: Value, rules: LinkRules) -> Values:
@@ -306,7 +307,8 @@ class Evaluator:
         return UNKNOWN_VALUE
 
     def named_object(self, rules: LinkRules, name: str, receiver: tuple[str, str]) -> Values:
-        """Return the object, its class or its bases, where a name is the language's word for one of them."""
+        """Return the object, its class or its bases for a keyword of the language such as `self` or
+        `super`."""
         if not receiver[1]:
             return UNKNOWN_VALUE
         if name in rules.self_names:
@@ -320,14 +322,14 @@ class Evaluator:
     # Steps
 
     def called(self, value: Value, depth: int) -> Values:
-        """Return what calling a value gives."""
+        """Return the result of calling a value."""
         match value.what:
             case What.EXTERNAL:
                 return called_external(value.name)
             case What.ELEMENTS if value.name == ELEMENT_METHOD:
                 return value.element
             case What.SUPER | What.ELEMENTS:
-                return (value,)  # `super()`; what a container's method gives holds the same
+                return (value,)  # `super()`; the result of a container's method has the same elements
             case What.DEFINITION if self.is_class(value.path, value.name):
                 return (Value(What.INSTANCE, value.path, value.name),)
             case What.DEFINITION:
@@ -391,7 +393,7 @@ class Evaluator:
         return merged(self.member(each, name, depth + 1) for each in self.read(value, depth))
 
     def read(self, value: Value, depth: int) -> Values:
-        """Return what a variable holds, or what a property gives, which is read without being called."""
+        """Return the content of a variable, or the value of a property, which is read without a call."""
         interface = self.interface(value.path)
         if interface is None or self.questions.is_too_deep(depth):
             return UNKNOWN_VALUE
@@ -408,14 +410,14 @@ class Evaluator:
     # Classes
 
     def is_class(self, path: str, name: str) -> bool:
-        """Return whether a definition is one that has instances."""
+        """Return whether a definition can have instances."""
         interface = self.interface(path)
         return interface is not None and interface.names.get(name) in self.rules(path).class_kinds
 
     def lineage(self, path: str, name: str) -> Lineage:
-        """Return a class and all above it, in the order in which members are looked for.
+        """Return a class and its superclasses in the order of member lookup.
 
-        Ends where a hierarchy runs in a circle.
+        Ends at a cycle in the hierarchy.
         """
         key = ("lineage", path, name)
         known: Lineage | None = self._known.get(key)
@@ -437,12 +439,12 @@ class Evaluator:
                 above = self.lineage(value.path, value.name)
                 found.extend(above.classes)
                 is_open, outside = is_open or above.open, outside or above.outside
-        # What several lead to comes behind all of them, as in a linearization by C3.
+        # A shared superclass comes after all its subclasses, as in C3 linearization.
         ordered = dict.fromkeys(reversed(found[:BASES_MAX]))
         return Lineage(tuple(reversed(ordered)), is_open, outside)
 
     def in_class_file(self, path: str, name: str, chain: str, depth: int) -> Values:
-        """Return what a chain means beside a class: its neighbours inside the same holder come first."""
+        """Return the meaning of a chain next to a class: definitions inside the same holder come first."""
 
         def lookup(first: str) -> Values:
             interface = self.interface(path)
@@ -451,14 +453,14 @@ class Evaluator:
                 if f"{holder}.{first}" in interface.names and f"{holder}.{first}" != name:
                     return (Value(What.DEFINITION, path, f"{holder}.{first}"),)
                 holder = holder.rpartition(".")[0]
-            if first == name and interface is not None:  # `class Foo(Foo)`: the one that is imported
+            if first == name and interface is not None:  # `class Foo(Foo)`: the imported class
                 return self._bound(path, interface, first, depth)
             return self.top(path, first, depth)
 
         return self.follow(chain, path, lookup, depth)
 
     def class_member(self, path: str, name: str, member: str, depth: int, *, above: bool = False) -> Values:
-        """Return a member of a class or of those above it; with `above` only of those."""
+        """Return a member of a class or its superclasses; with `above` only of the superclasses."""
         key = ("above" if above else "class", path, name, member)
         known: Values | None = self._known.get(key)
         if known is not None:
@@ -482,7 +484,7 @@ class Evaluator:
         return UNKNOWN_VALUE
 
     def _own_member(self, path: str, qualified: str, receiver: tuple[str, str], depth: int) -> Values:
-        """Return what a file says of a member of a class, nothing where it says nothing."""
+        """Return a file's member of a class, nothing if the file has none."""
         interface = self.interface(path)
         if interface is None:
             return UNKNOWN_VALUE

@@ -1,4 +1,4 @@
-"""The linking of one file: what each of its references means."""
+"""The linking of one file: resolves each of its references."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from .evaluator import Evaluator
 log = logging.getLogger(__name__)
 
 LINKER_VERSION: Final = 5
-"""Raised when the same facts would give other links; every file is linked again then."""
+"""Raised when the same facts would give other links; all files are then linked again."""
 
 LinkState = Literal["resolved", "name", "external"]
-"""`name` may be anything of that name; `external` certainly lies outside of the project."""
+"""`name` may be any definition of that name; `external` certainly lies outside of the project."""
 
 LOCAL_DEPTH: Final = 8
-"""Maximum number of local variables that are followed, each bound to the next."""
+"""Maximum number of local variables followed, each bound to the next."""
 
 
 class Linked(NamedTuple):
-    """One reference with what it means: a definition by its file and qualified name, a file where a module
-    is meant, nothing where it isn't known. `name` is the last name of the chain, `scope` the index of the
-    symbol around it or -1."""
+    """A reference and its target: a definition by its file and qualified name, a file if the target is a
+    module, nothing if it is unknown. `name` is the last name of the chain, `scope` the index of the symbol
+    around the reference or -1."""
 
     line: int
     kind: ReferenceKind
@@ -52,11 +52,12 @@ class Linked(NamedTuple):
 
 
 class LinkedFile(NamedTuple):
-    """A file's links, and what had a say in them: the paths whose interface was asked for, and with a slash
-    at their end the folders in which another file may change the outcome.
+    """A file's links and their dependencies: the paths of the interfaces read, and with a trailing slash the
+    folders in which another file may change the result.
 
-    `steps` is what following the references took, `cut` how many of them met a bound (see questions.py);
-    `exhausted` says that the file met its own, so that its last references are known by name only.
+    `steps` is the number of steps taken, `cut` the number of references that reached their limit (see
+    questions.py); `exhausted` says that the file reached its own limit, so that its last references are known
+    by name only.
     """
 
     links: tuple[Linked, ...]
@@ -69,9 +70,9 @@ class LinkedFile(NamedTuple):
 def link_file(
     path: str, language: str, symbols: Sequence[Symbol], references: References, world: World
 ) -> LinkedFile:
-    """Return what each reference of a file means. Deterministic; it ends however files import each other.
+    """Return the links of a file's references. Deterministic; it ends even if files import each other.
 
-    A `type` or a `use` of which nothing is known is left out: nobody would look for it by its name.
+    A `type` or `use` without any known target is left out: nobody would search for it by name.
     """
     linker = _Linker(path, language, symbols, references, world)
     links = tuple(link for reference in references.references for link in linker.link(reference))
@@ -81,7 +82,7 @@ def link_file(
 
 
 class _ReferenceMeaning(NamedTuple):
-    """The meaning of a reference: its last name, and what that may be."""
+    """The meaning of a reference: its last name, and its possible values."""
 
     name: str
     targets: Values
@@ -116,14 +117,14 @@ class _Linker:
             *(name for _, name in self._bindings),
             *(name.rpartition(".")[2] for name in self._names),
         }
-        """Names known inside of some scope of the file; others are looked up at its top only."""
+        """Names bound in some inner scope of the file; other names are looked up at the top only."""
         self._holders: dict[int, str] = {}
         self._meant: dict[tuple[ReferenceKind, int, str], _ReferenceMeaning] = {}
         self._found: dict[tuple[int, int, str], Values] = {}
         self._running: set[tuple[int, int, str]] = set()
 
     def link(self, reference: Reference) -> tuple[Linked, ...]:
-        """Return a link for each thing that a reference may mean, none if nothing is worth keeping."""
+        """Return a link for each possible target of a reference, none if no link is worth keeping."""
         key = reference.kind, reference.scope, reference.chain
         found = self._meant.get(key)
         if found is None:
@@ -137,8 +138,8 @@ class _Linker:
         )
 
     def _is_same_on_each_line(self, reference: Reference) -> bool:
-        """Return whether a reference surely means the same wherever it stands in its scope: it begins with no
-        variable, and is followed no further where it stands again."""
+        """Return whether a reference certainly has the same target on every line of its scope: it doesn't
+        start with a variable. Such a reference is resolved once."""
         if reference.kind == "inherit" or (self._rules.methods_apart and reference.chain.isidentifier()):
             return False
         steps = parts_of(reference.chain)
@@ -151,7 +152,7 @@ class _Linker:
         self.evaluator.begin()
         try:
             values = self._values(reference)
-        except RecursionError:  # the bounds keep far from it
+        except RecursionError:  # far below the limits
             log.warning("%s:%d is followed deeper than Python goes", self._path, reference.line)
             self.evaluator.questions.meet_bound()
             values = UNKNOWN_VALUE
@@ -171,7 +172,7 @@ class _Linker:
         return Linked(*place, target.path, target.name, state)
 
     def _is_meant(self, target: Value, reference: Reference, name: str) -> bool:
-        """Return whether a reference means a definition itself instead of what a variable or attribute holds:
+        """Return whether a reference means a definition itself, not the content of a variable or attribute:
         `runner.state` doesn't mean the constant that the state began with."""
         if "." not in reference.chain or base_name(target.name) == name:
             return True
@@ -182,7 +183,8 @@ class _Linker:
         return kind not in {"variable", "constant"}
 
     def _may_be_inside(self, values: Values, reference: Reference) -> bool:
-        """Return whether something unresolved may lie in the project, since not all values lie outside."""
+        """Return whether an unresolved reference may mean a definition in the project: not all of its values
+        lie outside."""
         if not (is_external(values) or _is_container(values)):
             return True
         # Nobody calls a string: in another block the name means something else.
@@ -190,7 +192,7 @@ class _Linker:
         return reference.kind == "call" and len(root) == 1 and self._is_local(root[0], reference.scope)
 
     def _blurred_by(self, references: References) -> frozenset[str]:
-        """Return the names that some block or nameless function at the top of the file binds again."""
+        """Return the names that a block or anonymous function at the top of the file binds again."""
         bound = {each.name for each in references.bindings}
         imports = {(each.name, each.line) for each in references.types if each.chain.startswith(_REQUIRED)}
         blurred: set[str] = set()
@@ -205,7 +207,7 @@ class _Linker:
         return frozenset(blurred)
 
     def _is_itself(self, target: Value, reference: Reference) -> bool:
-        """Return whether a variable only names itself where it is bound."""
+        """Return whether a variable refers to itself in its own binding."""
         return (
             reference.kind == "use"
             and target.path == self._path
@@ -252,7 +254,8 @@ class _Linker:
         return False
 
     def _look_up(self, name: str, scope: int, line: int, depth: int, *, methods: bool = False) -> Values:
-        """Return what a name means on a line: in the functions and classes around it, then in the file."""
+        """Return the meaning of a name on a line: in the functions and classes around it, then in the
+        file."""
         inner = scope
         if name not in self._inner_names and not self._rules.implicit_members:
             scope = -1
@@ -274,7 +277,7 @@ class _Linker:
     def _in_scope(
         self, name: str, scope: int, line: int, depth: int, is_class: bool, methods: bool
     ) -> Values | None:
-        """Return what a name means in one scope, None if the scope doesn't know it."""
+        """Return the meaning of a name in one scope, None if the scope doesn't bind it."""
         symbol = self._symbols[scope]
         holder = self._holder(scope)
         facts = self._facts.get((scope, name))
@@ -293,7 +296,7 @@ class _Linker:
         return None
 
     def _nearest(self, facts: Sequence[TypeFact], line: int) -> Sequence[TypeFact]:
-        """Return the facts about a variable that hold on a line."""
+        """Return the facts about a variable that are valid on a line."""
         if len(facts) == 1:
             return facts
         key = facts[0].scope, facts[0].name
@@ -302,7 +305,7 @@ class _Linker:
         return self._by_line[key].nearest(line)
 
     def _is_first(self, facts: Sequence[TypeFact], scope: int, holder: str) -> bool:
-        """Return whether a name is a method's first parameter: another parameter may be called `cls`, too."""
+        """Return whether a name is a method's first parameter; other parameters may also be called `cls`."""
         symbol = self._symbols[scope]
         is_method = bool(holder) and symbol.kind == "method" and symbol.name.rpartition(".")[0] == holder
         if not is_method or not facts:
@@ -310,7 +313,7 @@ class _Linker:
         return not any(fact.chain for fact in facts) and facts[0] is self._first.get(scope)
 
     def _known(self, facts: Sequence[TypeFact], scope: int, depth: int) -> Values:
-        """Return what a local variable may hold, by the facts about it."""
+        """Return the possible values of a local variable, according to its facts."""
         found: dict[Value, None] = {}
         for fact in facts:
             if not fact.chain:
@@ -324,7 +327,7 @@ class _Linker:
                     depth,
                 )
             else:
-                # A variable that is bound to something made of itself means the one bound before.
+                # In `x = f(x)` the second `x` means the previous binding.
                 before = fact.line - (parts_of(fact.chain)[:1] == (fact.name,))
                 values = self._follow(fact.chain, scope, before, depth + 1)
                 values = self._read(values)
@@ -332,7 +335,7 @@ class _Linker:
         return tuple(found)
 
     def _read(self, values: Values) -> Values:
-        """Replace variables and properties among values by what they hold."""
+        """Replace variables and properties among values by their contents."""
         found: list[Value] = []
         for value in values:
             if value.what is What.DEFINITION and not self.evaluator.is_class(value.path, value.name):
@@ -368,7 +371,7 @@ _TARGETS = frozenset({What.DEFINITION, What.MODULE})
 
 
 def _is_container(values: Values) -> bool:
-    """Return whether a chain ends at a container or its method, which belong to the language."""
+    """Return whether a chain ends at a builtin container or one of its methods."""
     return bool(values) and all(value.what in {What.ELEMENTS, What.EXTERNAL, What.SUPER} for value in values)
 
 
@@ -392,5 +395,5 @@ class _Facts:
         self._facts = [by_line[line] if len(by_line[line]) <= VALUES_MAX else [] for line in self._lines]
 
     def nearest(self, line: int) -> Sequence[TypeFact]:
-        """Return the facts of the last binding before a line, else those of the first behind it."""
+        """Return the facts of the last binding before a line, else those of the first after it."""
         return self._facts[max(bisect_right(self._lines, line) - 1, 0)]

@@ -1,9 +1,9 @@
-"""The questions asked while a file is linked: their answers, how deep they nest, and the steps left.
+"""The questions of linking a file: memoized answers, limits on nesting, and a budget of steps.
 
-A question may lead back to itself, since imports and hierarchies run in circles. While it is open, its answer
-is taken to be nothing, and answers that rest on this assumption are tentative until it is answered. If its
-answer is nothing too, the assumption was right and they are kept. So each question is answered once for a
-circle, however its members import each other.
+A question may lead back to itself, since imports and hierarchies can be cyclic. While it is open, its answer
+is assumed to be empty, and answers that rest on this assumption are tentative. If its answer turns out to be
+empty, the assumption was right and they become final. So each question of a cycle is answered once, however
+its members import each other.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeVar
 
 QUESTION_STEPS: Final = 10
-"""Steps charged for a question. One step is a look into a file, a fifth of a microsecond."""
+"""Steps charged for a question. A step is a lookup in a file, 0.2 µs."""
 
 INTERFACE_STEPS: Final = 200
-"""Steps charged to the file when an interface is asked for first: it may have to be read from the index."""
+"""Steps charged to the file for the first use of an interface, which may have to be read from the index."""
 
 IMPORT_STEPS: Final = 20
-"""Steps charged to the file when the files of an import are asked for first."""
+"""Steps charged to the file for the first resolution of an import."""
 
 STEPS_MAX: Final = 20_000
 """Maximum number of steps for a reference; ordinary references take ten to a thousand. A name from a wildcard
@@ -28,14 +28,14 @@ FILE_STEPS_MIN: Final = 500_000
 REFERENCE_STEPS: Final = 200
 FILE_STEPS_MAX: Final = 5_000_000
 """Maximum number of steps for all references of a file, about a second: `FILE_STEPS_MIN` and
-`REFERENCE_STEPS` for each reference, up to `FILE_STEPS_MAX`. A file's bound depends on the file alone, so it
-gets the same links whatever else is linked with it."""
+`REFERENCE_STEPS` for each reference, up to `FILE_STEPS_MAX`. The limit depends on the file alone, so it gets
+the same links whatever else is linked with it."""
 
 DEPTH_MAX: Final = 24
-"""Maximum number of steps from one file or type to the next; real re-exports stay below ten."""
+"""Maximum number of hops between files or types; real re-exports stay below ten."""
 
 OPEN_MAX: Final = 32
-"""Maximum number of questions inside of each other. Each takes up to 20 of Python's 1,000 frames."""
+"""Maximum number of nested questions. Each takes up to 20 of Python's 1,000 frames."""
 
 Question = tuple[str, ...]
 Answer = TypeVar("Answer")
@@ -45,7 +45,7 @@ _CUT: Final = -1
 
 
 class _Tentative(NamedTuple):
-    """An answer that rests on an open question, by its number, or on a bound that was met at a depth."""
+    """An answer that depends on an open question, by its number, or on a limit reached at a depth."""
 
     answer: Any
     rests_on: int
@@ -55,8 +55,8 @@ class _Tentative(NamedTuple):
 class Questions:
     """The questions of one file with `references` references, and their answers.
 
-    `cut` counts the references that met a bound, `steps` the steps of all; `exhausted` says that the file met
-    its own bound.
+    `cut` counts the references that reached their limit, `steps` the steps of all; `exhausted` says that the
+    file reached its own limit.
     """
 
     def __init__(self, references: int) -> None:
@@ -68,7 +68,7 @@ class Questions:
         self._order: list[Question] = []
         """The tentative answers, oldest first."""
         self._rests_on = _NOTHING_OPEN
-        """The outermost open question on which the current answer rests."""
+        """The outermost open question on which the current answer depends."""
         self._file_steps = min(FILE_STEPS_MIN + REFERENCE_STEPS * references, FILE_STEPS_MAX)
         self._left_in_file = self._file_steps
         self._left = self._limit = STEPS_MAX
@@ -81,25 +81,25 @@ class Questions:
 
     @property
     def exhausted(self) -> bool:
-        """Return whether the file met its own bound, so that its last references were not followed."""
+        """Return whether the file reached its own limit, so that its last references were not followed."""
         return self.steps >= self._file_steps
 
     def begin(self) -> None:
-        """Begin with the next reference, which has a bound of its own."""
+        """Start the next reference, which has its own limit."""
         self._left_in_file -= self._limit - self._left
         self._left = self._limit = max(0, min(STEPS_MAX, self._left_in_file))
         self._was_cut = False
-        self._open.clear()  # nothing is open, unless an error ended the one before
+        self._open.clear()  # nothing is open, unless an error ended the previous reference
         if self._order:
             self._forget(0)
         self._rests_on = _NOTHING_OPEN
 
     def charge(self, steps: int) -> None:
-        """Charge steps to the file instead of the reference."""
+        """Charge steps to the file, not to the reference."""
         self._left_in_file -= steps
 
     def spend(self, steps: int = 1) -> bool:
-        """Charge steps to the reference; return whether it may take more."""
+        """Charge steps to the reference; return whether any are left."""
         if self._left > steps:
             self._left -= steps
             return True
@@ -108,21 +108,21 @@ class Questions:
         return False
 
     def is_too_deep(self, depth: int) -> bool:
-        """Return whether a depth, or the number of open questions, is beyond its bound."""
+        """Return whether a depth, or the number of open questions, exceeds its limit."""
         if depth <= DEPTH_MAX and len(self._open) < OPEN_MAX:
             return False
         self.meet_bound()
         return True
 
     def meet_bound(self) -> None:
-        """Note that a reference is not followed to its end: what wasn't found may exist all the same."""
+        """Record that a reference wasn't followed to its end: its target may exist all the same."""
         self._rests_on = _CUT
         if not self._was_cut:
             self._was_cut = True
             self.cut += 1
 
     def once(self, question: Question, depth: int, find: Callable[[], Answer], unknown: Answer) -> Answer:
-        """Return the known answer, or find it now; return `unknown` while the question is open."""
+        """Return the cached answer, or compute it; return `unknown` while the question is open."""
         known: Answer | None = self.known.get(question)
         if known is not None:
             return known
@@ -146,7 +146,7 @@ class Questions:
         if rests_on >= at or at == 0:
             self.known[question] = found
             if rests_on >= at and found == unknown:
-                self._keep(mark)  # what was assumed is true
+                self._keep(mark)  # the assumption was right
             else:
                 self._forget(mark)
             self._rests_on = outer
@@ -158,7 +158,8 @@ class Questions:
         return found
 
     def _lower(self, mark: int, rests_on: int) -> None:
-        """Make the newer tentative answers rest on the same open question as the answer that they led to."""
+        """Make the newer tentative answers depend on the same open question as the answer they contributed
+        to."""
         for question in self._order[mark:]:
             kept = self._tentative.get(question)
             if kept is not None and kept.rests_on > rests_on:

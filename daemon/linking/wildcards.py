@@ -1,4 +1,4 @@
-"""The files whose names come into a file by wildcards, found as far as they are asked for."""
+"""The files whose names wildcard imports bring into a file, found lazily."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 
 class Wildcards:
-    """The files whose names a file's wildcards bring in, as they are come across first, each once; found as
-    far as they are asked for and steps are left. `targets` says those of one file, `passes_on` whether theirs
-    come in too."""
+    """The files whose names a file's wildcard imports bring in, in order of discovery, without duplicates.
+    Lazy: they are found on demand, while steps are left. `targets` returns the wildcard targets of a file,
+    `passes_on` whether the names are re-exported."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Wildcards:
             at += 1
 
     def _extend(self) -> bool:
-        """Find the next file; return whether there was another."""
+        """Find the next file; return whether there is one."""
         while self._waiting and self._spend():
             path = next(self._waiting[-1], None)
             if path is None:

@@ -1,1 +1,1 @@
-"""What was said and done in the transcripts of agents, and which decisions stand in them."""
+"""Agents' transcripts: their formats, their events, and the decisions that they contain."""

@@ -22,23 +22,23 @@ class Scene(Struct):
     """The events around a statement; later events are added when they come."""
 
     tried: bool = False
-    """Source files had been edited in this turn before."""
+    """Source files were edited earlier in this turn."""
     just_edited: bool = False
     """Source files were edited since the agent's previous words."""
     ran: bool = False
-    """Something was run since the last edit, or failed."""
+    """A command was run since the last edit, or failed."""
     repairing: bool = False
-    """A check failed on what had just been edited: a fault found now is one of the work itself."""
+    """A check failed on the latest edits: a fault found now is a fault of the current work."""
     complaint: bool = False
     """The user asked about a fault."""
     on_the_point: bool = False
     """The statement is about what the user asked."""
     as_asked: bool = False
-    """The statement repeats the user's words: the task as it was given."""
+    """The statement repeats the user's request."""
     edited_next: bool = False
     """Source files were edited before the agent spoke again."""
     taken_back_next: bool = False
-    """Git took files back before the agent spoke again."""
+    """Git reverted files before the agent spoke again."""
     reported: bool = False
     """The statement was made when the work was done."""
 
@@ -79,8 +79,8 @@ _TESTS = (
 
 
 _SHARED = 0.6
-"""Share of the shorter text's words in the other one from which both say the same. Restatements in a report
-share 0.6 to 1 with the earlier text, two decisions about one file up to 0.45."""
+"""Minimum share of the shorter text's words in the other text for both to mean the same. Restatements in a
+report share 0.6 to 1 with the earlier text, two decisions about one file up to 0.45."""
 _LEAST = 3
 
 
@@ -92,7 +92,7 @@ def telling_words(text: str) -> frozenset[str]:
 
 
 def _stem(word: str) -> str:
-    """Return a word without its ending, roughly: enough to know `rows` for `row`."""
+    """Return a word without its ending, roughly: enough to match `rows` and `row`."""
     for ending in ("ing", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             word = word[: -len(ending)]
@@ -101,11 +101,11 @@ def _stem(word: str) -> str:
 
 
 def say_the_same(
-    one: frozenset[str], other: frozenset[str], share: float = _SHARED, least: int = _LEAST
+    first: frozenset[str], second: frozenset[str], share: float = _SHARED, least: int = _LEAST
 ) -> bool:
-    """Whether two texts have `share` of their telling words in common, and at least `least` of them."""
-    shorter = min(len(one), len(other))
-    shared = len(one & other)
+    """Whether two texts share `share` of their telling words, and at least `least` of them."""
+    shorter = min(len(first), len(second))
+    shared = len(first & second)
     return shared >= min(least, shorter) and bool(shorter) and shared >= share * shorter
 
 
@@ -121,7 +121,7 @@ _COMMON = words(
 MAX_CANDIDATES = 48
 """Maximum candidates of a conversation while it is read, six times the number of findings."""
 _SHARE_IN_A_TURN, _LEAST_IN_A_TURN = 0.3, 2
-"""Share and number of common words within a turn: a report restates the narration in other words."""
+"""Minimum share and number of common words within a turn: a report restates the narration in other words."""
 _SHARE_IF_WEAK = 0.45
 _CAPTION = 3
 """Maximum telling words of a caption, which only names a longer statement."""
@@ -137,20 +137,20 @@ class Candidate(Struct):
     """The record without its text."""
     files: tuple[str, ...] = ()
     near: list[str] = field(default_factory=list)
-    """Files that were edited right after it was said, at most `MAX_FILES` of them matter."""
+    """Files edited right after the statement, of which at most `MAX_FILES` matter."""
     outcome: OutcomeKind = ""
     error: str = ""
     confirmed: bool = False
-    """Files changed after it was said."""
+    """Files changed after the statement."""
     evidence: tuple[str, ...] = ()
     words: frozenset[str] = frozenset()
     scene: Scene = field(default_factory=Scene)
     refuted: bool = False
-    """Of a cause: a check failed after its repair."""
+    """For a cause: a check failed after its repair."""
 
     @property
     def is_borne_out(self) -> bool:
-        """Whether the events around it add the evidence that its words lack."""
+        """Whether the surrounding events add the evidence that the words lack."""
         statement = self.statement
         if not statement.needs:
             return True
@@ -161,12 +161,12 @@ class Candidate(Struct):
         return found >= statement.needs
 
     def settle(self) -> None:
-        """Switch to the alternative statement if only that one is borne out."""
+        """Switch to the alternative statement if it is the only one that events confirm."""
         if not self.is_borne_out:
             self.take_otherwise()
 
     def take_otherwise(self) -> bool:
-        """Switch to the alternative statement if it is borne out; return whether it is."""
+        """Switch to the alternative statement if events confirm it; return whether they do."""
         before, other = self.statement, self.statement.otherwise
         if other is None:
             return False
@@ -189,7 +189,7 @@ def candidate_of(statement: Statement, voice: Voice, turn: int, entry: Entry) ->
 
 
 def folded(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return candidates with those that say the same joined: the best words, the last outcome."""
+    """Return candidates with duplicates merged: the best words, the last outcome."""
     kept: list[Candidate] = []
     for candidate in candidates:
         for at, other in enumerate(kept):
@@ -202,7 +202,7 @@ def folded(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def best(candidates: Sequence[Candidate], limit: int) -> list[Candidate]:
-    """Return the candidates with the most evidence, in their order; of equal ones the later."""
+    """Return the candidates with the most evidence, in their order; the later of equal ones."""
     order = {id(candidate): at for at, candidate in enumerate(candidates)}
     chosen = heapq.nlargest(limit, candidates, key=lambda candidate: (candidate.weight, order[id(candidate)]))
     return sorted(chosen, key=lambda candidate: order[id(candidate)])

@@ -1,8 +1,8 @@
 """Claude Code's transcripts: the records, tool calls and rewinds of its JSON Lines as entries.
 
-The format isn't documented, so nothing is taken for granted and unknown records are skipped.
-One file is one conversation, or that of one subagent (`agent-<id>.jsonl`, all of it `isSidechain` with one
-`agentId`). Older versions wrote subagents' records between those of their parent: `sidechain` marks them.
+The format isn't documented, so nothing is assumed and unknown records are skipped. A file is the conversation
+of an agent, or of a subagent (`agent-<id>.jsonl`, all of it `isSidechain` with the same `agentId`). Older
+versions wrote subagents' records between those of their parent, marked by `sidechain`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _EXIT_CODE = re.compile(r"\A\s*Exit code (-?\d+)\b")
 
 
 class ClaudeCall(Struct, frozen=True):
-    """What a call does, in an entry's terms."""
+    """The meaning of a call, in an entry's terms."""
 
     tool: Tool
     text: str
@@ -69,7 +69,7 @@ class ClaudeCall(Struct, frozen=True):
 
 
 def call_of(name: str, given: Record) -> ClaudeCall:
-    """Return what a call does, by the tool's name and input."""
+    """Return the meaning of a call by the tool's name and input."""
     tool = _TOOLS.get(name, "other")
     path = text_at(given, "file_path", "notebook_path") if tool in _FILE_TOOLS else ""
     return ClaudeCall(
@@ -81,7 +81,7 @@ def call_of(name: str, given: Record) -> ClaudeCall:
 
 
 def output_of(block: Record, outcome: object) -> str:
-    """Return a result's output, whole; `outcome` is the record's `toolUseResult`, of any shape."""
+    """Return a result's complete output; `outcome` is the record's `toolUseResult`, of any shape."""
     if text := joined_lines(parts_at(block, "content")):
         return text
     if isinstance(outcome, str):
@@ -92,7 +92,7 @@ def output_of(block: Record, outcome: object) -> str:
 
 
 def has_failed(block: Record, outcome: object) -> bool:
-    """Whether a result is an error: the host says so, a command's exit code, or that it was broken off."""
+    """Whether a result is an error: by the host's flag, a command's exit code, or an interruption."""
     if block.get("is_error") is True:
         return True
     if isinstance(outcome, dict) and outcome.get("interrupted") is True:
@@ -103,7 +103,7 @@ def has_failed(block: Record, outcome: object) -> bool:
 
 
 def report_of(outcome: object) -> tuple[str, str] | None:
-    """Return the id and the final report of a subagent that ended; None for one that continues."""
+    """Return the id and the final report of a subagent that ended; None for a subagent that continues."""
     if not isinstance(outcome, dict) or text_at(outcome, "status") != "completed":
         return None
     report = joined(parts_at(outcome, "content"))
@@ -141,7 +141,7 @@ _HEADLESS = frozenset(
 """Records of the host's own bookkeeping. A file may begin with them."""
 _SYNTHETIC = "<synthetic>"
 _REMEMBERED = 65_536
-"""Maximum records remembered, to recognize repeated ones, as after a resume."""
+"""Maximum number of records remembered to recognize repetitions, such as after a resume."""
 
 
 def is_claude_code(record: Record) -> bool:
@@ -151,7 +151,7 @@ def is_claude_code(record: Record) -> bool:
 
 
 def prompt_of(record: Record) -> str:
-    """Return the words of a person, or of a subagent's parent, in a record; "" for everything else."""
+    """Return the words of a person, or of a subagent's parent, in a record; "" for other records."""
     if (
         text_at(record, "type") != "user"
         or record.get("isMeta") is True
@@ -166,12 +166,12 @@ def prompt_of(record: Record) -> str:
 
 
 class ClaudeCodeReader:
-    """Reads one transcript. The blocks of a message may stand in several records, which share its id."""
+    """Reads a transcript. The blocks of a message may be spread over several records, which share its id."""
 
     def __init__(self) -> None:
         self.unknown = 0
         self.owner = ""
-        """The subagent whose own file this is."""
+        """The subagent whose own file this is, or ""."""
         self.cwd = ""
         self._begun = False
         self._open: Entry | None = None
@@ -179,7 +179,7 @@ class ClaudeCodeReader:
         self._open_message = ""
         self._seen: OrderedDict[bytes, None] = OrderedDict()
         self._calls: OrderedDict[str, str] = OrderedDict()
-        """Calls whose results get another form, by id: `own`, `command`, `handback` or `question`."""
+        """Calls whose results are read in another form, by id: `own`, `command`, `handback` or `question`."""
 
     def read(self, line: int, data: bytes) -> list[Entry] | None:
         """Return the entries of a line; None for a line that isn't a record."""
@@ -202,7 +202,7 @@ class ClaudeCodeReader:
         return []
 
     def finish(self) -> list[Entry]:
-        """Return a text that waited for the rest of its message."""
+        """Return a text that was waiting for the rest of its message."""
         entries = [replace(self._open, text=self._open.text.strip())] if self._open else []
         self._open = None
         return entries
@@ -217,7 +217,7 @@ class ClaudeCodeReader:
         if not blocks and (text := text_at(message, "content")):
             blocks = [{"type": "text", "text": text}]
         for block in blocks:
-            # Some versions write a growing message again and again: a block counts once.
+            # Some versions rewrite a message as it grows: each block counts once.
             if message_id and self._is_repeated(_block_key(message_id, block)):
                 continue
             kind = text_at(block, "type")
@@ -351,14 +351,14 @@ def _block_key(message_id: str, block: Record) -> str:
 
 
 PROMPTS_MAX = 100_000
-"""Maximum prompts compared; the longest conversations have some thousand."""
+"""Maximum number of prompts compared; the longest conversations have some thousand."""
 
 
 class LeftTurns:
-    """The lines that rewinds left, as ranges that neither overlap nor touch.
+    """The lines abandoned by rewinds, as ranges that neither overlap nor touch.
 
-    After a rewind the file still holds the turns that were left. The new prompt has the same parent as
-    the prompt that it replaces; the abandoned turn stands between the two.
+    After a rewind the file still holds the abandoned turns. The new prompt has the same parent as the prompt
+    that it replaces; the abandoned turn is between the two.
     """
 
     def __init__(self, lines: Iterable[Line]) -> None:

@@ -1,6 +1,6 @@
 """Codex's rollouts: lines of `{timestamp, type, payload}` as entries; unknown types are skipped.
 
-Each text stands there twice, as an item that the model saw and as an event that the screen showed; it counts
+Each text is recorded twice, as an item that the model saw and as an event that the screen showed; it counts
 once. A subagent has a file of its own, whose first record names its parent.
 """
 
@@ -58,7 +58,7 @@ _LOGIN_SHELL = re.compile(r"(?:\S*/)?(?:ba|z|da|k)?sh")
 
 
 class CodexCall(Struct, frozen=True):
-    """What a call does, in an entry's terms."""
+    """The meaning of a call, in an entry's terms."""
 
     tool: Tool
     text: str = ""
@@ -67,14 +67,14 @@ class CodexCall(Struct, frozen=True):
 
 
 class Output(Struct, frozen=True):
-    """A result's text, and whether something failed."""
+    """A result's text, and whether it failed."""
 
     text: str
     failed: bool
 
 
 def call_of(name: str, given: str | Mapping[str, Any]) -> CodexCall:
-    """Return what a call does, by the tool's name and its arguments: a map, its JSON text, or a patch."""
+    """Return the meaning of a call by the tool's name and its arguments: a map, its JSON text, or a patch."""
     fields: Record = (
         dict(given) if isinstance(given, Mapping) else record_of(given.encode("utf-8", "replace")) or {}
     )
@@ -95,7 +95,7 @@ def call_of(name: str, given: str | Mapping[str, Any]) -> CodexCall:
 
 
 def command_of(fields: Mapping[str, Any]) -> str:
-    """Return a command as a person would type it, without a shell's `-c`."""
+    """Return a command as a person would type it, without a shell and its `-c`."""
     for key in ("command", "cmd"):
         words = texts_at(fields, key)
         if len(words) == 3 and _LOGIN_SHELL.fullmatch(words[0]) and re.fullmatch(r"-l?i?c", words[1]):
@@ -183,14 +183,14 @@ class CodexReader:
         self._session_id = ""
         self._begun = False
         self._open: Entry | None = None
-        """The agent's last words, which may turn out to be a subagent's report."""
+        """The agent's last words, which may be a subagent's report."""
         self._items: OrderedDict[tuple[str, str], int] = OrderedDict()
         self._events: OrderedDict[tuple[str, str], int] = OrderedDict()
-        """Texts of items without their event yet, and the other way round, with their counts."""
+        """Texts of items still without their event, and vice versa, with their counts."""
         self._calls: OrderedDict[str, str] = OrderedDict()
-        """Calls by id: `own`, `command` for one that runs our program, or `told`."""
+        """Calls by id: `own`, `command` for a call of our program, or `told`."""
         self._failed: OrderedDict[str, str] = OrderedDict()
-        """Calls of which an event said that they failed, before their result."""
+        """Calls whose failure an event reported before their result."""
 
     def read(self, line: int, data: bytes) -> list[Entry] | None:
         """Return the entries of a line; None for a line that isn't a record."""
@@ -266,7 +266,7 @@ class CodexReader:
     def _message(self, line: int, at: str, item: Record) -> list[Entry]:
         role = text_at(item, "role")
         if role not in {"user", "assistant"}:
-            return []  # what the host tells the model
+            return []  # instructions of the host to the model
         parts = [text for part in parts_at(item, "content") if (text := said(part))]
         kind: EntryKind = "user" if role == "user" else "agent"
         if self.owner and item.get("phase") == "final_answer":
@@ -298,7 +298,7 @@ class CodexReader:
     def _said(
         self, kind: EntryKind, line: int, at: str, text: str, by: OrderedDict[tuple[str, str], int]
     ) -> list[Entry]:
-        """Return a text, unless its twin among the items or the events was returned."""
+        """Return a text, unless its duplicate among the items or the events was returned."""
         if not text.strip():
             return []
         key = ("agent" if kind == "handback" else kind, text[:1_000])
@@ -322,7 +322,7 @@ class CodexReader:
         return self.finish()
 
     def _report(self, line: int, at: str, item: Record) -> list[Entry]:
-        """Add a subagent's message to this agent, if it is its report."""
+        """Add a subagent's message to this agent as its report, if it is the report."""
         head, found, report = "\n".join(parts_at(item, "content")).partition("Payload:")
         if not found or _FINAL not in head or not (report := said(report)):
             return self.finish()
@@ -354,7 +354,7 @@ class CodexReader:
     def _ended(
         self, line: int, at: str, event: Record, named: tuple[str, CodexCall], text: str, failed: bool
     ) -> list[Entry]:
-        """Add the result of a call that has no other record, such as a script's."""
+        """Add the result of a call without another record, such as a script's."""
         call_id = text_at(event, "call_id")
         if call_id in self._calls:
             if failed:

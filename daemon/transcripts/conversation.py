@@ -1,4 +1,4 @@
-"""The state of one agent's conversation while it is read: its turns, edits, checks and candidates."""
+"""The state of an agent's conversation during reading: its turns, edits, checks and candidates."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ from .report import MAX_TEXT, Voice
 from .statements import complains, statements_in
 
 _FEW_WORDS = 3
-"""Minimum characters of a new request; a shorter prompt asks for nothing new."""
+"""Minimum characters of a new request; a shorter prompt, such as `ok`, requests nothing new."""
 
 
 class Turn(Struct):
-    """The events since the user spoke."""
+    """The events since the user's last message."""
 
     number: int = 0
     edited: dict[str, None] = field(default_factory=dict)
@@ -51,10 +51,10 @@ class Turn(Struct):
     """The last check since the last edit."""
     candidates: list[Candidate] = field(default_factory=list)
     open: list[Candidate] = field(default_factory=list)
-    """Candidates of the last words, to which the following edits belong."""
+    """Candidates from the agent's last words, to which the following edits belong."""
     reported: bool = False
     source_edited: bool = False
-    """Source files were edited, neither tests nor prose."""
+    """Source files (neither tests nor prose) were edited."""
     complaint: bool = False
     """The user asked about a fault."""
     asked: frozenset[str] = frozenset()
@@ -66,7 +66,7 @@ class Turn(Struct):
         self.asked, self.complaint = (words, complains(text)) if len(words) >= _FEW_WORDS else before
 
     def settle(self) -> None:
-        """Drop narration that later events don't bear out; of several causes in one text keep the best."""
+        """Drop narration that later events don't confirm; of several causes in a text keep the best."""
         for candidate in self.open:
             candidate.settle()
         causes = [candidate for candidate in self.open if candidate.statement.kind == "cause"]
@@ -81,7 +81,7 @@ class Turn(Struct):
 
 
 def judge(candidate: Candidate, check: CheckResult | None) -> None:
-    """Set a candidate's outcome by the last check after the edits, and by its own words."""
+    """Set a candidate's outcome from the last check after the edits, and from its own words."""
     kind = candidate.statement.kind
     if kind == "standing":
         return
@@ -116,24 +116,24 @@ def with_one_cause(candidates: list[Candidate]) -> list[Candidate]:
 
 
 _MAX_EDITED = 400
-"""Maximum edited files kept of a turn and of a commit, the last ones."""
+"""Maximum number of edited files kept for a turn and for a commit, the latest ones."""
 _SURE = 5.0
 """Minimum evidence for a choice if no file is known: a report that chose, with a reason."""
 _MAX_WAITING = 200
-"""Maximum calls that wait for their results."""
+"""Maximum number of calls waiting for their results."""
 _SHARED_WITH_ASKED = 2
 _SHARE_AS_ASKED = 0.6
-"""Share and number of telling words in common with the user's task from which a text is about it."""
+"""Minimum share and number of telling words shared with the user's request for a text to be about it."""
 _EDITED = (
     r"(?i)^\W*(?:\w+ ){0,3}?(?:edited|wrote|written|updated|created|modified|patched|applied|saved|changed)\b"
 )
-"""The beginning of an output without a call that reports an edit."""
+"""The beginnings of outputs that report an edit without a call."""
 _MAX_USER_TEXT = 3_000
 """Maximum characters of a typed message; a longer one is pasted."""
 
 
 class AgentConversation:
-    """One agent's part of a transcript, read entry by entry."""
+    """An agent's part of a transcript, read entry by entry."""
 
     def __init__(self) -> None:
         self._turn = Turn()
@@ -153,7 +153,7 @@ class AgentConversation:
         self._last: Entry | None = None
 
     def add(self, entry: Entry) -> None:
-        """Take the next entry."""
+        """Process the next entry."""
         match entry.kind:
             case "agent":
                 if sum(len(entry.text) for entry in self._said) < MAX_TEXT:
@@ -179,7 +179,7 @@ class AgentConversation:
             self._last = entry
 
     def conclude(self) -> list[Candidate]:
-        """Return the final candidates, in order; no entry may follow."""
+        """Return the final candidates in order; no further entries may be added."""
         unfinished = (
             not self._said
             and not self._turn.reported
@@ -209,7 +209,7 @@ class AgentConversation:
         del self._turn.candidates[:-MAX_CANDIDATES]
 
     def _speak(self, voice: Voice) -> None:
-        """Read the agent's last words as a report or as narration, now that it is known which they are."""
+        """Process the agent's last words as a report or as narration, now that it is known which."""
         if not self._said:
             return
         turn, failure = self._turn, self._failure
@@ -323,7 +323,7 @@ class AgentConversation:
             self._ran_to(call, entry)
 
     def _ran_to(self, call: Entry, entry: Entry) -> None:
-        """Take the result of a command."""
+        """Process the result of a command."""
         if is_check(call.command):
             self._checked(check_of(entry.text, failed=entry.failed))
         elif entry.failed:
@@ -338,7 +338,7 @@ class AgentConversation:
             candidate.refuted = not check.passed
 
     def _judge_earlier(self, check: CheckResult) -> None:
-        """Let a check before the first edit of a turn count for the previous turn."""
+        """Apply a check before the first edit of a turn to the previous turn."""
         for candidate in self._earlier:
             if candidate.turn == self._turn.number - 1 and not candidate.outcome:
                 judge(candidate, check)

@@ -94,7 +94,7 @@ _START = (
 
 
 def said(verbs: str) -> str:
-    """Return a regex for verbs in the past that the speaker is the subject of, named or understood."""
+    """Return a regex for verbs in the past whose subject is the speaker, named or implied."""
     return (
         rf"(?:{_START}|(?<!until )(?<!before )(?<!how )(?<!if )(?<!whether )(?<!unless ){_I}"
         rf"|\b(?:i|we)\b.{{2,200}}?(?:,|;| and| so| but| then|\u2014|-)(?: (?:and|so|but"
@@ -192,7 +192,7 @@ DID = (
     r"|using|treating|storing|returning|sticking|going|holding|making)\b|^(?:the |my |our )?(?:fix|solution"
     r"|approach|workaround|remedy)(?: (?:was|is)|:)"
 )
-"""Something that the speaker did; a decision only with a reason or a rejected alternative."""
+"""An action of the speaker; a decision only with a reason or a rejected alternative."""
 MISTAKEN = (
     r"\b(?:thought|looked like|at first|that was wrong|that wasn't|wasn't it|red herring|assumed"
     r"|turned out (?:to be )?(?:wrong|not)|first guess|theory|not the (?:cause|culprit|problem))\b"
@@ -213,7 +213,7 @@ TRIVIAL = (
     r"|comments?|docstrings?|packages?|dependenc(?:y|ies)|lock ?file|translations?|headers?|whitespace"
     r"|prints?|log lines?|logging|debug\w*)\b)"
 )
-"""Too small for a decision even with a reason: a typo, a changelog."""
+"""Too trivial for a decision even with a reason: a typo, a changelog."""
 DESCRIBES = (
     r"^(?!(?:i|we|my|our|your|note|remember|keep in mind|be aware|see|this means)\b)(?!.{0,40}\b(?:currently"
     r"|existing|already|today|by default|historically|used to|previously|was|were|had|old|legacy|would|could"
@@ -221,7 +221,7 @@ DESCRIBES = (
     r" (?:is|are|lives?|stays?|goes|go|runs?|uses?|returns?|stores?|keeps?|reads?|writes?|happens?|takes?"
     r"|gets?|falls?|sits|works?|does|do|doesn't|isn't|aren't|has|have|\w{3,}s)\b"
 )
-"""A state; after edits of source files, the one that the speaker made."""
+"""A state; after edits of source files, the result of the speaker's work."""
 ANNOUNCED = (
     rf"{ABOUT_TO}(?:{TAKING}|(?!{LOOKING})\w+(?=.*\b(?:instead|rather than)\b))|^(?:ok(?:ay)?,? |so,? "
     rf"|instead,? )?{TAKING_ING}\b(?:(?<=ing)|(?<=ing to)|(?<=ing for)|(?<=ing with))"
@@ -364,7 +364,7 @@ BARE = (
     r"^(?:it(?! turn(?:s|ed) out|'s an? (?:standing|team|project))|this|that|they|these|those|both|he|she"
     r"|such|same|the (?:former|latter|same|first|second|other)(?= (?:was|is|one|would)))\b"
 )
-"""Begins with a word that stands for what was said before: `It`, `This`."""
+"""Begins with a word that refers back: `It`, `This`."""
 BARE_OBJECT = (
     r"\b\w+ (?:it|them|these|those|(?:this|that|it)(?: one| approach| idea)(?=[.,;:]|$)|(?:this"
     r"|that)(?=[.,;:]|$))(?=[\s.,;:]|$)|\b(?:settled|decided|agreed(?: on| to)?|discussed|chose|picked|took"
@@ -372,17 +372,17 @@ BARE_OBJECT = (
     r"|last|back|long|years?|months?|weeks?|together|before|already|once|on|rather|instead|because|since"
     r"|as)\b)"
 )
-"""Does something to what was said before: `decided against it`."""
+"""An action on something mentioned before: `decided against it`."""
 THEREFORE = (
     r"^(?:instead(?=,? (?:i|we) )|that's why|that is why|this is why|which is why|hence|therefore"
     r"|so),? (?=\w)"
 )
-"""Begins with a word by which the sentence before is the reason: `That's why`."""
+"""Begins with a word that makes the previous sentence the reason: `That's why`."""
 GOES_ON = (
     r"^(?:this|that|it|the reason|otherwise|because|reason:|why:|rationale:|since|doing so|anything else"
     r"|which)\b"
 )
-"""A sentence that gives the reason of the one before."""
+"""A sentence that gives the reason for the previous one."""
 USER_DECIDED = (
     r"\bas (?:we )?(?:agreed|decided)\b|\b(?:that|this|it)(?:'s| is| was"
     r"| has been)? (?:been )?(?:already )?(?:decided|settled|agreed)\b|\bnot up for (?:discussion|debate)\b"
@@ -408,13 +408,13 @@ FOUND = (
     rf"|explanation|{FAULT})(?: then)?)|(?:that|this) (?:also |fully )?explains(?: [\w'-]+){{1,7}})[.!:"
     r" \u2026]*$"
 )
-"""All of a sentence that only says that the cause is known: `Found it.`, `That's the leak.`"""
+"""A sentence that only announces a known cause: `Found it.`, `That's the leak.`"""
 FORBIDS = (
     r"^(?!(?:it|this|that|these|those|you|he|she|they|please|and|but|if|make sure"
     r"|i)\b)[^.;?,]{3,100}?\b(?:must|may|shall) (?:not|never)\b [^.;?]{3,160}?(?:, (?:as|because|since|for"
     r"|we have|our|some|they)\b)"
 )
-"""A user says what must never be, and why; a standing decision wherever it stands."""
+"""A user's prohibition with its reason; a standing decision anywhere in a message."""
 _LOOKING_ING = (
     r"(?:look|check|read|runn|re-?runn|verify|test|search|see|view|open|explor|examin|inspect|start|begin"
     r"|find|grep|investigat|try|continu|reproduc|list|review|think|wait|install|committ|debug|trac|profil"
@@ -448,12 +448,12 @@ LIMITS = (
 BEYOND = (
     r"^(?:(?:beyond|above|below|past|over|under|with|at|after|before) (?:that|this|it|the|an?|\d|\w+ \d))"
 )
-"""Begins a sentence on what is on the other side of a bound: `Beyond that`."""
+"""Begins a sentence about the other side of a limit: `Beyond that`."""
 REMOVES = (
     r"^(?:(?:\w+: )?(?:i|we)(?:'ve| have)? )?(?:also )?(?:(?:dropped|removed|deleted|disabled|cut|stripped)\b"
     r"|(?:took|taken) .{1,60}? out of\b)"
 )
-"""Something is taken out; an attempt if it is said to be no good."""
+"""A removal; an attempt if it is judged as bad."""
 ACTS = (
     rf"{said(ACTED)}|(?<!while )(?<!when )(?<!as )(?<!before )(?<!if )(?<!since )\b(?:i'm|i am|we're"
     rf"|we are)(?: (?:now|deliberately|therefore|also|just|thus))* (?!{_LOOKING_ING}|having|seeing"
@@ -464,13 +464,13 @@ ACTS = (
     r"|everything|interesting|missing|remaining|according|including|depending|string|bring"
     rf"|warning)\w{{3,}}ing\b(?!{_FINITE})"
 )
-"""The speaker does something to the code, in any tense, or has just done it."""
+"""An action of the speaker on the code, in any tense."""
 NOW = (
     r"^(?!(?:the |all |both )?(?:\w+ )?(?:tests?|build|ci|suite|specs?|pipeline|lint\w*|everything|it|this"
     r"|that)\b)(?:now,? (?=the|each|every|all|an?\b|`|\w+s\b)|[\w`./:(){}*& '-]{1,90}? (?:now|no longer"
     r"|from now on)\b)|\b(?:from now on|any ?more)\b"
 )
-"""Something is so from now on."""
+"""A new state, from now on."""
 ALTERNATIVE = (
     r"^(?!(?:it|this|that|you|i|we|which|they|there|if)\b)(?![^?]*\b(?:i"
     r"|we)\b)[^?]{3,120}?\bwould(?:n't)? (?!like|prefer|love|you)\w+|^(?:with|under|using|by) (?:the|an?|that"
@@ -478,12 +478,12 @@ ALTERNATIVE = (
     r"|means|fixes|makes|gives|lets|saves|preserves|guarantees|removes|spares)\b|^(?:that|this) way\b"
     r"|^otherwise\b|^i (?:preferred|thought about|considered|could(?: also)? have)\b"
 )
-"""Begins a sentence on a way that wasn't taken, behind the one that was."""
+"""Begins a sentence about a rejected way, after the chosen way."""
 TRADE = (
     r"\bless \w+\b.{0,60}\bbut\b|\btrade-?off\b|\bacceptable\b|\b(?:simpler|cheaper|safer|sounder|faster"
     r"|smaller|easier|clearer|longer|shorter|larger|worse|better|more [\w ]{2,30}) than\b"
 )
-"""What it costs, or that it is good enough."""
+"""A cost, or a judgement that something is good enough."""
 SYMPTOM = (
     r"\b(?:fail|stall|hang|hung|crash|leak|los(?:t|e|es|ing)\b|miss(?:ing|es|ed)\b|drop(?:s|ped)\b|wrong"
     r"|stale|duplicat|twice|broken|breaks?\b|broke\b|corrupt|timed? ?outs?\b|slow|offline|stuck|fr(?:eez"
@@ -498,7 +498,7 @@ SYMPTOM = (
     r"|rerun|re-?render|bypass|leftover|orphan|inconsisten|incorrect|mangl|escap(?:es|ed)|unescaped|nowhere"
     r"|nobody|nothing)"
 )
-"""Something is wrong."""
+"""A fault."""
 LINKS = (
     r"\b(?:because|since|as (?:the|it|they|we|a|an|soon)|due to|comes? from|came from|caused by|stems? from"
     r"|results? from|triggered by|thanks to|owing to|traced (?:back )?to|boils? down to|(?:so|while|whereas"

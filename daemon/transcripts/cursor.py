@@ -1,7 +1,7 @@
-"""Cursors, which say how far a transcript was read, and their store: a small SQLite file of a project.
+"""Read positions (cursors) of transcripts, and their store: a small SQLite file of a project.
 
-The store only saves work: a transcript whose cursor is lost is read again, and its decisions are found to be
-known.
+The store only saves work: a transcript whose cursor is lost is read again, and its decisions are recognized
+as known.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ CREATE INDEX cursors_by_time ON cursors (read_ns);
 
 
 _TAIL_BYTES = 4_096
-"""Bytes that identify a file: hosts write times and ids into every record."""
+"""Bytes at the end of the read part that identify a file: hosts write times and ids into every record."""
 
 
 class Cursor(Struct, frozen=True):
-    """How far the file with this inode was read.
+    """The read position in the file with this inode.
 
-    `size` bytes were read, and `digest` is of the last of them. The next reading begins at byte `resume`,
-    before which there are `lines` lines; transcripts.py says why that is earlier than `size`.
+    `size` bytes were read, and `digest` is the digest of the last of them. The next reading begins at byte
+    `resume`, before which there are `lines` lines; transcripts.py says why that is earlier than `size`.
     """
 
     inode: int
@@ -64,7 +64,7 @@ class Cursor(Struct, frozen=True):
     lines: int
 
     def holds(self, descriptor: int, status: os.stat_result) -> bool:
-        """Whether a file is the same, with nothing but additions.
+        """Whether a file is the same, except for additions.
 
         Editors and hosts may rewrite or cut a file and keep its inode.
         """

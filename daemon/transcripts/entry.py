@@ -1,4 +1,4 @@
-"""Entries, the events of a conversation in one form for all hosts, and the tolerant reading of records."""
+"""Entries (the events of a conversation in a common form for all hosts), and tolerant reading of records."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ Tool = Literal["edit", "write", "read", "run", "search", "agent", "other", ""]
 
 
 class Entry(Struct, frozen=True):
-    """One event of a conversation, in the order of the transcript.
+    """An event of a conversation, in the order of the transcript.
 
     Texts are untrusted and their secrets aren't masked: whoever stores them checks them first.
     """
 
     kind: EntryKind
-    """`user`: what a person or the parent agent said; `agent`: what the agent said; `handback`: a final
-    report given to a parent; `boundary`: a compaction, whose text is the summary."""
+    """`user`: a message of a person or the parent agent; `agent`: a message of the agent; `handback`: a final
+    report to a parent; `boundary`: a compaction, whose text is the summary."""
 
     line: int
-    """The line of the record that it came from, counted from 1."""
+    """The line of its record, counted from 1."""
 
     text: str = ""
-    """What was said; of a result its output, cut to 20,000 characters, head and tail."""
+    """The message; for a result its output, cut to 20,000 characters, head and tail."""
 
     at: str = ""
     """ISO 8601 as the host gave it, or empty."""
@@ -35,31 +35,31 @@ class Entry(Struct, frozen=True):
     session_id: str = ""
 
     tool: Tool = ""
-    """Of a call: what kind of tool it is."""
+    """The kind of tool of a call."""
 
     name: str = ""
-    """Of a call: the host's name of the tool."""
+    """The host's name for the tool of a call."""
 
     call_id: str = ""
-    """Joins a call and its result."""
+    """Links a call and its result."""
 
     paths: tuple[str, ...] = ()
     """Files that a call touches, as the host wrote them."""
 
     command: str = ""
-    """Of a call that runs something."""
+    """The command of a call that runs a program."""
 
     failed: bool = False
-    """Of a result: an error, or an exit code other than 0."""
+    """Whether a result is an error, or has an exit code other than 0."""
 
     sidechain: bool = False
-    """Of a subagent inside the transcript of another agent."""
+    """Whether the entry belongs to a subagent inside the transcript of another agent."""
 
 
 Record = dict[str, Any]
 
 RESULT_CHARACTERS = 20_000
-"""Maximum characters of a result's output: its head and its tail, where errors and totals stand."""
+"""Maximum characters of a result's output: its head and its tail, which hold errors and totals."""
 TEXT_CHARACTERS = 200_000
 """Maximum characters of any other text; the longest reports have some ten thousand."""
 MARK = "\n[…]\n"

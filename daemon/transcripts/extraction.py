@@ -1,6 +1,6 @@
-"""Extraction of decisions from a transcript's entries, in one pass, and their drafts of experiences.
+"""Extraction of decisions from a transcript's entries in one pass, and drafts of experiences.
 
-Precision comes first, since a wrong decision misleads every later reader: what isn't evident is left out.
+Precision comes first, since a wrong decision misleads every later reader: uncertain statements are left out.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from .cursor import Cursor
 from .entry import Entry
 
 MAX_FINDINGS = 8
-"""Maximum decisions of a transcript; sessions of a day hold three to six worth telling a colleague."""
+"""Maximum decisions of a transcript; sessions of a day hold three to six that matter to a colleague."""
 MAX_SPEAKERS = 32
-"""Maximum agents of a transcript followed at once; beyond it the longest silent agent is concluded."""
+"""Maximum agents of a transcript followed at once; beyond it the agent silent for the longest is
+concluded."""
 
 
 class MinedDecision(Struct, frozen=True):
@@ -121,10 +122,10 @@ def mined_in(fields: Mapping[str, Any]) -> Mined:
 
 
 def drafts_of(mined: Mined, path: str, root: str, agent_id: str, session_id: str) -> list[Draft]:
-    """Return a draft for each finding, in their order.
+    """Return a draft for each finding, in order.
 
-    `path` is the transcript's, `root` the project's. A given agent or session counts for everything except
-    what a subagent said inside its parent's transcript. An agent without an id gets its host's name.
+    `path` is the transcript's, `root` the project's. A given agent or session applies to all findings except
+    a subagent's inside its parent's transcript. An agent without an id gets its host's name.
     """
     return [_draft_of(finding, mined, path, root, agent_id, session_id) for finding in mined.findings]
 
@@ -147,9 +148,9 @@ def _draft_of(
 
 
 def _placed(file: str, cwd: str, root: str) -> str:
-    """Return a path in the project: agents work in folders of it, and behind symlinks to it.
+    """Return a path relative to the project: agents work in its folders, and behind symlinks to it.
 
-    A relative path of a conversation outside the project, such as in a container, stays as it is.
+    A relative path of a conversation outside the project, such as in a container, stays unchanged.
     """
     if not posixpath.isabs(cwd):
         return file

@@ -1,6 +1,6 @@
 """Removal of injected text from transcripts: our own contexts, and the reminders and notices of hosts.
 
-It is removed before decisions are looked for: a decision that was shown to an agent isn't one that it took.
+It is removed before decisions are extracted: a decision shown to an agent isn't a decision of that agent.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _without(text: str, tags: tuple[str, ...]) -> str:
 
 
 def _find_tag(text: str, opening: str, place: int) -> int:
-    """Return where an element begins, not one with a longer name."""
+    """Return the position of an element, ignoring elements with a longer name."""
     while (start := text.find(opening, place)) >= 0:
         after = text[start + len(opening) : start + len(opening) + 1]
         if after in {">", " ", "\n", "\t"}:

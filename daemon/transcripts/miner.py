@@ -1,6 +1,6 @@
-"""The process that mines one transcript: it takes one request, answers with one line, and ends.
+"""The process that mines a transcript: it reads one request, answers with one line, and exits.
 
-It is a process of its own, since parsing 50 MB blocks an interpreter for seconds. It ends with its standard
+It is a separate process, since parsing 50 MB blocks an interpreter for seconds. It ends with its standard
 input, which the daemon keeps open as long as it wants the answer.
 """
 
@@ -23,11 +23,11 @@ from .transcripts import read
 FINDINGS_MAX = 2_000
 """Maximum findings of a reading; a long day's work has a few dozen."""
 _NICENESS = 10
-"""Nobody waits for the result."""
+"""Increment of the process's niceness: nobody waits for the result."""
 
 
 def mine(path: str, cursor: Cursor | None) -> Mined:
-    """Read a transcript from a cursor on and extract its decisions. Raises `InvalidRequest`."""
+    """Read a transcript from a cursor and extract its decisions. Raises `InvalidRequest`."""
     with read(path, cursor) as reading:
         findings = extract(reading.entries())
         return Mined(

@@ -1,4 +1,4 @@
-"""Outcomes from commands (test runs, failures, undo by git), and the files that a decision is about."""
+"""Outcomes of commands (test runs, failures, undo by git), and the files that a decision concerns."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ def telling_line(output: str) -> str:
     return _short(lines[-1]) if lines else ""
 
 
-def same_file(one: str, other: str) -> bool:
+def same_file(first: str, second: str) -> bool:
     """Whether two paths may mean one file: one ends in the other, by whole parts."""
-    longer, shorter = sorted((_parts(one), _parts(other)), key=len, reverse=True)
+    longer, shorter = sorted((_parts(first), _parts(second)), key=len, reverse=True)
     return bool(shorter) and longer[len(longer) - len(shorter) :] == shorter
 
 
@@ -157,10 +157,10 @@ MAX_FILES = 8
 
 
 def files_of(text: str, edited: Sequence[str], near: Sequence[str]) -> tuple[str, ...]:
-    """Return at most `MAX_FILES` paths: those that a text names, the edited ones by their full path; if it
-    names none, those edited `near` it.
+    """Return at most `MAX_FILES` paths: those that a text names, edited ones by their full path; if it names
+    none, the files edited `near` it.
 
-    An edited path is given as the host wrote it. All lists are oldest first, each path once.
+    An edited path is given as the host wrote it. All lists are oldest first, without duplicates.
     """
     named = named_paths(text)
     found: dict[str, None] = {}
@@ -176,7 +176,7 @@ def is_prose_file(path: str) -> bool:
 
 
 def named_paths(text: str) -> tuple[str, ...]:
-    """Return what looks like a path of a file in a text, each once: with an extension, or a known name."""
+    """Return the texts that look like file paths, without duplicates: with an extension, or a known name."""
     return tuple(
         dict.fromkeys(
             match[0].removeprefix("./")

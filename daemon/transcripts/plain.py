@@ -1,4 +1,4 @@
-"""The plain format of transcripts: a JSON object a line, or text in which headings or labels name the
+"""The plain format of transcripts: a JSON object in each line, or text whose headings or labels name the
 speaker.
 
 See docs/transcripts.md.
@@ -90,7 +90,7 @@ class PlainReader:
         return []
 
     def _tool(self, line: int, record: Record, content: str) -> list[Entry]:
-        """Return a tool's call and its result, which stand in one record."""
+        """Return a tool's call and its result, which share a record."""
         fields = map_at(record, "tool")
         name, command = text_at(fields, "name"), text_at(fields, "command")
         if is_own_tool(name):
@@ -195,7 +195,8 @@ class PlainTextReader:
         return None if found is None or found.groupdict().get("mark", "") != mark else found
 
     def _mind_fence(self, text: str) -> None:
-        """Note where fenced code begins and ends: with as many marks or more, and nothing behind them."""
+        """Track the beginning and end of fenced code: a fence closes with at least as many marks and no text
+        after them."""
         found = _FENCE.match(text)
         if found is None:
             return

@@ -1,6 +1,6 @@
-"""An agent's words as sentences in their sections: Markdown without any judgement.
+"""An agent's words as sentences in their sections: parses Markdown, judges nothing.
 
-A heading or a label says what the sentences below it are.
+A heading or a label gives the meaning of the sentences below it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ MAX_SENTENCE = 800
 
 
 class Sentence(Struct, frozen=True):
-    """A sentence as it is shown (`text`) and as rules read it (`form`).
+    """A sentence as shown (`text`) and as matched by rules (`form`).
 
-    `form` is as long as `text`, in lower case, with quoted text and text in backticks blanked, so that a
-    quoted phrase counts for nothing and offsets agree. `place` counts the sentences of a block from 0.
+    `form` is as long as `text`, in lower case, with quoted text and text in backticks blanked, so that quoted
+    phrases don't match and offsets agree. `place` counts the sentences of a block from 0.
     """
 
     text: str
@@ -36,15 +36,15 @@ class Sentence(Struct, frozen=True):
     section: Section = ""
     place: int = 0
     listed: bool = False
-    """It stands in an item of a list."""
+    """Whether it is in a list item."""
     nested: bool = False
-    """It stands in an item below another item."""
+    """Whether it is in a nested list item."""
     labelled: bool = False
-    """Its section was named at the beginning of its own block: `Root cause: …`."""
+    """Whether its own block begins with its section's label: `Root cause: …`."""
 
 
 class SentenceInBlock(Struct, frozen=True):
-    """The sentence that is read, by its place in its block."""
+    """The current sentence, by its place in its block."""
 
     block: Sequence[Sentence]
     at: int
@@ -62,24 +62,24 @@ class SentenceInBlock(Struct, frozen=True):
 
     @property
     def before(self) -> Sentence | None:
-        """The sentence before it."""
+        """The previous sentence."""
         return self.block[self.at - 1] if self.at else None
 
     @property
     def after(self) -> Sentence | None:
-        """The sentence behind it."""
+        """The next sentence."""
         return self.block[self.at + 1] if self.at + 1 < len(self.block) else None
 
     @property
     def is_reported(self) -> bool:
-        """Whether it was said when the work was done, not during it."""
+        """Whether it was written after the work was done, not during it."""
         return self.voice != "narration"
 
 
 def blocks_of(text: str) -> Iterator[list[Sentence]]:
-    """Yield the sentences of each paragraph and each item of a list, in order.
+    """Yield the sentences of each paragraph and list item, in order.
 
-    Left out are code blocks, quotations, tables and headings.
+    Code blocks, quotations, tables and headings are left out.
     """
     number, cues = 0, cues_for(text)
     for block in _blocks(_bounded(text).splitlines()):
@@ -99,14 +99,14 @@ class _Block(Struct, frozen=True):
 
 
 class _LineState(Struct):
-    """The state of reading lines: the section and the block."""
+    """The state of line parsing: the section and the block."""
 
     section: Section = ""
     level: int = 0
     title: str = ""
     """A heading within a section of decisions, the subject of the block below it."""
     indent: int = 0
-    """Of the first item of a list."""
+    """Indentation of the first item of a list."""
     current: list[str] = field(default_factory=list)
     listed: bool = False
     nested: bool = False
@@ -208,7 +208,7 @@ def plain(text: str) -> str:
 
 
 def blanked(text: str) -> str:
-    """Return the form of a text: lower case, quoted stretches blanked, exactly as long as the text."""
+    """Return the form of a text: lower case, quoted parts blanked, exactly as long as the text."""
     form = "".join(lower if len(lower) == 1 else text[at] for at, lower in enumerate(map(str.lower, text)))
     return re.sub(_QUOTED, lambda match: match[0][0] + "x" * (len(match[0]) - 2) + match[0][-1], form)
 

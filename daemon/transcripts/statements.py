@@ -38,19 +38,19 @@ class Statement(Struct, frozen=True):
     evidence: tuple[str, ...]
     weight: float
     needs_change: bool = False
-    """It was announced: counts only if files changed afterwards."""
+    """Whether it was announced: it counts only if files changed afterwards."""
     source: str = ""
     """The whole text, which may name files that the decision doesn't."""
     replaced: bool = False
-    """Of an attempt: it also names its replacement."""
+    """For an attempt: it also names its replacement."""
     removed: bool = False
-    """Of an attempt: it says that it was removed again."""
+    """For an attempt: it says that it was removed again."""
     describes: bool = False
     """It describes a state; counts only if source files were edited."""
     needs: int = 0
     """Minimum signals from the events around it; 0 if its words are enough."""
     otherwise: Statement | None = None
-    """The alternative statement, if the events around it don't bear this one out."""
+    """The alternative statement, if events don't confirm this one."""
 
 
 def statements_in(text: str, voice: Voice) -> Iterator[Statement]:
@@ -60,7 +60,7 @@ def statements_in(text: str, voice: Voice) -> Iterator[Statement]:
 
 
 def complains(text: str) -> bool:
-    """Whether a user asks why something goes wrong, or to repair it; prose and style don't go wrong."""
+    """Whether a user reports a fault or asks for its repair; complaints about prose and style don't count."""
     form = text.lower()
     return meets(cues_for(text).COMPLAINS, form) and not meets(_OF_STYLE, form)
 
@@ -105,7 +105,7 @@ def _in_block(block: Sequence[Sentence], voice: Voice) -> Iterator[Statement]:
 
 
 def _judged(reading: SentenceInBlock) -> tuple[Statement, int] | None:
-    """Return the statement of a sentence, if any, and the place of the last sentence used for it."""
+    """Return a sentence's statement, if any, and the place of the last sentence used for it."""
     if reading.voice == "user":
         found = standing(reading)
         return _stated(reading, found) if found else None
@@ -157,7 +157,7 @@ def _stated(reading: SentenceInBlock, found: Marked) -> tuple[Statement, int] | 
 
 
 def _goes_on(reading: SentenceInBlock) -> bool:
-    """Whether the sentence after a cause completes it: its consequence, or the symptom."""
+    """Whether the sentence after a cause completes it by its consequence or the symptom."""
     cues = reading.cues
     after = reading.after
     if after is None or after.place == 0 or not can_state(after) or is_announcement(after):
@@ -173,7 +173,7 @@ def _goes_on(reading: SentenceInBlock) -> bool:
 
 
 def _attempt(reading: SentenceInBlock, found: Marked) -> tuple[Statement, int]:
-    """Return an abandoned attempt with the sentences around it, which say what and why."""
+    """Return an abandoned attempt with the surrounding sentences, which describe it and the reason."""
     cues = reading.cues
     sentence, before, after = reading.sentence, reading.before, reading.after
     abandons = gives_up(sentence)
@@ -200,7 +200,7 @@ def _attempt(reading: SentenceInBlock, found: Marked) -> tuple[Statement, int]:
 
 
 def _is_given_up_behind(block: Sequence[Sentence], at: int, statement: Statement) -> bool:
-    """Whether a statement other than an attempt explains why the next sentence gives something up."""
+    """Whether a statement other than an attempt explains why the next sentence abandons something."""
     if (
         statement.kind == "attempt"
         or (statement.kind == "choice" and not statement.needs)
@@ -211,7 +211,7 @@ def _is_given_up_behind(block: Sequence[Sentence], at: int, statement: Statement
 
 
 def _introduced(decision: str, found: Marked, reading: SentenceInBlock) -> str:
-    """Return a decision, introduced by its section if the sentence doesn't say what it is."""
+    """Return a decision, introduced by its section's title if the sentence doesn't name its subject."""
     cues = reading.cues
     if found.kind == "cause" and not found.end and not meets(cues.CAUSE, reading.sentence.form):
         return f"Root cause: {decision}"

@@ -1,4 +1,4 @@
-"""Transcript files: which may be read, and their lines in bounded memory."""
+"""Transcript files: permission checks, and reading of lines in bounded memory."""
 
 from __future__ import annotations
 

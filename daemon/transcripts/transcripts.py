@@ -1,9 +1,8 @@
-"""Reading a transcript: its format, its entries in order, and the cursor from which the next reading
-continues.
+"""Reading a transcript: its format, its entries in order, and the cursor for the next reading.
 
-A decision may lie across the end of the last reading, its failure before and its outcome after it. So the
-next reading begins with the prompt of the last turn, and known decisions are dropped. Of a turn longer than
-`REREAD_BYTES` only the last part is read again, from words of the agent. An unchanged file isn't read.
+A decision may span the end of a reading, with its failure before and its outcome after it. So the next
+reading begins with the prompt of the last turn, and known decisions are dropped. Of a turn longer than
+`REREAD_BYTES` only the last part is read again, from the agent's words on. An unchanged file isn't read.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class TranscriptReader(Protocol):
     unknown: int
     """Records of unknown types, or without the fields of their type."""
     owner: str
-    """The agent of the conversation, if the host gave it an id, as it does to subagents."""
+    """The agent of the conversation, if the host gave it an id, as for subagents."""
     cwd: str
     """The folder in which the conversation began, or ""."""
 
@@ -59,11 +58,11 @@ _OF_RECORDS: tuple[tuple[Format, Callable[[Record], bool]], ...] = (
     (CODEX, is_codex),
     (PLAIN, is_plain),
 )
-"""The formats by their test of a record; the first that accepts one reads the file."""
+"""The formats with their test of a record; the first match reads the file."""
 
 
 def format_of(head: Iterable[bytes]) -> Format | None:
-    """Return the format of a file that begins with these lines, None for an unknown one."""
+    """Return the format of a file that begins with these lines, None if it is unknown."""
     is_first = True
     for data in head:
         if not data.strip():
@@ -81,13 +80,13 @@ def format_of(head: Iterable[bytes]) -> Format | None:
 
 
 REREAD_BYTES = 4 * 1024 * 1024
-"""Maximum bytes read again: a quarter of a second, and more than an agent does between two remarks."""
+"""Maximum bytes read again: a quarter of a second, and more than an agent writes between two remarks."""
 _CHECKPOINT_BYTES = REREAD_BYTES // 8
 HEAD_LINES = 1_000
 HEAD_BYTES = 8 * 1024 * 1024
 """Maximum bytes read to find the format: hosts may begin with some hundred records of their own."""
 _OFFSETS_KEPT = 10_000
-"""Lines by which an entry may be emitted late, such as a long prompt in a plain text."""
+"""Maximum number of lines by which an entry may be delayed, such as a long prompt in a plain text."""
 SKIPPED_TOLD = 50
 
 
@@ -185,7 +184,7 @@ class TranscriptReading:
         self._done = True
 
     def _prime(self, offset: int) -> None:
-        """Show the reader the first lines, if a reading begins in the middle of a file."""
+        """Feed the reader the first lines, if a reading begins in the middle of a file."""
         if not offset:
             return
         for line in lines(self._descriptor, 0, min(offset, self._head)):
@@ -223,7 +222,7 @@ class TranscriptReading:
             self.skipped.append(SkippedRecord(line.number, reason))
 
     def _noted(self, entries: list[Entry]) -> Iterator[Entry]:
-        """Yield entries and note where a later reading may begin."""
+        """Yield entries and record the positions from which a later reading may begin."""
         for entry in entries:
             self.last = entry
             offset = self._offsets.get(entry.line)
@@ -241,10 +240,10 @@ class TranscriptReading:
 
 @contextmanager
 def read(path: str, cursor: Cursor | None = None) -> Iterator[TranscriptReading]:
-    """Open a transcript of any format that is known, from a cursor on where it is still the same file.
+    """Open a transcript of any known format, from a cursor if it is still the same file.
 
     Memory is bounded by the longest record that is read, 4 MiB. Raises `InvalidRequest` for the field
-    `transcript_path` where the file can't be read, see transcript_file.py, or is no transcript.
+    `transcript_path` if the file can't be read, see transcript_file.py, or isn't a transcript.
     """
     with opened(path) as (descriptor, status):
         head = _Head(descriptor, status.st_size)

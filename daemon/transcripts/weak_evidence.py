@@ -20,14 +20,15 @@ from .evidence import (
 from .report import Sentence, SentenceInBlock
 
 _CHOICE, _CAUSE, _ATTEMPT = 4, 5, 4
-"""Minimum signals of a choice, a cause and an attempt, at least one of them from the events around it. On the
-labelled sets one more costs up to 0.11 of the recall, one less up to 0.02 of the precision."""
+"""Minimum signals for a choice, a cause and an attempt, at least one of them from the surrounding events. On
+the labelled sets one more costs up to 0.11 of the recall, one less up to 0.02 of the precision."""
 _REPORTED = 1
 """Additional signals for a report, which has no events next to it."""
 
 
 def weakly_marked(reading: SentenceInBlock) -> tuple[Marked, ...]:
-    """Return at most two marks of an agent's sentence, the likelier first; `needs` says what is missing."""
+    """Return at most two marks of an agent's sentence, the likelier first; `needs` is the number of missing
+    signals."""
     sentence = reading.sentence
     if reading.voice not in ("narration", "report") or sentence.section in ("advice", "why"):
         return ()
@@ -47,13 +48,13 @@ def weakly_marked(reading: SentenceInBlock) -> tuple[Marked, ...]:
 
 
 def gives_up(sentence: Sentence) -> bool:
-    """Whether a sentence says that something is given up or undone."""
+    """Whether a sentence says that something is abandoned or undone."""
     cues = sentence.cues
     return meets(cues.ABANDONS, sentence.form)
 
 
 def _attempt(reading: SentenceInBlock) -> Marked | None:
-    """Return an attempt: given up in this sentence, or judged as not good enough."""
+    """Return an attempt: abandoned in this sentence, or judged as inadequate."""
     cues = reading.cues
     form, before, after = reading.sentence.form, reading.before, reading.after
     abandons = compiled(cues.ABANDONS).search(form) or _removed(reading)
@@ -73,7 +74,7 @@ def _attempt(reading: SentenceInBlock) -> Marked | None:
 
 
 def _removed(reading: SentenceInBlock) -> re.Match[str] | None:
-    """Return the position where a sentence removes something that it, or the next one, judges as bad."""
+    """Return the match where a sentence removes something that it, or the next sentence, judges as bad."""
     cues = reading.cues
     form, after = reading.sentence.form, reading.after
     removed = compiled(cues.REMOVES).search(form)
@@ -120,7 +121,7 @@ def _cause(reading: SentenceInBlock) -> Marked | None:
 
 
 def _choice(reading: SentenceInBlock) -> Marked | None:
-    """Return a choice: something is done, or is so now, with a reason or a rejected alternative."""
+    """Return a choice: an action or a new state, with a reason or a rejected alternative."""
     cues = reading.cues
     sentence, after = reading.sentence, reading.after
     form = sentence.form
@@ -179,7 +180,7 @@ def _choice(reading: SentenceInBlock) -> Marked | None:
 
 
 def _is_bounded(reading: SentenceInBlock) -> bool:
-    """Whether a sentence that sets a limit, or the next one, says what happens beyond it."""
+    """Whether a sentence that sets a limit, or the next one, describes the case beyond it."""
     cues = reading.cues
     form, after = reading.sentence.form, reading.after
     if meets(cues.REASON, form) or re.search(_JUDGED_CLAUSE, form):
@@ -252,7 +253,7 @@ def _is_doubted(reading: SentenceInBlock) -> bool:
 
 
 def _names_code(sentence: Sentence) -> bool:
-    """Whether a sentence names something of the code."""
+    """Whether a sentence names an identifier or file of the code."""
     return re.search(_CODE, sentence.text) is not None
 
 

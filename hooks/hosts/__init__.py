@@ -1,1 +1,1 @@
-"""One file a host: its hook events, its settings files and the rules it reads by itself."""
+"""The hosts, one file each: hook events, settings files and the rules that a host reads itself."""

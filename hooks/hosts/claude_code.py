@@ -34,7 +34,8 @@ HOST = "claude-code"
 TITLE = "Claude Code"
 
 LIMIT = OutputLimit(9_500)
-"""The host takes 10,000 characters; of a longer text the model gets the first 2,000 and a path."""
+"""Maximum text for the model: the host takes 10,000 characters; of a longer text the model gets the first
+2,000 and a path."""
 
 EVENTS = (
     HookEvent("SessionStart", START_S, "startup|resume|clear|compact"),
@@ -52,7 +53,7 @@ MANAGED = (
     "/etc/claude-code/managed-settings.json",
     "/Library/Application Support/ClaudeCode/managed-settings.json",
 )
-"""An administrator's settings."""
+"""The settings of an administrator."""
 
 
 def _read(fields: Fields, name: str, cwd: str) -> Event | None:
@@ -82,7 +83,7 @@ def _servers(level: Level, place: SettingsPlace) -> SettingsPath:
 
 
 def _plugin_folder(level: Level, place: SettingsPlace) -> str:
-    # A folder with a plugin.json among the skills is loaded as a plugin from where it lies.
+    # A folder with a plugin.json among the skills is loaded as a plugin in place.
     return os.path.join(_folder(level, place), "skills", NAME)
 
 
@@ -122,7 +123,7 @@ CLAUDE_CODE = Host(
         project_variable="CLAUDE_PROJECT_DIR",
     ),
     NativeRules(
-        # Files of folders below are read when something there is touched, so they are the host's too.
+        # Files in subfolders are read when a file there is touched, so they are native rules too.
         re.compile(
             r"(?:^|/)(?:CLAUDE\.md|CLAUDE\.local\.md|\.claude/CLAUDE\.md)$|(?:^|/)\.claude/(?:rules|skills)/"
         ),

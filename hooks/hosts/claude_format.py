@@ -31,11 +31,11 @@ EDITING_TOOLS = frozenset(("Write", "Edit", "MultiEdit", "NotebookEdit"))
 DEFAULT_AGENT = "general-purpose"
 
 _MOMENTS = {"UserPromptSubmit": "prompt_id", "PreToolUse": "tool_use_id", "PostToolUse": "tool_use_id"}
-"""The field that tells an event from others of its kind."""
+"""The field that distinguishes an event from others of its kind."""
 
 
 def read_event(host: str, fields: Fields, name: str, cwd: str) -> Event | None:
-    """Return the event of a payload in this format, None for one that foveal doesn't use."""
+    """Return the event of a payload in this format, None for an event that foveal doesn't use."""
     origin = origin_of(host, fields, cwd, moment=fields.text(_MOMENTS.get(name, "")))
     match name:
         case "SessionStart":

@@ -1,6 +1,6 @@
 """Codex: Claude Code's hook format under strict schemas, settings in config.toml.
 
-Not verified: under which names a subagent's task stands in the call that starts it.
+Not verified: the field names of a subagent's task in the call that starts it.
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ from .mcp_format import McpPlace, ServerDefinition, ServerSettings, read_program
 HOST = "codex"
 
 LIMIT = OutputLimit(characters=8_000, tokens=2_200)
-"""The host takes about 2,500 tokens; of a longer text the model gets head and tail."""
+"""Maximum text for the model: the host takes about 2,500 tokens; of a longer text the model gets head and
+tail."""
 
 TIMEOUT_MAX_S = 120.0
-"""Maximum seconds that a server's own setting may ask for its start."""
+"""Maximum seconds of a start timeout in a server's own settings."""
 
 PATCHING_TOOLS = frozenset(("apply_patch", "Edit", "Write"))
 STARTING_TOOLS = frozenset(("spawn_agent", "Agent"))
@@ -77,7 +78,7 @@ def _read(fields: Fields, name: str, cwd: str) -> Event | None:
 
 
 def patched_paths(given: Fields) -> tuple[str, ...]:
-    """Return the files that a patch names, each once; the patch is one of the call's texts."""
+    """Return the files that a patch names, without duplicates; the patch is one of the call's texts."""
     found = [path for text in given.strings() for path in _PATCHED.findall(text)]
     named = given.text("file_path")
     return tuple(dict.fromkeys([*found, *([named] if named else [])]))[:PATHS_MAX]
@@ -136,10 +137,10 @@ def _unreviewed(
     path: str,
     hooks: Sequence[RegisteredHook],
 ) -> Iterator[Obstacle]:
-    """Yield what Codex waits for before it runs our hooks in the file at `path`.
+    """Yield the reviews that Codex requires before it runs our hooks in the file at `path`.
 
-    Codex notes a reviewed hook in its config.toml by file, event and position, with a hash whose recipe isn't
-    public: so a hook that was reviewed and then changed passes here, and Codex asks itself.
+    Codex records a reviewed hook in its config.toml by file, event and position, with a hash whose recipe
+    isn't public: so a hook that was changed after its review passes here, and Codex asks itself.
     """
     if level == "project":
         project = _table(_table(config, "projects"), place.root)
@@ -178,7 +179,7 @@ CODEX = Host(
         EVENTS,
         SettingsHooks(lambda level, place: _in_folder("hooks.json", level, place), _handler),
     ),
-    # Its definitions hold no variables: they name those that the server gets.
+    # Its definitions hold no variables, only the names of variables passed on to the server.
     McpConfig(
         (
             McpPlace("project", ".codex/config.toml", ("mcp_servers",)),

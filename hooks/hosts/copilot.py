@@ -1,10 +1,10 @@
 """Copilot CLI and VS Code's agent.
 
-An event registered in camel case comes with such fields and without its name, so its fields tell which it is.
-Registered in Pascal case it comes in Claude Code's format; VS Code knows that only. Neither takes text for a
-prompt: it is given after the next tool instead. preToolUse isn't registered: a crash there denies the tool.
-Not verified: whether Copilot CLI takes text where a session starts (its documentation says both), and whose
-transcript comes when a subagent stops.
+An event registered in camel case has camel case fields and no name, so its fields identify it. Registered in
+Pascal case it comes in Claude Code's format; VS Code knows that only. Neither takes text for a prompt: it is
+sent after the next tool instead. preToolUse isn't registered: a crash there denies the tool. Not verified:
+whether Copilot CLI takes text at the start of a session (its documentation says both), and whose transcript
+is sent when a subagent stops.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ from .mcp_format import (
 HOST = "copilot"
 
 LIMIT = OutputLimit(characters=8_000)
-"""The host takes 10 KB after a tool."""
+"""Maximum text for the model: the host takes 10 KB after a tool."""
 
 NAMES = {
     "SessionStart": "sessionStart",
@@ -129,7 +129,7 @@ def _read(fields: Fields, name: str, cwd: str) -> Event | None:
 
 
 def _write(name: str, answer: HookAnswer) -> str:
-    if not answer.context:  # it shows its user no messages
+    if not answer.context:  # the host shows its user no messages
         return ""
     if name in NAMES:
         return hook_output(name, HookAnswer(answer.context))
@@ -142,14 +142,14 @@ def _origin(fields: Fields, cwd: str) -> Origin:
         HOST,
         fields.text("sessionId", "session_id"),
         fields.text("cwd") or cwd,
-        fields.text("agentId", "agent_id") or kind,  # a subagent without an id is known by its name
+        fields.text("agentId", "agent_id") or kind,  # a subagent without an id is identified by its name
         kind,
         fields.text("toolCallId", "tool_use_id") or fields.digest(),
     )
 
 
 def _name_of(fields: Fields) -> str:
-    """Return the event that camel case fields belong to. Not verified beyond the documentation."""
+    """Return the event of camel case fields. Not verified beyond the documentation."""
     if fields.has("toolName"):
         return "postToolUse" if fields.has("toolResult") else "preToolUse"
     if fields.has("agentName"):
@@ -165,7 +165,7 @@ def _name_of(fields: Fields) -> str:
 
 
 def _edited(fields: Fields) -> tuple[str, ...]:
-    """Return the file that a tool wrote, none for a tool that wrote nothing."""
+    """Return the file that a tool wrote, none for a tool that writes nothing."""
     if fields.text("toolName", "tool_name") not in EDITING_TOOLS:
         return ()
     path = fields.part("toolArgs", "tool_input").text("path", "file_path", "filePath")
@@ -178,7 +178,7 @@ def _sent(fields: Fields, variables: Mapping[str, str]) -> bool:
 
 
 def _handler(event: HookEvent, command: Sequence[str]) -> dict[str, Any]:
-    # Its payloads don't say which event they are, so the command does.
+    # Its payloads don't name their event, so the command does.
     handler = {"type": "command", "bash": command_line([*command, event.name])}
     return with_timeout(handler, "timeoutSec", event.timeout_s)
 

@@ -1,7 +1,7 @@
-"""Cursor: it takes text for the model only where a session starts, and after tools.
+"""Cursor: it takes text for the model only at the start of a session, and after tools.
 
 It also runs Claude Code's hooks, under those names. Not verified: how much text it takes and where that text
-stands, and whether the text from the start stays when a window is compacted.
+is placed, and whether the text from the start stays when a window is compacted.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ EVENTS = (
     HookEvent("subagentStart"),
     HookEvent("subagentStop"),
     HookEvent("afterFileEdit"),
-    # Takes text for the model, which beforeSubmitPrompt doesn't. Writes are covered by afterFileEdit.
+    # Unlike beforeSubmitPrompt it takes text for the model. Writes are covered by afterFileEdit.
     HookEvent("postToolUse", matcher="Read|Grep|Shell"),
     HookEvent("preCompact"),
     HookEvent("stop"),
@@ -103,7 +103,7 @@ def _read(fields: Fields, name: str, cwd: str) -> Event | None:
 
 
 def _write(name: str, answer: HookAnswer) -> str:
-    # The user sees nothing of an answer that blocks nothing.
+    # The user doesn't see an answer that blocks nothing.
     return json_line({"additional_context": answer.context} if answer.context else {})
 
 

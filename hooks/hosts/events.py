@@ -6,12 +6,13 @@ from msgspec import Struct
 
 
 class Origin(Struct, frozen=True):
-    """Where an event comes from.
+    """The origin of an event.
 
     `host` is the agent's program, `session_id` its conversation (for a subagent, its parent's), `cwd` an
     absolute folder. `agent_id` and `agent_type` belong to a subagent. The main agent has no id, and a type
-    only if it was started as one (Claude Code's `--agent`). `moment` tells the event from others of its kind:
-    the id of the prompt or tool call, else a digest. `agent_name` is empty unless the sender gave one.
+    only if it was started with a type (Claude Code's `--agent`). `moment` distinguishes the event from others
+    of its kind: the id of the prompt or tool call, else a digest. `agent_name` is empty unless the sender
+    gave a name.
     """
 
     host: str
@@ -47,7 +48,7 @@ class SessionCompacted(Struct, frozen=True):
 
 
 class PromptSubmitted(Struct, frozen=True):
-    """A prompt is about to be answered. Hosts also submit some by themselves, such as wake-ups."""
+    """A prompt that is about to be answered. Hosts also submit prompts themselves, such as wake-ups."""
 
     origin: Origin
     prompt: str
@@ -70,7 +71,7 @@ class SubagentStarting(Struct, frozen=True):
 
 
 class SubagentStopped(Struct, frozen=True):
-    """A subagent is done. `transcript_path` and `report`, its last message, may be empty."""
+    """A subagent finished. `transcript_path` and `report`, its last message, may be empty."""
 
     origin: Origin
     transcript_path: str = ""
@@ -105,7 +106,7 @@ class SessionEnding(Struct, frozen=True):
 
 
 class RepositoryMoved(Struct, frozen=True):
-    """A repository has another commit checked out than before, perhaps a new one."""
+    """A repository's checked-out commit changed, perhaps to a new commit."""
 
     origin: Origin
 

@@ -1,4 +1,4 @@
-"""Tolerant reading of a hook's payload: a field that is missing, null or of another type reads as empty."""
+"""Tolerant reading of a hook's payload: a missing or null field, or one of another type, reads as empty."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Fields:
         return any(self._values.get(name) is not None for name in names)
 
     def text(self, *names: str) -> str:
-        """Return the first field that is a string and not empty, as valid UTF-8."""
+        """Return the first field that is a non-empty string, as valid UTF-8."""
         for name in names:
             value = self._values.get(name)
             if isinstance(value, str) and value:
@@ -41,7 +41,7 @@ class Fields:
         return ()
 
     def part(self, *names: str) -> Fields:
-        """Return the first field that is an object, or a JSON text of one; else no fields."""
+        """Return the first field that is an object, or its JSON text; else no fields."""
         for name in names:
             value = self._values.get(name)
             if isinstance(value, str):
@@ -60,7 +60,7 @@ class Fields:
         return tuple(found)
 
     def with_text(self, name: str, value: str) -> Fields:
-        """Return these fields and one more."""
+        """Return these fields with another field added."""
         return Fields({**self._values, name: value})
 
     def digest(self) -> str:
@@ -71,7 +71,7 @@ class Fields:
 
 
 def parsed(text: str) -> object:
-    """Return the value of a JSON text, None for any other text."""
+    """Return the value of a JSON text, None if it is invalid."""
     try:
         return json.loads(text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}"))
     except (ValueError, RecursionError):

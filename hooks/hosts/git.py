@@ -1,4 +1,4 @@
-"""git: its hooks tell events by the hook's name alone, in the folder that they run in."""
+"""git: its hooks identify events by the hook's name alone, in the folder in which they run."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ MOVING = frozenset(("post-checkout", "post-merge", "post-commit", "post-rewrite"
 
 
 def _read(fields: Fields, name: str, cwd: str) -> Event | None:
-    # Nothing tells one commit from the next here, and no hook runs twice for one.
+    # Nothing here distinguishes commits, and no hook runs twice for the same commit.
     return RepositoryMoved(Origin(HOST, "", cwd, moment=secrets.token_hex(8))) if name in MOVING else None
 
 
 def _write(name: str, answer: HookAnswer) -> str:
-    return ""  # a person reads what git's hooks print
+    return ""  # a person reads the output of git's hooks
 
 
 GIT = Host(

@@ -1,4 +1,4 @@
-"""What a hook brings back to a host: text for the model, a line for the user, and the limits of both."""
+"""The answer of a hook to a host: text for the model, a line for the user, and the limits of both."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ NOTHING = HookAnswer()
 
 
 def json_line(fields: Mapping[str, object]) -> str:
-    """Return a JSON object on one line, in ASCII whatever the locale; "" for an empty one."""
+    """Return a JSON object on one line, in ASCII whatever the locale; "" for an empty object."""
     return json.dumps(fields, separators=(",", ":")) if fields else ""

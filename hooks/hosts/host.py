@@ -23,8 +23,8 @@ LEVELS: tuple[Level, ...] = ("user", "project")
 START_S = 5
 PROMPT_S = 3
 END_S = 2
-"""Seconds that a host waits for a hook: where a session starts and the daemon may have to as well, where a
-person waits, and where a session ends. A hook takes a fraction of it, since a host drops a slow one."""
+"""Seconds that a host waits for a hook: at the start of a session, which may also start the daemon, while a
+person waits, and at the end of a session. A hook takes a fraction of it, since a host drops a slow hook."""
 
 
 class SettingsPlace(Struct, frozen=True):
@@ -45,7 +45,7 @@ class SettingsPlace(Struct, frozen=True):
 
 
 class SettingsPath(Struct, frozen=True):
-    """A settings file, and how many of the folders around it are removed with it when they are empty."""
+    """A settings file, and the number of its parent folders that are removed with it if they are empty."""
 
     path: str
     folders: int = 1
@@ -66,8 +66,8 @@ class HookEvent(Struct, frozen=True):
 class SettingsHooks(Struct, frozen=True):
     """Hooks that a JSON settings file lists by event.
 
-    `handler` makes the entry of an event that runs a command. With `grouped` handlers stand in groups with a
-    matcher. `skeleton` is what the file must hold beside the hooks.
+    `handler` makes the entry of an event that runs a command. With `grouped` handlers are in groups with a
+    matcher. `skeleton` is what the file must contain besides the hooks.
     """
 
     path: PathOf
@@ -77,7 +77,8 @@ class SettingsHooks(Struct, frozen=True):
 
 
 class PluginFile(Struct, frozen=True):
-    """A plugin of ours for a host. `source` is its path in hooks/, `marker` a text in every version."""
+    """A plugin of ours for a host. `source` is its path in hooks/, `marker` a text contained in every
+    version."""
 
     path: PathOf
     source: str
@@ -85,12 +86,13 @@ class PluginFile(Struct, frozen=True):
 
 
 class Hooks(Struct, frozen=True):
-    """How a host speaks to its hooks.
+    """The protocol between a host and its hooks.
 
-    `read` takes the payload, the event's name as the host writes it and a folder to fall back on; it returns
-    None for an event that foveal doesn't use. `write` returns the text to print, "" for none. `limits` holds
-    the events whose answer may bring text to the model. `events` are those to register for, in `settings`
-    (None for git, whose hooks are scripts). `project_variable` is the one that holds the project's folder.
+    `read` takes the payload, the event's name as the host writes it and a fallback folder; it returns None
+    for an event that foveal doesn't use. `write` returns the text to print, "" for none. `limits` holds the
+    events whose answer may contain text for the model. `events` are those to register for, in `settings`
+    (None for git, whose hooks are scripts). `project_variable` is the variable that holds the project's
+    folder.
     """
 
     read: Callable[[Fields, str, str], Event | None]
@@ -101,20 +103,20 @@ class Hooks(Struct, frozen=True):
     project_variable: str = ""
 
     def limit(self, event_name: str) -> OutputLimit:
-        """Return how much text the answer to an event may bring to the model."""
+        """Return the maximum text for the model in the answer to an event."""
         return self.limits.get(event_name, NO_OUTPUT)
 
 
 def program_entry(command: Sequence[str]) -> dict[str, Any]:
-    """Return the entry of an MCP server that most hosts take."""
+    """Return the entry of an MCP server in the form that most hosts take."""
     return {"command": command[0], "args": list(command[1:])}
 
 
 class McpConfig(Struct, frozen=True):
-    """Where a host lists MCP servers (`places`) and how it defines one (`read`, `variables`).
+    """Where a host lists MCP servers (`places`) and how it defines them (`read`, `variables`).
 
-    `path` and `entry` say where foveal's own server is registered and as what; None for a host, or a level,
-    that foveal isn't registered with. `project_variable` is one that the host sets for a project's servers.
+    `path` and `entry` are the place and content of foveal's own registration; None for a host, or a level,
+    that foveal isn't registered with. `project_variable` is set by the host for a project's servers.
     """
 
     places: tuple[McpPlace, ...]
@@ -127,7 +129,7 @@ class McpConfig(Struct, frozen=True):
 
 
 class NativeRules(Struct, frozen=True):
-    """The instruction files that a host reads by itself.
+    """The instruction files that a host reads itself.
 
     `names` matches their names; files at the root with these names (`roots`) count by their content too.
     `above` are names that are read from the root down to the agent's folder. `otherwise` matches files that
@@ -141,7 +143,7 @@ class NativeRules(Struct, frozen=True):
 
 
 class Switch(Struct, frozen=True):
-    """A setting that keeps hooks from running: the value `off`, or a list that holds it, under `keys`."""
+    """A setting that disables hooks: the value `off`, or a list that contains it, under `keys`."""
 
     path: str
     keys: tuple[str, ...]
@@ -149,18 +151,18 @@ class Switch(Struct, frozen=True):
     text: str
     fix: str
     managed: bool = False
-    """Whether the file belongs to an administrator, so that another owner is fine."""
+    """Whether the file belongs to an administrator, so that another owner is acceptable."""
 
 
 class Obstacle(Struct, frozen=True):
-    """Why hooks don't run, and what to do about it."""
+    """The reason why hooks don't run, and the remedy."""
 
     text: str
     fix: str
 
 
 class RegisteredHook(Struct, frozen=True):
-    """A handler of ours as it stands in a file; `group` is its position, 0 if the host has no groups."""
+    """A handler of ours in a file; `group` is its position, 0 if the host has no groups."""
 
     event: str
     group: int
@@ -171,7 +173,7 @@ class RegisteredHook(Struct, frozen=True):
 
 
 class HookReview(Struct, frozen=True):
-    """A host's record of the hooks that its user reviewed: the TOML file, and what it says of ours.
+    """A host's record of the hooks that its user reviewed: the TOML file, and a check of ours in it.
 
     `missing` takes the level, the place, the file's tables, and the path and the hooks of a settings file.
     """
@@ -185,9 +187,9 @@ class HookReview(Struct, frozen=True):
 class Host(Struct, frozen=True):
     """A program that runs agents, or git.
 
-    `runs_hooks_of` names a host whose registered hooks this one runs too, and `sent` tells from a payload and
-    the environment that it did. `next_step` is what a person does for a registration to take effect.
-    `default_level` is "project" only if a project's settings are of one clone, as git's hooks are.
+    `runs_hooks_of` names a host whose registered hooks this host runs too, and `sent` detects that from a
+    payload and the environment. `next_step` is what a person does for a registration to take effect.
+    `default_level` is "project" only if a project's settings belong to one clone, as git's hooks do.
     """
 
     name: str
@@ -211,12 +213,12 @@ def command_line(command: Sequence[str]) -> str:
 
 
 def with_timeout(handler: dict[str, Any], key: str, seconds: int | None, *, unit: int = 1) -> dict[str, Any]:
-    """Return a handler with a timeout under `key`, in units of a second's `unit`th part, if it has one."""
+    """Return a handler with its timeout, if any, under `key`, in units of 1/`unit` second."""
     return handler if seconds is None else {**handler, key: seconds * unit}
 
 
 def in_background(handler: dict[str, Any], event: HookEvent) -> dict[str, Any]:
-    """Return a handler that is marked as `async` if its event runs in the background."""
+    """Return a handler, marked as `async` if its event runs in the background."""
     return {**handler, "async": True} if event.in_background else handler
 
 

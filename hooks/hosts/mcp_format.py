@@ -1,6 +1,6 @@
-"""How hosts write MCP servers into their settings, as far as they share it.
+"""The forms in which hosts write MCP servers into their settings, as far as they are shared.
 
-Each host's file says what it uses of this: most take Claude Code's .mcp.json with small differences.
+Each host's file selects from these: most hosts take Claude Code's .mcp.json with small differences.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 Scope = Literal["local", "project", "user"]
-"""Who uses a server: this user in this project, everyone in this project, this user everywhere."""
+"""The users of a server: this user in this project, everyone in this project, this user everywhere."""
 Transport = Literal["stdio", "http", "sse"]
 Pairs = tuple[tuple[str, str], ...]
 
 MAX_STRINGS = 1_000
 MAX_STRING_CHARACTERS = 32_768
-"""Maximum characters of a command, an argument or a value; some systems can't run a longer one."""
+"""Maximum characters of a command, an argument or a value; some systems can't run longer ones."""
 
 VARIABLE_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 
 
 class BadDefinition(Exception):
-    """A definition of a server that can't be used. The text says why."""
+    """An unusable definition of a server. The text says why."""
 
 
 class ServerSettings(Struct, frozen=True):
-    """A server as a host's file defines it, its variables still unresolved.
+    """A server as defined in a host's file, its variables still unresolved.
 
     `command` and `arguments` belong to stdio, `url` and `headers` to http and sse. `forwarded` names the
     variables passed on unchanged, `header_variables` headers whose value is a variable's, `bearer_variable`
-    the variable with the token. `folder` is where it runs, empty for the default. `allowed` (None for all)
-    and `denied` name tools. `timeout_s` is the host's own limit for its start, 0 for none.
+    the variable with the token. `folder` is its working folder, empty for the default. `allowed` (None for
+    all) and `denied` name tools. `timeout_s` is the host's own limit for its start, 0 for none.
     """
 
     transport: Transport = "stdio"
@@ -67,7 +67,7 @@ class ServerDefinition:
         return name in self._fields
 
     def value(self, name: str) -> object:
-        """Return a field as it is, None for none."""
+        """Return a field's raw value, None if it is missing."""
         return self._fields.get(name)
 
     def text(self, name: str) -> str:
@@ -110,7 +110,7 @@ class ServerDefinition:
 
 
 def read_server(fields: ServerDefinition) -> ServerSettings:
-    """Read what Claude Code, Cursor, VS Code and Copilot have in common."""
+    """Read the definition shared by Claude Code, Cursor, VS Code and Copilot."""
     kind = fields.text("type") or ("stdio" if "command" in fields else "http")
     disabled = fields.value("disabled") is True
     if kind in {"stdio", "local"}:
@@ -124,7 +124,7 @@ def read_server(fields: ServerDefinition) -> ServerSettings:
 def read_gemini_server(fields: ServerDefinition) -> ServerSettings:
     """Read a server of Gemini CLI and its forks: `httpUrl` is http, a bare `url` sse."""
     allowed = fields.texts("includeTools") if "includeTools" in fields else None
-    # A name may have arguments behind it in brackets, which don't say which tool it is.
+    # A name may be followed by arguments in brackets, which don't identify the tool.
     allowed = allowed and tuple(name.split("(")[0] for name in allowed)
     denied = tuple(name.split("(")[0] for name in fields.texts("excludeTools"))
     if "command" in fields:
@@ -190,7 +190,8 @@ def remote_server(
 
 
 def transport_of(kind: str) -> Transport:
-    """Return the transport of a `type`. Raises `BadDefinition` for one whose tools can't be listed."""
+    """Return the transport of a `type`. Raises `BadDefinition` for a transport whose tools can't be
+    listed."""
     if kind in {"http", "streamable-http", "streamableHttp"}:
         return "http"
     if kind == "sse":
@@ -209,10 +210,11 @@ def _as_text(name: str, value: object) -> str | None:
 
 
 class VariableSyntax(Struct, frozen=True):
-    """How a host writes variables in a server's definition.
+    """A host's syntax of variables in a server's definition.
 
     The pattern's groups: `name` or `bare` (a variable), `default`, `place` (a folder that the host knows) and
-    `refused` (what only the host can resolve). `unset` says what becomes of a variable without a value.
+    `refused` (values that only the host can resolve). `unset` decides the result for a variable without a
+    value.
     """
 
     pattern: re.Pattern[str]

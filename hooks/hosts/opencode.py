@@ -1,6 +1,6 @@
 """OpenCode: a plugin of ours sends its events in Claude Code's format.
 
-A subagent is a session of its own there, whose parent's id comes with it.
+A subagent is a session of its own there, sent with its parent's id.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ def _read(fields: Fields, name: str, cwd: str) -> Event | None:
 
 
 def _write(name: str, answer: HookAnswer) -> str:
-    # The plugin takes the text for the model from it.
+    # The plugin reads the text for the model from the answer.
     return hook_output(name, HookAnswer(answer.context))
 
 
 def _with_type(fields: Fields, name: str) -> Fields:
-    """Return the fields of a subagent with the type that OpenCode doesn't give it."""
+    """Return the fields of a subagent with the type that OpenCode omits."""
     if name not in {"SubagentStart", "SubagentStop"} or fields.text("agent_type"):
         return fields
     return fields.with_text("agent_type", SUBAGENT)
@@ -75,7 +75,7 @@ def _user_folder(place: SettingsPlace) -> str:
 def _plugin(level: Level, place: SettingsPlace) -> SettingsPath:
     if level == "project":
         return SettingsPath(os.path.join(place.root, ".opencode", "plugins", f"{NAME}.js"), 2)
-    # One folder more: the user's settings folder, if ours were the first in it.
+    # One folder more: the user's settings folder, if ours were the first settings in it.
     return SettingsPath(os.path.join(_user_folder(place), "plugins", f"{NAME}.js"), 3)
 
 

@@ -44,7 +44,7 @@ from .mcp_format import BARE_VARIABLES, McpPlace, VariableSyntax, read_gemini_se
 HOST = "qwen-code"
 TITLE = "Qwen Code"
 LIMIT = OutputLimit(8_000)
-"""Not verified: how much text the host takes."""
+"""Maximum text for the model. Not verified: how much text the host takes."""
 
 EDITING_TOOLS = frozenset(("write_file", "edit"))
 

@@ -1,4 +1,4 @@
-"""The table of hosts. A new host is a file beside this one, and a line here."""
+"""The table of hosts. A new host is a file next to this one, and a line here."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .qwen_code import QWEN_CODE
 from .vscode import VSCODE
 
 HOSTS: tuple[Host, ...] = (CLAUDE_CODE, CURSOR, VSCODE, CODEX, GEMINI, COPILOT, OPENCODE, QWEN_CODE, GIT)
-"""All hosts. If two define an MCP server of the same name for the same scope, the earlier one counts."""
+"""All hosts. If two define an MCP server of the same name for the same scope, the earlier host counts."""
 
 _BY_NAME = {name: host for host in HOSTS for name in (host.name, *host.aliases)}
 
 
 def host_named(name: str) -> Host | None:
-    """Return the host of a name or an alias."""
+    """Return the host with a name or an alias."""
     return _BY_NAME.get(name)

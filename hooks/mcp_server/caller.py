@@ -22,7 +22,8 @@ AGENT_NAME_CHARACTERS = 200
 
 @dataclass(frozen=True, slots=True)
 class ClientIdentity:
-    """The client behind a pump: the folder it was started in (or `chosen` by hand), and the session's id."""
+    """The client behind a pump: the folder in which it was started (or a `chosen` one), and the session's
+    id."""
 
     cwd: str
     chosen: bool
@@ -140,11 +141,11 @@ class Inquiry:
         return await self._call(method, {"scope_id": scope["scope_id"], **params})
 
     async def ask_plain(self, method: str, **params: Any) -> dict[str, Any]:
-        """Call a method with these parameters alone, without a project or session."""
+        """Call a method with only these parameters, without a project or session."""
         return await self._call(method, params)
 
     def note_unseen(self) -> None:
-        """Note that a context was built that the agent doesn't see."""
+        """Record that a context was built that the agent didn't see."""
         self._session.has_unseen = True
 
     async def forget_unseen(self) -> None:

@@ -42,11 +42,15 @@ _NAMES = re.compile(r"(?<=its node id): .*", re.DOTALL)
 
 
 def remarks_of(found: dict[str, Any]) -> dict[str, Any]:
-    """Return the daemon's hint and remarks: how much more there is, what a name was taken for, what to do if
+    """Return the daemon's hint and remarks: the number of further results, a name's interpretation, advice if
     nothing was found. The reasons of a question's route are left out: they are for people."""
     hint = plain(found.get("hint") or "")
-    remarks = [plain(_NAMES.sub("", one)) for one in found["evidence"] if not one.startswith(WHY_READ_SO)]
-    return kept({"hint": hint, "remarks": [one for one in remarks if one not in hint]}, "hint", "remarks")
+    remarks = [
+        plain(_NAMES.sub("", remark)) for remark in found["evidence"] if not remark.startswith(WHY_READ_SO)
+    ]
+    return kept(
+        {"hint": hint, "remarks": [remark for remark in remarks if remark not in hint]}, "hint", "remarks"
+    )
 
 
 async def why_nothing(inquiry: Inquiry) -> list[str]:
@@ -68,7 +72,7 @@ def headline(place: dict[str, Any]) -> str:
 
 
 SYMBOL_TOKENS = 1000
-"""A definition of forty lines and who calls it."""
+"""Maximum tokens of an answer by default: a definition of forty lines and its callers."""
 
 RELATED = 10
 """Maximum nodes shown of each relation; GetNode returns up to 50."""
@@ -84,11 +88,11 @@ async def _find(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
     found = await inquiry.ask(
         "Query", query=name, route="structural", path_prefix=given["path"], limit=given["limit"]
     )
-    matches = [_match(one) for one in found["results"]]
+    matches = [_match(hit) for hit in found["results"]]
     answer: dict[str, Any] = {
         "matches": matches,
         "guess": bool(matches) and _is_guess(found),
-        "degraded": [plain(one) for one in found["degraded"]],
+        "degraded": [plain(reason) for reason in found["degraded"]],
         **remarks_of(found),
     }
     if not matches:
@@ -97,7 +101,7 @@ async def _find(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_guess(found: dict[str, Any]) -> bool:
-    return all(one.get("certainty") == "name" for one in found["results"])
+    return all(hit.get("certainty") == "name" for hit in found["results"])
 
 
 def _match(hit: dict[str, Any]) -> dict[str, Any]:
@@ -114,7 +118,7 @@ async def _details(inquiry: Inquiry, node_id: str) -> dict[str, Any]:
             raise
         return {}
     related = {name: _related(node.get(name) or [], node["path"]) for name in _RELATIONS}
-    # A file's text is for reading it; here it is only named.
+    # A file is only named here: its text can be read from the disk.
     shown = "definition" if "#" in node_id else "doc"
     return kept({**node, **related}, shown, *_RELATIONS)
 
@@ -123,21 +127,21 @@ def _related(nodes: list[dict[str, Any]], path: str) -> list[dict[str, Any]]:
     """Return each node once, at the first line of the relation. `path` is named only if it is neither the
     node's own file nor the match's."""
     first: dict[str, dict[str, Any]] = {}
-    for one in nodes:
-        first.setdefault(one.get("node_id") or f"{one.get('name')} {one['path']}", one)
+    for node in nodes:
+        first.setdefault(node.get("node_id") or f"{node.get('name')} {node['path']}", node)
     return [
         {
-            "name": _name_of(one),
-            **({} if one["path"] in {path, _name_of(one).partition("#")[0]} else {"path": one["path"]}),
-            "line": one["line"],
-            "sure": one.get("certainty") == "resolved",
+            "name": _name_of(node),
+            **({} if node["path"] in {path, _name_of(node).partition("#")[0]} else {"path": node["path"]}),
+            "line": node["line"],
+            "sure": node.get("certainty") == "resolved",
         }
-        for one in list(first.values())[:RELATED]
+        for node in list(first.values())[:RELATED]
     ]
 
 
-def _name_of(one: dict[str, Any]) -> str:
-    return str(one.get("node_id") or one.get("name") or one["path"])
+def _name_of(node: dict[str, Any]) -> str:
+    return str(node.get("node_id") or node.get("name") or node["path"])
 
 
 def _render_symbol(answer: dict[str, Any]) -> str:
@@ -147,7 +151,7 @@ def _render_symbol(answer: dict[str, Any]) -> str:
     lines = [NOTE, *answer.get("remarks", []), ""]
     if answer["guess"]:
         lines.append("Nothing has exactly this name; the nearest:")
-    lines += [headline(one) for one in answer["matches"]]
+    lines += [headline(match) for match in answer["matches"]]
     if answer.get("definition"):
         lines += ["", "The first of them:", block(answer["definition"])]
     for name, word in _RELATIONS.items():
@@ -156,10 +160,10 @@ def _render_symbol(answer: dict[str, Any]) -> str:
     return "\n".join([*lines, *left_out(answer), *answer["degraded"]])
 
 
-def _render_related(one: dict[str, Any]) -> str:
-    unsure = "" if one["sure"] else " (by its name only)"
-    where = f"{inline(one['path'])}:" if one.get("path") else "line "
-    return f"- {inline(one['name'], 200)} at {where}{one['line']}{unsure}"
+def _render_related(node: dict[str, Any]) -> str:
+    unsure = "" if node["sure"] else " (by its name only)"
+    where = f"{inline(node['path'])}:" if node.get("path") else "line "
+    return f"- {inline(node['name'], 200)} at {where}{node['line']}{unsure}"
 
 
 _RELATIONS = {
@@ -206,7 +210,8 @@ FIND_SYMBOL = Tool(
 
 
 SEARCH_TOKENS = 1500
-"""One place of sixty lines with what it needs, or four places with about ten lines each."""
+"""Maximum tokens of an answer by default: one place of sixty lines with the definitions it needs, or four
+places with about ten lines each."""
 
 LINE_CHARACTERS = 200
 """Maximum characters of a line in a snippet; longer lines are data or minified."""
@@ -224,9 +229,9 @@ async def _search(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
         relation=given["relation"],
     )
     answer = {
-        "results": [_place(one, given["max_tokens"]) for one in _distinct(found["results"])],
+        "results": [_place(hit, given["max_tokens"]) for hit in _distinct(found["results"])],
         "route": found["route"],
-        "degraded": [plain(one) for one in found["degraded"]],
+        "degraded": [plain(reason) for reason in found["degraded"]],
     }
     if not answer["results"] and not found["degraded"]:
         answer["degraded"] = await why_nothing(inquiry)
@@ -234,13 +239,13 @@ async def _search(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _distinct(hits: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return hits without those whose snippet begins inside another, as two calls in adjacent lines do."""
+    """Return hits without those whose snippet begins inside another, as for two calls in adjacent lines."""
     distinct: list[dict[str, Any]] = []
     shown: dict[str, list[range]] = {}
     for hit in hits:
         lines = shown.setdefault(hit["node_id"], [])
         first = hit["snippet_line"]
-        if not any(first in one for one in lines):
+        if not any(first in span for span in lines):
             distinct.append(hit)
             lines.append(range(first, first + hit["snippet"].count("\n") + 1))
     return distinct
@@ -265,15 +270,15 @@ def _place(hit: dict[str, Any], limit: int) -> dict[str, Any]:
 
 
 def _whole(hit: dict[str, Any], limit: int) -> dict[str, Any]:
-    """Return the text of the best place and what it needs, as far as the answer has room."""
+    """Return the text of the best place and the definitions it needs, within two thirds of the answer."""
     if "definition" not in hit:
         return {}
     room = limit * CHARACTERS_PER_TOKEN * 2 // 3
     text = hit["definition"]
     shown = text if len(text) <= room else text[:room].rpartition("\n")[0]
     needs = [
-        f"{one['node_id'].partition('#')[0]}:{one['start_line']} {one['text']}"
-        for one in hit.get("needs", ())
+        f"{needed['node_id'].partition('#')[0]}:{needed['start_line']} {needed['text']}"
+        for needed in hit.get("needs", ())
     ]
     return {
         "definition": shown,
@@ -300,14 +305,14 @@ def _render_search(answer: dict[str, Any]) -> str:
         said = ["Nothing was found.", answer.get("hint", ""), *answer.get("remarks", [])]
         return "\n".join(filter(None, [*said, *answer["degraded"]]))
     lines = [NOTE, *answer.get("remarks", [])]
-    for one in answer["results"]:
-        lines += ["", headline(one)]
-        if one.get("definition"):
-            lines.append(block(one["definition"]))
-            lines += ["It goes on in the file."] if one.get("truncated") else []
-            lines += ["It names and calls:", block("\n".join(one["needs"]))] if one.get("needs") else []
-        elif one.get("snippet"):
-            lines.append(block(one["snippet"]))
+    for place in answer["results"]:
+        lines += ["", headline(place)]
+        if place.get("definition"):
+            lines.append(block(place["definition"]))
+            lines += ["It goes on in the file."] if place.get("truncated") else []
+            lines += ["It names and calls:", block("\n".join(place["needs"]))] if place.get("needs") else []
+        elif place.get("snippet"):
+            lines.append(block(place["snippet"]))
     return "\n".join([*lines, "", *left_out(answer), *answer["degraded"]]).rstrip()
 
 

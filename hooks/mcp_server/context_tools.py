@@ -33,7 +33,7 @@ MOST_TOKENS = 20_000
 """Maximum tokens of a context. Claude Code cuts at 25,000 by its own, higher count."""
 
 REMARKS_TOKENS = 250
-"""Tokens reserved for what stands beside the context, such as files and gaps; an eighth of small answers."""
+"""Tokens reserved for the lists around the context, such as files and gaps; an eighth of small answers."""
 
 AS_JSON = 8 / 9
 """Size of code as text relative to the same as JSON, which escapes line breaks, quotes and backslashes."""
@@ -72,7 +72,7 @@ async def _context(inquiry: Inquiry, given: dict[str, Any], budget: int) -> dict
         delta=given["delta"] or None,
         max_tokens=max(budget, 1),
         reserve_tokens=0,
-        max_bytes=max(budget, 1) * CHARACTERS_PER_TOKEN * 4,  # a character has up to four
+        max_bytes=max(budget, 1) * CHARACTERS_PER_TOKEN * 4,  # a character has up to four bytes
     )
 
 
@@ -99,19 +99,19 @@ def _key(item: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def _answer(context: dict[str, Any], room: int) -> dict[str, Any]:
-    """Return a context with its files, tools and gaps, as many as have room."""
+    """Return a context with its files, tools and gaps, as many as fit."""
     files = dict.fromkeys(
-        one["path"] for one in context["slices"] if one["layer"] == "focus" and one.get("path")
+        part["path"] for part in context["slices"] if part["layer"] == "focus" and part.get("path")
     )
     tools = [
-        {"name": one["name"], "server_name": one.get("server_name", "")}
-        for one in context["items"]
-        if one["type"] == "tool"
+        {"name": item["name"], "server_name": item.get("server_name", "")}
+        for item in context["items"]
+        if item["type"] == "tool"
     ]
     beside = {
         "files": list(files),
         "gaps": [plain(gap) for gap in context["gaps"]],
-        "degraded": [plain(one) for one in context["degraded"]],
+        "degraded": [plain(reason) for reason in context["degraded"]],
         **kept({"tools": tools}, "tools"),
     }
     names = ("context", "tokens", "truncated", "partial")
@@ -122,7 +122,7 @@ def _answer(context: dict[str, Any], room: int) -> dict[str, Any]:
 def _render_context(answer: dict[str, Any]) -> str:
     lines = [RULES_NOTE, "", answer["context"].rstrip()]
     if answer.get("tools"):
-        names = [inline(f"{one['server_name']}: {one['name']}", 100) for one in answer["tools"]]
+        names = [inline(f"{tool['server_name']}: {tool['name']}", 100) for tool in answer["tools"]]
         lines += ["", f"Tools that fit: {', '.join(names)}"]
     remarks = bullets([*answer["gaps"], *answer["degraded"]])
     if answer["partial"]:
@@ -141,13 +141,13 @@ async def _expand_focus(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, An
         node_ids=[name for name in names if "#" in name] or None,
         paths=[name for name in names if "#" not in name] or None,
     )
-    return {name: [str(one) for one in answer[name]] for name in ("expanded", "already", "unknown")}
+    return {name: [str(node) for node in answer[name]] for name in ("expanded", "already", "unknown")}
 
 
 def _render_expanded(answer: dict[str, Any]) -> str:
     words = {"expanded": "Now in focus", "already": "In focus before", "unknown": "Not in this project"}
     lines = [
-        f"{word}: {', '.join(inline(one, 200) for one in answer[name])}"
+        f"{word}: {', '.join(inline(node, 200) for node in answer[name])}"
         for name, word in words.items()
         if answer[name]
     ]

@@ -1,4 +1,4 @@
-"""Markdown of answers: text of the project is fenced or in code marks, so that it reads as data."""
+"""Markdown of answers: text of the project is fenced or quoted as code, so that it reads as data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LINE_CHARACTERS = 400
 
 
 def block(text: str, language: str = "") -> str:
-    """Return text in a fence that it can't close: one backtick longer than any run in the text."""
+    """Return text in a fence that it can't close: one backtick longer than the longest run in the text."""
     fence = "`" * max(3, _longest_run(text) + 1)
     word = language if re.fullmatch(r"[\w.+-]{0,30}", language) else ""
     return f"{fence}{word}\n{text.rstrip()}\n{fence}"

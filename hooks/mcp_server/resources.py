@@ -21,7 +21,7 @@ from .tool import CHARACTERS_PER_TOKEN, Argument, Arguments, fit, text
 SCHEME = "foveal"
 
 DEFAULT_TOKENS = 4000
-"""Tokens of a resource by default, as of get_context."""
+"""Maximum tokens of a resource by default, as of get_context."""
 
 MOST_TOKENS = 20_000
 
@@ -31,7 +31,7 @@ TRIES = 6
 """Maximum tries to fit a map, which shrinks by whole folders."""
 
 EXPERIENCES = 200
-"""Maximum number of experiences asked for; what fits is shown."""
+"""Maximum number of experiences requested; those that fit are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +55,12 @@ class Resource:
 
 
 async def read_resource(inquiry: Inquiry, uri: str) -> str | None:
-    """Return a resource's text, None if that URI names none. Raises `ToolError` for a bad max_tokens."""
+    """Return a resource's text, None for an unknown URI. Raises `ToolError` for a bad max_tokens."""
     try:
         parts = urlsplit(uri)
     except ValueError:
         return None
-    resource = next((one for one in RESOURCES if one.name == parts.netloc), None)
+    resource = next((known for known in RESOURCES if known.name == parts.netloc), None)
     if resource is None or parts.scheme != SCHEME or parts.path not in {"", "/"}:
         return None
     return await resource.read(inquiry, _max_tokens(parts.query))
@@ -77,11 +77,11 @@ def _max_tokens(query: str) -> int:
 
 
 async def _map(inquiry: Inquiry, limit: int) -> str:
-    budget = limit * 2  # the context's other layers take a part of it
+    budget = limit * 2  # other layers of the context take a part of the limit
     for _ in range(TRIES):
         answer = await inquiry.ask("GetContext", format="json", max_tokens=budget, reserve_tokens=0)
         slices = json.loads(answer["context"])["slices"]
-        shown = "\n\n".join(one["text"] for one in slices if one["layer"] == "horizon")
+        shown = "\n\n".join(part["text"] for part in slices if part["layer"] == "horizon")
         text = f"{NOTE}\n\n{shown or 'The project is not known yet; ask again in a moment.'}"
         if len(text) <= limit * CHARACTERS_PER_TOKEN:
             return text
@@ -91,12 +91,12 @@ async def _map(inquiry: Inquiry, limit: int) -> str:
 
 async def _rules(inquiry: Inquiry, limit: int) -> str:
     answer = await inquiry.ask("ListItems", types=["rule", "reference"])
-    rules = [_rule(one, limit * CHARACTERS_PER_TOKEN // 2) for one in answer["items"]]
+    rules = [_rule(item, limit * CHARACTERS_PER_TOKEN // 2) for item in answer["items"]]
     return _render_rules(fit({"rules": rules, "warnings": answer["warnings"]}, _render_rules, limit))
 
 
 def _rule(item: dict[str, Any], most: int) -> dict[str, Any]:
-    """Return a rule for an answer; its text takes at most half of the room."""
+    """Return a rule for an answer; its text takes at most half of it."""
     text = item.get("text") or ""
     return {**{name: item.get(name) for name in ("type", "name", "include", "source")},
             "text": text[:most], "cut": len(text) > most}  # fmt: skip
@@ -149,7 +149,7 @@ CONTEXT_TOKENS = 6000
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt; `make` returns its text, which the host sends as the user's."""
+    """A prompt; `make` returns its text, which the host sends as the user's message."""
 
     name: str
     title: str
@@ -180,7 +180,7 @@ async def _resume(inquiry: Inquiry, given: dict[str, Any]) -> str:
 
 
 async def _kept_text(inquiry: Inquiry, session_id: str | None) -> str:
-    """Return what a session kept, "" if the default session doesn't exist."""
+    """Return a session's context sets as text, "" if the default session doesn't exist."""
     try:
         answer = await inquiry.ask_plain("ResumeSession", session_id=session_id or inquiry.session_id)
     except RpcError as error:

@@ -11,7 +11,7 @@ from .markdown import NOTE, inline, plain
 from .tool import TEXT, TEXTS, WHOLE, Arguments, Tool, choice, left_out, max_tokens, reply, rows, text, texts
 
 DEFAULT_TOKENS = 1000
-"""Fifty entries, which is all that a session may have, of usual length."""
+"""Maximum tokens of an answer by default: fifty entries of usual length, the maximum of a session."""
 
 MOST_TOKENS = 10_000
 
@@ -30,7 +30,7 @@ async def _set(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
     return {
         "set_name": answer["set_name"],
         **lists,
-        "warnings": [plain(one) for one in answer["warnings"]],
+        "warnings": [plain(warning) for warning in answer["warnings"]],
     }
 
 
@@ -56,13 +56,13 @@ async def _get(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
             raise
         return {"sets": []}  # nothing was set yet, and reading makes no session
     sets = [{"set_name": name, "items": list(entries)} for name, entries in answer["context"].items()]
-    return {"sets": [one for one in sets if one["items"]]}
+    return {"sets": [context_set for context_set in sets if context_set["items"]]}
 
 
 def _render_get(answer: dict[str, Any]) -> str:
     if not answer["sets"] and not answer.get("more"):
         return "Nothing is set. Set it with set_relevant_context."
-    sets = [_line(one["set_name"], one["items"]) for one in answer["sets"]]
+    sets = [_line(context_set["set_name"], context_set["items"]) for context_set in answer["sets"]]
     return "\n".join([NOTE, *sets, *left_out(answer)])
 
 
@@ -140,7 +140,7 @@ async def _status(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
         **{name: project[name] for name in counts},
         "session_id": inquiry.session_id,
         "version": answer["version"],
-        "degraded": [plain(one) for one in (*project["degraded"], *answer["degraded"])],
+        "degraded": [plain(reason) for reason in (*project["degraded"], *answer["degraded"])],
     }
 
 

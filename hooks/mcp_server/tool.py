@@ -1,8 +1,8 @@
-"""A tool: its arguments, its description, and answers that stay within a size.
+"""A tool: its arguments, its description, and answers within a size limit.
 
 `server.py` turns tools into the SDK's types. Arguments are checked here, since the SDK's errors name neither
-the argument nor what to do. The check is lenient if a model's meaning is plain: null is a missing argument,
-5.0 is 5, a text in place of a list of texts is a list with that text, "true" is true.
+the argument nor the correction. The check is lenient if a model's meaning is plain: null is a missing
+argument, 5.0 is 5, a text in place of a list of texts is a list with that text, "true" is true.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def items(description: str, most: int) -> Argument:
 
 
 def max_tokens(least: int, most: int, default: int) -> Argument:
-    """Return the argument by which a model asks for more than the usual answer."""
+    """Return the argument by which a model requests an answer larger than usual."""
     return number("The answer's limit in tokens; it is never above. Raise it if something was cut.",
                   least, most, default)  # fmt: skip
 
@@ -205,7 +205,8 @@ def _kind_of(value: Any) -> str:
 
 
 CHARACTERS_PER_TOKEN = 4
-"""As the daemon counts. Code is nearer to 3.5, so a host's own count can be a seventh higher."""
+"""Characters for each token, as the daemon counts. Code is nearer to 3.5, so a host's own count can be a
+seventh higher."""
 
 Render = Callable[[dict[str, Any]], str]
 
@@ -353,12 +354,12 @@ def rows(required: Mapping[str, Any], **optional: Any) -> dict[str, Any]:
 
 
 def kept(fields: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Return the fields that have a value: empty ones cost a model tokens."""
+    """Return the fields that have a value: empty fields cost a model tokens."""
     return {name: fields[name] for name in names if fields.get(name) not in (None, "", [], {})}
 
 
 def left_out(answer: Mapping[str, Any]) -> list[str]:
-    """Return the lines about what didn't fit into an answer."""
+    """Return the lines about the parts that didn't fit into an answer."""
     lines = []
     if answer.get("more"):
         lines.append(f"{answer['more']} more: ask with a larger max_tokens, or more narrowly.")

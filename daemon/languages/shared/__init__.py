@@ -1,1 +1,1 @@
-"""The machinery that all languages share: parsing, names, imports, and how references are read."""
+"""The machinery shared by all languages: parsing, names, imports, and extraction of references."""

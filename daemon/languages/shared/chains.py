@@ -1,4 +1,4 @@
-"""Expressions and written types as chains: from source text to the names that can be followed."""
+"""Chains: expressions and written types reduced to the names that can be followed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Final
 from .references import CHAIN_MAX, JOINT, LITERALS, UNKNOWN
 
 EXPRESSION_MAX = 4_000
-"""Characters of an expression that are looked at. Fluent calls repeat all that came before in each of them,
-so that without a bound their total grows with the square; of a longer one only the last name is kept."""
+"""Maximum characters of an expression that are parsed; of a longer one only the last name is kept. Each call
+of a fluent chain repeats the text before it, so that without a limit the total grows with the square."""
 
 
 _IDENTIFIER = re.compile(r"[@#]?[^\W\d][\w$]*|[$@#][\w$@]+|\$")
@@ -64,15 +64,14 @@ _STATEMENT_WORDS = (
 
 
 _STATEMENTS = frozenset(_STATEMENT_WORDS.split())
-"""Words that begin what has a block and is no path of names."""
+"""Words that begin a block statement, not a path of names."""
 
 
 def chain_of(expression: str, *, marks: bool = False) -> str:
-    """Return the chain of an expression or a path (see references.py), `UNKNOWN` if it is anything else.
+    """Return the chain of an expression or a path (see references.py), `UNKNOWN` for anything else.
 
-    With `marks` a name may end in `?` or `!`, as Ruby's do; else they say that something may be missing, or
-    that it is a macro. Never longer than `CHAIN_MAX`. Takes time in proportion to the expression and raises
-    nothing.
+    With `marks` a name may end in `?` or `!`, as in Ruby; otherwise these marks mean a missing value or a
+    macro. Never longer than `CHAIN_MAX`. Takes linear time and raises nothing.
     """
     text = expression.strip()
     if _IS_PLAIN(text):
@@ -87,14 +86,14 @@ def chain_of(expression: str, *, marks: bool = False) -> str:
     if mark and not chain.endswith(("()", "[]")):
         chain += mark
     if end > len(text):
-        return shortened(text)  # a bracket that nothing closes, or what only looks like a quote hid the end
+        return shortened(text)  # an unclosed bracket, or a false quote, hid the end
     if text[end:].strip(" \t\n;"):
         return UNKNOWN
     return chain if len(chain) <= CHAIN_MAX else shortened(chain)
 
 
 def last_name(chain: str) -> str:
-    """Return the name at the end of a chain without what follows it: `get` of `a.b().get[]`; may be empty."""
+    """Return the last name of a chain without calls and subscripts: `get` of `a.b().get[]`; may be empty."""
     name = chain.rpartition(".")[2].rpartition(JOINT)[2]
     while name.endswith(("()", "[]")):
         name = name[:-2]
@@ -102,7 +101,7 @@ def last_name(chain: str) -> str:
 
 
 PARTS_KEPT: Final = 8_192
-"""Chains whose steps are kept, about 2 MB: the files of a folder say much the same."""
+"""Maximum number of cached chains, about 2 MB: the files of a folder use similar ones."""
 
 
 @lru_cache(PARTS_KEPT)
@@ -118,11 +117,11 @@ _STEP = re.compile(r"\.?[^.()\[\]]+|\(\)|\[\]")
 
 
 MAX_NESTING = 8
-"""Parentheses around a chain that are looked into."""
+"""Maximum number of nested parentheses around a chain."""
 
 
 def _chain(text: str, at: int, depth: int) -> tuple[str, int]:
-    """Return the chain that begins at an offset, and where it ends."""
+    """Return the chain at an offset, and the offset of its end."""
     match = _PREFIX.match(text, at)
     is_new = False
     if match is not None and match.end() < len(text):
@@ -171,7 +170,7 @@ def _root(text: str, at: int, depth: int) -> tuple[str, int]:
 
 
 def _suffix(text: str, at: int, parts: list[str]) -> int:
-    """Take in one step behind a chain; returns where it ends, or `at` if there is none."""
+    """Parse one step of a chain; return its end, or `at` if there is no step."""
     joint = _JOINT.match(text, at)
     if joint is not None:
         return _member(text, joint, parts) or at
@@ -194,12 +193,12 @@ def _suffix(text: str, at: int, parts: list[str]) -> int:
         parts.append("()")
         return _string_end(text, stripped + 1, "`")
     if first in {"?", "!"} and not text[stripped + 1 : stripped + 2].isspace():
-        return stripped + 1  # passes an error on, says that it isn't null, or calls a macro
+        return stripped + 1  # error propagation, a non-null assertion, or a macro call
     return at
 
 
 def _member(text: str, joint: re.Match[str], parts: list[str]) -> int:
-    """Take in what stands behind a joint; returns where it ends, 0 if that is no member."""
+    """Parse the member after a joint; return its end, 0 if there is no member."""
     at = joint.end()
     following = text[at : at + 1]
     if following == "<":  # `::<T>`
@@ -228,7 +227,8 @@ def _member(text: str, joint: re.Match[str], parts: list[str]) -> int:
 
 
 def _closed(text: str, at: int) -> int:
-    """Return the offset behind what closes the bracket at an offset, one behind the end if nothing does."""
+    """Return the offset after the bracket that closes the one at an offset; beyond the end if it is
+    unclosed."""
     depth = 0
     while (match := _BRACKET.search(text, at)) is not None:
         at = match.end()
@@ -245,7 +245,7 @@ def _closed(text: str, at: int) -> int:
 
 
 def _string_end(text: str, at: int, quote: str) -> int:
-    """Return the offset behind the quote that ends a string, the end of the text if none does."""
+    """Return the offset after a string's closing quote, the end of the text if it is unclosed."""
     while (end := text.find(quote, at)) >= 0:
         before = text[at:end]
         if (len(before) - len(before.rstrip("\\"))) % 2 == 0:
@@ -261,7 +261,8 @@ def _after_space(text: str, at: int) -> int:
 
 
 def shortened(text: str) -> str:
-    """Return the last name of what can't be followed, behind an unknown beginning: `?.push`; or `UNKNOWN`."""
+    """Return the last name of an expression that can't be followed, after an unknown start: `?.push`; or
+    `UNKNOWN`."""
     match = _LAST_NAME.search(text[-CHAIN_MAX:])
     if match is None or len(match[0]) > CHAIN_MAX - 2:
         return UNKNOWN
@@ -269,23 +270,22 @@ def shortened(text: str) -> str:
 
 
 UNION_MAX = 4
-"""Members of a union that are looked at; a variable of more types says nothing of any."""
+"""Maximum number of members of a union that are followed; a larger union identifies no type."""
 
 
 ELEMENT = "[]."
-"""Stands in a chain between a container and the type of its elements: `list[].Foo`."""
+"""Separates a container from the type of its elements in a chain: `list[].Foo`."""
 
 
 INFERRED: Final = frozenset({"var", "auto", "_", "val", "let"})
-"""Written where a type could stand, by which the language takes that of the value."""
+"""Keywords in the place of a type by which the language infers the type from the value."""
 
 
 def type_chains(written: str, depth: int = 0) -> tuple[str, ...]:
-    """Return the chains of the project's types that a written type names, of a union one for each.
+    """Return the chains of the project types named in a written type, each member of a union separately.
 
-    Wrappers that stand for what they hold (`Optional[Foo]`, `Arc<Foo>`, `*Foo`, `Promise<Foo>`) are left out,
-    containers become `list[].Foo`. Empty where nothing can be followed: `int | None` gives only `int`,
-    a callable nothing.
+    Transparent wrappers (`Optional[Foo]`, `Arc<Foo>`, `*Foo`, `Promise<Foo>`) are dropped, containers become
+    `list[].Foo`. Empty if nothing can be followed: `int | None` gives only `int`, a callable nothing.
     """
     text = _BEFORE.sub("", written.strip().strip("\"'")).strip()
     if not text or len(text) > _WRITTEN_MAX or depth > _DEPTH_MAX:
@@ -317,7 +317,7 @@ _WRAPPERS = frozenset(
     CompletableFuture Future Task ValueTask Nullable IO Lazy AtomicReference NonNullable Self
     unique_ptr shared_ptr weak_ptr optional""".split()  # noqa: SIM905 - a list of words reads worse
 )
-"""Generic types whose methods are mostly called on what they hold, where calls are resolved."""
+"""Generic types whose methods are mostly called on their content after it is unwrapped."""
 
 
 _LAST_ARGUMENT = frozenset(
@@ -373,7 +373,7 @@ def _elements(container: str, written: str, depth: int) -> tuple[str, ...]:
 
 
 def _split(text: str, separator: str) -> list[str]:
-    """Return the parts of a text at a separator that stands in no bracket."""
+    """Return the parts of a text at a separator outside of brackets."""
     parts, depth, start = [], 0, 0
     for at, character in enumerate(text):
         if character in "[(<{":

@@ -1,4 +1,4 @@
-"""Definitions as they stand in a source: read from a query's matches, not yet qualified."""
+"""Definitions of a source, read from query matches; their names aren't qualified yet."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ BINDINGS = frozenset({"constant", "variable"})
 """The kinds of symbols that bind a name to a value."""
 
 Captures = dict[str, Span]
-"""What a match captured by name, of each name the first range."""
+"""The captures of a match: the first range of each name."""
 
 Match = tuple[int, Captures]
-"""The index of the pattern that matched and what it captured."""
+"""The index of the matching pattern and its captures."""
 
 
 class PatternSettings(NamedTuple):
@@ -31,7 +31,7 @@ class PatternSettings(NamedTuple):
 
     @classmethod
     def of(cls, settings: Mapping[str, str | None]) -> PatternSettings:
-        """Return what a pattern's settings say; an import's pattern has none."""
+        """Return a pattern's settings; the pattern of an import has none."""
         words = settings.get("when") or ""
         return cls(
             settings.get("kind") or "",
@@ -42,10 +42,10 @@ class PatternSettings(NamedTuple):
 
 
 class ParsedDefinition(Struct):
-    """A definition as it stands in the source, before its name is qualified. All offsets are in bytes.
+    """A definition as written, before its name is qualified. All offsets are in bytes.
 
-    It spans `start` to `end`, with decorators; its head `head` to `head_end`. `owner` qualifies the name of
-    one that isn't written inside its owner.
+    It spans `start` to `end`, with decorators; its head `head` to `head_end`. `owner` qualifies the name of a
+    definition written outside of its owner.
     """
 
     start: int
@@ -88,7 +88,7 @@ class DefinitionReader:
                 self._locals.append(captures["local"])
 
     def definitions(self) -> list[ParsedDefinition]:
-        """Return the definitions in source order, outer ones before what they enclose."""
+        """Return the definitions in source order, outer ones before inner ones."""
         blocks = merged_spans(self._locals)
         found = [
             each
@@ -107,7 +107,7 @@ class DefinitionReader:
         return sorted(self._decorators)
 
     def _holds(self, pattern: PatternSettings, captures: Captures) -> bool:
-        """Return whether a match holds by its pattern's settings."""
+        """Return whether a match satisfies its pattern's settings."""
         return not pattern.when or self._text.name(captures["when"]) in pattern.when
 
     def _add(self, pattern: int, captures: Captures) -> None:
@@ -148,7 +148,7 @@ class DefinitionReader:
             )
 
     def _assigned(self, captures: Captures, kind: str, body: int) -> tuple[str, str]:
-        """Return the name and the owner of what is assigned to a member, both empty if it defines nothing."""
+        """Return the name and the owner of an assignment to a member, both empty if it defines nothing."""
         start, end = captures["def"]
         name, owner = assigned(self._text.name(captures["target"]))
         if name == "exports":
@@ -159,7 +159,7 @@ class DefinitionReader:
         return name, owner
 
     def _path(self, span: Span, kind: str) -> tuple[str, str]:
-        """Return the name and the owner in a path; a scope's path stays whole."""
+        """Return the name and the owner in a path; the name of a scope keeps the whole path."""
         path = self._text.name(span)
         if kind == "scope":
             return path, ""
@@ -167,7 +167,7 @@ class DefinitionReader:
         return name, owner
 
     def _declared(self, captures: Captures, kind: str) -> tuple[str, str, str]:
-        """Return name, owner and kind of what a C declarator declares; no name if that is a mere field."""
+        """Return name, owner and kind of a C declarator; no name if it declares a mere field."""
         path, is_function = declared(self._text.name(captures["declarator"]))
         if kind == "field":
             kind = "prototype" if is_function else ""
@@ -177,7 +177,8 @@ class DefinitionReader:
         return (name, owner, kind) if kind and name not in _STATEMENTS else ("", "", "")
 
     def _binding(self, kind: str, name: str, captures: Captures) -> str:
-        """Return whether a binding is a constant or a variable; nothing if it only names an import."""
+        """Return whether a binding is a constant or a variable; an empty string if it only names an
+        import."""
         start, end = captures["def"]
         declarator = captures.get("declarator")
         written = self._source[start : min(declarator[0] if declarator else end, start + 400)]
@@ -185,11 +186,11 @@ class DefinitionReader:
         return self._rules.binding_kind(BoundName(kind, name, before, written, declarator is not None))
 
     def _is_require(self, start: int, end: int) -> bool:
-        """Return whether the value is another module, which the name only passes on."""
+        """Return whether the value is a `require` of another module, which the name only aliases."""
         value = self._source[start : min(end, start + 400)].partition(b"=")[2].lstrip()
         return value.startswith(b"require(")
 
 
-# What a macro with no semicolon behind it makes of a statement.
+# The grammar's reading of a statement after a macro without a semicolon.
 _STATEMENTS = frozenset({"if", "for", "while", "switch", "return", "do", "else", "sizeof", "struct"})
 _LOCAL_KINDS = frozenset({"constant", "variable", "extern", "prototype"})

@@ -1,4 +1,4 @@
-"""Doc lines: the first sentence of what a docstring or a comment says about a definition."""
+"""Doc lines: the first sentence of a definition's docstring or comment."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from .source_text import SourceText
 
 MAX_DOC = 200
-"""Characters of a symbol's doc line."""
+"""Maximum characters of a symbol's doc line."""
 
 
 def docstring(text: SourceText, body: int) -> str:
-    """Return the first sentence of the docstring that a Python body begins with."""
+    """Return the first sentence of the docstring at the beginning of a Python body."""
     match = _DOCSTRING.match(text.source, body)
     if match is None:
         return ""
@@ -23,9 +23,9 @@ def docstring(text: SourceText, body: int) -> str:
 
 
 def comment_above(text: SourceText, start: int, mark: str) -> str:
-    """Return the first sentence of the comment that stands directly above a definition.
+    """Return the first sentence of the comment directly above a definition.
 
-    `mark` begins a comment of one line in its language: `//`, `#` or `--`.
+    `mark` begins a line comment in its language: `//`, `#` or `--`.
     """
     source = text.source
     line = text.line_start(start)
@@ -52,7 +52,7 @@ def comment_above(text: SourceText, start: int, mark: str) -> str:
     opened = source.rfind(opening, floor, end) if source.endswith(closing, floor, end) else -1
     if opened < 0 or source[text.line_start(opened) : opened].strip():
         return ""
-    # Older JSDoc leaves a line empty below it; an ordinary comment there speaks of something else.
+    # Older JSDoc may be followed by an empty line; an ordinary comment there belongs to other code.
     if source.count(b"\n", end, line) > (2 if source.startswith(b"/**", opened) else 1):
         return ""
     return _block_summary(text.slice(opened + len(opening), min(end - 2, opened + 4000)))
@@ -61,7 +61,7 @@ def comment_above(text: SourceText, start: int, mark: str) -> str:
 _MARKS = {"//": "/!", "#": "#", "--": "-"}
 _BLOCKS = {"//": (b"/*", b"*/"), "--": (b"--[[", b"]]")}
 _DOCSTRING = re.compile(rb"""(?:\s*#[^\n]*\n)*\s*[rRuU]?(\"\"\"|'''|"|')""")
-# Comments that speak to a tool and not to a reader.
+# Comments for tools, not for readers.
 _DIRECTIVE = re.compile(
     r"[a-z]+:\S|@ts-|eslint|prettier-|biome-|istanbul|c8 ignore|v8 ignore|#(?:region|endregion)|nolint"
     r"|tslint|jshint|@license|<reference|@__|#__|[-=*#~_/\s]+$"
@@ -72,7 +72,7 @@ _MAX_COMMENT = 8_192
 
 
 def _line_summary(comments: list[str]) -> str:
-    """Return the first sentence of comments of one line each, without what a tag begins."""
+    """Return the first sentence of line comments, without tagged parts."""
     lines = [_BRIEF.sub("", each) for each in comments]
     tagged = next((number for number, line in enumerate(lines) if line.startswith("@")), len(lines))
     return summary(_without_markup(lines[:tagged]))
@@ -89,12 +89,12 @@ _MARKUP = re.compile(
 
 
 def _without_markup(lines: Sequence[str]) -> list[str]:
-    """Return lines without the tags of JavaDoc and of C#'s documentation, whose summary ends with its tag."""
+    """Return lines without the tags of JavaDoc and C# documentation; the closing tag ends the summary."""
     kept: list[str] = []
     for line in lines:
         before, ended, _ = line.partition("</summary>")
         plain = _MARKUP.sub(lambda found: found["refers"] or found["shows"] or "", before)
-        # A line that was nothing but a tag is no empty line, which would end the paragraph.
+        # A line of only a tag doesn't count as empty, since an empty line ends the paragraph.
         if plain.strip() or not before.strip():
             kept.append(plain)
         if ended:

@@ -1,4 +1,4 @@
-"""The folders that a project's names imply, as far as imports ask for them."""
+"""The folders of a project's paths, indexed as far as imports need them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from collections.abc import Callable, Collection, Iterable
 from ...core.relative_paths import ancestors, nearness, within
 
 MAX_NAMESAKES = 1_000
-"""Maximum number of files of one name that are compared for an import."""
+"""Maximum number of files of a name that are compared for an import."""
 
 
 class ImportFolders:
-    """The folders that the names imply, built when first asked for and kept true afterwards.
+    """The folders of the project's paths, built on first use and kept up to date.
 
-    `configs` are the names of files whose folders can be asked for; files with one of the endings `searched`
-    are found by the end of their path. A caller that forgot to tell a change is noticed by the count of
-    names, and everything is built again.
+    `configs` are the file names whose folders can be looked up; files with an ending in `searched` are found
+    by the end of their path. A missed change is noticed by the number of names, and everything is rebuilt.
     """
 
     def __init__(
@@ -43,7 +42,7 @@ class ImportFolders:
         return self._sources
 
     def exists(self, folder: str) -> bool:
-        """Return whether any file lies in a folder or below it."""
+        """Return whether any file is in a folder or below it."""
         self._refresh()
         return folder in self._entries
 
@@ -53,20 +52,19 @@ class ImportFolders:
         return sorted(path for path in self._go.get(folder, ()) if path in self._names)
 
     def holding(self, name: str) -> Collection[str]:
-        """Return the folders that directly hold a file of one of the names that are indexed."""
+        """Return the folders that directly hold a file with an indexed name."""
         self._refresh()
         return self._holders.get(name, ())
 
     def packages(self, name: str) -> Collection[str]:
-        """Return the folders of a name that are Python packages."""
+        """Return the folders with a name that are Python packages."""
         self._refresh()
         return self._packages.get(name, ())
 
     def ending_with(self, tail: str) -> list[str]:
-        """Return the files whose path ends with another (`a/b.h`), if their ending is searched.
+        """Return the files whose path ends with `tail` (`a/b.h`), if their ending is searched.
 
-        A name that more than `MAX_NAMESAKES` files have says nothing about which of them is meant: then
-        there are none.
+        Empty for a name of more than `MAX_NAMESAKES` files, which identifies none of them.
         """
         self._refresh()
         namesakes = self._named.get(tail.rpartition("/")[2], ())
@@ -76,15 +74,15 @@ class ImportFolders:
         return [path for path in namesakes if f"/{path}".endswith(behind) and path in self._names]
 
     def nearest(self, tail: str, importer: str) -> str | None:
-        """Return the file whose path ends with another that is nearest to the importer.
+        """Return the file whose path ends with `tail` that is nearest to the importer.
 
-        What tests and examples hold is for themselves.
+        Files of tests and examples are only found from there.
         """
         found = [path for path in self.ending_with(tail) if not _is_aside(path[: -len(tail)], importer)]
         return min(found, key=lambda path: nearness(path, importer), default=None)
 
     def change(self, path: str, difference: int) -> None:
-        """Count a path in (1) or out (-1), if the folders were built at all."""
+        """Count a path in (1) or out (-1), if the folders were built."""
         if self._count >= 0:
             self._count += difference
             self._note(path, difference)
@@ -125,7 +123,8 @@ _ASIDE = frozenset(
 
 
 def _is_aside(folder: str, importer: str) -> bool:
-    """Return whether a folder, which ends with a slash, belongs to tests or examples elsewhere."""
+    """Return whether a folder, with its trailing slash, belongs to tests or examples away from the
+    importer."""
     parts = folder.split("/")
     return any(
         part in _ASIDE and not importer.startswith("/".join(parts[: place + 1]) + "/")
@@ -134,7 +133,7 @@ def _is_aside(folder: str, importer: str) -> bool:
 
 
 def _toggle(index: dict[str, set[str]], key: str, value: str, difference: int) -> None:
-    """Put a value into a set of the index, or take it out."""
+    """Add a value to a set of the index, or remove it."""
     if difference > 0:
         index.setdefault(key, set()).add(value)
     elif key in index:
@@ -144,14 +143,14 @@ def _toggle(index: dict[str, set[str]], key: str, value: str, difference: int) -
 
 
 MAX_NAMESAKE_FOLDERS = 2_000
-"""Maximum number of folders of one name; with more, the name doesn't tell which is meant."""
+"""Maximum number of folders of a name; a more common name identifies none of them."""
 
 
 class SourceFolders:
-    """The folders that directly hold files with the endings of `sources`, kept true through `change`.
-    `projects` are the paths of files with the endings of `manifests`.
+    """The folders that directly hold files with an ending in `sources`, kept up to date by `change`.
+    `projects` are the paths of files with an ending in `manifests`.
 
-    What was found out of them is kept by `remembered` until a folder comes or goes.
+    `remembered` caches results until a folder is added or removed.
     """
 
     def __init__(self, sources: tuple[str, ...] = (), manifests: tuple[str, ...] = ()) -> None:
@@ -163,7 +162,7 @@ class SourceFolders:
         self.projects: set[str] = set()
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Drop everything."""
         for index in (self._files, self._named, self._memory, self.projects):
             index.clear()
 
@@ -172,7 +171,7 @@ class SourceFolders:
         self._memory.clear()
 
     def change(self, path: str, difference: int) -> None:
-        """Take a path in (1) or out (-1), if it is a source."""
+        """Add a path (1) or remove it (-1), if it is a source."""
         if path.endswith(self._manifests):
             self.projects ^= {path}
             self._memory.clear()
@@ -205,14 +204,15 @@ class SourceFolders:
         return sorted(found)
 
     def ending_with(self, tail: str) -> list[str]:
-        """Return the folders whose path ends with another, sorted; none where they are too many to tell."""
+        """Return the folders whose path ends with `tail`, sorted; none if there are too many."""
         namesakes = self._named.get(tail.rpartition("/")[2], ())
         if len(namesakes) > MAX_NAMESAKE_FOLDERS:
             return []
         return sorted(each for each in namesakes if f"/{each}".endswith(f"/{tail}"))
 
     def remembered(self, question: tuple[str, ...], answer: Callable[[], Iterable[str]]) -> tuple[str, ...]:
-        """Return the answer to a question about the folders, computed once until a folder comes or goes."""
+        """Return the cached answer to a question about the folders, computed again after a folder is added or
+        removed."""
         found = self._memory.get(question)
         if found is None:
             found = self._memory[question] = tuple(answer())

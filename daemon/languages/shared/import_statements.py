@@ -1,4 +1,4 @@
-"""Imports as they stand in a source: from the matches of queries to imports that aren't resolved."""
+"""Import statements of a source: from query matches to unresolved imports."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from .records import Import
 from .source_text import SourceText, Span, is_inside, merged_spans
 
 IMPORTS_MAX = 10_000
-"""Imports of one file that are kept where specifiers are paths and expressions; 129 are the most in git's."""
+"""Maximum number of imports kept of a file where specifiers are paths and expressions; git's files have 129
+at most."""
 
 
 LEAD = 400
-"""Maximum number of bytes before an import that may hold the question whether its file is there."""
+"""Maximum number of bytes before an import that are searched for a check that its file exists."""
 
 WRITTEN_MAX = 400
-"""Maximum number of bytes of a specifier that are looked at."""
+"""Maximum number of bytes read of a specifier."""
 
 ATTRIBUTES_MAX = 300
 """Maximum number of bytes before a module's name that are read for its attributes."""
 
 INLINE_MAX = 32
-"""Maximum number of inline modules inside of each other that count."""
+"""Maximum nesting of inline modules."""
 
 
 class ImportReader:
-    """Gathers the imports of one code file from its query matches."""
+    """Collects the imports of one code file from its query matches."""
 
     def __init__(self, text: SourceText, language: Language) -> None:
         self._text = text
@@ -40,7 +41,7 @@ class ImportReader:
         self._optional: list[Span] = []
 
     def read(self, matches: Iterable[Match]) -> None:
-        """Take in the matches of the query for definitions, of which some are imports."""
+        """Read the matches of the query for definitions, some of which are imports."""
         imports = []
         modules: dict[int, tuple[int, bool]] = {}
         blocks: list[UseBlock] = []
@@ -61,7 +62,7 @@ class ImportReader:
             self._add(captures)
 
     def read_calls(self, matches: Iterable[Match]) -> None:
-        """Take in the matches of the query for imports that are written as calls."""
+        """Read the matches of the query for imports written as calls."""
         names = self._language.import_calls
         for _, captures in matches:
             start, end = captures["function"]
@@ -73,7 +74,7 @@ class ImportReader:
         return [imported for _, imported in sorted(self._found.items())]
 
     def _add_handler(self, captures: Captures) -> None:
-        """Note a block whose failing imports the program itself expects."""
+        """Record a block that handles failing imports."""
         start, end = captures["handler"]
         clause = self._source[start : min(end, start + 200)].partition(b":")[0]
         if re.search(rb"ImportError|ModuleNotFoundError|\bException\b|^except\s*$", clause):
@@ -107,7 +108,7 @@ class ImportReader:
             self._found[imported[0], module, name] = Import(module, name, line, required=False)
 
     def _add_written(self, captures: Captures) -> None:
-        """Note an import whose specifier is a path or an expression."""
+        """Record an import whose specifier is a path or an expression."""
         start, end = captures["module"]
         called = self._text.name(captures["function"]) if "function" in captures else ""
         written = self._text.slice(start, end) if end - start <= WRITTEN_MAX else ""
@@ -123,7 +124,7 @@ class ImportReader:
             )
 
     def _add_module(self, start: int, end: int, is_used: bool, inside: tuple[str, ...]) -> None:
-        """Note what an import brings in, or a module that is declared."""
+        """Record the names of an import, or a declared module."""
         written, line = self._text.slice(start, end), self._text.line(start)
         language = self._language
         if not is_used:
@@ -152,7 +153,7 @@ class UseBlock(NamedTuple):
 
 
 def inside_of(offsets: Iterable[int], blocks: Iterable[UseBlock]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield offsets in order, each with the names of the inline modules around it, outer ones first."""
+    """Yield offsets in order, each with the names of the inline modules around it, outermost first."""
     waiting = sorted(blocks, reverse=True)
     around: list[UseBlock] = []
     for offset in sorted(offsets):

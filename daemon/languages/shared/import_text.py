@@ -1,4 +1,4 @@
-"""What the files of languages share for reading the text of an import: names, paths and quoted strings."""
+"""Helpers that read the text of an import: names, paths and quoted strings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .lazy_pattern import lazy_pattern
 from .source_text import MAX_NAME
 
 CLAUSE_MAX = 20_000
-"""Maximum number of characters of a clause that are read."""
+"""Maximum number of characters read of a clause."""
 
 NAME = r"`?[^\W\d][\w$]*`?"
 PATH = rf"{NAME}(?:\s*\.\s*{NAME})*+"
@@ -19,7 +19,7 @@ _COMMENT = lazy_pattern(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 
 
 def read_clause(clause: str, reader: Callable[[str], Iterator[UseItem]]) -> list[UseItem]:
-    """Return what an import clause brings in, in order, read without its comments."""
+    """Return the names that an import clause introduces, in order, ignoring comments."""
     text = _COMMENT.sub(" ", clause[:CLAUSE_MAX])
     return [use for use in reader(text) if use.module and len(use.module) <= MAX_NAME]
 
@@ -36,13 +36,13 @@ def split_use(path: str, name: str = "") -> UseItem:
 
 
 def quoted(written: str) -> str:
-    """Return what a plain string holds, an empty string for anything else."""
+    """Return the content of a plain string, an empty string for anything else."""
     inner = written[1:-1]
     is_plain = len(written) > 2 and written[0] in "'\"" and written[-1] == written[0]
     return inner if is_plain and written[0] not in inner and "#{" not in inner else ""
 
 
 def relative(path: str) -> str:
-    """Return a path beside the importer as one that says so."""
+    """Return a path next to the importer in explicit relative form."""
     path = path.removeprefix("/")
     return path if path.startswith(("./", "../")) else f"./{path}"

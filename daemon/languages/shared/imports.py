@@ -1,7 +1,8 @@
-"""Import resolution: which file of the project an import means. It reads no source and never leaves the root.
+"""Import resolution: the file of the project that an import means. It reads no source and never leaves the
+root.
 
 Everything is looked up among the project's names; only configuration files are ever read, and those are
-untrusted: whatever they hold, resolving ends and raises nothing. A candidate is a path without its extension
+untrusted: resolving ends and raises nothing for any content. A candidate is a path without its extension
 (`src/auth` for `src/auth.ts` or `src/auth/index.ts`), relative to the root, "" being the root itself.
 """
 
@@ -48,38 +49,39 @@ class ImportResolver:
         return self._of(language).resolve(importer, imported)
 
     def resolve_all(self, importer: str, language: str, imported: Import) -> tuple[str, ...]:
-        """Return all files that an import means, sorted: a Go package's without tests, else at most one."""
+        """Return all files that an import means, sorted: a Go package's files except tests, else at most one
+        file."""
         return self._of(language).resolve_all(importer, imported)
 
     def is_internal(self, importer: str, language: str, imported: Import) -> bool:
-        """Return whether an import that didn't resolve certainly meant a file of this project."""
+        """Return whether an unresolved import certainly means a file of this project."""
         return imported.required and self._of(language).is_internal(importer, imported)
 
     def retry_keys(self, importer: str, language: str, imported: Import) -> tuple[str, ...]:
-        """Return the keys under which an import waits for files that would change what it means.
+        """Return the keys under which an import waits for files that would change its resolution.
 
-        It is to be resolved again when a file appears that `keys_of_path` gives one of these.
+        Resolve it again when a file appears for which `keys_of_path` returns one of these keys.
         """
         return tuple(dict.fromkeys(self._of(language).keys(importer, imported)))
 
     def is_config(self, path: str) -> bool:
-        """Return whether a file's content decides what imports mean."""
+        """Return whether a file's content affects the resolution of imports."""
         if path.rpartition("/")[2] in _CONFIG_FILES or path.endswith(_CONFIG_ENDINGS):
             return True
         return any(lookup.is_config(path) for lookup in self._lookups)
 
     def invalidate_config(self) -> None:
-        """Forget everything that was read from configuration files; they are read again when needed."""
+        """Drop the contents of all configuration files; they are read again when needed."""
         self._config.clear()
         for lookup in self._lookups:
             lookup.clear()
 
     def added(self, path: str) -> None:
-        """Take note of a path that was added to the names."""
+        """Record that a path was added to the names."""
         self._folders.change(path, 1)
 
     def removed(self, path: str) -> None:
-        """Take note of a path that was removed from the names."""
+        """Record that a path was removed from the names."""
         self._folders.change(path, -1)
 
     def _of(self, language: str) -> ImportLookup:
@@ -93,7 +95,7 @@ def keys_of_path(path: str) -> tuple[str, ...]:
         return (key_of(folder),)
     stem = key_of(name)
     if name.endswith(".swift"):
-        return (stem, *map(key_of, folder.split("/")))  # a module is all that lies below its folder
+        return (stem, *map(key_of, folder.split("/")))  # a module is everything below its folder
     if f"/{path}".endswith(_PACKAGE_FILES):
         return (stem, key_of(folder))
     if stem == "__init__":

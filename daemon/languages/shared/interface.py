@@ -1,4 +1,4 @@
-"""A file's interface: what other files see of it when their references are resolved through it."""
+"""A file's interface: the facts that other files need to resolve references through it."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ INLINE_MAX: Final = 3
 """Maximum number of variables followed from an attribute's value to its type."""
 
 ALTERNATIVES_MAX: Final = 4
-"""Maximum number of types of a name; a name bound to more says nothing."""
+"""Maximum number of types of a name; a name bound to more identifies none."""
 
 
 class LinkEvidence(NamedTuple):
-    """A chain that says what a name is: a type of which it is an instance, or an expression."""
+    """A chain that is evidence for a name: its type, or an expression that it is bound to."""
 
     chain: str
     is_type: bool
 
 
 class FileInterface(Struct, frozen=True):
-    """What a file shows to others. Two files that show the same are resolved through alike.
+    """The public facts of a file. References resolve alike through files with equal interfaces.
 
     `names` maps the qualified names of its definitions to their kinds. `bindings` and `exports` are those of
     the whole file. `bases` maps classes to the chains they inherit, implement or mix in, in order. `types`
-    maps what has a type to the evidence: a variable `x`, an attribute `Session.client`, and with `()` behind
-    it what a function returns: `Session.login()`. Chains are read in this file, at the top of it, with the
-    language's word for the object itself where it is one of a class.
+    maps typed names to the evidence: a variable `x`, an attribute `Session.client`, and with a trailing `()`
+    the result of a function: `Session.login()`. Chains are evaluated at the top of this file; in evidence
+    about a class they may use the language's word for the object itself.
     """
 
     language: str
@@ -46,7 +46,7 @@ class FileInterface(Struct, frozen=True):
     types: Mapping[str, tuple[LinkEvidence, ...]] = field(default_factory=dict)
 
     def encode(self) -> bytes:
-        """Return the interface as bytes; the same interface gives the same bytes."""
+        """Encode the interface as bytes; equal interfaces give equal bytes."""
         content = [
             self.language,
             self.package,
@@ -60,7 +60,7 @@ class FileInterface(Struct, frozen=True):
 
     @classmethod
     def decode(cls, data: bytes) -> FileInterface:
-        """Return the interface that `encode` turned into bytes."""
+        """Decode the bytes made by `encode`."""
         language, package, names, bindings, exports, bases, types = json.loads(
             data.decode("utf-8", "surrogatepass")
         )
@@ -76,7 +76,7 @@ class FileInterface(Struct, frozen=True):
 
 
 def interface_of(language: str, symbols: Sequence[Symbol], references: References) -> FileInterface:
-    """Return the interface of a file, from its definitions and what it refers to."""
+    """Return the interface of a file, from its definitions and references."""
     names = {symbol.name: symbol.kind for symbol in symbols}
     bases: dict[str, tuple[str, ...]] = {}
     for reference in references.references:
@@ -96,8 +96,8 @@ def interface_of(language: str, symbols: Sequence[Symbol], references: Reference
 
 
 class InterfaceChange(NamedTuple):
-    """How an interface differs from the one before: the last names of what came, went or became something
-    else, and whether more did, so that every reference through the file may mean something else."""
+    """The difference between two interfaces: the last names of added, removed and changed definitions, and
+    whether more changed, so that every reference through the file may resolve differently."""
 
     names: frozenset[str]
     shape: bool
@@ -107,7 +107,7 @@ class InterfaceChange(NamedTuple):
 
 
 def change_between(former: FileInterface | None, current: FileInterface | None) -> InterfaceChange:
-    """Return what changed between two interfaces of a file; None is a file that isn't there."""
+    """Return the difference between two interfaces of a file; None is a missing file."""
     if former is None or current is None:
         known = former or current
         names = known.names if known is not None else ()
@@ -127,7 +127,7 @@ def change_between(former: FileInterface | None, current: FileInterface | None) 
 
 
 def _base(name: str) -> str:
-    """Return the last name of a qualified one; `()`, behind what returns something, is no part of it."""
+    """Return the last part of a qualified name, without the `()` that marks a result."""
     return base_name(name.removesuffix("()"))
 
 
@@ -158,7 +158,7 @@ def _types(symbols: Sequence[Symbol], facts: Iterable[TypeFact]) -> dict[str, tu
 
 
 def _declared(evidence: Iterable[LinkEvidence]) -> tuple[LinkEvidence, ...]:
-    """Return the written types where there are any, else all: a declaration says what every value is."""
+    """Return the declared types if there are any, else all evidence: a declaration covers every value."""
     found = tuple(evidence)
     return tuple(each for each in found if each.is_type) or found
 
@@ -167,7 +167,7 @@ _CALLABLE = frozenset({"function", "method", "macro", "constant", "variable", "p
 
 
 def _key(name: str, owner: Symbol | None, callable_: bool, classes: set[str]) -> str:
-    """Return the name under which other files see a variable, an empty string if they don't."""
+    """Return the name of a variable in other files, an empty string if it isn't visible there."""
     if owner is None:
         return name if "." not in name else ""
     if name == "()":
@@ -184,13 +184,13 @@ def _key(name: str, owner: Symbol | None, callable_: bool, classes: set[str]) ->
 
 
 SELF_NAMES: Final = frozenset({"self", "this", "cls", "$this", "@"})
-"""Names of the object whose method runs, in all languages."""
+"""Names of a method's receiver (`self`, `this`), in all languages."""
 
 
 def _inlined(
     evidence: LinkEvidence, known: Mapping[str, Sequence[LinkEvidence]], depth: int
 ) -> LinkEvidence | None:
-    """Return evidence that holds outside of its function, or None where it rests on unknown variables."""
+    """Return evidence that is valid outside of its function, or None if it depends on unknown variables."""
     if not evidence.chain or evidence.is_type:
         return evidence if evidence.chain else None
     steps = parts_of(evidence.chain)

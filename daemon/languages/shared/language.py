@@ -34,24 +34,24 @@ class ImportLookup:
         return None
 
     def resolve_all(self, importer: str, imported: Import) -> tuple[str, ...]:
-        """Return all files that an import may mean, sorted: at most one unless a language says otherwise."""
+        """Return all files that an import may mean, sorted: at most one unless a language overrides this."""
         found = self.resolve(importer, imported)
         return () if found is None else (found,)
 
     def is_internal(self, importer: str, imported: Import) -> bool:
-        """Return whether an import that didn't resolve certainly meant a file of this project."""
+        """Return whether an unresolved import certainly means a file of this project."""
         return False
 
     def keys(self, importer: str, imported: Import) -> list[str]:
-        """Return the keys (`key_of`) of the files for which an import waits; they may repeat."""
+        """Return the keys (`key_of`) of the files for which an import waits, perhaps with repetitions."""
         return []
 
     def is_config(self, path: str) -> bool:
-        """Return whether a file of any name turned out to decide what imports mean."""
+        """Return whether a file, of any name, affects the resolution of imports."""
         return False
 
     def clear(self) -> None:
-        """Forget everything that was read from configuration files."""
+        """Drop the contents of all configuration files."""
 
 
 def key_of(base: str) -> str:
@@ -72,10 +72,11 @@ if TYPE_CHECKING:
 
 
 class UseItem(NamedTuple):
-    """A name that an import brings in: `imported` of `module`, `*` for the module itself; here it is `name`.
+    """A name that an import introduces: `imported` of `module`, or `*` for the module itself, bound to
+    `name`.
 
-    `name` is `*` when all names of the module come in, and `_` for a trait without a name. A module that is
-    a file of any other name is its path, relative to the importer's folder: `./other/x.rs`.
+    `name` is `*` for all names of the module, and `_` for a trait without a name. A module in a file of
+    another name is given by its path, relative to the importer's folder: `./other/x.rs`.
     """
 
     module: str
@@ -84,17 +85,17 @@ class UseItem(NamedTuple):
 
 
 class Specifier(NamedTuple):
-    """What an import names, as in `Import`."""
+    """The target of an import, as in `Import`."""
 
     module: str
     required: bool = True
 
 
 class BoundName(NamedTuple):
-    """A name that is bound to a value, as it stands in the source.
+    """A name bound to a value, as written.
 
-    `kind` is that of the query's pattern, `before` what stands before it on its line, `written` its first 400
-    bytes, up to the name where a declarator tells it (`is_declared`).
+    `kind` is the kind of the query's pattern, `before` the text before it on its line, `written` its first
+    400 bytes, up to the name if a declarator determines it (`is_declared`).
     """
 
     kind: str
@@ -105,53 +106,52 @@ class BoundName(NamedTuple):
 
 
 class DefinitionRules:
-    """How definitions read in one language; the defaults are those that most have in common."""
+    """The rules for definitions of one language; the defaults suit most languages."""
 
     docstrings: bool = False
-    """Whether a body begins with its documentation; else a comment above says it."""
+    """Whether a body begins with its documentation; otherwise a comment above is the documentation."""
 
     values_enclose: bool = True
-    """Whether what stands in a value, in a macro or in a namespace's body lies in it."""
+    """Whether definitions inside a value, a macro or a namespace's body are its members."""
 
     leading_words: bool = False
     """Whether words before a definition belong to it: `export const` before `x = 1`."""
 
     full_scopes: bool = True
-    """Whether a scope's name keeps the path that leads to it."""
+    """Whether a scope's name keeps its whole path."""
 
     members_at_top: bool = False
     """Whether an assignment to a member defines it only outside of functions."""
 
     owners_stand_alone: bool = False
-    """Whether what names its owner belongs to that alone, wherever it stands."""
+    """Whether a definition that names its owner belongs to that owner only, wherever it is written."""
 
     keeps_inner_owners: bool = True
-    """Whether what names its owner keeps it inside of a class."""
+    """Whether a definition that names its owner keeps that owner inside of a class."""
 
     has_methods: bool = True
-    """Whether a function of a class is a method."""
+    """Whether a function in a class is a method."""
 
     def binding_kind(self, bound: BoundName) -> str:
-        """Return `constant`, `variable` or `extern` for a name that is bound; empty if it defines nothing."""
+        """Return `constant`, `variable` or `extern` for a bound name; empty if it defines nothing."""
         return bound.kind
 
     def head_end(self, source: bytes, start: int, end: int) -> int:
-        """Return where the head ends of a definition with a body, which begins at `end`."""
+        """Return the end of the head of a definition whose body begins at `end`."""
         return end
 
     def doc_text(self, source: bytes, start: int) -> str | None:
-        """Return the documentation of a definition, None where a comment above says it."""
+        """Return the documentation of a definition, None if a comment above is the documentation."""
         return None
 
 
 class Language(Struct, frozen=True):
-    """A language that files can be in.
+    """A language of files.
 
     `name` is lower case and is what records and filters use, `fence` its tag on a Markdown code fence.
-    `extensions` are lower case with their dot and compared without regard to case; `file_names` are
-    compared as written, and also match with a suffix (`Dockerfile.dev`). `interpreters` are the names a
-    shebang line may call, without version digits. `comment` begins a comment of one line; `//` brings
-    `/* */` along.
+    `extensions` are lower case with their dot and compared without regard to case; `file_names` are compared
+    as written, and also match with a suffix (`Dockerfile.dev`). `interpreters` are the names a shebang line
+    may call, without version digits. `comment` begins a line comment; with `//` also `/* */` is recognised.
     """
 
     name: str
@@ -162,15 +162,15 @@ class Language(Struct, frozen=True):
     comment: str = "//"
 
     family: str = ""
-    """Files of languages of one family see each other's definitions; empty for a language alone."""
+    """Files of languages in a family can refer to each other's definitions; empty for a language alone."""
 
     # Parsing
 
     grammar: str = ""
-    """`module:function` of a tree-sitter grammar, empty as long as none is wired."""
+    """`module:function` of a tree-sitter grammar, empty for a language without a grammar."""
 
     definitions: str = ""
-    """The query for definitions and imports; what it captures is described in `languages/__init__.py`."""
+    """The query for definitions and imports; `languages/__init__.py` describes its captures."""
 
     calls: str = ""
     """The query for imports written as calls; only sources with one of `call_words` run it, since it visits
@@ -179,90 +179,92 @@ class Language(Struct, frozen=True):
     call_words: tuple[bytes, ...] = ()
 
     references: str = ""
-    """The query for what a file refers to, by kind."""
+    """The query for references, by kind."""
 
     facts: str = ""
-    """The query for what is evident of names (see reference_reader.py)."""
+    """The query for facts about names (see reference_reader.py)."""
 
     definition_rules: DefinitionRules = DefinitionRules()
 
     heading: Callable[[str], tuple[int, str]] | None = None
-    """For documents, which have sections: the level and the title of a heading as it is written."""
+    """For documents with sections: returns the level and the title of a written heading."""
 
     other_language: Callable[[bytes], str] | None = None
-    """The language that a source turns out to be in, or an empty string: a header's name doesn't tell."""
+    """Returns the actual language of a source, or an empty string: the name of a header doesn't tell."""
 
     gaps: tuple[tuple[re.Pattern[bytes], bytes], ...] = ()
-    """What compilers can read and the grammar can't: patterns whose first group is filled with a byte."""
+    """Code that compilers accept and the grammar doesn't: patterns whose first group is overwritten with a
+    byte."""
 
     readable_parts: Callable[[bytes, Callable[[bytes], bool]], bytes] | None = None
-    """Writes over the parts that a grammar can't read, where an error would swallow what stands behind it."""
+    """Overwrites the parts that a grammar can't parse, whose error would swallow the following
+    definitions."""
 
     stalling: tuple[bytes, ...] = ()
-    """Signs that stall the grammar where thousands of them stay open: 60 KB took a second or a gigabyte."""
+    """Signs that stall the grammar if thousands of them stay open: 60 KB took a second or a gigabyte."""
 
     chain: Callable[[str], str] | None = None
-    """Makes a chain of a written expression where the language has a form of its own."""
+    """Converts a written expression to a chain, for languages with a syntax of their own."""
 
     marked_names: bool = False
     """Whether names may end in `?` or `!`."""
 
     call_in_tokens: Callable[[bytes, Span], Span | None] | None = None
-    """The range of what a name calls where the tree alone doesn't tell; None if that is no call."""
+    """Returns the range of a call's target where the tree alone doesn't tell; None if it isn't a call."""
 
     # Imports as they are written
 
     import_calls: frozenset[bytes] = frozenset(
         {b"require", b"import", b"import_module", b"importlib.import_module"}
     )
-    """What is called to import."""
+    """Functions that import a file."""
 
     bare_modules: bool = False
-    """Whether an import's module stands without quotes."""
+    """Whether an import's module is written without quotes."""
 
     specifier: Callable[[str, str, str], Specifier | None] | None = None
-    """Reads imports that are paths and expressions: of what is called if anything, the argument or clause,
-    and up to 400 bytes before the import; None if what it names is only known when it runs."""
+    """Reads imports that are paths and expressions: from the called function if any, the argument or clause,
+    and up to 400 bytes before the import; None if the target is only known at run time."""
 
     clause: Callable[[str, tuple[str, ...]], list[UseItem]] | None = None
-    """Reads import clauses: of the text and the inline modules around it. A module is a package or namespace
-    with dots, or a class if its members come in."""
+    """Reads import clauses: from the text and the inline modules around it. A module is a package or
+    namespace with dots, or a class if its members are imported."""
 
     imports_hold_in_file: bool = False
-    """Whether a name that is imported holds in the whole file, wherever the import stands."""
+    """Whether an imported name is valid in the whole file, wherever the import stands."""
 
     lower_case_modules: bool = False
-    """Whether each imported name in lower case may be a module, and one with a capital none."""
+    """Whether imported names in lower case may be modules, and capitalized ones never are."""
 
     declared_module: Callable[[str, str, tuple[str, ...]], tuple[UseItem, bool]] | None = None
-    """Reads the declaration of a module that is a file: of its name, the text before and the inline modules
-    around it; returns what it brings in and whether the file must be there."""
+    """Reads the declaration of a module in another file: from its name, the text before and the inline
+    modules around it; returns the names it introduces and whether the file must exist."""
 
     package_name: Callable[[str], str] | None = None
-    """The name that an import path binds where it says none."""
+    """Returns the name that an import path binds if the import gives none."""
 
     # Imports as files
 
     imports: Callable[[Collection[str], ImportFolders, ImportConfig], ImportLookup] | None = None
-    """Makes what finds the files of imports; languages with the same function share it in a project."""
+    """Creates the lookup of imports; languages with the same function share it in a project."""
 
     same_in_folder: bool = False
-    """Whether imports mean the same in all files of a folder."""
+    """Whether an import resolves alike in all files of a folder."""
 
     config_files: tuple[str, ...] = ()
-    """Names of configuration files that decide what imports mean."""
+    """Names of configuration files that affect the resolution of imports."""
 
     config_endings: tuple[str, ...] = ()
-    """Endings of such files whose names may be any."""
+    """Endings of configuration files with arbitrary names."""
 
     found_by_ending: tuple[str, ...] = ()
-    """Endings of files that are found by the end of their path, since where it begins is set elsewhere."""
+    """Endings of files found by the end of their path, since its start is configured elsewhere."""
 
     package_sources: tuple[str, ...] = ()
-    """Endings of what the folder of a package holds, the likeliest first."""
+    """Endings of the files in a package's folder, the likeliest first."""
 
     package_files: tuple[str, ...] = ()
-    """Endings of paths of which an import may mean the folder as well."""
+    """Endings of paths whose folder an import may mean as well."""
 
     # Linking
 

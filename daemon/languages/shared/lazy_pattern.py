@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled when they are first used: the table of languages holds fifty."""
+"""Regular expressions compiled on first use: the table of languages holds fifty."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ Text = TypeVar("Text", str, bytes)
 if TYPE_CHECKING:
 
     def lazy_pattern(pattern: Text, flags: int = 0) -> re.Pattern[Text]:
-        """Return a pattern that is compiled when it is first used."""
+        """Return a pattern that is compiled on first use."""
         return re.compile(pattern, flags)
 
 else:
 
     class lazy_pattern:  # noqa: N801 - it is called as a function
-        """A pattern that is compiled when one of its methods is first asked for. Compiling all of the
-        languages' takes 30 ms, and the daemon itself, which parses nothing, needs none of them."""
+        """A pattern compiled on the first use of one of its methods. Compiling those of all languages takes
+        30 ms, and the daemon's main process, which parses nothing, needs none of them."""
 
         def __init__(self, pattern, flags=0):
             self._written = pattern, flags

@@ -1,6 +1,6 @@
-"""What names may mean, and what a language says about that: the defaults, which its file overrides.
+"""The values of names, and a language's link rules: the defaults, which its file overrides.
 
-linking/ follows chains with these rules.
+linking/ evaluates chains with these rules.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class What(Enum):
 
 
 class Value(NamedTuple):
-    """One thing that a chain may mean.
+    """A possible meaning of a chain.
 
-    A `DEFINITION` is that of `name` in the file `path`; an `INSTANCE` one of that class; a `MODULE` the file,
-    or the package whose files lie in the folder `path` (with its slash). `SUPER` is an object of that class
-    seen as its bases see it. `ELEMENTS` is a container, or one of its methods: `element` is what it holds.
-    `EXTERNAL` certainly lies outside of the project; `name` is what it is called there. A `receiver` is the
-    class, as path and name, through which a method was found: what it returns may depend on it.
+    A `DEFINITION` is that of `name` in the file `path`; an `INSTANCE` is an object of that class; a `MODULE`
+    is the file, or the package whose files are in the folder `path` (with its slash). `SUPER` is an object of
+    that class as its bases see it. `ELEMENTS` is a container, or one of its methods; `element` is its
+    element. `EXTERNAL` certainly lies outside of the project, where it is called `name`. `receiver` is the
+    class, as path and name, through which a method was found: the result of the method may depend on it.
     """
 
     what: What
@@ -52,20 +52,20 @@ ELEMENT_METHODS: Final = words(
     expect unwrap_or_default iter cloned clone as_ref as_mut
     """
 )
-"""Methods of a container that give one of its elements, in whatever language."""
+"""Methods of a container that return one of its elements, in any language."""
 
 ELEMENT_METHOD: Final = "()"
-"""The name that all of them go by in a value."""
+"""The name of all these methods in a value."""
 
 Values = tuple[Value, ...]
-"""What a chain may mean, the likeliest first; empty where nothing is known."""
+"""The possible meanings of a chain, the likeliest first; empty if unknown."""
 
 
 UNKNOWN_VALUE: Final[Values] = ()
 
 
 VALUES_MAX: Final = 4
-"""Maximum number of alternatives that are followed; more would be guessing."""
+"""Maximum number of alternatives followed; more would be guessing."""
 
 
 def external(name: str = "") -> Values:
@@ -74,12 +74,12 @@ def external(name: str = "") -> Values:
 
 
 def called_external(name: str) -> Values:
-    """Return the result of calling something outside: an object if it is a class, else unknown."""
+    """Return the result of calling an external name: an object if it is a class, else unknown."""
     return external(name) if name.rpartition(".")[2][:1].isupper() else UNKNOWN_VALUE
 
 
 def merged(groups: Iterable[Values]) -> Values:
-    """Return the alternatives of several without repetitions; what is outside only if nothing is inside."""
+    """Return all alternatives without duplicates; external ones only if there are no others."""
     found = dict.fromkeys(value for values in groups for value in values)
     inside = tuple(value for value in found if value.what is not What.EXTERNAL)
     return (inside or tuple(found))[:VALUES_MAX]
@@ -97,18 +97,18 @@ CLASS_KINDS: Final = frozenset(
 
 
 class ModuleFiles(NamedTuple):
-    """The files that an import means, none if it doesn't resolve; `internal` says that it certainly meant one
-    of this project all the same."""
+    """The files that an import means, none if it is unresolved; `internal` says that it certainly means a
+    file of this project."""
 
     paths: tuple[str, ...]
     internal: bool
 
 
 class World(Protocol):
-    """What is known of a project's files; cheap to ask."""
+    """The known facts about a project's files; cheap to query."""
 
     def interface(self, path: str) -> FileInterface | None:
-        """Return what a file shows to others, or None if it isn't known."""
+        """Return a file's interface, or None if it isn't known."""
 
     def module(self, importer: str, language: str, module: str, name: str = "") -> ModuleFiles:
         """Return the files that an import means: a module, or a name of it that is a file of its own."""
@@ -118,74 +118,75 @@ class World(Protocol):
 
 
 class NameLookup(World, Protocol):
-    """What rules may ask while a reference is followed; the evaluator answers."""
+    """The lookups that rules may use while a reference is evaluated; the evaluator implements them."""
 
     def spend(self, steps: int = 1) -> bool:
-        """Count steps; return whether the reference may take another."""
+        """Count steps; return whether the reference has any left."""
 
     def is_too_deep(self, depth: int) -> bool:
-        """Return whether something lies too many steps away to be looked at."""
+        """Return whether a depth exceeds the limit."""
 
     def top(self, path: str, name: str, depth: int = 0, *, builtins: bool = True) -> Values:
-        """Return what a name means at the top of a file; with `builtins` also what the language brings."""
+        """Return the meaning of a name at the top of a file; with `builtins` also builtin names."""
 
     def defined(self, path: str, interface: FileInterface, name: str, depth: int) -> Values:
-        """Return what a name means that a file defines or assigns, whatever it imports."""
+        """Return the meaning of a name that a file defines or assigns, ignoring its imports."""
 
     def bound_in(self, path: str, interface: FileInterface) -> dict[str, list[Binding]]:
-        """Return the bindings of a whole file by the names that they bring in."""
+        """Return a file's top-level bindings by the names they introduce."""
 
     def exports_in(self, path: str, interface: FileInterface) -> dict[str, list[Export]]:
-        """Return the exports of a file by their names."""
+        """Return a file's exports by name."""
 
     def module_member(self, path: str, name: str, depth: int = 0) -> Values:
-        """Return what others see under a name in a file."""
+        """Return the meaning of a name of a file for its importers."""
 
     def member(self, value: Value, name: str, depth: int) -> Values:
         """Return a member of a value."""
 
     def class_member(self, path: str, name: str, member: str, depth: int, *, above: bool = False) -> Values:
-        """Return a member of a class or of those above it; with `above` only of those."""
+        """Return a member of a class or its superclasses; with `above` only of the superclasses."""
 
     def follow(self, chain: str, path: str, lookup: Callable[[str], Values], depth: int = 0) -> Values:
-        """Return what a chain means in a file; `lookup` says what its first name means there."""
+        """Return the meaning of a chain in a file; `lookup` resolves its first name."""
 
 
 class LinkRules:
-    """How names are looked up in one language; the defaults suit most languages."""
+    """The rules of name lookup in a language; the defaults suit most languages."""
 
     self_names: frozenset[str] = frozenset({"self", "this"})
-    """Names of the object whose method runs."""
+    """Names of a method's receiver."""
 
     class_names: frozenset[str] = frozenset({"Self"})
-    """Names of its class."""
+    """Names of the receiver's class."""
 
     parts_max: int = 0
-    """Maximum number of files in a folder whose classes may have parts in its other files; 0 where the
-    language has no such parts."""
+    """Maximum number of files in a folder that are searched for parts of a class; 0 for languages without
+    such parts."""
 
     super_names: frozenset[str] = frozenset({"super", "base"})
     implicit_members: bool = False
-    """Whether a bare name may be a member of the class around it."""
+    """Whether a bare name may be a member of the enclosing class."""
 
     block_scoped: bool = False
-    """Whether a name at the top may be hidden in blocks and in functions that have no name."""
+    """Whether a top-level name may be shadowed in blocks and anonymous functions."""
 
     methods_apart: bool = False
-    """Whether methods have names of their own, so that no variable hides one that is called."""
+    """Whether methods have a namespace of their own, so that a variable never shadows a called method."""
 
     wildcards_are_files: bool = True
-    """Whether a wildcard brings in what whole files have at their top, and nothing else."""
+    """Whether a wildcard imports the top-level names of whole files, and nothing else."""
 
     passes_imports_on: bool = True
-    """Whether importing a file also brings in what that file imports."""
+    """Whether an import also brings in the imported file's own imports."""
 
     class_kinds: frozenset[str] = CLASS_KINDS
     opaque_types: frozenset[str] = frozenset({"Any", "object", "Object", "any", "unknown", "never", "T"})
     """Types that say nothing about an object."""
 
     def ambient(self, evaluator: NameLookup, path: str, name: str) -> Values:
-        """Return what a name means that its file doesn't introduce: a neighbour's definition or a builtin."""
+        """Return the meaning of a name that its file doesn't introduce: a neighbour's definition or a
+        builtin."""
         return UNKNOWN_VALUE
 
     def literal(self, root: str) -> Values:
@@ -195,7 +196,7 @@ class LinkRules:
     def imported(
         self, evaluator: NameLookup, path: str, language: str, module: str, name: str, depth: int
     ) -> Values:
-        """Return what `name` of a module means where the file `path` imports it; `*` is the module itself."""
+        """Return the meaning of `name` of a module that the file `path` imports; `*` is the module itself."""
         found = evaluator.module(path, language, module)
         if not found.paths:
             return UNKNOWN_VALUE if found.internal else external(f"{module}.{name}")
@@ -211,18 +212,18 @@ class LinkRules:
     def module_members(
         self, evaluator: NameLookup, path: str, interface: FileInterface, name: str, depth: int
     ) -> Values:
-        """Return what others see under a name in a file: by default all that its top has."""
+        """Return the meaning of a name of a file for its importers: by default any top-level name."""
         if not self.passes_imports_on:
             return evaluator.defined(path, interface, name, depth)
         return evaluator.top(path, name, depth, builtins=False)
 
     def wildcard_files(self, evaluator: NameLookup, path: str, interface: FileInterface) -> Iterator[str]:
-        """Yield the files whose names come into a file without being named there."""
+        """Yield the files whose names are visible in a file without being named there."""
         for binding in evaluator.bound_in(path, interface).get("*", ()):
             yield from evaluator.module(path, interface.language, binding.module).paths
 
     def parts(self, evaluator: NameLookup, path: str, name: str) -> tuple[str, ...]:
-        """Return the files in which a class of a file may have members, its own first."""
+        """Return the files that may hold members of a file's class, its own first."""
         if not self.parts_max:
             return (path,)
         siblings = evaluator.siblings(path)

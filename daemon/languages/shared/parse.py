@@ -1,4 +1,4 @@
-"""The parser: a source's bytes become symbols, imports and references. Only it imports tree-sitter."""
+"""The parser: turns a source's bytes into symbols, imports and references. Only it imports tree-sitter."""
 
 from __future__ import annotations
 
@@ -23,49 +23,48 @@ from .symbols import sections, symbols_of
 from .table import LANGUAGES
 
 PARSER_VERSION: int = 5
-"""Raised whenever the same bytes would give another result, so that stored files are parsed again."""
+"""Raised whenever the same bytes would give another result; stored files are then parsed again."""
 
 
 PARSE_SECONDS = 2.0
-"""CPU time that one file's syntax tree may take. Ordinary code runs at 5 MB/s, so 1 MiB takes 0.2 s; sources
-made to be ambiguous (`(a,(a,(a,…`) go on for longer and take up to 1.4 GB a MiB. The parser asks only
-between its steps, so that the worst of them still took 5.6 s."""
+"""Maximum CPU seconds for a file's syntax tree. Ordinary code parses at 5 MB/s, so 1 MiB takes 0.2 s;
+deliberately ambiguous sources (`(a,(a,(a,…`) take longer and up to 1.4 GB for each MiB. The parser checks
+only between its steps, so that the worst of them still took 5.6 s."""
 
 
 LEAST_RATE = 50_000
-"""Bytes a second of CPU time below which a source is given up after `PATIENCE`: the slowest grammar, Swift's,
-reads 2 MB/s, sources made to be ambiguous fall below 5 KB/s. A parse that was stopped may leave its memory
-behind (Lua's 230 MB for two seconds), so that it is stopped early."""
+"""Minimum bytes parsed in a CPU second, checked after `PATIENCE`: the slowest grammar, Swift's, reads 2 MB/s,
+deliberately ambiguous sources fall below 5 KB/s. A stopped parse may leave its memory behind (Lua's 230 MB
+after two seconds), so it is stopped early."""
 
 
 PATIENCE = 0.25
-"""Seconds of CPU time after which the rate counts."""
+"""CPU seconds after which the rate is checked."""
 
 
 MAX_DEPTH = 500
-"""Levels of the syntax tree at which a definition may begin. In real code few lie below 100; a query that
-goes all the way down takes time by the square (13 s for Ruby's 50,000 nested calls)."""
+"""Maximum depth in the syntax tree at which a definition may begin. In real code few are below 100; a query
+without this limit takes quadratic time (13 s for Ruby's 50,000 nested calls)."""
 
 
 PACKED_BYTES = 20_000
 
 
 PACKED_LINE = 300
-"""Sources of this size whose lines have on average so many bytes were packed by a tool: names of one letter
-that mean something else in each function. Of those that people wrote in svelte, Django, zod and fzf none has
-more than 130."""
+"""Average bytes of a line above which a source counts as minified: its one-letter names mean something else
+in each function. Hand-written sources of svelte, Django, zod and fzf have at most 130."""
 
 
 WIDE_ERROR = 2_000
-"""Children of an error node from which the tree isn't queried: a query's time grows with their square
-(100,000 unclosed brackets took 8 s, 2,000 take 4 ms)."""
+"""Maximum children of an error node in a tree that is queried: query time grows with their square (100,000
+unclosed brackets took 8 s, 2,000 take 4 ms)."""
 
 
 def parse_source(data: bytes, language: str) -> ParsedFile:
     """Return the definitions and imports of a source, which may be broken, hostile or not UTF-8.
 
-    `language` is a name from the table of languages; without a grammar for it only the lines are counted.
-    Lines end at line feeds only. Takes bounded time and raises nothing for any bytes. Thread-safe.
+    `language` is a name from the table of languages; without a grammar only the lines are counted. Only line
+    feeds end lines. Takes bounded time and raises nothing for any bytes. Thread-safe.
     """
     source = clean_source(data)
     lines = source.count(b"\n") + (not source.endswith(b"\n") and source != b"")
@@ -99,7 +98,7 @@ def parse_source(data: bytes, language: str) -> ParsedFile:
 
 
 def _references(toolbox: _Toolbox, root: Node, reader: ReferenceReader) -> References:
-    """Return what a source refers to."""
+    """Return a source's references."""
     if toolbox.references is not None:
         reader.read(_ranges(toolbox.references, root))
     if toolbox.facts is not None:
@@ -112,7 +111,7 @@ _BUNDLE = re.compile(rb"function ?\(require, ?module, ?exports\)")
 
 
 class _Toolbox(Struct, frozen=True):
-    """A language's grammar and our queries compiled for it; `patterns` are those of `definitions`."""
+    """A language's grammar and its compiled queries; `patterns` are those of `definitions`."""
 
     grammar: Grammar
     definitions: Query
@@ -125,7 +124,7 @@ class _Toolbox(Struct, frozen=True):
 
 @cache
 def _toolbox(language: str) -> _Toolbox:
-    """Load a language's grammar and compile its queries, once a process."""
+    """Load a language's grammar and compile its queries, once in a process."""
     row = LANGUAGES[language]
     module, _, function = row.grammar.partition(":")
     grammar = Grammar(getattr(import_module(module), function)())
@@ -144,7 +143,7 @@ def _toolbox(language: str) -> _Toolbox:
 
 
 def _matches(query: Query, root: Node) -> list[Match]:
-    """Return a query's matches as ranges, so that nobody else needs to know what a tree is."""
+    """Return a query's matches as ranges, so that no other file depends on tree-sitter's trees."""
     cursor = QueryCursor(query)
     cursor.set_max_start_depth(MAX_DEPTH)
     return [
@@ -162,8 +161,8 @@ def _ranges(query: Query, root: Node) -> dict[str, list[Span]]:
 
 
 def _tree(grammar: Grammar, source: bytes, row: Language) -> Node | None:
-    """Return the root of the syntax tree of a source less what its grammar can't read; None if that takes too
-    long."""
+    """Return the root of the syntax tree of a source without the code that its grammar can't parse; None if
+    parsing takes too long."""
     source = readable(source, row.gaps)
     root = _root(grammar, source)
     if row.readable_parts is None or root is None or not root.has_error:
@@ -181,7 +180,7 @@ def _tree(grammar: Grammar, source: bytes, row: Language) -> Node | None:
 
 
 def _root(grammar: Grammar, source: bytes) -> Node | None:
-    """Return the root of a source's syntax tree, or None when it takes too long."""
+    """Return the root of a source's syntax tree, or None if parsing takes too long."""
     begun = time.thread_time()
 
     def read(offset: int, _point: object) -> bytes:
@@ -198,7 +197,7 @@ def _root(grammar: Grammar, source: bytes) -> Node | None:
 
 
 def _has_wide_error(root: Node) -> bool:
-    """Return whether a tree holds an error node too wide to be queried; looks only where errors are."""
+    """Return whether a tree holds an error node too wide for queries; visits only subtrees with errors."""
     pending = [root] if root.has_error else []
     while pending:
         node = pending.pop()
@@ -211,10 +210,10 @@ def _has_wide_error(root: Node) -> bool:
 
 
 def readable(source: bytes, gaps: Iterable[tuple[re.Pattern[bytes], bytes]]) -> bytes:
-    """Return a source in which what its language's grammar can't read is written over.
+    """Return a source with the code that its grammar can't parse overwritten.
 
-    Its length and its lines stay, so that ranges of the result are ranges of the source, from which names
-    and heads must be quoted.
+    Its length and lines stay the same, so that ranges of the result are ranges of the source, from which
+    names and heads must be quoted.
     """
     for pattern, filler in gaps:
         source = pattern.sub(partial(_over, filler), source)
@@ -222,11 +221,11 @@ def readable(source: bytes, gaps: Iterable[tuple[re.Pattern[bytes], bytes]]) -> 
 
 
 def is_tangled(source: bytes, opening: Sequence[bytes]) -> bool:
-    """Return whether a source would cost its parser minutes or gigabytes: none that anybody wrote does.
+    """Return whether parsing a source would take minutes or gigabytes; no hand-written source does.
 
-    A parser puts off what it can't decide until the source ends, and what it put off costs the square of its
-    count: 24,000 generics that nobody closed (`a<a<a<…`) took Java's 6 s, 50,000 more than 2 GB, between two
-    looks at the clock. `MAX_OPEN` of them take 0.2 s.
+    A parser defers undecided alternatives until the source ends, at a cost that grows with their square:
+    24,000 unclosed generics (`a<a<a<…`) took Java's parser 6 s, 50,000 more than 2 GB, between two checks of
+    the clock. `MAX_OPEN` of them take 0.2 s.
     """
     if not opening:
         return False
@@ -237,22 +236,22 @@ def is_tangled(source: bytes, opening: Sequence[bytes]) -> bool:
 
 
 MAX_OPEN = 2_000
-"""Brackets that one statement may leave open, or signs of another language that it may hold. Data in a
-statement of its own may be long, but closes them."""
+"""Maximum unclosed brackets of a statement, or signs of another language in it. Long data in a statement of
+its own closes its brackets."""
 
 
 _STATEMENT_END = re.compile(rb"[;{}]")
 
 
 def _open(piece: bytes, sign: bytes) -> int:
-    """Return how many of a bracket stay open, shifts aside; of another sign, how many there are."""
+    """Return the number of unclosed brackets, ignoring shifts; of another sign, its count."""
     if sign == b"<":
         return piece.count(b"<") - 2 * piece.count(b"<<") - piece.count(b">")
     return piece.count(sign) - (piece.count(b"]") if sign == b"[" else 0)
 
 
 def _over(filler: bytes, match: re.Match[bytes]) -> bytes:
-    """Return what matched with its first group written over."""
+    """Return the match with its first group overwritten."""
     whole, start = match[0], match.start()
     first, last = match.start(1) - start, match.end(1) - start
     return whole[:first] + _NOT_LINE_END.sub(filler, whole[first:last]) + whole[last:]
@@ -262,26 +261,26 @@ _NOT_LINE_END = re.compile(rb"[^\n]")
 
 
 LARGE_BYTES = 1_400
-"""A node of more bytes is entered; a smaller one stays whole. A little less than a chunk holds, since blank
-lines and brackets around a node count there too; bytes, not characters, since those need no decoding."""
+"""Maximum bytes of a node that isn't split. A little less than a chunk, since blank lines and brackets around
+a node count there too; bytes, not characters, which would need decoding."""
 
 
 SPLIT_DEPTH = 48
-"""Levels of a tree that are entered. In the Python of Django 5.2 large nodes go down to level 20; sources
-made to be nested have a million."""
+"""Maximum depth at which nodes are split. In Django 5.2's Python large nodes reach depth 20; deliberately
+nested sources have a million levels."""
 
 
 SPLIT_STEPS = 50_000
-"""Nodes that are visited in one file, 0.07 s. No Python file of Django 5.2 needs more than 3,100; an array
+"""Maximum nodes visited in a file, 0.07 s. No Python file of Django 5.2 needs more than 3,100; an array
 literal of a megabyte has a million elements."""
 
 
 def split_points(cursor: TreeCursor, source: bytes) -> tuple[SplitPoint, ...]:
-    """Return where the parts of the root, and of every node too large for a chunk, begin: by line.
+    """Return the first lines of the parts of the root, and of every node too large for a chunk.
 
-    A part is a node that is the first of its line; `depth` counts the nodes around it. Comments, decorators
-    and attributes belong to what stands right below them, so that no point parts the two; `/**` comments of
-    the older style leave one line empty. The lines rise. `source` is what the tree was made of.
+    A part is the first node on its line; `depth` counts the nodes around it. Comments, decorators and
+    attributes belong to the node right below, and no point separates them; `/**` comments of the older style
+    may be followed by one empty line. The lines ascend. `source` is the source of the tree.
     """
     points: list[SplitPoint] = []
     depth = 0
@@ -326,5 +325,5 @@ _ATTACHED = frozenset(
 
 
 def _belongs_below(kind: str) -> bool:
-    """Return whether a node of this kind belongs to the one that begins on the next line."""
+    """Return whether a node of this kind belongs to the node on the next line."""
     return "comment" in kind or kind in _ATTACHED

@@ -1,4 +1,4 @@
-"""Names as languages write them (paths, declarators, receivers, targets), taken apart."""
+"""Parsing of written names: paths, declarators, receivers and assignment targets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ _BEFORE_NAME = re.compile(r"(?:[\s*&^]|(?:const|volatile|restrict|__restrict)\b|
 
 
 def split_path(path: str) -> tuple[str, str]:
-    """Return what a name lies in, with dots, and the name itself: `("A.B", "c")` for `A<T>::B::c`, `A.B:c`.
+    """Return the qualifier of a name, with dots, and the name itself: `("A.B", "c")` for `A<T>::B::c`,
+    `A.B:c`.
 
     An operator keeps its word: `("A", "operator==")`, `("A", "operator bool")`.
     """
@@ -30,10 +31,10 @@ def split_path(path: str) -> tuple[str, str]:
 
 
 def declared(declarator: str) -> tuple[str, bool]:
-    """Return the name or path that a C declarator declares, and whether as a function.
+    """Return the name or path that a C declarator declares, and whether it is a function.
 
-    `**names[]` declares a variable, `*Stack::top(void) const` a function, `(*hook)(int)` a pointer to one.
-    Returns an empty path for what declares nothing by a name.
+    `**names[]` declares a variable, `*Stack::top(void) const` a function, `(*hook)(int)` a pointer to a
+    function. Returns an empty path if no name is declared.
     """
     start = _after(_BEFORE_NAME, declarator, 0)
     while declarator.startswith("(", start):
@@ -48,9 +49,9 @@ def declared(declarator: str) -> tuple[str, bool]:
 
 
 def type_name(written: str) -> str:
-    """Return the name of a type that definitions belong to: `Vec` for `&'a mut Vec<T>`, `A.B` for `A.B?`.
+    """Return the name of the type that definitions belong to: `Vec` for `&'a mut Vec<T>`, `A.B` for `A.B?`.
 
-    What has no name, a tuple or a slice, is returned as it is written, on one line.
+    A type without a name, such as a tuple or a slice, is returned as written, on one line.
     """
     bare = _QUALIFIERS.sub("", written).strip().strip("?!")
     owner, name = split_path(bare)
@@ -65,7 +66,7 @@ _QUALIFIERS = re.compile(
 
 
 def without_arguments(path: str) -> str:
-    """Return a path without the arguments of its types: `A::b` for `A<T<U>>::b`."""
+    """Return a path without type arguments: `A::b` for `A<T<U>>::b`."""
     before = ""
     while path != before:
         before, path = path, _INNERMOST.sub("", path)
@@ -79,10 +80,10 @@ _TARGET = re.compile(r"(?:(?P<owner>[\w$]+)(?P<prototype>\.prototype)?\.)(?P<nam
 
 
 def assigned(target: str) -> tuple[str, str]:
-    """Return the name and the owner that an assignment to a member defines, or two empty strings.
+    """Return the name and the owner of an assignment to a member, or two empty strings.
 
     `exports.x` and `module.exports.x` define `x`; `Foo.prototype.bar` and `Foo.bar` define `bar` of `Foo`;
-    `this.x` defines `x` of whatever encloses it; `module.exports` alone is the name `exports`.
+    `this.x` defines `x` of its enclosing definition; `module.exports` alone is the name `exports`.
     """
     match = _TARGET.fullmatch(target.removeprefix("module.exports.").removeprefix("exports."))
     if target.startswith(("module.exports.", "exports.")):
@@ -99,7 +100,8 @@ def assigned(target: str) -> tuple[str, str]:
 def base_name(name: str, kind: str = "") -> str:
     """Return the last part of a qualified name: `login` of `Session.login`, `inner` of `load~2.inner`.
 
-    `kind` is that of its definition: a section's parts are divided by slashes, `Refresh` of `Tokens/Refresh`.
+    `kind` is the kind of the definition: the parts of a section are separated by slashes, `Refresh` of
+    `Tokens/Refresh`.
     """
     name = without_number(name)
     if kind == "section":
@@ -108,7 +110,7 @@ def base_name(name: str, kind: str = "") -> str:
 
 
 def without_number(name: str) -> str:
-    """Return a qualified name without the number that tells it from its twins: `login` for `login~2`."""
+    """Return a qualified name without the number that distinguishes duplicates: `login` for `login~2`."""
     return _NUMBER.sub("", name)
 
 
@@ -128,6 +130,6 @@ def receiver_type(receiver: str) -> str:
 
 
 def _after(pattern: re.Pattern[str], text: str, start: int) -> int:
-    """Return where a pattern that may match nothing ends."""
+    """Return the end of an optional pattern."""
     match = pattern.match(text, start)
     return match.end() if match is not None else start

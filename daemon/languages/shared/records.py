@@ -1,4 +1,4 @@
-"""The records of what a source holds (definitions, imports, lines to cut at) and how definitions nest."""
+"""The records of a parsed source (definitions, imports, split points), and the nesting of definitions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Symbol(Struct, frozen=True):
     signature: str
     doc: str
     depth: int
-    """0 for a top-level definition, 1 for a member of one, and so on; for a section its level less one."""
+    """0 for a top-level definition, 1 for its members, and so on; for a section its level minus 1."""
 
 
 class Import(Struct, frozen=True):
@@ -46,27 +46,28 @@ class Import(Struct, frozen=True):
 
 
 class SplitPoint(NamedTuple):
-    """A line, from 1, at which a statement or a member begins, and how deep in the syntax tree it lies."""
+    """A line, from 1, at which a statement or a member begins, and its depth in the syntax tree."""
 
     line: int
     depth: int
 
 
 class ParsedFile(Struct, frozen=True):
-    """What was read out of one file: its definitions in source order, its imports, its count of lines."""
+    """The result of parsing a file: its definitions in source order, its imports, its number of lines."""
 
     symbols: tuple[Symbol, ...]
     imports: tuple[Import, ...]
     lines: int
     broken: bool = False
-    """The syntax tree had errors; what parsed is here all the same."""
+    """The syntax tree had errors; the readable parts are included."""
     split_points: tuple[SplitPoint, ...] = ()
-    """Where code may be cut, see split_points.py; empty for documents and where there is no syntax tree."""
+    """Points at which code may be split into chunks; empty for documents and without a syntax tree."""
     references: References = NOTHING
 
 
 class Owners:
-    """The nesting of a file's symbols, which come in source order; each goes by its index, -1 is the file."""
+    """The nesting of a file's symbols, which are in source order; each is given by its index, -1 is the
+    file."""
 
     def __init__(self, symbols: Sequence[Symbol]) -> None:
         self._outer: list[int] = []

@@ -1,4 +1,4 @@
-"""References as they stand in a source: from what queries captured to references and facts about names."""
+"""References of a source: from query captures to references and facts about names."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from .references import (
 from .source_text import SourceText, Span
 
 REFERENCES_MAX = 50_000
-"""Maximum number of references of a file that are kept, and of facts about its names. The largest file of
-Django 5.2 has 4,500; only generated files have more."""
+"""Maximum number of references kept of a file, and of facts about its names. The largest file of Django 5.2
+has 4,500; only generated files have more."""
 
 SPAN_MAX = 4 * EXPRESSION_MAX
-"""Maximum number of bytes of an expression that are decoded."""
+"""Maximum number of bytes decoded of an expression."""
 
 KINDS: tuple[ReferenceKind, ...] = get_args(ReferenceKind)
 
 Settings = Mapping[str, str | None]
-"""What a query says of a pattern of facts: `fact` is `binding`, `export`, `type`, `package`, `use` for an
-import whose text says it all, `mod` for a module of Rust, or a kind of reference that takes more than one
-capture: from `@first` to `@last`, unless it is one of the words of `unless`, and in the definition that
-`@owner` names. The others stand for what isn't captured: `module`, `imported`, `bound`, `name`; `element`
-says that the value is iterated over, `root` that the import binds only the first part of its module, `last`
-the last, `joined` that the package lies in the one before it; `prefix` stands before a variable's name.
-`@member` is the member of `@value` that a variable is bound to. With `when` a match counts only if `@when`
-is one of these words: the engine's own predicates aren't safe to free."""
+"""The settings of a query's pattern of facts: `fact` is `binding`, `export`, `type`, `package`, `use` for an
+import that is parsed from its text, `mod` for a Rust module, or a kind of reference with several captures:
+from `@first` to `@last`, unless it is one of the words of `unless`, and in the definition named by `@owner`.
+Other settings give values that aren't captured: `module`, `imported`, `bound`, `name`; `element` says that
+the value is iterated over, `root` that the import binds only the first part of its module, `last` the last,
+`joined` that the package lies in the previous one; `prefix` precedes a variable's name. `@member` is the
+member of `@value` that a variable is bound to. With `when` a match counts only if `@when` is one of these
+words: the engine's own predicates aren't safe to free."""
 
 
 class ReferenceReader:
@@ -64,7 +64,7 @@ class ReferenceReader:
     def read(self, spans: Mapping[str, Sequence[Span]]) -> None:
         """Read the ranges that the query of references captured, by kind.
 
-        A `bare` name is a call unless it is a variable, a `token` one in what Rust hands to a macro.
+        A `bare` name is a call unless it is a variable; a `token` is a name in the arguments of a Rust macro.
         """
         for kind in KINDS:
             for span in spans.get(kind, ())[:REFERENCES_MAX]:
@@ -108,7 +108,7 @@ class ReferenceReader:
                     pass
 
     def found(self) -> References:
-        """Return all that was read, in source order."""
+        """Return everything read, in source order."""
         references = sorted(
             self._references.items(), key=lambda pair: (pair[0][0], _ORDER[pair[1].kind], pair[0][2])
         )
@@ -135,19 +135,19 @@ class ReferenceReader:
 
     def _add(self, kind: ReferenceKind, span: Span, owner: int | None = None) -> None:
         start, end = span
-        # Of what is longer than any chain only the end is looked at, else what nests costs its square.
+        # Only the end of an oversized expression is read, else nested ones cost quadratic time.
         written = self._text.slice(max(start, end - CHAIN_MAX) if end - start > SPAN_MAX else start, end)
         if kind == "use" and written in _SELF:
-            return  # most of what is read in a class, and nothing to look for
+            return  # most references in a class, with nothing to look up
         if kind == "type":
-            # What holds elements is the language's own; what they are is looked for.
+            # The container is the language's own; the type of its elements is looked up.
             chains = tuple(
                 chain.rpartition(ELEMENT)[2] for chain in self._types_of(written) if written not in INFERRED
             )
         else:
             chain = self._chain(written) if end - start <= SPAN_MAX else shortened(written)
             chains = (shortened(written) if kind == "call" and chain == UNKNOWN else chain,)
-        # Where the last name stands: a fluent call goes over many lines.
+        # The line of the last name: a fluent call spans many lines.
         line = self._text.line(max(start, end - 1)) if kind == "call" else self._text.line(start)
         for chain in chains:
             if chain and chain != UNKNOWN:
@@ -157,7 +157,7 @@ class ReferenceReader:
                 )
 
     def _refer(self, kind: ReferenceKind, captures: Captures, settings: Settings) -> None:
-        """Read a reference that takes more than one capture."""
+        """Read a reference with several captures."""
         last = captures["last"]
         span = captures.get("first", last)[0], last[1]
         if "first" not in captures and self._text.name(span) in (settings.get("unless") or "").split():
@@ -169,7 +169,7 @@ class ReferenceReader:
         self._add(kind, span, owner)
 
     def _symbol(self, name: str, around: int) -> int:
-        """Return the definition that a name means inside of a symbol, or else the symbol."""
+        """Return the definition of a name inside of a symbol, else the symbol."""
         places = self._by_name()
         scope = around
         while scope >= 0:
@@ -186,7 +186,7 @@ class ReferenceReader:
         return self._places
 
     def _use(self, captures: Captures) -> None:
-        """Read the names that an import brings in, and with `@exported` passes on."""
+        """Read the names that an import introduces, and with `@exported` re-exports."""
         span = captures["tree"]
         line = self._text.line(span[0])
         inside = self._inside(line)
@@ -198,7 +198,7 @@ class ReferenceReader:
                 self._exports[Export(".".join((*inside, use.name)), use.module, use.imported)] = None
 
     def _declare(self, captures: Captures) -> None:
-        """Read the declaration of a module that is a file."""
+        """Read the declaration of a module in another file."""
         start, _ = captures["declared"]
         line = self._text.line(start)
         before = self._text.slice(max(0, start - ATTRIBUTES_MAX), start)
@@ -219,7 +219,7 @@ class ReferenceReader:
         return tuple(self._symbols[scope].name.split(".")) if scope >= 0 else ()
 
     def _chain(self, written: str) -> str:
-        """Return the chain of an expression, computed once: files repeat them, and long ones take time."""
+        """Return the chain of an expression, cached: files repeat expressions, and long ones take time."""
         if self._language.chain is not None:
             return self._language.chain(written)
         if written not in self._chains:
@@ -227,7 +227,7 @@ class ReferenceReader:
         return self._chains[written]
 
     def _types_of(self, written: str) -> tuple[str, ...]:
-        """Return the chains of a written type, computed once."""
+        """Return the chains of a written type, cached."""
         if written not in self._written:
             self._written[written] = type_chains(written)
         return self._written[written]
@@ -256,7 +256,8 @@ class ReferenceReader:
             self._exports[Export(name, module, imported)] = None
 
     def _know(self, captures: Captures, settings: Settings) -> None:
-        """Note a fact about a variable. A variable of an unknown value still hides others of its name."""
+        """Record a fact about a variable. A variable with an unknown value still shadows others of its
+        name."""
         span = captures.get("variable") or captures.get("type") or captures["value"]
         line = self._text.line(span[0])
         name = settings.get("name") or self._chain(self._text.name(span))
@@ -289,7 +290,7 @@ class ReferenceReader:
         return settings.get(what) or ""
 
     def _is_variable(self, reference: Reference, hidden: set[tuple[str, int]]) -> bool:
-        """Return whether a chain is only a variable of the functions around it."""
+        """Return whether a chain is only a variable of an enclosing function."""
         scope = reference.scope
         while scope >= 0:
             if (reference.chain, scope) in hidden:
@@ -298,7 +299,7 @@ class ReferenceReader:
         return False
 
     def _function(self, line: int) -> int:
-        """Return the innermost symbol around a line that has a scope, which variables don't."""
+        """Return the innermost symbol with a scope around a line; variables have none."""
         scope = self._owners.around(line)
         while scope >= 0 and self._symbols[scope].kind in BINDINGS:
             scope = self._owners.outer(scope)

@@ -1,11 +1,11 @@
-"""The records of what a source file refers to, as written and not yet resolved.
+"""The records of a source file's references, as written and not yet resolved.
 
-A *chain* is an expression reduced to what names can be followed: parts joined by `.`, whatever a language
-writes between them (`::`, `->`, `?.`). A part is a name; behind it stand `()` for a call and `[]` for an
-element, with nothing inside. Type arguments, casts of nothing, `await`, `new` and parentheses around one
-chain are left out, so `new Foo<T>(x).bar[0]?.baz` is `Foo().bar[].baz`. What has no name to follow begins
-with one of `LITERALS` (a value of the language itself) or is `UNKNOWN`: `"".join` is `''.join`,
-`(a or b).get` is `?.get`. A chain is at most `CHAIN_MAX` characters.
+A *chain* is an expression reduced to the names that can be followed: parts joined by `.`, whatever a language
+writes between them (`::`, `->`, `?.`). A part is a name, followed by `()` for a call and `[]` for an element,
+with nothing inside. Type arguments, casts of nothing, `await`, `new` and parentheses around a single chain
+are dropped, so `new Foo<T>(x).bar[0]?.baz` is `Foo().bar[].baz`. An expression without a name to follow
+begins with one of `LITERALS` (a value of the language itself) or is `UNKNOWN`: `"".join` is `''.join`, `(a or
+b).get` is `?.get`. A chain has at most `CHAIN_MAX` characters.
 """
 
 from __future__ import annotations
@@ -16,24 +16,23 @@ from msgspec import Struct
 
 UNKNOWN: Final = "?"
 LITERALS: Final = frozenset({"''", "0", "[]", "{}"})
-"""What chains of literals begin with: strings, numbers and constants of the language, lists, maps."""
+"""Chains of literals begin with one of these: strings, numbers and constants, lists, maps."""
 
 JOINT: Final = "·"
-"""Stands for a dot inside of a name that has some: that of an Elixir module."""
+"""Replaces the dots inside the name of an Elixir module."""
 
 CHAIN_MAX: Final = 200
 
 ReferenceKind = Literal["call", "inherit", "decorate", "type", "use"]
-"""`call` calls or constructs what the chain leads to, `inherit` extends, implements or mixes it in,
-`decorate` puts it above a definition, `type` names it in a type, `use` reads it otherwise (a callback, a
-constant)."""
+"""`call` calls or constructs the target, `inherit` extends, implements or mixes it in, `decorate` uses it as
+a decorator, `type` names it in a type, `use` reads it otherwise (a callback, a constant)."""
 
 
 class Reference(NamedTuple):
-    """One place that refers to something.
+    """A reference in a source.
 
     `line` counts from 1, `scope` is the index of the innermost symbol around it in the file's symbols, -1 at
-    the top. For `call` the chain is what is called, without the last `()`.
+    the top. The chain of a `call` is its target, without the last `()`.
     """
 
     line: int
@@ -43,11 +42,11 @@ class Reference(NamedTuple):
 
 
 class Binding(NamedTuple):
-    """A name that an import brings into a file.
+    """A name that an import introduces in a file.
 
-    `module` is the specifier as in `Import.module`; `imported` what is taken from it: a name, `*` for the
-    module as a whole, `default` for a module's one export. `name` is the name here, `*` when all names of the
-    module come in. `scope` is where it holds, -1 for the whole file.
+    `module` is the specifier as in `Import.module`; `imported` is the imported name, `*` for the module as a
+    whole, `default` for its default export. `name` is the name in this file, `*` for all names of the module.
+    `scope` is the symbol in which it is valid, -1 for the whole file.
     """
 
     name: str
@@ -57,10 +56,10 @@ class Binding(NamedTuple):
 
 
 class Export(NamedTuple):
-    """A name that a file gives to others where the language says so beside the definitions (JavaScript).
+    """A name that a file exports by a statement apart from its definition (JavaScript).
 
-    `module` is empty for what stands in this file, then `imported` is a chain in it; else the export is
-    passed on from there as with `Binding`. `name` may be `default`, and `*` for all names of `module`.
+    If `module` is empty, `imported` is a chain in this file; otherwise the name is re-exported from that
+    module as with `Binding`. `name` may be `default`, and `*` for all names of `module`.
     """
 
     name: str
@@ -69,13 +68,14 @@ class Export(NamedTuple):
 
 
 class TypeFact(NamedTuple):
-    """What is evident of a variable: of what type it is, or which expression it is bound to.
+    """Evidence for a variable: its type, or the expression that it is bound to.
 
-    `name` is a local variable or parameter, a variable at the top, an attribute of what encloses it as
-    `self.x` (whatever the language calls itself), or `()` for what `scope` returns. With `is_type` the
-    chain names a type of which it is an instance (`x: Foo`), else an expression (`x = Foo()`); a
-    container is `list[].Foo` where its elements are of type Foo. An empty chain says that the name is a
-    variable of which nothing is known, so that it hides what has its name further out."""
+    `name` is a local variable or parameter, a variable at the top, an attribute of the enclosing object as
+    `self.x` (whatever the language calls it), or `()` for the result of `scope`. With `is_type` the chain
+    names the variable's type (`x: Foo`), else an expression (`x = Foo()`); a container is `list[].Foo` if its
+    elements are of type Foo. An empty chain is a variable with an unknown value, which shadows outer
+    variables of its name.
+    """
 
     name: str
     chain: str
@@ -85,14 +85,14 @@ class TypeFact(NamedTuple):
 
 
 class References(Struct, frozen=True):
-    """All that one file refers to, each in source order."""
+    """All references and facts of a file, each in source order."""
 
     references: tuple[Reference, ...] = ()
     bindings: tuple[Binding, ...] = ()
     exports: tuple[Export, ...] = ()
     types: tuple[TypeFact, ...] = ()
     package: str = ""
-    """The package or namespace that the file says it belongs to (`com.shop.auth`), if it says any."""
+    """The package or namespace that the file declares (`com.shop.auth`), if any."""
 
 
 NOTHING: Final = References()

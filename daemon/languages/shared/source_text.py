@@ -1,4 +1,4 @@
-"""A source as text: clean bytes, ranges and the lines they lie on, and what is quoted from them."""
+"""A source as text: clean bytes, ranges, line numbers, and quotations."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 MAX_SIGNATURE = 400
-"""Characters, from the contract of `Symbol`."""
+"""Maximum characters of a signature, from the contract of `Symbol`."""
 
 MAX_NAME = 300
-"""Characters of a qualified name; what is nested deeper is left out. The longest in Django 5.2 has 141."""
+"""Maximum characters of a qualified name; deeper definitions are left out. The longest in Django 5.2 has
+141."""
 
 WIDE_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 """The byte order marks of encodings whose characters hold NULs."""
 
 Span = tuple[int, int]
-"""A range of a source: the offset of its first byte and the one behind its last."""
+"""A range of a source: the offset of its first byte and the one after its last byte."""
 
 
 class SourceText:
-    """A source with its line ends, so that offsets become lines and code becomes signatures."""
+    """A source with the offsets of its lines, which converts offsets to lines and ranges to text."""
 
     def __init__(self, source: bytes) -> None:
         self.source = source
@@ -32,13 +33,13 @@ class SourceText:
         return bisect_left(self._ends, offset) + 1
 
     def last_line(self, start: int, end: int) -> int:
-        """Return the line of the last character of a range that isn't a line end."""
+        """Return the line of the last character of a range, ignoring line ends."""
         while end > start and self.source[end - 1] == 10:
             end -= 1
         return bisect_left(self._ends, end) + 1
 
     def line_start(self, offset: int) -> int:
-        """Return the offset of the first byte of the line that an offset lies in."""
+        """Return the offset of the first byte of the line around an offset."""
         return self.source.rfind(b"\n", 0, offset) + 1
 
     def slice(self, start: int, end: int) -> str:
@@ -55,7 +56,7 @@ class SourceText:
         return head if len(head) <= MAX_SIGNATURE else head[: MAX_SIGNATURE - 1].rstrip() + "…"
 
     def name(self, span: Span) -> str:
-        """Return what a name's range holds; of a name longer than any that is kept only the beginning."""
+        """Return the text of a name's range, at most slightly longer than the longest name that is kept."""
         start, end = span
         return self.slice(start, min(end, start + 4 * MAX_NAME))
 
@@ -77,12 +78,12 @@ def clean_source(data: bytes) -> bytes:
 
 
 def wide_encoding(data: bytes) -> str:
-    """Return the encoding of data that begin with one of `WIDE_MARKS`: `utf-16` or `utf-32`."""
+    """Return the encoding of data that begins with one of `WIDE_MARKS`: `utf-16` or `utf-32`."""
     return "utf-32" if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)) else "utf-16"
 
 
 def merged_spans(spans: Iterable[Span]) -> list[Span]:
-    """Return ranges without those that lie inside another, in order."""
+    """Return ranges in order, without those inside another."""
     merged: list[Span] = []
     for start, end in sorted(spans):
         if not merged or start >= merged[-1][1]:
@@ -91,13 +92,14 @@ def merged_spans(spans: Iterable[Span]) -> list[Span]:
 
 
 def is_inside(spans: Sequence[Span], offset: int) -> bool:
-    """Return whether an offset lies in one of the ranges, which are in order and apart."""
+    """Return whether an offset is in one of the sorted, disjoint ranges."""
     index = bisect_left(spans, (offset + 1, 0)) - 1
     return index >= 0 and spans[index][0] <= offset < spans[index][1]
 
 
 def _without_mark(data: bytes) -> bytes:
-    """Return a source without its byte order mark; a wide one as UTF-8, what is damaged in it replaced."""
+    """Return a source without its byte order mark; UTF-16 and UTF-32 as UTF-8 with damaged characters
+    replaced."""
     if data.startswith(WIDE_MARKS):
         return data.decode(wide_encoding(data), "replace").encode()
     return data.removeprefix(codecs.BOM_UTF8)

@@ -1,4 +1,4 @@
-"""Symbols: the unique names of definitions, where they begin, their heads and their documentation."""
+"""Symbols: unique names of definitions, their first lines, heads and documentation."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def sections(
     lines: int,
     heading: Callable[[str], tuple[int, str]],
 ) -> list[Symbol]:
-    """Return a document's sections; headings inside quotations and lists belong to those."""
+    """Return a document's sections; headings inside quotations and lists don't begin a section."""
     inner = merged_spans(quoted)
     outline = [
         (start, *heading(text.slice(start, end)))
@@ -91,8 +91,9 @@ _HOLDERS = frozenset(
     {"class", "struct", "union", "interface", "trait", "protocol", "enum", "record", "object", "scope"}
     | {"module", "namespace"}
 )
-"""Kinds whose members are known by the holder's name, though the file may open several of that name: the
-parts of a C# class, a Scala object beside its class. What lies in a second function goes by `load~2`."""
+"""Kinds whose members are qualified by the plain name, even if the file opens the name several times: the
+parts of a C# class, a Scala object beside its class. Members of a second function are qualified by
+`load~2`."""
 
 
 _TYPES = _HOLDERS - {"module", "namespace"}
@@ -100,7 +101,7 @@ _TYPES = _HOLDERS - {"module", "namespace"}
 
 
 _ANNOUNCED = {"prototype": "prototype", "extern": "variable", "forward": "type"}
-"""Kinds that give way to a definition of the name in the same file, and the kinds they are shown as."""
+"""Kinds that a definition of the same name in the file replaces, and the kinds they are shown as."""
 
 
 _REBOUND = BINDINGS | {"macro"}
@@ -117,13 +118,13 @@ class _Placed(NamedTuple):
 
 
 def _placed(definitions: Iterable[ParsedDefinition], rules: DefinitionRules) -> list[_Placed]:
-    """Return the definitions, given in source order, with the definitions around them."""
+    """Return the definitions, given in source order, with their enclosing definitions."""
     placed: list[_Placed] = []
     enclosing: list[int] = []
     for definition in definitions:
         while enclosing and placed[enclosing[-1]].definition.end <= definition.start:
             enclosing.pop()
-        # Names that are bound together (`a, b = …`) share their span, and none encloses the other.
+        # Names bound together (`a, b = …`) share their span, and neither encloses the other.
         around = (index for index in reversed(enclosing) if placed[index].definition.start < definition.start)
         found = _place(definition, next(around, -1), placed, rules)
         if found is None:
@@ -137,7 +138,7 @@ def _placed(definitions: Iterable[ParsedDefinition], rules: DefinitionRules) -> 
 def _place(
     definition: ParsedDefinition, index: int, placed: Sequence[_Placed], rules: DefinitionRules
 ) -> _Placed | None:
-    """Return a definition with its place, None if other files can't see it there."""
+    """Return a definition with its place, None if it isn't visible to other files."""
     outer = placed[index] if index >= 0 else None
     owner, kind = definition.owner, definition.kind
     if outer is not None:
@@ -164,14 +165,14 @@ _LOCAL = BINDINGS | {"prototype", "extern"}
 
 
 class UniqueNames:
-    """Hands out names that are unique within a file: the second `login` is `login~2`."""
+    """Makes names unique within a file: the second `login` is `login~2`."""
 
     def __init__(self) -> None:
         self._count: dict[str, int] = {}
         self._taken: set[str] = set()
 
     def unique(self, name: str) -> str:
-        """Return the name, with the lowest free number behind it if it is taken."""
+        """Return the name, with the lowest free number appended if it is taken."""
         candidate = name
         while candidate in self._taken:
             self._count[name] = self._count.get(name, 1) + 1
@@ -180,7 +181,7 @@ class UniqueNames:
         return candidate
 
 
-# What may stand before a definition on its line and belongs to it: `export const` before `x = 1`.
+# Text before a definition on its line that belongs to it: `export const` before `x = 1`.
 _LEAD = re.compile(rb"(?<![\w$.])(?:(?:export|default|declare|const|let|var|type|async)[ \t]+)+\Z")
 
 
@@ -195,7 +196,7 @@ _SPACE = {
 
 
 class _Heads:
-    """Turns definitions into symbols: their first line, their head and their documentation."""
+    """Turns definitions into symbols with first line, head and documentation."""
 
     def __init__(self, text: SourceText, language: Language, decorators: Sequence[Span]) -> None:
         self._text = text
@@ -235,7 +236,7 @@ class _Heads:
         )
 
     def _begin(self, definition: ParsedDefinition) -> tuple[int, int]:
-        """Return where a definition begins with its decorators and where its head begins."""
+        """Return the beginning of a definition with its decorators, and of its head."""
         head = definition.head
         while head in self._decorator_at:
             head = self._decorator_at[head]
@@ -251,7 +252,7 @@ class _Heads:
         return start, head
 
     def _head_end(self, definition: ParsedDefinition) -> int:
-        """Return where a definition's head ends, before its body and what opens it."""
+        """Return the end of a definition's head, before the body and its opening bracket."""
         start, end = definition.head, definition.head_end
         if definition.body >= 0:
             return self._rules.head_end(self._source, start, end)

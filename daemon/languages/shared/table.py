@@ -1,4 +1,4 @@
-"""The table of languages: finds every file of `daemon/languages/`, and recognises the language of a file.
+"""The table of languages: loads every file of `daemon/languages/`, and recognises the language of a file.
 
 The files are imported when the table is first used, which keeps them out of the daemon's start.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class _Languages(Mapping[str, "Language"]):
-    """The languages that the files of the folder above this one declare, by name."""
+    """The languages declared in the files of the parent folder, by name."""
 
     def __getitem__(self, name: str) -> Language:
         return self._rows[name]
@@ -35,7 +35,7 @@ class _Languages(Mapping[str, "Language"]):
         names = sorted(name[:-3] for name in os.listdir(folder) if name.endswith(".py"))
         modules = [import_module(f"{package}.{name}") for name in names if name != "__init__"]
         rows: list[Language] = [row for module in modules for row in getattr(module, "LANGUAGES", ())]
-        # Of two rows the one with a grammar counts: plain.py may still list the language.
+        # A row with a grammar wins over one without: plain.py may still list the language.
         return {row.name: row for row in sorted(rows, key=lambda row: (row.name, row.grammar))}
 
 
@@ -44,10 +44,10 @@ LANGUAGES: Final[Mapping[str, Language]] = _Languages()
 
 
 def language_of(path: str, head: bytes = b"") -> str:
-    """Return the name of the language of a file, or "" when it isn't known.
+    """Return the name of the language of a file, or "" if it is unknown.
 
-    `path` may be relative or absolute; `head` is the beginning of its content, of which only a shebang
-    line is looked at, and only when the name doesn't tell.
+    `path` may be relative or absolute; `head` is the beginning of its content. Only a shebang line in it is
+    used, and only if the name doesn't tell.
     """
     by_extension, by_file_name, by_interpreter = _names_by_sign()
     name = path.rpartition("/")[2]
@@ -70,18 +70,18 @@ def fence_tag(language: str) -> str:
 
 
 def family_of(language: str) -> str:
-    """Return the family of a language: files of one family see each other's definitions. Most stand alone."""
+    """Return the family of a language; its files can refer to each other's definitions. Most are alone."""
     row = LANGUAGES.get(language)
     return (row.family if row is not None else "") or language
 
 
 def link_rules_of(language: str) -> LinkRules:
-    """Return how a language's names are linked; the defaults for an unknown language."""
+    """Return a language's link rules; the defaults for an unknown language."""
     return (LANGUAGES.get(language) or LANGUAGES["text"]).links
 
 
 def _interpreter(head: bytes) -> str:
-    """Return the program that a shebang line calls, without folder and version: `python`, `bash`."""
+    """Return the program of a shebang line, without folder and version: `python`, `bash`."""
     words = head[2:256].partition(b"\n")[0].decode("utf-8", "replace").split()
     names = [word.rpartition("/")[2] for word in words]
     if names and names[0] == "env":
