@@ -200,8 +200,7 @@ class ChildProcess(Generic[E]):
                 await process.wait()
         except TimeoutError:
             log.warning("the %s process didn't stop within %.1f s and was killed", self._name, deadline_s)
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
+            _kill(process)
             await process.wait()
 
     async def _run_once(self) -> None:
@@ -222,8 +221,7 @@ class ChildProcess(Generic[E]):
             raise
         process, writer = self._process, self._writer
         if self._stopping.is_set():  # `stop` saw no process yet
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
+            _kill(process)
         try:
             async with asyncio.TaskGroup() as tasks:
                 starting = tasks.create_task(self._start())
@@ -236,9 +234,8 @@ class ChildProcess(Generic[E]):
             if not self._stopping.is_set():
                 self._ready.clear()
             writer.close()
-            if process.returncode is None and not self._stopping.is_set():
-                with contextlib.suppress(ProcessLookupError):
-                    process.kill()
+            if not self._stopping.is_set():
+                _kill(process)
             ended = -(await process.wait())
             self._process = None
             if ended > 0 and not self._killed:
@@ -287,8 +284,7 @@ class ChildProcess(Generic[E]):
             elif working >= HUNG_BEATS:
                 self._killed = f"worked at {turn.at} for {working * BEAT_S:.0f} s without a pause"
             if self._killed:  # also while it is asked to end: it would not hear of that
-                with contextlib.suppress(ProcessLookupError):
-                    process.kill()
+                _kill(process)
                 return
 
     async def _receive(self, reader: asyncio.StreamReader) -> None:
@@ -328,6 +324,16 @@ class ChildProcess(Generic[E]):
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(ChildDied(f"the {self._name} process ended before it answered"))
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    """Kill a process unless it is known to have ended.
+
+    `process.kill` would reap one that has just ended, before asyncio does: its exit status would be lost.
+    """
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGKILL)
 
 
 def _signal_name(number: int) -> str:

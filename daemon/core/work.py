@@ -65,6 +65,7 @@ class Work:
             raise Busy("the daemon is shutting down; try again when it has been started anew")
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         task = self._tasks.create_task(_settle(work, future), name=name)
+        task.add_done_callback(lambda _: _end_unbegun(work, future))
         future.add_done_callback(lambda done: task.cancel() if done.cancelled() else None)
         self._keep(future)
         return future
@@ -74,7 +75,9 @@ class Work:
         if self._tasks is None or self._closing:
             work.close()
             return
-        self._keep(self._tasks.create_task(_log_failure(work, name), name=name))
+        task = self._tasks.create_task(_log_failure(work, name), name=name)
+        task.add_done_callback(lambda _: work.close())  # it hasn't begun where the task was cancelled at once
+        self._keep(task)
 
     async def in_builder(self, work: Callable[[], T]) -> T:
         """Run blocking work that reads, in one of the builder threads."""
@@ -246,6 +249,12 @@ async def _settle(work: Coroutine[Any, Any, T], future: asyncio.Future[T]) -> No
     else:
         if not future.done():
             future.set_result(result)
+
+
+def _end_unbegun(work: Coroutine[Any, Any, object], future: asyncio.Future[Any]) -> None:
+    """End work whose task was cancelled before it began: `_settle` never ran."""
+    work.close()
+    future.cancel()
 
 
 async def _log_failure(work: Coroutine[Any, Any, object], name: str) -> None:

@@ -143,6 +143,8 @@ class ProjectIndexer:
         if self._index.progress.state in {"scanning", "degraded"} or self._changes.is_listing:
             return Refreshed(self.generation, complete=False)
         changed, settled = yield from self._notice()
+        if self._index.progress.state == "degraded":  # the root was lost meanwhile
+            return Refreshed(self.generation, complete=False)
         unread = self._files.unread
         if len(unread) <= SYNC_FILES:
             changed = list(unread)  # with what the watcher saw before
@@ -198,9 +200,12 @@ class ProjectIndexer:
         watch = self._index.watch
         if len(self._files.known) > COOKIE_FILES and watch.native and (yield from watch.catch_up()):
             self._take_batch()  # the cookie came after it
-            # The root may have been lost with it.
-            return list(self._files.unread), self._index.progress.state != "degraded"
-        return (yield from self._changes.sweep_until_quiet())
+            return list(self._files.unread), True
+        try:
+            return (yield from self._changes.sweep_until_quiet())
+        except RootGone as error:
+            self._bulk.lose_root(error)
+            return [], False
 
     def _hears(self) -> bool:
         return self._index.watch.has_batch and not self._changes.is_listing

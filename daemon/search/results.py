@@ -277,7 +277,11 @@ def describe_for_agents(
         if result["node_id"] in probabilities:
             result["probability"] = probabilities[result["node_id"]]
     if best is not None and results and not stale:
-        results[0] |= _whole(snapshot, reader, best[0])
+        whole = _whole(snapshot, reader, best[0])
+        if whole is None:
+            stale = [best[0].path]
+        else:
+            results[0] |= whole
     return DescribedHits(results, stale)
 
 
@@ -322,11 +326,15 @@ def _together(answered: Sequence[Placed], found: Sequence[Placed], limit: int) -
     return [*sources[:limit], *found[:limit], *tests[: max(limit - len(sources), 0)]]
 
 
-def _whole(snapshot: ProjectSnapshot, reader: Reader, hit: Hit) -> dict[str, Any]:
-    """Return the text of a hit's definition and what it needs; nothing if the file isn't what was indexed."""
+def _whole(snapshot: ProjectSnapshot, reader: Reader, hit: Hit) -> dict[str, Any] | None:
+    """Return the text of a hit's definition and what it needs; None if the file isn't what was indexed, as
+    while one that was written just now waits to be read again. Of a hidden file nothing is returned."""
     contents = ContentReader(
         snapshot.tree.root, snapshot.system, snapshot.config.scan.max_file_bytes, {}, snapshot.policy
     )
+    content = contents.read(hit.path)
+    if content.shown is not None and not is_current(reader.record(hit.path), content):
+        return None
     lines = _lines(contents, reader, hit.path)
     symbol = hit.node
     if symbol is None or not lines:

@@ -18,6 +18,7 @@ import pytest
 from foveal.daemon.app.engine import Engine
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, ScopesConfig, UserConfig
 from foveal.daemon.context import service as contexts
+from foveal.daemon.context import sources
 from foveal.daemon.context.assembly import Built, build
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import Scope
@@ -28,7 +29,7 @@ from foveal.daemon.core.errors import Busy, ChildDied, FovealError, NotFound, Pr
 from foveal.daemon.core.system import System
 from foveal.daemon.index import indexing
 from foveal.daemon.index.messages import CloseProject, OpenProject, SyncTree
-from foveal.daemon.project import open_projects
+from foveal.daemon.project import freshness, open_projects
 from foveal.daemon.project.index_view import read_tree
 from foveal.daemon.project.project import Project, load
 from foveal.daemon.project.tree import Tree
@@ -355,6 +356,28 @@ def counted(monkeypatch: pytest.MonkeyPatch, owner: ModuleType, real: Callable[.
 
     monkeypatch.setattr(owner, real.__name__, call)
     return calls
+
+
+async def test_the_first_prompt_waits_for_names_and_words(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(freshness, "NEW_S", GENEROUS_S)
+    monkeypatch.setattr(sources, "METADATA_WAIT_S", GENEROUS_S)
+    files: dict[str, str | bytes] = {
+        f"pkg{number % 8}/module{number}.py": f"def work{number}(item):\n    return item + {number}\n"
+        for number in range(80)
+    }
+    files["pkg9/ledger.py"] = "def reconcile_ledger(entries):\n    return sum(entries)\n"
+    files["package.json"] = '{"name": "kite", "description": "Flies kites."}'
+    root = write_files(base / "cold", files)
+    request = ContextRequest(prompt="Where are ledger entries reconciled?")
+    async with running(base) as engine:  # its indexer isn't there yet
+        project = await engine.projects.at(str(root))
+        scope = await engine.scoping.scope_for(project, ScopeSelector())
+        reply = await ask(engine, project, scope, request=request, deadline_ms=60_000)
+    assert "def reconcile_ledger" in reply["context"]
+    assert "Flies kites." in reply["context"]
+    assert (reply["partial"], reply["gaps"], reply["degraded"]) == (False, [], [])
 
 
 # Once for all

@@ -7,11 +7,13 @@ import contextlib
 import os
 import pickle
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -153,6 +155,14 @@ async def test_a_signal_without_a_name_ends_the_process_alone() -> None:
         one.process.send_signal(signal.SIGRTMIN + 6)
         assert await one.died.get() == f"ended by itself (signal {signal.SIGRTMIN + 6})"
         await one.started.get()
+
+
+def test_killing_a_process_that_has_just_ended_leaves_its_exit_status_to_others() -> None:
+    process: Any = subprocess.Popen([sys.executable, "-c", "raise SystemExit(7)"])
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    linking._kill(process)
+    assert process.returncode is None
+    assert process.wait() == 7
 
 
 async def test_a_killed_process_fails_its_requests_and_is_started_again(command: OpenProject) -> None:

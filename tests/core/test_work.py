@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import inspect
 import threading
 from contextvars import copy_context
 
@@ -127,3 +128,23 @@ async def test_an_error_of_shared_work_holds_nothing_once_it_was_raised() -> Non
         finally:
             gc.enable()
             work.cancel()
+
+
+async def test_work_that_is_cancelled_before_it_began_is_closed_and_ends_who_waits() -> None:
+    async def nothing() -> None: ...
+
+    work, heard, unheard = Work(), nothing(), nothing()
+    waiting: list[asyncio.Future[None]] = []
+
+    async def fail_at_once() -> None:
+        async with asyncio.TaskGroup() as tasks:
+            work.begin(tasks)
+            waiting.append(work.start(heard, "heard"))
+            work.start_unheard(unheard, "unheard")
+            raise ValueError
+
+    with pytest.raises(ExceptionGroup):
+        await fail_at_once()
+    assert waiting[0].cancelled()
+    assert [inspect.getcoroutinestate(each) for each in (heard, unheard)] == [inspect.CORO_CLOSED] * 2
+    work.close()

@@ -98,5 +98,5 @@ def test_a_file_that_changed_is_shown_as_it_is_now(shared_daemon: DaemonProcess,
     shared_daemon.open_ready(root)
     assert ask(shared_daemon, str(root), "parse_price")
     write_files(root, {"a.py": "LIMIT = 1\n\n\ndef parse_price(text):\n    return float(text)\n"})
-    (best,) = ask(shared_daemon, str(root), "parse_price", fresh="tree")
+    (best,) = ask(shared_daemon, str(root), "parse_price", fresh="tree", deadline_ms=60_000)
     assert best["definition"] == "def parse_price(text):\n    return float(text)"

@@ -43,16 +43,6 @@ def stopped_indexer(daemon: DaemonProcess) -> Iterator[None]:
         indexer.send_signal(signal.SIGCONT)
 
 
-def test_the_first_prompt_waits_for_names_and_words(daemon: DaemonProcess, cold: Path) -> None:
-    daemon.call("Ping")  # just started: its indexer isn't there yet
-    reply = daemon.call(
-        "GetContext", cwd=str(cold), prompt="Where are ledger entries reconciled?", deadline_ms=60_000
-    )
-    assert "def reconcile_ledger" in reply["context"]
-    assert "Flies kites." in reply["context"]
-    assert (reply["partial"], reply["gaps"], reply["degraded"]) == (False, [], [])
-
-
 def test_opening_does_not_wait_for_the_indexers_turn(daemon: DaemonProcess, cold: Path) -> None:
     with stopped_indexer(daemon):
         opened = daemon.call("OpenProject", path=str(cold))

@@ -6,7 +6,7 @@ import errno
 import random
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from foveal.daemon.index import indexer as indexing
 from foveal.daemon.index import tree_changes
 from foveal.daemon.index.messages import Refreshed
 from foveal.daemon.project import scan
-from foveal.daemon.project.watcher import WatchBatch, Watcher
+from foveal.daemon.project.watcher import WatchBatch
 
 from tests.conftest import write_files
 from tests.indexer_cases import (
@@ -211,7 +211,10 @@ def test_a_lexical_index_that_somebody_found_damaged_is_filled_again(bench: Benc
     assert (bench.state, bench.progress.degraded) == ("ready", ())
 
 
-def test_a_root_that_is_gone_while_a_cookie_is_awaited(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("native", [True, False])
+def test_a_root_that_is_gone_while_a_cookie_is_awaited(
+    bench: Bench, native: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(indexing, "COOKIE_FILES", 0)
     put(bench.root, {"a.py": ""})
     bench.open()
@@ -219,9 +222,17 @@ def test_a_root_that_is_gone_while_a_cookie_is_awaited(bench: Bench, monkeypatch
     bench.deaf = True  # so that the news comes with the cookie
     shutil.rmtree(bench.root)
     bench.tell(WatchBatch(frozenset({str(bench.root)})))
-    monkeypatch.setattr(Watcher, "wait_cookie", lambda *_: True)
+    # Once the watcher has seen it, no cookie comes any more, and the tree is swept.
+    monkeypatch.setattr(tree_changes.ProjectWatch, "native", property(lambda _: native))
+    monkeypatch.setattr(tree_changes.ProjectWatch, "catch_up", come)
     assert not bench.sync().complete
     assert bench.state == "degraded"
+
+
+def come(_: tree_changes.ProjectWatch) -> Generator[None, None, bool]:
+    """Stand in for the wait for a cookie that comes."""
+    yield
+    return True
 
 
 def test_writers_and_events_at_once(bench: Bench) -> None:

@@ -79,6 +79,7 @@ def test_a_process_that_stands_still_is_ended(
     process: SideProcess, limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.kill(process.pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
     process.ask(None, [FileToRead("a.py", "python")])
     monkeypatch.setattr(side_process, limit, 0.0)
     with pytest.raises(Empty):
