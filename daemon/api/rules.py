@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from datetime import date
 from typing import Annotated, Any, Literal, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ..app.engine import Engine
-from ..core.errors import NotFound
+from ..core.errors import InvalidRequest, NotFound
 from ..core.parameters import LIST_MAX, NonEmpty
 from ..project.freshness import deadline_of
 from ..project.project import Project
@@ -332,6 +333,8 @@ class ItemMethods:
         """Return how often items were sent and referred to, and the resulting suggestions; `since` is a
         day."""
         since = request.since
+        if since:
+            _check_day(since)
         project = await self._engine.projects.at(request.cwd)
         known = await self._engine.items.refresh(project)
         modes = {key: item.include for key, item in known.by_key.items()}
@@ -473,3 +476,10 @@ def _server(state: ServerState) -> ServerReply:
         tools=[ToolReply(tool.name, tool.description) for tool in (tools.tools if tools else ())],
         tools_left_out=tools.left_out if tools else 0,
     )
+
+
+def _check_day(since: str) -> None:
+    try:
+        date.fromisoformat(since[:10])
+    except ValueError as error:
+        raise InvalidRequest(f"since must be a day such as 2026-01-31, not {since!r:.60}", "since") from error

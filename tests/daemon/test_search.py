@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -709,13 +710,17 @@ def test_a_pause_holds_and_questions_are_answered(daemon: DaemonProcess, tmp_pat
         lambda: daemon.call("GetContext", cwd=str(root), prompt="how is an invoice paid?"),
         lambda: query(daemon, root, "how is it paid by card"),
     ):
-        until(lambda ask=ask: any(why.startswith(INCOMPLETE) for why in ask()["degraded"]), "it says so", ask)
+        until(partial(_says_incomplete, ask), "it says so", ask)
     until(lambda: "vector" in _sources(daemon, root, "invoice total"), "a question embeds what it needs")
     kill_embedder(daemon)
     assert daemon.call("Status")["embedder"]["paused"] is True
     assert daemon.call("SetEmbedding", paused=False) == {"paused": False}
     assert embedded(daemon, root)["degraded"] == []
     until(lambda: not query(daemon, root, "how is it paid by card")["degraded"], "nothing is missing")
+
+
+def _says_incomplete(ask: Callable[[], dict[str, Any]]) -> bool:
+    return any(why.startswith(INCOMPLETE) for why in ask()["degraded"])
 
 
 def _sources(daemon: DaemonProcess, root: Path, text: str) -> set[str]:

@@ -118,6 +118,7 @@ async def test_slices_come_in_an_order_and_a_page_at_a_time(
     given = ask(shared_daemon, folder, "*.py", max_tokens=20_000)
     assert len(given["slices"]) > 75
     address = f"/contexts/{given['context_id']}"
+    assert 'href="?order=tokens#slices"' in await read(pages, address)
     first = await read(pages, f"{address}?order=tokens")
     tokens = [one["tokens"] for one in given["slices"]]
     rows = [int(at) for at in re.findall(r'<tr id="slice-(\d+)"', first)]
