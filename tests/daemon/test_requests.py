@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from foveal.ipc.errors import RpcError
 from foveal.ipc.protocol import MAX_FRAME_BYTES
 
 from tests.conftest import DaemonProcess, next_event, write_files

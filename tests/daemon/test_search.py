@@ -11,7 +11,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -705,22 +704,20 @@ def test_a_pause_holds_and_questions_are_answered(daemon: DaemonProcess, tmp_pat
     )
     [listed] = [one for one in daemon.call("ListProjects")["projects"] if one["root"] == opened["root"]]
     assert listed["degraded"] == [reason]
+
+    def says_so(reply: dict[str, Any]) -> bool:
+        return any(reason.startswith(INCOMPLETE) for reason in reply["degraded"])
+
     # Until the model is loaded a reply says that instead.
-    for ask in (
-        lambda: daemon.call("GetContext", cwd=str(root), prompt="how is an invoice paid?"),
-        lambda: query(daemon, root, "how is it paid by card"),
-    ):
-        until(partial(_says_incomplete, ask), "it says so", ask)
+    prompt = {"cwd": str(root), "prompt": "how is an invoice paid?"}
+    until(lambda: says_so(daemon.call("GetContext", **prompt)), "a context says so")
+    until(lambda: says_so(query(daemon, root, "how is it paid by card")), "an answer says so")
     until(lambda: "vector" in _sources(daemon, root, "invoice total"), "a question embeds what it needs")
     kill_embedder(daemon)
     assert daemon.call("Status")["embedder"]["paused"] is True
     assert daemon.call("SetEmbedding", paused=False) == {"paused": False}
     assert embedded(daemon, root)["degraded"] == []
     until(lambda: not query(daemon, root, "how is it paid by card")["degraded"], "nothing is missing")
-
-
-def _says_incomplete(ask: Callable[[], dict[str, Any]]) -> bool:
-    return any(why.startswith(INCOMPLETE) for why in ask()["degraded"])
 
 
 def _sources(daemon: DaemonProcess, root: Path, text: str) -> set[str]:
