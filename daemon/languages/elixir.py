@@ -232,11 +232,14 @@ class ElixirImports(ImportLookup):
             found = self._folders.nearest(tail, importer)
             if found is not None:
                 return found
-        below = [
-            path
-            for path in self._folders.ending_with(f"{parts[-1]}.ex")
-            if len(parts) > 1 and _is_in_order(parts[:-1], path.split("/")[:-1])
+        if len(parts) < 2:
+            return None
+        named = [
+            path for ending in (".ex", ".exs") for path in self._folders.ending_with(f"{parts[-1]}{ending}")
         ]
+        below = [path for path in named if _is_in_order(parts[:-1], path.split("/")[:-1])]
+        # Mix compiles test/support for tests; its files are named by the last part alone.
+        below = below or [path for path in named if "support" in path.split("/")[:-1]]
         return min(below, key=lambda path: nearness(path, importer), default=None)
 
 

@@ -143,6 +143,7 @@ FILES = (
         ("ShopWeb.CartController", "lib/shop_web/controllers/cart_controller.ex"),
         ("Other.Cart", "apps/other/lib/other/cart.ex"),
         ("DataCase", "test/support/data_case.ex"),
+        ("Shop.DataCase", "test/support/data_case.ex"),
         ("Logger", None),
         ("Ecto.Query", None),
     ],
