@@ -1,4 +1,4 @@
-"""Owns the entry of every process: which program a command line means; imports it only then."""
+"""The entry of every process: decides which program a command line means, and imports only that."""
 
 from __future__ import annotations
 

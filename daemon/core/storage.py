@@ -1,4 +1,4 @@
-"""Owns SQLite: the only file that imports sqlite3. It opens databases, and quarantines damaged ones."""
+"""SQLite: the only file that imports sqlite3. It opens databases, and quarantines damaged ones."""
 
 from __future__ import annotations
 

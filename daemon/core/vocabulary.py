@@ -1,4 +1,4 @@
-"""Owns the reading of word tables: words in lines, as they are easiest to extend."""
+"""The reading of word tables: words in lines, as they are easiest to extend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns whose policy a request is answered under: that of the agent that it names, and of those that its scope
+"""The policy of a request: that of the agent that it names, and of those that its scope
 and session keep. The one place that decides it.
 """
 

@@ -142,21 +142,21 @@ NO_POLICY = Policy()
 def combined(policies: Iterable[Policy]) -> Policy:
     """Combine policies: their restrictions add up. `NO_POLICY` for none."""
     result: Policy | None = None
-    for one in policies:
-        if result is None or result == one:
-            result = one
+    for policy in policies:
+        if result is None or result == policy:
+            result = policy
             continue
-        limits = [each for each in (result.max_tokens, one.max_tokens) if each is not None]
+        limits = [each for each in (result.max_tokens, policy.max_tokens) if each is not None]
         result = replace(
             result,
-            agent=" and ".join(filter(None, (result.agent, one.agent))),
-            rules=_union(result.rules, one.rules),
-            allow=result.allow and one.allow,
-            deny_paths=_union(result.deny_paths, one.deny_paths),
-            deny_items=_union(result.deny_items, one.deny_items),
+            agent=" and ".join(filter(None, (result.agent, policy.agent))),
+            rules=_union(result.rules, policy.rules),
+            allow=result.allow and policy.allow,
+            deny_paths=_union(result.deny_paths, policy.deny_paths),
+            deny_items=_union(result.deny_items, policy.deny_items),
             max_tokens=min(limits, default=None),
-            shown_secrets=tuple(each for each in result.shown_secrets if each in one.shown_secrets),
-            mask_values=result.mask_values or one.mask_values,
+            shown_secrets=tuple(each for each in result.shown_secrets if each in policy.shown_secrets),
+            mask_values=result.mask_values or policy.mask_values,
         )
     return NO_POLICY if result is None else result
 

@@ -1,4 +1,4 @@
-"""Owns what part a file plays, by its path alone: source, test, example, document, data and so on."""
+"""The part a file plays, by its path alone: source, test, example, document, data and so on."""
 
 from __future__ import annotations
 

@@ -392,7 +392,9 @@ def _chosen(places: Sequence[TextPlace], *, everywhere: bool) -> list[TextPlace]
             for place in places
         ]
     best = max((place.share for place in sources), default=best)
-    places = [one._replace(share=one.share * (one.share / best) ** SHARPER) for one in sources or places]
+    places = [
+        source._replace(share=source.share * (source.share / best) ** SHARPER) for source in sources or places
+    ]
     good = [place for place in places if everywhere or place.share >= NEARLY_BEST * best]
     if not everywhere:
         good = [

@@ -182,8 +182,12 @@ def conclude(
     ranked = rank(gathered.question, candidates, languages, rarity, weights)
     by_path: dict[str, list[FoundDefinition]] = {}
     if definitions:
-        for one in find_definitions(gathered.question, ranked, reader.symbols, candidates, languages, rarity):
-            by_path.setdefault(one.path, []).append(_with_text(one, candidates, used=gathered.used))
+        for definition in find_definitions(
+            gathered.question, ranked, reader.symbols, candidates, languages, rarity
+        ):
+            by_path.setdefault(definition.path, []).append(
+                _with_text(definition, candidates, used=gathered.used)
+            )
         for found in by_path.values():
             found.sort(key=lambda one: (-one.probability, one.first))
     return _hits(ranked[:limit], candidates, by_path, reader)
