@@ -377,7 +377,9 @@ async def test_the_first_prompt_waits_for_names_and_words(
         reply = await ask(engine, project, scope, request=request, deadline_ms=60_000)
     assert "def reconcile_ledger" in reply["context"]
     assert "Flies kites." in reply["context"]
-    assert (reply["partial"], reply["gaps"], reply["degraded"]) == (False, [], [])
+    # References may still be linked, which the answer says and needs not.
+    assert set(reply["gaps"]) <= {"what changed lately is still being indexed and may be missing"}
+    assert reply["degraded"] == []
 
 
 # Once for all
