@@ -43,7 +43,9 @@ class CreateSessionRequest(ProjectRequest, frozen=True, kw_only=True):
     selection: Selection | None = None
 
 
-class SessionReply(Struct, frozen=True, kw_only=True):
+class SessionHead(Struct, frozen=True, kw_only=True):
+    """What a session and its row in a list have in common."""
+
     session_id: str
     project: str
     name: str
@@ -53,6 +55,9 @@ class SessionReply(Struct, frozen=True, kw_only=True):
     last_idle: str | None
     ended: str | None
     current_intent: str
+
+
+class SessionReply(SessionHead, frozen=True, kw_only=True):
     env_hint: str
     context: dict[str, list[str]]
     items: list[SessionItemEntry]
@@ -66,16 +71,7 @@ class ListSessionsRequest(AgentRequest, frozen=True, kw_only=True):
     cwd: str | None = None
 
 
-class SessionSummaryReply(Struct, frozen=True, kw_only=True):
-    session_id: str
-    project: str
-    name: str
-    agent_name: str
-    created: str
-    last_observed: str | None
-    last_idle: str | None
-    ended: str | None
-    current_intent: str
+class SessionSummaryReply(SessionHead, frozen=True, kw_only=True):
     items: int
     context_items: int
     revision: int

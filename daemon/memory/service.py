@@ -189,15 +189,6 @@ class ExperienceMeaning:
         known = {experience_id: score for n, (experience_id, score) in enumerate(scores) if n not in pending}
         return Meanings(known, pending=bool(pending))
 
-    async def learn(self, project: Project) -> None:
-        """Embed the newest experiences, so that a prompt needs only its own vector.
-
-        Raises `FovealError` if the embedder fails.
-        """
-        if self._semantics.enabled:
-            found = await self._work.in_builder(partial(_texts, project))
-            await self._semantics.score_texts((), tuple(found.values()), WAIT_S)
-
 
 _UNCOMPARED = "decisions were not compared by meaning"
 

@@ -128,12 +128,6 @@ def record_in(plain: Mapping[str, Any]) -> RequestRecord:
         raise DamagedRecord(f"can't be read: {error}") from error
 
 
-def key_map(key: ItemKey) -> dict[str, str]:
-    """Return a key as on the wire."""
-    fields: dict[str, str] = to_builtins(key)
-    return fields
-
-
 LAYOUT = 1
 """The version of how `messages` combines parts. Raised when that changes, so that rebuilt messages are never
 passed off as the sent ones."""

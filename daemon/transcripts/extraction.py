@@ -9,7 +9,7 @@ import os
 import posixpath
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -45,13 +45,6 @@ class MinedDecision(Struct, frozen=True):
     trust: Literal["normal", "low"]
     agent_id: str
     session_id: str
-
-
-class Extractor(Protocol):
-    """Finds decisions in entries: `extract`, or a model with `extract` as its fallback."""
-
-    def __call__(self, entries: Iterable[Entry]) -> list[MinedDecision]:
-        """Return the decisions in entries, oldest first."""
 
 
 def extract(entries: Iterable[Entry]) -> list[MinedDecision]:
