@@ -136,6 +136,7 @@ _HEADLESS = frozenset(
     {
         "summary", "ai-title", "custom-title", "agent-name", "mode", "permission-mode", "last-prompt",
         "queue-operation", "file-history-snapshot", "file-history-delta", "pr-link", "tag", "worktree-state",
+        "api-request", "api-request-blob", "api-request-shape", "atis-latch", "cost-state", "tools-used",
     }
 )  # fmt: skip
 """Records of the host's own bookkeeping. A file may begin with them."""

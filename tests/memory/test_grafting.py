@@ -71,15 +71,17 @@ async def no_pause(seconds: float) -> None:
     """Let time pass at once."""
 
 
-def conversation(project: Project, path: Path, *, agent_id: str = "") -> tuple[str, Claude]:
+def conversation(
+    project: Project, path: Path, decision: str = DECISION, *, agent_id: str = "", session_id: str = "s1"
+) -> tuple[str, Claude]:
     """Write a conversation with one decision about one file of the project."""
-    chat = Claude(agent_id=agent_id, cwd=project.root)
+    chat = Claude(session_id, agent_id, cwd=project.root)
     edited = {"file_path": f"{project.root}/src/store.py", "old_string": "1", "new_string": "2"}
     records = [
         chat.user("Store the sessions"),
         chat.call("Edit", edited),
         chat.result("ok"),
-        chat.text(DECISION),
+        chat.text(decision),
     ]
     return write(path, records), chat
 
@@ -138,12 +140,22 @@ async def test_agent_and_session_that_are_given_come_first(
 ) -> None:
     path, _ = conversation(project, tmp_path / "agent-ab12.jsonl", agent_id="ab12")
     await grafting.graft_transcript(project, path)
-    other, _ = conversation(project, tmp_path / "agent-cd34.jsonl", agent_id="cd34")
+    other, _ = conversation(project, tmp_path / "agent-cd34.jsonl", OTHER, agent_id="cd34")
     await grafting.graft_transcript(project, other, "my session", "my agent")
     assert [(one.agent_id, one.session_id) for one in kept(project)] == [
         ("ab12", "s1"),
         ("my agent", "my session"),
     ]
+
+
+async def test_a_decision_out_of_two_sessions_is_grafted_once(
+    project: Project, grafting: Grafting, tmp_path: Path
+) -> None:
+    for session_id in ("s1", "s2"):
+        path, _ = conversation(project, tmp_path / f"{session_id}.jsonl", session_id=session_id)
+        result = await grafting.graft_transcript(project, path)
+        assert (result.grafted, result.duplicates) == ((1, 0) if session_id == "s1" else (0, 1))
+    assert [one.session_id for one in kept(project)] == ["s1"]
 
 
 async def test_other_hosts_are_grafted_too(project: Project, grafting: Grafting, tmp_path: Path) -> None:
@@ -288,7 +300,9 @@ async def test_a_process_that_dies_or_hangs_is_an_error(
 
 async def test_many_at_once_are_all_grafted(project: Project, grafting: Grafting, tmp_path: Path) -> None:
     paths = [
-        conversation(project, tmp_path / f"agent-a{number}.jsonl", agent_id=f"a{number}")[0]
+        conversation(
+            project, tmp_path / f"agent-a{number}.jsonl", f"{number}: {OTHER}", agent_id=f"a{number}"
+        )[0]
         for number in range(4)
     ]
     results = await asyncio.gather(*(grafting.graft_transcript(project, path) for path in [*paths, paths[0]]))
