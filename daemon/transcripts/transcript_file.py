@@ -89,7 +89,7 @@ def lines(descriptor: int, offset: int, end: int, number: int = 0) -> Iterator[L
 def not_a_transcript(path: str) -> InvalidRequest:
     """Return the error for a file in no known format."""
     return _refused(
-        path, "is no transcript of Claude Code or Codex, nor in the plain format (docs/transcripts.md)"
+        path, "is no transcript of a known host, nor in the plain format (docs/transcripts.md)"
     )
 
 

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from .claude_code import ClaudeCodeReader, LeftTurns, is_claude_code
 from .codex import CodexReader, is_codex
+from .copilot import CopilotReader, is_copilot
 from .cursor import Cursor, digest_before
 from .entry import Entry, Record, record_of
 from .plain import PlainReader, PlainTextReader, is_plain, is_plain_text
@@ -50,12 +51,14 @@ class Format(Struct, frozen=True):
 
 CLAUDE_CODE = Format("claude-code", ClaudeCodeReader, has_rewinds=True)
 CODEX = Format("codex", CodexReader)
+COPILOT = Format("copilot", CopilotReader)
 PLAIN = Format("plain", PlainReader)
 PLAIN_TEXT = Format("plain", PlainTextReader)
 
 _OF_RECORDS: tuple[tuple[Format, Callable[[Record], bool]], ...] = (
     (CLAUDE_CODE, is_claude_code),
     (CODEX, is_codex),
+    (COPILOT, is_copilot),
     (PLAIN, is_plain),
 )
 """The formats with their test of a record; the first match reads the file."""

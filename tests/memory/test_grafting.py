@@ -298,6 +298,25 @@ async def test_a_process_that_dies_or_hangs_is_an_error(
         await grafting.graft_transcript(project, path)
 
 
+async def test_subagent_in_its_parents_transcript_is_grafted_by_its_name(
+    project: Project, grafting: Grafting, tmp_path: Path
+) -> None:
+    sample = Path(__file__).parents[1] / "host_transcripts" / "copilot" / "events-subagent.jsonl"
+    path = tmp_path / "events.jsonl"
+    said = sample.read_text().replace("/home/dev/project", project.root)
+    path.write_text(said.replace("The subagent is done.", OTHER))
+    speaker = "0838d498-86a4-4047-835c-40a0ef49544b"
+    result = await grafting.graft_own(project, str(path), "bc81", "general-purpose", speaker)
+    assert (result.grafted, result.duplicates) == (1, 0)
+    result = await grafting.graft_own(project, str(path), "bc81", "copilot")
+    assert (result.grafted, result.duplicates) == (1, 0), "the cursor of the parent's words didn't move"
+    gzip = ("starlette/middleware/gzip.py",)
+    assert {(one.agent_id, one.session_id, one.files_touched) for one in kept(project)} == {
+        ("general-purpose", "bc81", gzip), ("copilot", "bc81", ()),
+    }  # fmt: skip
+    assert (await grafting.graft_own(project, str(path), "bc81", "copilot")).grafted == 0
+
+
 async def test_many_at_once_are_all_grafted(project: Project, grafting: Grafting, tmp_path: Path) -> None:
     paths = [
         conversation(

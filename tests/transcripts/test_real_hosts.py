@@ -78,6 +78,12 @@ BUFFER = ("I decided to keep one buffer per response", "Responses may be cancell
                 )
             ],
         ),
+        ("copilot/events-edit", "", [("", *COUNTER, ("starlette/_gnu.py",))]),
+        (
+            "copilot/events-subagent",  # one file holds both agents
+            "",
+            [("0838d498-86a4-4047-835c-40a0ef49544b", *BUFFER, ("starlette/middleware/gzip.py",))],
+        ),
     ],
 )
 def test_decisions_of_real_hosts_are_found(name: str, owner: str, expected: list[Expected]) -> None:
