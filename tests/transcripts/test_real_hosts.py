@@ -84,11 +84,13 @@ BUFFER = ("I decided to keep one buffer per response", "Responses may be cancell
             "",
             [("0838d498-86a4-4047-835c-40a0ef49544b", *BUFFER, ("starlette/middleware/gzip.py",))],
         ),
+        ("gemini/chat-session", "", [("", *COUNTER, ("starlette/_impala.py",))]),
     ],
 )
 def test_decisions_of_real_hosts_are_found(name: str, owner: str, expected: list[Expected]) -> None:
     mined = mine(str(SAMPLES / f"{name}.jsonl"), None)
-    assert (mined.owner, mined.cwd, mined.finished) == (owner, "/home/dev/project", True)
+    cwd = "" if mined.source == "gemini" else "/home/dev/project"
+    assert (mined.owner, mined.cwd, mined.finished) == (owner, cwd, True)
     assert (mined.skipped_lines, mined.unknown_records) == (0, 0)
     assert len(mined.findings) == len(expected)
     for finding, (agent, decision, rationale, files) in zip(mined.findings, expected, strict=True):
