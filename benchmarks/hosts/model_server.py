@@ -127,7 +127,7 @@ def _texts(content: object) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, Mapping):
-        shown = ("text", "content", "output", "response", "input_text", "parts", "functionResponse", "summary")
+        shown = ("text", "content", "output", "response", "parts", "functionResponse", "encrypted_content")
         return "\n".join(filter(None, (_texts(content[key]) for key in shown if key in content)))
     if isinstance(content, Sequence):
         return "\n".join(filter(None, map(_texts, content)))

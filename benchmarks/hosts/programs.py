@@ -145,7 +145,7 @@ def _codex_call(step: Step, request: Request) -> Call:
             patch = f"*** Begin Patch\n*** Update File: {step.path}\n{change}*** End Patch\n"
             if in_scripts:
                 return _codex_script(f"await tools.apply_patch({json.dumps(patch)}); text('patched')")
-            return Call("apply_patch", {}, is_custom=True, text=patch)
+            return Call("exec_command", {"cmd": f"apply_patch <<'EOF'\n{patch}EOF"})
         case Delegate():
             if in_scripts:
                 task = {"task_name": "a_study", "message": step.task, "fork_turns": "none"}

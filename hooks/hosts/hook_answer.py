@@ -25,6 +25,27 @@ class HookAnswer(Struct, frozen=True):
     message: str = ""
 
 
+_ANGLES = (("->", "→"), ("=>", "⇒"), ("<", "‹"), (">", "›"))
+_ANGLES_NOTE = "(‹ and › are the angle brackets of the code.)"
+
+
+def without_angles(text: str) -> str:
+    """Return a text without `<` and `>`, which some hosts turn into entities.
+
+    Tags get square brackets, arrows become characters, and other brackets are explained.
+    """
+    if not text:
+        return text
+    opening, _, rest = text.partition("\n")
+    inside, _, closing = rest.rpartition("\n")
+    for angles, other in _ANGLES:
+        inside = inside.replace(angles, other)
+    if "‹" in inside or "›" in inside:
+        inside = f"{_ANGLES_NOTE}\n{inside}"
+    tags = (tag.replace("<", "[").replace(">", "]") for tag in (opening, closing))
+    return f"{next(tags)}\n{inside}\n{next(tags)}"
+
+
 NO_OUTPUT = OutputLimit()
 NOTHING = HookAnswer()
 
