@@ -21,6 +21,7 @@ from .copilot import CopilotReader, is_copilot
 from .cursor import Cursor, digest_before
 from .entry import Entry, Record, record_of
 from .gemini import GeminiReader, gemini_rewinds, is_gemini
+from .opencode import OpenCodeReader, is_opencode
 from .plain import PlainReader, PlainTextReader, is_plain, is_plain_text
 from .transcript_file import Line, lines, not_a_transcript, opened
 
@@ -56,6 +57,7 @@ CLAUDE_CODE = Format("claude-code", ClaudeCodeReader, claude_rewinds)
 CODEX = Format("codex", CodexReader)
 COPILOT = Format("copilot", CopilotReader)
 GEMINI = Format("gemini", GeminiReader, gemini_rewinds)
+OPENCODE = Format("opencode", OpenCodeReader)
 PLAIN = Format("plain", PlainReader)
 PLAIN_TEXT = Format("plain", PlainTextReader)
 
@@ -64,6 +66,7 @@ _OF_RECORDS: tuple[tuple[Format, Callable[[Record], bool]], ...] = (
     (CODEX, is_codex),
     (COPILOT, is_copilot),
     (GEMINI, is_gemini),
+    (OPENCODE, is_opencode),
     (PLAIN, is_plain),
 )
 """The formats with their test of a record; the first match reads the file."""
