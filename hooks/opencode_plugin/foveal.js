@@ -87,11 +87,12 @@ async function record(client, session, parent) {
     const added = (data ?? []).filter(
       ({ info }) => !known.has(info.id) && (info.role === "user" || info.time?.completed || info.error),
     )
-    const lines = added.map(({ info, parts }) =>
-      JSON.stringify({ info, parts, ...(parent ? { parent } : {}) }, (key, value) =>
-        UNUSED.has(key) ? undefined : typeof value === "string" ? short(value) : value,
-      ),
-    )
+    const useful = (key, value) =>
+      UNUSED.has(key) ? undefined : typeof value === "string" ? short(value) : value
+    const lines = added.map(({ info, parts }) => {
+      const said = parts.filter((part) => !part.synthetic && !part.ignored)
+      return JSON.stringify({ info, parts: said, ...(parent ? { parent } : {}) }, useful)
+    })
     if (lines.length) appendFileSync(file, `${lines.join("\n")}\n`, { mode: 0o600 })
     return file
   } catch {
