@@ -175,7 +175,7 @@ class Rows:
         def around(part: int) -> list[int]:
             """Return the lines that open the blocks that a line lies in."""
             line = self.lines[part]
-            found = blocks.around(line)
+            found = [*blocks.around(line)]
             index = owner[line]
             while index >= 0:
                 definition = definitions.all[index]

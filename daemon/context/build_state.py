@@ -16,8 +16,7 @@ from ..project.snapshot import ProjectSnapshot
 from ..rules.instruction_places import RuleFiles, rule_files
 from ..rules.items import ItemPlan, plan_without_session
 from ..search.query import Hit
-from .content import Content
-from .division import split_lines
+from .content import Content, split_lines
 from .excerpt import FileSource
 from .focus import prompt_words
 from .known_files import KnownFiles
@@ -126,8 +125,8 @@ class BuildState(Struct):
         known = self.sources.get(path)
         if known is None or known.text is not content.text:
             tag, unsaved = fence_tag(language_of(path)), self.files.unsaved(path)
-            symbols, digest = ((), None) if unsaved else (self.files.symbols(path), content.digest)
-            known = self.sources[path] = FileSource(path, content.text, tag, symbols, self.compress, digest)
+            symbols = () if unsaved else self.files.symbols(path)
+            known = self.sources[path] = FileSource(path, content.text, tag, symbols, self.compress)
         return known
 
 

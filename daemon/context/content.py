@@ -49,11 +49,6 @@ class Content(Struct, frozen=True):
     masked: bool = False
     """Something in it was masked, so that other texts made of it may hold the same secret."""
 
-    @property
-    def digest(self) -> bytes | None:
-        """The file's digest where it identifies the text: neither masked nor cut, no unsaved buffer."""
-        return None if self.shown is None or self.masked or self.cut else self.shown.digest
-
 
 class ContentReader:
     """Reads files below one root, each once; from a thread, since it blocks.
@@ -160,6 +155,22 @@ class ContentReader:
 def digest_of(data: bytes) -> bytes:
     """Return the BLAKE2b-128 digest by which contents are compared."""
     return hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest()
+
+
+def split_lines(text: str) -> list[str]:
+    r"""Split a text at its line feeds, as the parser counts lines; the \r of a \r\n is no part of a line.
+
+    Unlike `str.splitlines` it splits at nothing else, so that line numbers agree with compilers and editors.
+    """
+    lines = text.replace("\r\n", "\n").split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def count_lines(text: str) -> int:
+    """Return the number of lines that `split_lines` would return."""
+    return text.count("\n") + (not text.endswith("\n") and text != "")
 
 
 def decode(data: bytes, *, cut: bool = False) -> str:
