@@ -10,7 +10,7 @@ import numpy as np
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding.messages import DEFAULT_MODEL
 from foveal.daemon.embedding.model import EmbeddingModel, load_model
-from foveal.daemon.index.embedded_text import embedded_text
+from foveal.daemon.index.chunks import embedded_text
 from foveal.daemon.index.store import Reader
 
 from .bare_model import BareModel

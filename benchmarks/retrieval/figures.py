@@ -13,7 +13,7 @@ from statistics import median
 import psutil
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding.embeddings import EmbeddingStore
-from foveal.daemon.index.embedded_text import embedded_text
+from foveal.daemon.index.chunks import embedded_text
 from foveal.daemon.index.store import FILE_NAME
 
 from .asking import Asked, Clock

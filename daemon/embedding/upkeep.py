@@ -18,7 +18,7 @@ from ..core.errors import FovealError
 from ..core.storage import DatabaseError, OtherVersion, damage_raised, may_pass
 from ..core.system import System
 from ..index.chunk_table import ChunkText
-from ..index.embedded_text import embedded_text
+from ..index.chunks import embedded_text
 from ..index.store import check_index
 from .embeddings import EmbeddingStore
 from .exact import Floats, as_ids

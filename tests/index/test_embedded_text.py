@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pytest
-from foveal.daemon.index.embedded_text import (
+from foveal.daemon.index.chunks import (
     HEADER_NAMES,
     HEADER_PATH,
     embedded_text,
