@@ -60,7 +60,10 @@ def chunk_texts(warm: WarmProject, count: int) -> list[str]:
     try:
         ids = [chunk.id for chunk in reader.chunks.of_paths(reader.load_files())]
         chosen = random.Random(5).sample(ids, min(count, len(ids)))
-        return [embedded_text(chunk.path, chunk) for chunk in reader.chunks.texts(chosen).values()]
+        return [
+            embedded_text(chunk.path, chunk.names, chunk.text)
+            for chunk in reader.chunks.texts(chosen).values()
+        ]
     finally:
         reader.close()
 

@@ -71,7 +71,7 @@ class Embedder:
 
     def embed(self, chunks: list[ChunkText]) -> Floats:
         """Return the embeddings of chunks (n, dim), from their stored text on."""
-        return self.embed_texts([embedded_text(chunk.path, chunk) for chunk in chunks])
+        return self.embed_texts([embedded_text(chunk.path, chunk.names, chunk.text) for chunk in chunks])
 
     def embed_texts(self, texts: list[str]) -> Floats:
         """Return the embeddings of texts (n, dim): nothing but the model."""

@@ -44,7 +44,7 @@ def throughput(embedder: Embedder, folder: Path) -> dict[str, float]:
                 break
             vectors.keep(chunks, embedder.embed(chunks))
             product.append((time.perf_counter() - started) / len(chunks))
-            texts = [embedded_text(chunk.path, chunk) for chunk in chunks]
+            texts = [embedded_text(chunk.path, chunk.names, chunk.text) for chunk in chunks]
             started = time.perf_counter()
             embedder.embed_texts(texts)
             model.append((time.perf_counter() - started) / len(chunks))

@@ -237,7 +237,7 @@ class Upkeep:
 
     def _embed(self, chunks: list[ChunkText], model: EmbeddingModel) -> Floats:
         def embed(chunk: ChunkText) -> Floats:
-            vector: Floats = model.embed([embedded_text(chunk.path, chunk)])[0]
+            vector: Floats = model.embed([embedded_text(chunk.path, chunk.names, chunk.text)])[0]
             return vector
 
         return np.stack(self._threads.map(embed, chunks, self._stand_back))

@@ -327,7 +327,7 @@ class VectorSearch:
         for chunk in chunks:
             if self._system.monotonic() > deadline:
                 break
-            vector = model.embed([embedded_text(chunk.path, chunk)])
+            vector = model.embed([embedded_text(chunk.path, chunk.names, chunk.text)])
             if have_direction(vector).all():
                 embedded[chunk.digest] = vector[0]
         if embedded:

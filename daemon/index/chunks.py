@@ -6,7 +6,6 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Protocol
 
 from msgspec import Struct
 
@@ -289,16 +288,7 @@ WORTH_CHARACTERS = 40
 bracket with a word. It would be near to anything."""
 
 
-class Embeddable(Protocol):
-    """The part of a `Chunk` that this file needs."""
-
-    @property
-    def names(self) -> tuple[str, ...]: ...  # noqa: D102 - named in `Chunk`
-    @property
-    def text(self) -> str: ...  # noqa: D102
-
-
-def header(path: str, chunk: Embeddable) -> str:
+def header(path: str, names: Sequence[str]) -> str:
     """Return the first line of what is embedded: `path :: Session.login, logout`.
 
     Of a name and those inside it only the inner ones stand there, and what two neighbours share stands once.
@@ -306,20 +296,20 @@ def header(path: str, chunk: Embeddable) -> str:
     if len(path) > HEADER_PATH:
         tail = path[-HEADER_PATH:]
         path = tail.partition("/")[2] or tail
-    names = ", ".join(_short_names(chunk.names))
-    if len(names) > HEADER_NAMES:
+    shown = ", ".join(_short_names(names))
+    if len(shown) > HEADER_NAMES:
         # Of sections the innermost title says most.
-        names = names[-HEADER_NAMES:] if "/" in chunk.names[0] else names[:HEADER_NAMES]
-    return f"{path} :: {names}" if names else path
+        shown = shown[-HEADER_NAMES:] if "/" in names[0] else shown[:HEADER_NAMES]
+    return f"{path} :: {shown}" if shown else path
 
 
-def embedded_text(path: str, chunk: Embeddable) -> str:
+def embedded_text(path: str, names: Sequence[str], text: str) -> str:
     """Return what is embedded for a chunk: its header, then its text as the model should see it.
 
     License comments at its beginning are left out, and so are rows of dashes and the like, of which the
     model's tokenizer makes a token a character. Documentation stays: it speaks the language of questions.
     """
-    return f"{header(path, chunk)}\n{_ORNAMENT.sub('', _without_license(chunk.text))}"
+    return f"{header(path, names)}\n{_ORNAMENT.sub('', _without_license(text))}"
 
 
 def is_worth_embedding(text: str, names: Sequence[str]) -> bool:

@@ -20,6 +20,7 @@ from ..project.scan import Scanner
 from ..project.scan_results import ScanChanges, ScanStatistics
 from ..project.tree import FileRecord, ProjectState, WatchMode
 from .import_table import ImportRow, StoredImport
+from .lexing import Lexing
 from .linking import Linking
 from .messages import ProjectProgress, TreeDelta
 from .store import FileContent, InterfaceChanged, Store
@@ -242,20 +243,16 @@ class ImportTargets:
             return None
 
 
-class ProgressPart(Protocol):
-    """A part of the index that may have a problem."""
-
-    @property
-    def problem(self) -> str:
-        """Say what is wrong, or nothing."""
-
-
-class WatchPart(ProgressPart, Protocol):
+class WatchPart(Protocol):
     """The watch of a project; see `ProjectWatch`."""
 
     @property
     def mode(self) -> WatchMode:
         """How changes are noticed."""
+
+    @property
+    def problem(self) -> str:
+        """Say what is wrong, or nothing."""
 
 
 class Progress:
@@ -276,7 +273,7 @@ class Progress:
         scanner: Scanner,
         watch: WatchPart,
         linking: Linking,
-        parts: Sequence[ProgressPart],
+        parts: Sequence[Suspects | Lexing | Linking],
     ) -> None:
         self.state: ProjectState = "scanning"
         self.reasons: dict[str, str] = {}

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
+from ..core.sized_cache import SizedCache
 from ..core.storage import DatabaseError
 from ..core.system import System
 from ..languages.shared.imports import ImportResolver, keys_of_path
@@ -21,7 +22,7 @@ from .fact_table import FactsDamaged, FactTable
 from .link_table import BY_NAME, KINDS, STATES, LinkRow, LinkTable
 from .side_process import StartSideProcess, Work, WorkAhead
 from .store import InterfaceChanged, Store, open_tables
-from .world import YOUNG_OBJECTS, BoundedCache, StoredWorld, missing_key
+from .world import YOUNG_OBJECTS, StoredWorld, missing_key
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +77,7 @@ class Linking:
         self._link = link
         self._begin_file = begin
         self._world = StoredWorld(store.facts, resolver, records)
-        self._ids: BoundedCache[str, dict[str, int]] = BoundedCache(DEFINITIONS_MAX)
+        self._ids = SizedCache[str, dict[str, int]](DEFINITIONS_MAX)
         self._failed: dict[str, str] = {}
         self._cut = _paths_in(store.get_meta(CUT_KEY))
         self._begin()
@@ -134,7 +135,7 @@ class Linking:
         self._epoch += 1
         for path in paths:
             self._world.content_changed(path)
-            self._ids.drop(path)
+            self._ids.discard(path)
         for each in changes:
             self._queue_dependents(each)
 
@@ -145,7 +146,7 @@ class Linking:
             self._world.name_added(path)
         for path in removed:
             self._world.name_removed(path)
-            self._ids.drop(path)
+            self._ids.discard(path)
             self._failed.pop(path, None)
         self._keep_cut(self._cut.difference(removed))
         places = {*added, *removed, *map(_folder, added), *map(_folder, removed)}
@@ -157,7 +158,7 @@ class Linking:
         self._epoch += 1
         for path in paths:
             self._world.content_changed(path)
-            self._ids.drop(path)
+            self._ids.discard(path)
             self._table.queue(self._table.consulting([path, _folder(path)]), urgent=True)
 
     def imports_changed(self, importers: Collection[str]) -> None:
@@ -323,7 +324,7 @@ class Linking:
         """Return the ids of a file's definitions by name, in source order."""
         kept = self._ids.get(path)
         if kept is not None:
-            return kept[0]
+            return kept
         file_id = self._store.chunks.id_of(path)
         found = {} if file_id is None else self._table.definition_ids(file_id)
         self._ids.put(path, found, len(found) + 1)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
@@ -22,6 +20,7 @@ from ..context.feedback import Feedback, feedback_path
 from ..context.known_files import KEPT_SYMBOLS, MASKED_SYMBOLS
 from ..context.scopes import HotNode
 from ..core.errors import ProjectUnavailable
+from ..core.sized_cache import SizedCache
 from ..core.system import Stamp, System, stamp_of
 from ..index.messages import EDITS_MAX, TreeDelta
 from ..index.store import Activity
@@ -331,9 +330,8 @@ class FileSketches:
     def __init__(self, root: str, system: System) -> None:
         self._root = root
         self._system = system
-        self._kept: OrderedDict[str, tuple[Stamp, Sketch]] = OrderedDict()
+        self._kept = SizedCache[str, tuple[Stamp, Sketch]](KEPT_MAX)
         self._reverted: tuple[str, frozenset[str]] = ("", frozenset())
-        self._lock = threading.Lock()
 
     def now(self, path: str) -> Sketch | None:
         """Return the sketch of a file as it is, by its relative path; None where there is none to read."""
@@ -342,19 +340,14 @@ class FileSketches:
             if os.path.realpath(full) != full:
                 return None  # what lies behind a link is no file of the project
             stamp = stamp_of(self._system.stat(full))
-            with self._lock:
-                known = self._kept.get(path)
+            known = self._kept.get(path)
             if known is not None and known[0] == stamp:
                 return known[1]
             data, _ = self._system.read(full, SKETCHED_BYTES)
         except (OSError, ValueError):
             return None
         sketch = sketch_of(decode(data, cut=True))
-        with self._lock:
-            self._kept[path] = (stamp, sketch)
-            self._kept.move_to_end(path)
-            while len(self._kept) > KEPT_MAX:
-                self._kept.popitem(last=False)
+        self._kept.put(path, (stamp, sketch), 1)
         return sketch
 
     def sketched(self, draft: Draft) -> Draft:

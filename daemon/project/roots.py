@@ -13,41 +13,13 @@ from collections.abc import Collection, Iterator
 from ..core.errors import InvalidRequest
 from ..core.quarantine import clear_file, clear_folder, clear_own_file, set_aside
 from ..core.system import System
+from ..core.vocabulary import words
 
-MANIFESTS = frozenset(
-    {
-        "BUILD.bazel",
-        "CMakeLists.txt",
-        "Cargo.toml",
-        "Gemfile",
-        "MODULE.bazel",
-        "Makefile.PL",
-        "Package.swift",
-        "Pipfile",
-        "Project.toml",
-        "WORKSPACE",
-        "build.gradle",
-        "build.gradle.kts",
-        "build.sbt",
-        "build.zig",
-        "composer.json",
-        "configure.ac",
-        "deno.json",
-        "dune-project",
-        "go.mod",
-        "go.work",
-        "meson.build",
-        "mix.exs",
-        "package.json",
-        "pnpm-workspace.yaml",
-        "pom.xml",
-        "project.clj",
-        "pubspec.yaml",
-        "pyproject.toml",
-        "rebar.config",
-        "setup.py",
-        "stack.yaml",
-    }
+MANIFESTS = words(
+    "BUILD.bazel CMakeLists.txt Cargo.toml Gemfile MODULE.bazel Makefile.PL Package.swift Pipfile",
+    "Project.toml WORKSPACE build.gradle build.gradle.kts build.sbt build.zig composer.json configure.ac",
+    "deno.json dune-project go.mod go.work meson.build mix.exs package.json pnpm-workspace.yaml pom.xml",
+    "project.clj pubspec.yaml pyproject.toml rebar.config setup.py stack.yaml",
 )
 """File names that only a buildable project has in its root."""
 

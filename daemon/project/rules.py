@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from ..core.system import RACY_NS, Stamp, System, stamp_of
+from ..core.vocabulary import words
 from . import git
 from .ignore import IgnoreRules, IgnoreTree
 
@@ -233,57 +234,16 @@ def _parents(path: str) -> Iterator[str]:
         yield path
 
 
-ALWAYS_SKIPPED_FOLDERS = frozenset(
-    {
-        ".git",
-        ".hg",
-        ".svn",
-        ".bzr",
-        "CVS",
-        ".jj",
-        "node_modules",
-        "bower_components",
-        "jspm_packages",
-        "site-packages",
-        "__pycache__",
-        "__pypackages__",
-        ".venv",
-        "venv",
-        ".tox",
-        ".nox",
-        ".eggs",
-        ".mypy_cache",
-        ".pytest_cache",
-        ".ruff_cache",
-        ".hypothesis",
-        ".ipynb_checkpoints",
-        ".gradle",
-        ".terraform",
-        ".next",
-        ".nuxt",
-        ".svelte-kit",
-        ".parcel-cache",
-        ".turbo",
-        ".yarn",
-        ".pnpm-store",
-        ".dart_tool",
-        ".bundle",
-        ".cache",
-    }
+ALWAYS_SKIPPED_FOLDERS = words(
+    ".git .hg .svn .bzr CVS .jj node_modules bower_components jspm_packages site-packages __pycache__",
+    "__pypackages__ .venv venv .tox .nox .eggs .mypy_cache .pytest_cache .ruff_cache .hypothesis",
+    ".ipynb_checkpoints .gradle .terraform .next .nuxt .svelte-kit .parcel-cache .turbo .yarn .pnpm-store",
+    ".dart_tool .bundle .cache",
 )
 """Folder names that only tools use, for what they fetch, cache or keep to themselves."""
 
-UNTRACKED_SKIPPED_FOLDERS = frozenset(
-    {
-        "vendor",
-        "third_party",
-        "thirdparty",
-        "Pods",
-        "Carthage",
-        "htmlcov",
-        "DerivedData",
-        "virtualenv",
-    }
+UNTRACKED_SKIPPED_FOLDERS = words(
+    "vendor third_party thirdparty Pods Carthage htmlcov DerivedData virtualenv",
 )
 """Folder names that people use too. They are skipped unless git tracks a file inside."""
 
@@ -292,31 +252,10 @@ OUTPUT_FOLDERS = frozenset({"dist", "build", "target", "out", "_build", "coverag
 In a git repository they are skipped as the ones above. Outside of one nobody says what is tracked: there they
 are skipped only beside a file of `BUILD_FILES`, where such tools put them."""
 
-BUILD_FILES = frozenset(
-    {
-        "package.json",
-        "pyproject.toml",
-        "setup.py",
-        "setup.cfg",
-        "Cargo.toml",
-        "pom.xml",
-        "build.gradle",
-        "build.gradle.kts",
-        "build.sbt",
-        "build.xml",
-        "CMakeLists.txt",
-        "meson.build",
-        "Makefile",
-        "makefile",
-        "GNUmakefile",
-        "dune-project",
-        "mix.exs",
-        "rebar.config",
-        "composer.json",
-        "pubspec.yaml",
-        "tsconfig.json",
-        "conf.py",
-    }
+BUILD_FILES = words(
+    "package.json pyproject.toml setup.py setup.cfg Cargo.toml pom.xml build.gradle build.gradle.kts",
+    "build.sbt build.xml CMakeLists.txt meson.build Makefile makefile GNUmakefile dune-project mix.exs",
+    "rebar.config composer.json pubspec.yaml tsconfig.json conf.py",
 )
 
 
