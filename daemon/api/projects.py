@@ -13,9 +13,8 @@ from ..core.parameters import NonEmpty
 from ..embedding.messages import VectorProgress
 from ..embedding.semantics import Semantics
 from ..memory.pool import PoolStatistics
-from ..project.project import Project
+from ..project.project import BUFFER_CHARACTERS, Project
 from ..project.roots import relative_path
-from ..project.unsaved_buffers import BUFFER_CHARACTERS
 from .method import MethodRequest, ProjectRequest, method
 
 EmbeddingState = Literal["off", "waiting", "running", "paused", "failed", "done"]

@@ -18,7 +18,7 @@ from ..core.errors import FovealError
 from ..core.storage import DatabaseError, OtherVersion, damage_raised, may_pass
 from ..core.system import System
 from ..index.chunk_table import ChunkText
-from ..index.embedded_text import embedded_text
+from ..index.chunks import embedded_text
 from ..index.store import check_index
 from .embeddings import EmbeddingStore
 from .exact import Floats, as_ids
@@ -237,7 +237,7 @@ class Upkeep:
 
     def _embed(self, chunks: list[ChunkText], model: EmbeddingModel) -> Floats:
         def embed(chunk: ChunkText) -> Floats:
-            vector: Floats = model.embed([embedded_text(chunk.path, chunk)])[0]
+            vector: Floats = model.embed([embedded_text(chunk.path, chunk.names, chunk.text)])[0]
             return vector
 
         return np.stack(self._threads.map(embed, chunks, self._stand_back))
