@@ -6,7 +6,7 @@ import csv
 import json
 from collections.abc import Sequence
 
-from ..languages.shared.table import language_of
+from ..languages.shared.language import language_of
 from .document import Document
 
 NAMED_LINES = 5_000

@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from ..core.system import System
 from ..languages.shared.import_folders import is_test
 from ..languages.shared.imports import ImportResolver, keys_of_path
+from ..languages.shared.language import language_of
 from ..languages.shared.records import Import
-from ..languages.shared.table import language_of
 from ..project.metadata import NO_SOURCE
 from ..project.scan_results import ScanChanges
 from ..project.tree import FileRecord

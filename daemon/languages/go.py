@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 from ..core.relative_paths import join_path, nearness, within
 from ..core.vocabulary import words
-from .shared.import_config import MAX_PACKAGES, MAX_TARGETS
+from .shared.import_folders import MAX_PACKAGES, MAX_TARGETS
 from .shared.language import DefinitionRules, ImportLookup, Language, key_of
-from .shared.lazy_pattern import lazy_pattern
 from .shared.link_rules import UNKNOWN_VALUE, LinkRules, NameLookup, Value, Values, What, external
 from .shared.records import Import
+from .shared.source_text import lazy_pattern
 
 if TYPE_CHECKING:
-    from .shared.import_config import ImportConfig
-    from .shared.import_folders import ImportFolders
+    from .shared.import_folders import ImportConfig, ImportFolders
     from .shared.interface import FileInterface
 
 

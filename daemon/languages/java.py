@@ -9,15 +9,23 @@ from typing import TYPE_CHECKING
 from ..core.relative_paths import nearness, within
 from ..core.vocabulary import words
 from .shared.import_folders import is_test
-from .shared.import_text import NAME, PATH, plain_path, read_clause, split_use
-from .shared.language import ImportLookup, Language, UseItem, key_of
-from .shared.lazy_pattern import lazy_pattern
+from .shared.language import (
+    NAME,
+    PATH,
+    ImportLookup,
+    Language,
+    UseItem,
+    key_of,
+    plain_path,
+    read_clause,
+    split_use,
+)
 from .shared.link_rules import UNKNOWN_VALUE, LinkRules, NameLookup, Value, Values, What, external
 from .shared.records import Import
+from .shared.source_text import lazy_pattern
 
 if TYPE_CHECKING:
-    from .shared.import_config import ImportConfig
-    from .shared.import_folders import ImportFolders
+    from .shared.import_folders import ImportConfig, ImportFolders
 
 
 JAVA = """

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from ..core.relative_paths import ancestors, is_relative, join_path, nearness, within
-from .shared.import_config import MAX_PACKAGES, MAX_TARGETS
-from .shared.import_text import relative
-from .shared.language import ImportLookup, Language, Specifier, key_of
-from .shared.lazy_pattern import lazy_pattern
+from .shared.import_folders import MAX_PACKAGES, MAX_TARGETS
+from .shared.language import ImportLookup, Language, Specifier, key_of, relative
 from .shared.records import Import
+from .shared.source_text import lazy_pattern
 
 if TYPE_CHECKING:
-    from .shared.import_config import ImportConfig
-    from .shared.import_folders import ImportFolders
+    from .shared.import_folders import ImportConfig, ImportFolders
 
 
 PHP = """

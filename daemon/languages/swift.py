@@ -6,16 +6,14 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from ..core.relative_paths import join_path, nearness, within
-from .shared.import_config import MAX_PACKAGES, MAX_TARGETS
-from .shared.import_text import PATH, plain_path, read_clause, split_use
-from .shared.language import ImportLookup, Language, UseItem, key_of
-from .shared.lazy_pattern import lazy_pattern
+from .shared.import_folders import MAX_PACKAGES, MAX_TARGETS
+from .shared.language import PATH, ImportLookup, Language, UseItem, key_of, plain_path, read_clause, split_use
 from .shared.link_rules import LinkRules
 from .shared.records import Import
+from .shared.source_text import lazy_pattern
 
 if TYPE_CHECKING:
-    from .shared.import_config import ImportConfig
-    from .shared.import_folders import ImportFolders
+    from .shared.import_folders import ImportConfig, ImportFolders
 
 
 _BODY = "body: [(class_body) (enum_class_body)] @body"

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ..context.content import decode
 from ..core.system import Stamp, System, stamp_of
 from ..memory.experience import SKETCHES_MAX, BadField, Draft, Experience, relative_files
-from ..memory.staleness import Sketch, Staleness, decoded, encoded, sketch_of, staleness_of
+from ..memory.recall import Sketch, Staleness, decoded, encoded, sketch_of, staleness_of
 from . import commits, git
 
 SKETCHED_BYTES = 262_144

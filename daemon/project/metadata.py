@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from ..core.system import Stamp, System, stamp_of
-from ..languages.shared.table import language_of
+from ..languages.shared.language import language_of
 from . import git
 from .manifests import MANIFESTS, PURPOSES, Manifest, ProjectCommand, read_manifests
 from .tree import FileRecord, Tree

@@ -2,7 +2,7 @@
 configuration.
 
 A list holds until its server's definition changes or a person lists again. The servers are untrusted
-programs: they run in a process group with the worker that talks to them (`tool_worker.py`), which is killed
+programs: they run in a process group with the worker that talks to them (`tool_client.py`), which is killed
 as a whole.
 """
 
@@ -28,7 +28,7 @@ from ..core.errors import StateError
 from ..core.quarantine import clear_file, set_aside
 from ..core.system import System
 from .items import Item, has_harmful, one_line
-from .server_definition import McpServer
+from .server_config import McpServer
 from .server_launch import Launch, ListRequest, NotAllowed, Unresolved, launch_of
 
 log = logging.getLogger(__name__)
@@ -174,7 +174,7 @@ def is_name(name: str) -> bool:
     return 0 < len(name.strip()) <= MAX_NAME_CHARACTERS and "\n" not in name and not has_harmful(name)
 
 
-ARGV = (sys.executable, "-m", "foveal.daemon.rules.tool_worker")
+ARGV = (sys.executable, "-m", "foveal.daemon.rules.tool_client")
 TIMEOUT_S = 20.0
 """Maximum seconds for one server, from its start to its tools. Installed servers take 0.1 to 3 s; `npx` and
 `uvx` download one on its first start."""

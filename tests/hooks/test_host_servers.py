@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from foveal.daemon.rules.server_config import read_definition
-from foveal.daemon.rules.server_definition import McpServer
+from foveal.daemon.rules.server_config import McpServer, read_definition
 from foveal.hooks.hosts.registry import host_named
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.rules.server_definition import McpServer, digest_of
+from foveal.daemon.rules.server_config import McpServer, digest_of
 from msgspec.structs import replace
 
 SERVER = McpServer(

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from foveal.daemon.rules.server_definition import McpServer
+from foveal.daemon.rules.server_config import McpServer
 from foveal.daemon.rules.server_launch import (
     Launch,
     NotAllowed,
