@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from ...hooks.hosts.host import McpConfig
-from ...hooks.hosts.mcp_format import BadDefinition, McpPlace, Pairs, Scope, ServerDefinition, Transport
+from ...hooks.hosts.mcp_format import BadDefinition, McpPlace, Scope, ServerDefinition, ServerSettings
 from ...hooks.hosts.registry import HOSTS
 from ..core.system import Stamp, System, is_racy, stamp_of, stamps_hold
 from .items import has_harmful
@@ -27,14 +27,11 @@ SCOPES: tuple[Scope, ...] = ("local", "project", "user")
 """The order in which one server goes before another of its name, as in Claude Code."""
 
 
-class McpServer(Struct, frozen=True):
+class McpServer(ServerSettings, frozen=True, kw_only=True):
     """A server as a host's file defines it, with its variables unresolved.
 
-    `command` and `arguments` are for stdio, `url` and `headers` for http and sse. `forwarded` names variables
-    that the server inherits, `header_variables` headers whose value is a variable, and `bearer_variable` the
-    variable with the token to authorize with. `folder` is the working folder, empty for `base`: the project's
-    root, or the home folder for a server of the user, whose command must not mean a project's file. `allowed`
-    (None for all) and `denied` name tools. `timeout_s` is the host's own limit for the start, 0 for none.
+    `source` and `line` are its place in that file. `folder` is the working folder, empty for `base`: the
+    project's root, or the home folder for a server of the user, whose command must not mean a project's file.
     `problem` says why the server can't be listed.
     """
 
@@ -44,20 +41,6 @@ class McpServer(Struct, frozen=True):
     source: str
     line: int
     base: str
-    transport: Transport = "stdio"
-    command: str = ""
-    arguments: tuple[str, ...] = ()
-    environment: Pairs = ()
-    forwarded: tuple[str, ...] = ()
-    folder: str = ""
-    url: str = ""
-    headers: Pairs = ()
-    header_variables: Pairs = ()
-    bearer_variable: str = ""
-    allowed: tuple[str, ...] | None = None
-    denied: tuple[str, ...] = ()
-    timeout_s: float = 0.0
-    disabled: bool = False
     problem: str = ""
 
     @property
@@ -210,7 +193,14 @@ class _ConfigReader:
         run_in = home if place.scope == "user" else root
         servers = tuple(
             read_definition(
-                McpServer(name, host, place.scope, path, _line(content.text, keys, name), run_in),
+                McpServer(
+                    name=name,
+                    host=host,
+                    scope=place.scope,
+                    source=path,
+                    line=_line(content.text, keys, name),
+                    base=run_in,
+                ),
                 definition,
                 mcp,
             )

@@ -29,7 +29,7 @@ from tests.ledger_cases import STYLE, opened, record_of, sent_for
 
 WRITTEN = Path(__file__).parents[1] / "former_state"
 SERVER = McpServer(
-    "github", "cursor", "project", "/srv/shop/.cursor/mcp.json", 3, "/srv/shop", command="npx",
+    name="github", host="cursor", scope="project", source="/srv/shop/.cursor/mcp.json", line=3, base="/srv/shop", command="npx",
     arguments=("-y", "server"), environment=(("TOKEN", "${env:T}"),),
 )  # fmt: skip
 

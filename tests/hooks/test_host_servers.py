@@ -13,7 +13,11 @@ def read(name: str, definition: object) -> McpServer:
     host = host_named(name)
     assert host
     assert host.mcp
-    return read_definition(McpServer("s", name, "project", "/p/file", 1, "/p"), definition, host.mcp)
+    return read_definition(
+        McpServer(name="s", host=name, scope="project", source="/p/file", line=1, base="/p"),
+        definition,
+        host.mcp,
+    )
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,15 @@ from tests.server_cases import raw_server
 
 
 def server(name: str, command: str = "x") -> McpServer:
-    return McpServer(name, "claude-code", "project", "/p/.mcp.json", 1, "/p", command=command)
+    return McpServer(
+        name=name,
+        host="claude-code",
+        scope="project",
+        source="/p/.mcp.json",
+        line=1,
+        base="/p",
+        command=command,
+    )
 
 
 FILE = ServerFile("/p/.mcp.json", "mcpServers", "claude-code", "project", "d1", (server("web"),))

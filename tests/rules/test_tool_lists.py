@@ -29,7 +29,14 @@ from msgspec.structs import replace
 from tests.server_cases import http_server, raw_server, sdk_server
 
 SERVER = McpServer(
-    "web", "gemini", "project", "/p/.gemini/settings.json", 4, "/p", command="x", denied=("drop",)
+    name="web",
+    host="gemini",
+    scope="project",
+    source="/p/.gemini/settings.json",
+    line=4,
+    base="/p",
+    command="x",
+    denied=("drop",),
 )
 LIST = ToolList(
     (ListedTool("search", "Finds", '{"type":"object"}'), ListedTool("drop", "", "")),
