@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest
+from ..core.parameters import read_request
 from ..project.globs import Glob, compile_glob
 from .secret_files import is_secret_file
 from .secret_values import mask_secrets
@@ -259,65 +260,50 @@ def parse_agent_tables(tables: object) -> tuple[AgentTable, ...]:
     return tuple(_parse(str(name), table) for name, table in tables.items())
 
 
+class _GivenTable(Struct):
+    """The fields of a table as a file gives them."""
+
+    allow: bool = True
+    deny_paths: tuple[str, ...] = ()
+    deny_items: tuple[str, ...] = ()
+    max_tokens: int | None = None
+
+
 def _parse(name: str, table: object) -> AgentTable:
     field = f"agents.{_key(name)}"
     if not isinstance(table, Mapping):
         raise InvalidRequest(f"{field} must be a table", field)
-    known = {"allow", "deny_paths", "deny_items", "max_tokens"}
-    if unknown := sorted(map(str, set(table) - known)):
+    known = _GivenTable.__struct_fields__
+    if unknown := sorted(map(str, set(table).difference(known))):
         # A misspelt key would leave open what somebody wanted to deny.
         raise InvalidRequest(
             f"{field} has the unknown key {unknown[0]}; known are {', '.join(sorted(known))}", field
         )
+    given = read_request(_GivenTable, table, f"{field}.")
+    for place, patterns in (("deny_paths", given.deny_paths), ("deny_items", given.deny_items)):
+        if len(patterns) > PATTERNS_MAX:
+            raise InvalidRequest(
+                f"{field}.{place} has {len(patterns):,} patterns; at most {PATTERNS_MAX:,}",
+                f"{field}.{place}",
+            )
+    if given.max_tokens is not None and given.max_tokens < 0:
+        raise InvalidRequest(
+            f"{field}.max_tokens must be a whole number of tokens, 0 or more", f"{field}.max_tokens"
+        )
     _check_glob(name, field)
-    return AgentTable(
-        name,
-        _flag(table.get("allow", True), f"{field}.allow"),
-        _paths(table.get("deny_paths", ()), f"{field}.deny_paths"),
-        _items(table.get("deny_items", ()), f"{field}.deny_items"),
-        _tokens(table.get("max_tokens"), f"{field}.max_tokens"),
-    )
-
-
-def _flag(value: object, field: str) -> bool:
-    if not isinstance(value, bool):
-        raise InvalidRequest(f"{field} must be true or false", field)
-    return value
-
-
-def _paths(value: object, field: str) -> tuple[str, ...]:
-    patterns = _strings(value, field)
-    for pattern in patterns:
-        _check_glob(pattern, field)
-        _check_glob(folded_path(pattern), field)  # names are compared with this form too
-    return patterns
-
-
-def _items(value: object, field: str) -> tuple[str, ...]:
-    patterns = _strings(value, field)
-    for pattern in patterns:
+    for pattern in given.deny_paths:
+        _check_glob(pattern, f"{field}.deny_paths")
+        _check_glob(folded_path(pattern), f"{field}.deny_paths")  # names are compared with this form too
+    for pattern in given.deny_items:
         kind, colon, names = pattern.partition(":")
         if kind not in ITEM_TYPES:
-            raise InvalidRequest(f"{field}: {pattern!r:.60} must begin with rule, reference or tool", field)
+            raise InvalidRequest(
+                f"{field}.deny_items: {pattern!r:.60} must begin with rule, reference or tool",
+                f"{field}.deny_items",
+            )
         if colon:
-            _check_glob(names, field)
-    return patterns
-
-
-def _tokens(value: object, field: str) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InvalidRequest(f"{field} must be a whole number of tokens, 0 or more", field)
-    return value
-
-
-def _strings(value: object, field: str) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
-        raise InvalidRequest(f"{field} must be a list of strings", field)
-    if len(value) > PATTERNS_MAX:
-        raise InvalidRequest(f"{field} has {len(value):,} patterns; at most {PATTERNS_MAX:,}", field)
-    return tuple(value)
+            _check_glob(names, f"{field}.deny_items")
+    return AgentTable(name, given.allow, given.deny_paths, given.deny_items, given.max_tokens)
 
 
 def _check_glob(pattern: str, field: str) -> None:
