@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..core.relative_paths import nearness, within
+from ..core.relative_paths import within
 from ..core.vocabulary import words
-from .shared.import_folders import is_test
+from .shared.import_folders import is_test, nearest_first
 from .shared.language import (
     NAME,
     PATH,
@@ -216,7 +216,7 @@ class JavaImports(ImportLookup):
         return None
 
     def _named(self, importer: str, package: str, name: str) -> str | None:
-        for folder in self._ordered(importer, self._package_folders(package) or self._shortened(package)):
+        for folder in nearest_first(self._package_folders(package) or self._shortened(package), importer):
             for ending in self._endings:
                 path = within(folder, name) + ending
                 if path in self._names:
@@ -226,15 +226,10 @@ class JavaImports(ImportLookup):
     def _package_files(self, importer: str, package: str) -> list[str]:
         """Return the files of a package, the nearest folder's first; test files only for tests."""
         found: list[str] = []
-        for folder in self._ordered(importer, self._package_folders(package)):
+        for folder in nearest_first(self._package_folders(package), importer):
             if not is_test(folder) or is_test(importer):
                 found += self._folders.sources.files(folder, self._endings)
         return found[:FILES_MAX]
-
-    def _ordered(self, importer: str, folders: Collection[str]) -> list[str]:
-        return (
-            sorted(folders, key=lambda folder: nearness(folder, importer)) if len(folders) > 1 else [*folders]
-        )
 
     def _package_folders(self, package: str) -> tuple[str, ...]:
         """Return the folders of a package below all source roots."""

@@ -4,13 +4,22 @@ their package.json exports."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from ..core.relative_paths import ancestors, is_relative, join_path, nearness, within
-from .shared.import_folders import MAX_PACKAGES, MAX_STARS, MAX_TARGETS, ImportConfig, ImportFolders
+from ..core.relative_paths import ancestors, is_relative, join_path, within
+from .shared.import_folders import (
+    MAX_PACKAGES,
+    MAX_STARS,
+    MAX_TARGETS,
+    ImportConfig,
+    ImportFolders,
+    folders_by_name,
+    nearest_first,
+)
 from .shared.language import ImportLookup, key_of
 from .shared.records import Import
 
@@ -341,26 +350,24 @@ class Packages:
         self._folders = folders
         self._config = config
         self._scopes: dict[str, str | None] = {}
-        self._by_name: dict[str, list[str]] | None = None
 
     def clear(self) -> None:
         """Drop the contents of all manifests."""
         self._scopes.clear()
-        self._by_name = None
+        self.__dict__.pop("_by_name", None)
 
     def named(self, name: str, importer: str) -> list[str]:
         """Return the folders of the packages with a name that are visible to an importer, nearest first."""
-        if self._by_name is None:
-            self._by_name = {}
-            folders = sorted(self._folders.holding("package.json"), key=lambda each: (each.count("/"), each))
-            for folder in folders[:MAX_PACKAGES]:
-                package = self._config.json(within(folder, "package.json")).get("name")
-                if isinstance(package, str) and "node_modules" not in folder.split("/"):
-                    namesakes = self._by_name.setdefault(package, [])
-                    if len(namesakes) < MAX_TARGETS:
-                        namesakes.append(folder)
         found = [folder for folder in self._by_name.get(name, ()) if _is_visible(folder, importer)]
-        return sorted(found, key=lambda folder: nearness(folder, importer))
+        return nearest_first(found, importer)
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        """The folders of packages by their name, those nearer to the root first."""
+        folders = sorted(self._folders.holding("package.json"), key=lambda each: (each.count("/"), each))
+        own = (folder for folder in folders[:MAX_PACKAGES] if "node_modules" not in folder.split("/"))
+        named = ((self._config.json(within(folder, "package.json")).get("name"), folder) for folder in own)
+        return folders_by_name((name, folder) for name, folder in named if isinstance(name, str))
 
     def hash_targets(self, folder: str, specifier: str, language: str) -> Iterator[str]:
         """Yield the candidates of `#x` by the `imports` of the nearest package.json."""

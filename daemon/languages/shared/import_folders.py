@@ -138,6 +138,21 @@ def _is_aside(folder: str, importer: str) -> bool:
     )
 
 
+def folders_by_name(declared: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return the folders that manifests give each name, at most `MAX_TARGETS` of a name."""
+    found: dict[str, list[str]] = {}
+    for name, folder in declared:
+        namesakes = found.setdefault(name, [])
+        if len(namesakes) < MAX_TARGETS:
+            namesakes.append(folder)
+    return found
+
+
+def nearest_first(folders: Collection[str], importer: str) -> list[str]:
+    """Return folders, the nearest to the importer first."""
+    return sorted(folders, key=lambda folder: nearness(folder, importer)) if len(folders) > 1 else [*folders]
+
+
 def _toggle(index: dict[str, set[str]], key: str, value: str, difference: int) -> None:
     """Add a value to a set of the index, or remove it."""
     if difference > 0:
