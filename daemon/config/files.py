@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from ..core.errors import ConfigError, InvalidRequest
 from ..core.system import Stamp, System
-from ..privacy.agent_tables import AgentTable, AgentTables, parse_agent_tables
+from ..privacy.policy import AgentTable, AgentTables, parse_agent_tables
 from ..project.globs import compile_glob
 from ..rules.selection import ItemSelection, parse_selection
 from .editor_links import editor_problem

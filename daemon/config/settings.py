@@ -8,7 +8,7 @@ from dataclasses import Field, dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeVar
 
-from ..privacy.agent_tables import NO_TABLES, AgentTables
+from ..privacy.policy import NO_TABLES, AgentTables
 from ..rules.selection import ItemSelection
 
 USER_FILE = "config.toml"

@@ -17,7 +17,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ..core.system import Stamp, System, stamp_of
-from ..languages.shared.table import language_of
+from ..languages.shared.language import language_of
 from . import git
 from .tree import FileRecord, Tree
 
