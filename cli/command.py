@@ -201,7 +201,7 @@ class CommandGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that was named, or print the help."""
         result = super().invoke(ctx)
-        if ctx.invoked_subcommand is None:
+        if ctx.invoked_subcommand is None and not ctx.params.get("as_json"):
             terminal.say(ctx.get_help())
         return result
 

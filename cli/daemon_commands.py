@@ -13,6 +13,7 @@ from ..ipc.client import Client
 from ..ipc.paths import config_file, config_folder
 from . import terminal
 from .command import Command, Settings, absolute, json_option, settings_of
+from .connect import CALL_TIMEOUT_S
 from .errors import FAILED, CliError
 from .process import STOP_TIMEOUT_S, find_daemon, start_daemon, stop_daemon
 
@@ -37,7 +38,7 @@ _timeout_option = click.option(
 @click.argument("project", required=False)
 @click.pass_context
 def up_command(context: click.Context, foreground: bool, wait: bool, project: str | None) -> None:
-    """Start the daemon. With PROJECT, index it and wait until that is done.
+    """Start the daemon. With PROJECT, index it and wait until that is done; without it nothing is indexed.
 
     Search by meaning takes longer: the daemon prepares it in the background. With --foreground it logs to
     the terminal, or to the log file if the output is no terminal.
@@ -65,6 +66,8 @@ def up_command(context: click.Context, foreground: bool, wait: bool, project: st
     with daemon.client as client:
         if project is not None:
             _index(client, absolute(project), wait=wait)
+        elif not client.call("ListProjects", timeout=CALL_TIMEOUT_S)["projects"]:
+            terminal.note("nothing is indexed: no project is open; to index this folder, run: foveal up .")
 
 
 @click.command("down", cls=Command, short_help="Stop the daemon.")

@@ -24,8 +24,12 @@ EXAMPLES = (
 @click.group(
     "editors", cls=CommandGroup, short_help="Show where the editors' plugins lie.", examples=EXAMPLES
 )
-def editors_command() -> None:
+@json_option
+@click.pass_context
+def editors_command(context: click.Context, as_json: bool) -> None:
     """Find the plugins for Neovim and VS Code, which are part of this package."""
+    if as_json and context.invoked_subcommand is None:
+        terminal.say_json(_folders())
 
 
 @editors_command.command("path", cls=Command, short_help="Print the folder of a plugin, or of all.")
@@ -36,10 +40,16 @@ def path_command(editor: str | None, as_json: bool) -> None:
 
     It is the one of the foveal that runs, wherever that is installed, and changes with it.
     """
+    folders = _folders()
+    if as_json:
+        terminal.say_json(folders)
+    else:
+        terminal.say(folders[editor or "folder"])
+
+
+def _folders() -> dict[str, str]:
+    """Return the folder of each plugin, and the one that has all. Raises `CliError` if one is missing."""
     missing = [name for name in PLUGINS if not (FOLDER / name).is_dir()]
     if missing:
         raise CliError(f"{FOLDER} has no {missing[0]}", "install foveal again: its files are not complete")
-    if as_json:
-        terminal.say_json({"folder": str(FOLDER), **{name: str(FOLDER / name) for name in PLUGINS}})
-    else:
-        terminal.say(str(FOLDER / editor if editor else FOLDER))
+    return {"folder": str(FOLDER), **{name: str(FOLDER / name) for name in PLUGINS}}

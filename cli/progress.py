@@ -65,6 +65,16 @@ def wait_until_known(client: Client, cwd: str, at_most_s: float) -> None:
             project |= news or project_status(client, project["root"])
 
 
+def warn_if_wide(root: str) -> None:
+    """Warn of a project that holds the whole home folder, or all of the disk."""
+    home = os.path.realpath(os.path.expanduser("~"))
+    if f"{home}/".startswith(f"{root.rstrip('/')}/"):
+        terminal.warn(
+            f"{terminal.clean(root)} is indexed as one project, with everything in it; to stop, run:"
+            f" foveal close {terminal.clean(root)}"
+        )
+
+
 def next_news(client: Client, root: str, wait_s: float = LOOK_S) -> dict[str, Any] | None:
     """Wait on a subscribed connection for the next event about a project or the model; return its data.
 
@@ -116,8 +126,10 @@ def _wait(client: Client, method: str, params: dict[str, Any]) -> tuple[str, str
     client.call("Subscribe", {"topics": ["index.progress"]}, CALL_TIMEOUT_S)
     with Bar("scanning") as bar:
         project = client.call(method, params, CALL_TIMEOUT_S)
-        _show(bar, project)
         root = project["root"]
+        if method == "OpenProject":
+            warn_if_wide(root)
+        _show(bar, project)
         while project["state"] not in ENDED:
             news = next_news(client, root)
             # An event on the embedding or the model has no state: it changes nothing here.

@@ -14,9 +14,9 @@ import click
 from ..ipc.client import Client
 from . import terminal
 from .command import Command, absolute, current_folder, cwd_option, json_option, settings_of
-from .connect import CALL_TIMEOUT_S, connect
+from .connect import CALL_TIMEOUT_S, connect, connect_running
 from .errors import FAILED, CliError
-from .progress import Bar, enter_and_wait, next_news, project_status
+from .progress import Bar, enter_and_wait, next_news, project_status, warn_if_wide
 from .status import UNFINISHED, how_far, projects_table, rate
 
 
@@ -32,6 +32,7 @@ def open_command(context: click.Context, path: str, as_json: bool) -> None:
     """
     with connect(settings_of(context)) as client:
         project = client.call("OpenProject", {"path": absolute(path)}, CALL_TIMEOUT_S)
+    warn_if_wide(project["root"])
     if as_json:
         terminal.say_json(project)
     else:
@@ -43,21 +44,25 @@ def open_command(context: click.Context, path: str, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def close_command(context: click.Context, path: str, as_json: bool) -> None:
-    """Close the project at PATH: it isn't watched any more. Its index and its decisions are kept."""
-    with connect(settings_of(context)) as client:
-        reply = client.call("CloseProject", {"path": absolute(path)}, CALL_TIMEOUT_S)
+    """Close the project at PATH: it isn't watched any more. Its index and its decisions are kept.
+
+    Starts no daemon; exits with 1 if none runs.
+    """
+    path = os.path.normpath(absolute(path))
+    with connect_running(settings_of(context)) as client:
+        reply = client.call("CloseProject", {"path": path}, CALL_TIMEOUT_S)
     if as_json:
         terminal.say_json(reply)
     else:
-        terminal.say(f"closed: {terminal.short_path(os.path.abspath(path))}")
+        terminal.say(f"closed: {terminal.short_path(path)}")
 
 
 @click.command("projects", cls=Command, short_help="List the open projects.")
 @json_option
 @click.pass_context
 def projects_command(context: click.Context, as_json: bool) -> None:
-    """List the open projects."""
-    with connect(settings_of(context)) as client:
+    """List the open projects. Starts no daemon; exits with 1 if none runs."""
+    with connect_running(settings_of(context)) as client:
         reply = client.call("ListProjects", timeout=CALL_TIMEOUT_S)
     if as_json:
         terminal.say_json(reply)
@@ -111,32 +116,41 @@ EMBED_EXAMPLES = (
 @click.option("--pause", is_flag=True, help="Embed nothing in the background, in any project.")
 @click.option("--resume", is_flag=True, help="Go on in all projects; with PATH wait until that one is done.")
 @click.argument("path", required=False)
+@json_option
 @click.pass_context
-def embed_command(context: click.Context, pause: bool, resume: bool, path: str | None) -> None:
+def embed_command(context: click.Context, pause: bool, resume: bool, path: str | None, as_json: bool) -> None:
     """Wait until all chunks of the project at PATH (default: this folder) are embedded.
 
     The daemon embeds them by itself, in the background at low priority; until that is done, 'foveal query'
     and 'foveal context' find the rest by words, names and structure. --pause and --resume are for all open
-    projects, whichever folder they are given in. A pause ends with the daemon.
+    projects, whichever folder they are given in. A pause ends with the daemon. --json prints the project as
+    'foveal projects' does, or without PATH, after a pause or resume, whether embedding is paused.
     """
+    say = (lambda line: None) if as_json else terminal.say
     if pause and (resume or path is not None):
         raise click.UsageError("--pause applies to all projects: it takes no PATH and no --resume", context)
     with connect(settings_of(context)) as client:
         was_paused = _was_paused(client)
+        continued = "embedding continues in all projects" if was_paused else "embedding was not paused"
         if pause:
-            client.call("SetEmbedding", {"paused": True}, CALL_TIMEOUT_S)
-            terminal.say("embedding is paused in all projects; to continue, run: foveal embed --resume")
+            reply = client.call("SetEmbedding", {"paused": True}, CALL_TIMEOUT_S)
+            say("embedding is paused in all projects; to continue, run: foveal embed --resume")
         elif resume and path is None:
-            _resume(client, was_paused=was_paused)
+            reply = client.call("SetEmbedding", {"paused": False}, CALL_TIMEOUT_S)
+            say(continued)
             for line in _what_goes_on(client):
-                terminal.say(line)
+                say(line)
         else:
             root, ready = enter_and_wait(client, current_folder() if path is None else absolute(path))
             if resume:
-                _resume(client, was_paused=was_paused)
-            terminal.say(ready)
+                client.call("SetEmbedding", {"paused": False}, CALL_TIMEOUT_S)
+                say(continued)
+            say(ready)
             terminal.flush()
-            terminal.say(wait_for_vectors(client, root))
+            say(wait_for_vectors(client, root))
+            reply = project_status(client, root)
+    if as_json:
+        terminal.say_json(reply)
 
 
 def wait_for_vectors(client: Client, root: str) -> str:
@@ -189,11 +203,6 @@ def _wait_for_estimate(client: Client, project: dict[str, Any]) -> None:
             if (left := deadline - time.monotonic()) <= 0:
                 return
             project |= next_news(client, project["root"], left) or project_status(client, project["root"])
-
-
-def _resume(client: Client, *, was_paused: bool) -> None:
-    client.call("SetEmbedding", {"paused": False}, CALL_TIMEOUT_S)
-    terminal.say("embedding continues in all projects" if was_paused else "embedding was not paused")
 
 
 def _what_goes_on(client: Client) -> Iterator[str]:

@@ -209,13 +209,19 @@ LINES_MAX = 10_000_000
     help="How many of the last lines.",
 )
 @click.option("-f", "--follow", is_flag=True, help="Print what is added, until Ctrl-C.")
+@json_option
 @click.pass_context
-def logs_command(context: click.Context, lines: int, follow: bool) -> None:
-    """Print the end of the daemon's log."""
+def logs_command(context: click.Context, lines: int, follow: bool, as_json: bool) -> None:
+    """Print the end of the daemon's log. --json prints `{file, lines}`."""
+    if follow and as_json:
+        raise click.UsageError("--json and --follow exclude each other", context)
     path = log_file(state_folder(settings_of(context).environ))
     if not follow and not log_files(path):
         raise CliError(f"there is no log yet at {terminal.short_path(path)}", "foveal up")
     end = os.path.getsize(path) if os.path.exists(path) else 0
+    if as_json:
+        terminal.say_json({"file": path, "lines": tail(path, lines, end)})
+        return
     for line in tail(path, lines, end):
         terminal.say(terminal.clean_lines(line))
     if follow:

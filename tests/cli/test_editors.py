@@ -19,6 +19,7 @@ def test_the_plugins_lie_where_it_says(foveal: CommandLine) -> None:
     assert (vscode / "package.json").is_file()
     named = {"folder": str(folder), "neovim": str(neovim), "vscode": str(vscode)}
     assert foveal.json("editors", "path") == named
+    assert foveal.json("editors") == named
 
 
 def test_another_editor_is_told_which_there_are(foveal: CommandLine) -> None:
