@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from ..ipc.client import Client
 from ..ipc.paths import PathError, find_socket
 from . import terminal
-from .command import Settings
-from .connect import CALL_TIMEOUT_S
+from .command import CALL_TIMEOUT_S, Settings
 from .errors import CliError
 from .status import other_reasons
 

@@ -13,8 +13,17 @@ import click
 
 from ..ipc.client import Client
 from . import terminal
-from .command import Command, absolute, current_folder, cwd_option, json_option, settings_of
-from .connect import CALL_TIMEOUT_S, connect, connect_running
+from .command import (
+    CALL_TIMEOUT_S,
+    Command,
+    absolute,
+    ask,
+    connect,
+    current_folder,
+    cwd_option,
+    json_option,
+    settings_of,
+)
 from .errors import FAILED, CliError
 from .progress import Bar, enter_and_wait, next_news, project_status, warn_if_wide
 from .status import UNFINISHED, how_far, projects_table, rate
@@ -30,13 +39,9 @@ def open_command(context: click.Context, path: str, as_json: bool) -> None:
     This is needed only for a folder that isn't recognised as a project's root: 'foveal context' opens the
     project that it is called in.
     """
-    with connect(settings_of(context)) as client:
-        project = client.call("OpenProject", {"path": absolute(path)}, CALL_TIMEOUT_S)
+    project = ask(context, "OpenProject", {"path": absolute(path)})
     warn_if_wide(project["root"])
-    if as_json:
-        terminal.say_json(project)
-    else:
-        terminal.say(f"open: {terminal.short_path(project['root'])} ({project['state']})")
+    terminal.say_reply(project, as_json, f"open: {terminal.short_path(project['root'])} ({project['state']})")
 
 
 @click.command("close", cls=Command, short_help="Stop watching a project.")
@@ -49,12 +54,8 @@ def close_command(context: click.Context, path: str, as_json: bool) -> None:
     Starts no daemon; exits with 1 if none runs.
     """
     path = os.path.normpath(absolute(path))
-    with connect_running(settings_of(context)) as client:
-        reply = client.call("CloseProject", {"path": path}, CALL_TIMEOUT_S)
-    if as_json:
-        terminal.say_json(reply)
-    else:
-        terminal.say(f"closed: {terminal.short_path(path)}")
+    reply = ask(context, "CloseProject", {"path": path}, start=False)
+    terminal.say_reply(reply, as_json, f"closed: {terminal.short_path(path)}")
 
 
 @click.command("projects", cls=Command, short_help="List the open projects.")
@@ -62,14 +63,10 @@ def close_command(context: click.Context, path: str, as_json: bool) -> None:
 @click.pass_context
 def projects_command(context: click.Context, as_json: bool) -> None:
     """List the open projects. Starts no daemon; exits with 1 if none runs."""
-    with connect_running(settings_of(context)) as client:
-        reply = client.call("ListProjects", timeout=CALL_TIMEOUT_S)
-    if as_json:
-        terminal.say_json(reply)
-    elif reply["projects"]:
-        terminal.say(projects_table(reply["projects"]))
-    else:
-        terminal.say("no project is open")
+    reply = ask(context, "ListProjects", start=False)
+    terminal.say_reply(
+        reply, as_json, projects_table(reply["projects"]) if reply["projects"] else "no project is open"
+    )
 
 
 @click.command("reindex", cls=Command, short_help="Compare a project with the disk again.")
@@ -320,39 +317,29 @@ def trust_command(context: click.Context, yes: bool, revoke: bool, cwd: str | No
     if yes and revoke:
         raise click.UsageError("--yes and --revoke don't go together", context)
     folder = cwd or current_folder()
-    with connect(settings_of(context)) as client:
-        if revoke:
-            reply = client.call("RevokeTrust", {"cwd": folder}, CALL_TIMEOUT_S)
-            if as_json:
-                terminal.say_json(reply)
-            else:
-                terminal.say(f"nothing of {reply['root']} is trusted any more")
-            return
-        found = client.call("GetTrust", {"cwd": folder}, CALL_TIMEOUT_S)
-        waiting = [file for file in found["files"] if not file["trusted"] and "problem" not in file]
-        if as_json and not yes:
-            terminal.say_json(found)
-            return
-        if not as_json:
-            _show_files(found)
-        if not waiting:
-            if as_json:
-                terminal.say_json({"root": found["root"], "trusted": []})
-            return
-        if not yes and not _agrees(found["root"], waiting):
-            terminal.note("nothing is trusted")
-            context.exit(FAILED)
-        reply = _trust(client, folder, waiting)
-    if as_json:
-        terminal.say_json(reply)
-    else:
-        terminal.say(f"trusted: {', '.join(terminal.clean(path) for path in reply['trusted'])}")
-
-
-def _trust(client: Client, folder: str, files: list[dict[str, Any]]) -> dict[str, Any]:
-    wanted = [{"path": file["path"], "digest": file["digest"]} for file in files]
-    reply: dict[str, Any] = client.call("Trust", {"cwd": folder, "files": wanted}, CALL_TIMEOUT_S)
-    return reply
+    if revoke:
+        reply = ask(context, "RevokeTrust", {"cwd": folder})
+        terminal.say_reply(reply, as_json, f"nothing of {reply['root']} is trusted any more")
+        return
+    found = ask(context, "GetTrust", {"cwd": folder})
+    waiting = [file for file in found["files"] if not file["trusted"] and "problem" not in file]
+    if as_json and not yes:
+        terminal.say_json(found)
+        return
+    if not as_json:
+        _show_files(found)
+    if not waiting:
+        if as_json:
+            terminal.say_json({"root": found["root"], "trusted": []})
+        return
+    if not yes and not _agrees(found["root"], waiting):
+        terminal.note("nothing is trusted")
+        context.exit(FAILED)
+    wanted = [{"path": file["path"], "digest": file["digest"]} for file in waiting]
+    reply = ask(context, "Trust", {"cwd": folder, "files": wanted})
+    terminal.say_reply(
+        reply, as_json, f"trusted: {', '.join(terminal.clean(path) for path in reply['trusted'])}"
+    )
 
 
 def _show_files(found: dict[str, Any]) -> None:

@@ -13,8 +13,7 @@ import click
 from .. import __version__
 from ..ipc.paths import find_socket, log_file, state_folder
 from . import terminal
-from .command import Command, absolute, json_option, settings_of
-from .connect import CALL_TIMEOUT_S, connect_running
+from .command import Command, absolute, ask, json_option, settings_of
 from .errors import CliError
 
 SKIPPED = {
@@ -44,9 +43,7 @@ def status_command(context: click.Context, cwd: str | None, skipped: bool, as_js
     Starts no daemon; exits with 1 if none runs.
     """
     settings = settings_of(context)
-    params = {} if cwd is None else {"cwd": absolute(cwd)}
-    with connect_running(settings) as client:
-        reply = client.call("Status", params, CALL_TIMEOUT_S)
+    reply = ask(context, "Status", {"cwd": None if cwd is None else absolute(cwd)}, start=False)
     if as_json:
         terminal.say_json(reply)
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.cli import editors
+from foveal.cli import hooks as editors
 
 from tests.command_cases import CommandLine
 
@@ -30,5 +30,5 @@ def test_another_editor_is_told_which_there_are(foveal: CommandLine) -> None:
 def test_files_that_are_missing_are_told(
     foveal: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(editors, "FOLDER", tmp_path)
+    monkeypatch.setattr(editors, "PLUGIN_FOLDER", tmp_path)
     assert "install foveal again" in foveal.fails("editors", "path", "neovim")
