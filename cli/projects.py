@@ -94,9 +94,13 @@ ESTIMATE_S = 2.0
 """Maximum wait in seconds for the first estimate: the process that embeds starts and embeds its first batches
 in about this time."""
 
+PUSH_TIMEOUT_S = 3_600.0
+"""Maximum seconds of a push: a million contents are 800 MB."""
+
 EMBED_EXAMPLES = (
     "foveal embed                # wait until all of this project can be found by meaning",
     "foveal embed --pause        # leave the processor to others for now",
+    "foveal embed --wait --push  # in a job: then share the embeddings with the team",
     "foveal embed --resume       # from any folder: go on in all open projects",
     "foveal embed --resume .     # and wait until all of this one can be found by meaning",
 )
@@ -108,17 +112,25 @@ EMBED_EXAMPLES = (
     short_help="Wait for the index of meaning, pause it, or go on.",
     examples=EMBED_EXAMPLES,
 )
+@click.option("--wait", is_flag=True, help="Wait until all is embedded, as without any option.")
+@click.option(
+    "--push", is_flag=True, help="Then write the embeddings to the team's store (embedding.shared)."
+)
 @click.option("--pause", is_flag=True, help="Embed nothing in the background, in any project.")
 @click.option("--resume", is_flag=True, help="Go on in all projects; with PATH wait until that one is done.")
 @click.argument("path", required=False)
 @click.pass_context
-def embed_command(context: click.Context, pause: bool, resume: bool, path: str | None) -> None:
+def embed_command(
+    context: click.Context, pause: bool, resume: bool, wait: bool, push: bool, path: str | None
+) -> None:
     """Wait until all chunks of the project at PATH (default: this folder) are embedded.
 
     The daemon embeds them by itself, in the background at low priority; until that is done, 'foveal query'
     and 'foveal context' find the rest by words, names and structure. --pause and --resume are for all open
     projects, whichever folder they are given in. A pause ends with the daemon.
     """
+    if pause and (wait or push):
+        raise click.UsageError("--pause goes with neither --wait nor --push", context)
     if pause and (resume or path is not None):
         raise click.UsageError("--pause applies to all projects: it takes no PATH and no --resume", context)
     with connect(settings_of(context)) as client:
@@ -126,7 +138,7 @@ def embed_command(context: click.Context, pause: bool, resume: bool, path: str |
         if pause:
             client.call("SetEmbedding", {"paused": True}, CALL_TIMEOUT_S)
             terminal.say("embedding is paused in all projects; to continue, run: foveal embed --resume")
-        elif resume and path is None:
+        elif resume and path is None and not wait and not push:
             _resume(client, was_paused=was_paused)
             for line in _what_goes_on(client):
                 terminal.say(line)
@@ -137,6 +149,9 @@ def embed_command(context: click.Context, pause: bool, resume: bool, path: str |
             terminal.say(ready)
             terminal.flush()
             terminal.say(wait_for_vectors(client, root))
+            if push:
+                terminal.flush()
+                terminal.say(_push(client, root))
 
 
 def wait_for_vectors(client: Client, root: str) -> str:
@@ -189,6 +204,15 @@ def _wait_for_estimate(client: Client, project: dict[str, Any]) -> None:
             if (left := deadline - time.monotonic()) <= 0:
                 return
             project |= next_news(client, project["root"], left) or project_status(client, project["root"])
+
+
+def _push(client: Client, root: str) -> str:
+    """Share the embeddings of a project; returns a line that says so. Raises `CliError` where that failed."""
+    reply = client.call("PushEmbeddings", {"cwd": root}, PUSH_TIMEOUT_S)
+    done = f"{reply['written']:,} of {reply['contents']:,} contents written, {reply['present']:,} were there"
+    if problem := reply.get("problem"):
+        raise CliError(f"not all embeddings are shared: {problem} ({done})")
+    return f"shared: {terminal.short_path(root)} ({done})"
 
 
 def _resume(client: Client, *, was_paused: bool) -> None:
