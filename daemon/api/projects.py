@@ -51,6 +51,14 @@ class EmbeddingRequest(MethodRequest, frozen=True):
     paused: bool
 
 
+class PushEmbeddingsReply(Struct, frozen=True):
+    project: str
+    contents: int
+    written: int
+    present: int
+    problem: str | UnsetType = UNSET
+
+
 class EmbeddingReply(Struct, frozen=True):
     paused: bool
 
@@ -211,6 +219,16 @@ class ProjectMethods:
             raise Unsupported("embedding is switched off (embedding.enabled in config.toml)")
         await self._engine.semantics.set_paused(paused=request.paused)
         return EmbeddingReply(request.paused)
+
+    @method("PushEmbeddings", policy="open")
+    async def push_embeddings(self, request: ProjectRequest) -> PushEmbeddingsReply:
+        """Write a project's embeddings to the shared store, those that it lacks; `unsupported` where none is
+        configured."""
+        project = await self._engine.projects.at(request.cwd)
+        pushed = await self._engine.semantics.push(project.root)
+        return PushEmbeddingsReply(
+            project.root, pushed.contents, pushed.written, pushed.present, pushed.problem or UNSET
+        )
 
     @method("GetTrust", policy="open")
     async def get_trust(self, request: ProjectRequest) -> TrustStateReply:

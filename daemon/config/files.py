@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
@@ -68,7 +69,7 @@ def load_user_config(path: str, system: System) -> LoadedConfig[UserConfig]:
     config = UserConfig(
         daemon=DaemonConfig(**changes.get("daemon", {})),
         scan=ScanConfig(**changes.get("scan", {})),
-        embedding=EmbeddingConfig(**changes.get("embedding", {})),
+        embedding=_embedding(source, changes.get("embedding", {})),
         compression=CompressionConfig(**changes.get("compression", {})),
         scopes=ScopesConfig(**changes.get("scopes", {})),
         context=_with_room(ContextConfig(**changes.get("context", {}), models=models_in(source)), warnings),
@@ -201,6 +202,27 @@ def _dashboard(source: ConfigSource, changes: dict[str, Any]) -> DashboardConfig
     if problem := editor_problem(config.editor):
         raise ConfigError(f"{source.place('dashboard.editor')}: dashboard.editor {problem}.")
     return config
+
+
+def _embedding(source: ConfigSource, changes: dict[str, Any]) -> EmbeddingConfig:
+    config = EmbeddingConfig(**changes)
+    # No message quotes these values: they may hold a password.
+    if config.shared and not _STORE_URL.fullmatch(config.shared):
+        raise ConfigError(
+            f"{source.place('embedding.shared')}: embedding.shared must be the URL of a Redis server, such "
+            "as rediss://cache.example.com:6380/0."
+        )
+    for name in ("shared_password", "shared_secret"):
+        if not _CREDENTIAL.fullmatch(getattr(config, name)):
+            raise ConfigError(
+                f"{source.place('embedding.' + name)}: embedding.{name} must say where it is: env:NAME for "
+                "an environment variable of the daemon, file:PATH for an absolute path, never itself."
+            )
+    return config
+
+
+_STORE_URL = re.compile(r"rediss?://[^\s/?#]+(/\d*)?(\?\S*)?", re.ASCII)
+_CREDENTIAL = re.compile(r"|env:[A-Za-z_][A-Za-z0-9_]*|file:[~/].*", re.ASCII)
 
 
 def _narrowed(setting: Setting, value: object, own: object, warnings: Warnings) -> object:
