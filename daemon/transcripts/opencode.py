@@ -8,23 +8,22 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from msgspec.structs import replace
-
 from .codex import call_of
 from .entry import (
-    RESULT_CHARACTERS,
-    TEXT_CHARACTERS,
+    Call,
     Entry,
     EntryKind,
     Record,
     Tool,
-    cut,
+    TranscriptReader,
+    call_entry,
     map_at,
     maps_at,
-    record_of,
+    message_entry,
+    result_entry,
     text_at,
 )
-from .injections import is_own_command, is_own_tool, printed, said
+from .injections import is_own_command, is_own_tool, said
 
 _TOOLS: dict[str, Tool] = {
     "edit": "edit",
@@ -47,20 +46,11 @@ def is_opencode(record: Record) -> bool:
     return "sessionID" in map_at(record, "info") and isinstance(record.get("parts"), list)
 
 
-class OpenCodeReader:
+class OpenCodeReader(TranscriptReader):
     """Reads one session. Each line is a finished message."""
 
-    def __init__(self) -> None:
-        self.unknown = 0
-        self.owner = ""
-        """The subagent whose session this is, or ""."""
-        self.cwd = ""
-
-    def read(self, line: int, data: bytes) -> list[Entry] | None:
-        """Return the entries of a line; None for a line that isn't a record."""
-        record = record_of(data)
-        if record is None:
-            return None
+    def entries_of(self, line: int, record: Record) -> list[Entry]:
+        """Return the entries of a message."""
         info = map_at(record, "info")
         role, parent, session = text_at(info, "role"), text_at(record, "parent"), text_at(info, "sessionID")
         if role not in {"user", "assistant"}:
@@ -74,46 +64,28 @@ class OpenCodeReader:
         for part in maps_at(record, "parts"):
             match text_at(part, "type"):
                 case "text" if not (part.get("synthetic") or part.get("ignored")):
-                    entries += _said(kind, said(text_at(part, "text")), blank)
+                    entries += message_entry(blank, kind, said(text_at(part, "text")))
                 case "reasoning":
-                    entries += _said("thinking", text_at(part, "text"), blank)
+                    entries += message_entry(blank, "thinking", text_at(part, "text"))
                 case "tool":
-                    entries += _call(part, blank)
+                    entries += _call(blank, part)
         return entries
 
-    def finish(self) -> list[Entry]:
-        """Return nothing: each line is a whole message."""
-        return []
 
-
-def _said(kind: EntryKind, text: str, blank: Entry) -> list[Entry]:
-    return [replace(blank, kind=kind, text=cut(text, TEXT_CHARACTERS))] if text.strip() else []
-
-
-def _call(part: Record, blank: Entry) -> list[Entry]:
+def _call(blank: Entry, part: Record) -> list[Entry]:
     """Return a call and its result, which share a part."""
-    name, state = text_at(part, "tool"), map_at(part, "state")
+    name, call_id, state = text_at(part, "tool"), text_at(part, "callID"), map_at(part, "state")
     given, status = map_at(state, "input"), state.get("status")
     if is_own_tool(name) or status not in {"completed", "error"}:
         return []
     tool = _TOOLS.get(name, "other")
     path = text_at(given, "filePath") if tool in {"edit", "write", "read"} else ""
     command = text_at(given, "command") if tool == "run" else ""
-    call = replace(
-        blank,
-        kind="call",
-        text=cut(said(text_at(given, "prompt")), TEXT_CHARACTERS) if tool == "agent" else "",
-        tool=tool,
-        name=name,
-        call_id=text_at(part, "callID"),
-        paths=(path,) if path else call_of("apply_patch", text_at(given, "patchText")).paths,
-        command=cut(command, TEXT_CHARACTERS),
-    )
-    output = (
-        "" if is_own_command(command) else cut(printed(text_at(state, "output", "error")), RESULT_CHARACTERS)
-    )
+    paths = (path,) if path else call_of("apply_patch", text_at(given, "patchText")).paths
+    call = Call(tool, text_at(given, "prompt") if tool == "agent" else "", paths, command)
+    output = "" if is_own_command(command) else text_at(state, "output", "error")
     failed = status == "error" or map_at(state, "metadata").get("exit", 0) not in {0, None}
-    return [call, replace(blank, kind="result", text=output, call_id=call.call_id, failed=failed)]
+    return [call_entry(blank, name, call_id, call), result_entry(blank, call_id, output, failed=failed)]
 
 
 def _time(info: Record) -> str:
