@@ -151,13 +151,22 @@ def _anthropic_events(said: Say | Call, number: str, body: Mapping[str, Any]) ->
     tokens = (said.tokens if isinstance(said, Say) else 0) or TOKENS
     usage = {"input_tokens": tokens, "output_tokens": 10}
     message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "content": []}
-    start = {**message, "model": body.get("model"), "stop_reason": None, "stop_sequence": None, "usage": usage}
+    start = {
+        **message,
+        "model": body.get("model"),
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": usage,
+    }
     yield "message_start", {"type": "message_start", "message": start}
     if isinstance(said, Say):
         block, reason = {"type": "text", "text": ""}, "end_turn"
         delta = {"type": "text_delta", "text": said.text}
     else:
-        block, reason = {"type": "tool_use", "id": f"toolu_{number}", "name": said.name, "input": {}}, "tool_use"
+        block, reason = (
+            {"type": "tool_use", "id": f"toolu_{number}", "name": said.name, "input": {}},
+            "tool_use",
+        )
         delta = {"type": "input_json_delta", "partial_json": said.json}
     yield "content_block_start", {"type": "content_block_start", "index": 0, "content_block": block}
     yield "content_block_delta", {"type": "content_block_delta", "index": 0, "delta": delta}
@@ -234,7 +243,12 @@ def _read_chat(body: Mapping[str, Any]) -> Read:
 
 
 def _chat_events(said: Say | Call, number: str, body: Mapping[str, Any]) -> Events:
-    common = {"id": f"chatcmpl-{number}", "object": "chat.completion.chunk", "created": 1, "model": body.get("model")}
+    common = {
+        "id": f"chatcmpl-{number}",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": body.get("model"),
+    }
     if isinstance(said, Say):
         delta, reason = {"role": "assistant", "content": said.text}, "stop"
     else:
@@ -300,5 +314,7 @@ def _whole(wire: Wire, events: Sequence[tuple[str, dict[str, Any]]]) -> dict[str
         return {**first, "object": "chat.completion", "choices": [choice], "usage": events[2][1]["usage"]}
     message = dict(events[0][1]["message"])
     block, delta = dict(events[1][1]["content_block"]), events[2][1]["delta"]
-    block |= {"text": delta["text"]} if block["type"] == "text" else {"input": json.loads(delta["partial_json"])}
+    block |= (
+        {"text": delta["text"]} if block["type"] == "text" else {"input": json.loads(delta["partial_json"])}
+    )
     return {**message, "content": [block], "stop_reason": events[4][1]["delta"]["stop_reason"]}

@@ -269,7 +269,14 @@ def _copilot_call(step: Step, request: Request) -> Call:
 
 
 def _copilot_command(prompt: str, more: str) -> list[str]:
-    return ["copilot", "--allow-all-tools", "--allow-all-paths", *(["--continue"] if more else []), "-p", prompt]
+    return [
+        "copilot",
+        "--allow-all-tools",
+        "--allow-all-paths",
+        *(["--continue"] if more else []),
+        "-p",
+        prompt,
+    ]
 
 
 def _copilot_prepare(home: Path, root: Path, url: str) -> Env:

@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
 from msgspec import Struct
 
@@ -19,27 +18,11 @@ from .claude_code import ClaudeCodeReader, claude_rewinds, is_claude_code
 from .codex import CodexReader, is_codex
 from .copilot import CopilotReader, is_copilot
 from .cursor import Cursor, digest_before
-from .entry import Entry, Record, record_of
+from .entry import Entry, Record, TranscriptReader, record_of
 from .gemini import GeminiReader, gemini_rewinds, is_gemini
+from .opencode import OpenCodeReader, is_opencode
 from .plain import PlainReader, PlainTextReader, is_plain, is_plain_text
 from .transcript_file import Line, lines, not_a_transcript, opened
-
-
-class TranscriptReader(Protocol):
-    """Turns the lines of one transcript into entries, in order."""
-
-    unknown: int
-    """Records of unknown types, or without the fields of their type."""
-    owner: str
-    """The agent of the conversation, if the host gave it an id, as for subagents."""
-    cwd: str
-    """The folder in which the conversation began, or ""."""
-
-    def read(self, line: int, data: bytes) -> list[Entry] | None:
-        """Return the entries that a line adds or completes; None for a line that isn't a record."""
-
-    def finish(self) -> list[Entry]:
-        """Return the entries that were begun and not completed."""
 
 
 class Format(Struct, frozen=True):
@@ -56,6 +39,7 @@ CLAUDE_CODE = Format("claude-code", ClaudeCodeReader, claude_rewinds)
 CODEX = Format("codex", CodexReader)
 COPILOT = Format("copilot", CopilotReader)
 GEMINI = Format("gemini", GeminiReader, gemini_rewinds)
+OPENCODE = Format("opencode", OpenCodeReader)
 PLAIN = Format("plain", PlainReader)
 PLAIN_TEXT = Format("plain", PlainTextReader)
 
@@ -64,6 +48,7 @@ _OF_RECORDS: tuple[tuple[Format, Callable[[Record], bool]], ...] = (
     (CODEX, is_codex),
     (COPILOT, is_copilot),
     (GEMINI, is_gemini),
+    (OPENCODE, is_opencode),
     (PLAIN, is_plain),
 )
 """The formats with their test of a record; the first match reads the file."""
