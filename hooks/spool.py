@@ -1,8 +1,8 @@
 """The spool of events that must not be lost: one durable file an event, a bounded number of them.
 
 A hook writes it before anything else, because its host may kill it at any time. The daemon that gets the
-event removes it; otherwise the next one reads it at its start, see daemon/hooks/grafts.py. A file holds the words of an event, each
-ended by a zero byte, and then the payload. Imports the standard library only.
+event removes it; otherwise the next one reads it at its start, see daemon/hooks/grafts.py. A file holds the
+words of an event, each ended by a zero byte, and then the payload. Imports the standard library only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The hosts that are run: how each is installed from npm, pointed at the scripted model, and run for a prompt."""
+"""The hosts: how each is installed from npm, pointed at the scripted model, and run for a prompt."""
 
 from __future__ import annotations
 
@@ -321,7 +321,11 @@ def _opencode_prepare(home: Path, root: Path, url: str) -> Env:
     model = {"name": "mock", "limit": {"context": 100_000, "output": 8_000}, "tool_call": True}
     provider: dict[str, Any] = {"npm": "@ai-sdk/openai-compatible", "name": "mock", "models": {"mock": model}}
     provider["options"] = {"baseURL": f"{url}/v1", "apiKey": "dummy"}
-    settings = {"model": "mock/mock", "small_model": "mock/mock", "provider": {"mock": provider}}
+    settings: dict[str, Any] = {
+        "model": "mock/mock",
+        "small_model": "mock/mock",
+        "provider": {"mock": provider},
+    }
     settings |= {"autoupdate": False, "share": "disabled", "permission": {"*": "allow"}}
     (folder / "opencode.json").write_text(json.dumps(settings, indent=2))
     return {

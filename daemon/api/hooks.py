@@ -23,8 +23,8 @@ from ..core.errors import FovealError, InvalidRequest
 from ..core.system import System
 from ..hooks.answer import INCOMPLETE_CHARACTERS, incomplete_line
 from ..hooks.grafts import HookGrafts
-from ..hooks.native_rules import folder_in, native_rules
 from ..hooks.last_events import LastEvents
+from ..hooks.native_rules import folder_in, native_rules
 from ..hooks.payloads import RecentEvents, fields_in, formats_of, host_version
 from ..hooks.responder import Clock, HookContextRequest, OpenedSession, Responder
 from ..project.project import Project
@@ -226,9 +226,7 @@ class DaemonHookBackend:
         for path in paths:
             with suppress(FovealError):
                 absolute = os.path.join(origin.cwd, path)
-                self._engine.note_file(
-                    project, relative_path(project.root, absolute, "path"), "changed", None
-                )
+                self._engine.note_written(project, relative_path(project.root, absolute, "path"))
 
     async def repository_moved(self, origin: Origin) -> None:
         """Rescan the files and commits of an open project; git's hooks open no project."""

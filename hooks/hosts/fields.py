@@ -79,7 +79,7 @@ class Fields:
 
 
 def typed(prompt: str) -> str:
-    """Return a prompt without the elements in front of it that hooks added; the host may have escaped them."""
+    """Return a prompt without the elements before it that hooks added; the host may have escaped them."""
     while (stripped := prompt.lstrip()).startswith(_ADDED) and (found := _ELEMENT.match(stripped)):
         prompt = stripped[found.end() :].lstrip()
     return prompt

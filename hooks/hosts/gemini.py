@@ -1,7 +1,8 @@
 """Gemini CLI. Its subagents have no events, and there is none after a compression.
 
-A resumed session has lost the texts of hooks. Angle brackets in them arrive as entities, so they are replaced.
-PreCompress comes before each request, whether anything is compressed or not: only a person's is taken.
+A resumed session has lost the texts of hooks. Angle brackets in them arrive as entities, so they are
+replaced. PreCompress comes before each request, whether anything is compressed or not: only a person's is
+taken.
 """
 
 from __future__ import annotations

@@ -25,8 +25,10 @@ class HookAnswer(Struct, frozen=True):
     message: str = ""
 
 
-_ANGLES = (("->", "→"), ("=>", "⇒"), ("<", "‹"), (">", "›"))
-_ANGLES_NOTE = "(‹ and › are the angle brackets of the code.)"
+_LEFT = "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}"
+_RIGHT = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
+_ANGLES = (("->", "→"), ("=>", "⇒"), ("<", _LEFT), (">", _RIGHT))
+_ANGLES_NOTE = f"({_LEFT} and {_RIGHT} are the angle brackets of the code.)"
 
 
 def without_angles(text: str) -> str:
@@ -40,7 +42,7 @@ def without_angles(text: str) -> str:
     inside, _, closing = rest.rpartition("\n")
     for angles, other in _ANGLES:
         inside = inside.replace(angles, other)
-    if "‹" in inside or "›" in inside:
+    if _LEFT in inside or _RIGHT in inside:
         inside = f"{_ANGLES_NOTE}\n{inside}"
     tags = (tag.replace("<", "[").replace(">", "]") for tag in (opening, closing))
     return f"{next(tags)}\n{inside}\n{next(tags)}"

@@ -1,10 +1,10 @@
 """Qwen Code: Claude Code's hook format in a settings file like Gemini CLI's, of which it is a fork.
 
-Sources: its documentation (QwenLM/qwen-code, docs/users/features/hooks.md and mcp.md), and version 0.15.10,
-run against a model that records its requests; 0.24.4 does the same. There, text from SessionStart and SubagentStart didn't reach
-the model, so the first prompt brings it. UserPromptSubmit also comes after each tool, with an empty prompt. A
-subagent's transcript is its parent's, so its last message counts. Text for the model is escaped, so angle
-brackets in it are replaced.
+Sources: its documentation (QwenLM/qwen-code, docs/users/features/hooks.md and mcp.md), and versions 0.15.10
+and 0.24.4, run against a model that records its requests. There, text from SessionStart and SubagentStart
+didn't reach the model, so the first prompt brings it; a resumed session still has it. UserPromptSubmit also
+comes after each tool, with an empty prompt. A subagent's transcript is its parent's, so its last message
+counts. Text for the model is escaped, so angle brackets in it are replaced.
 """
 
 from __future__ import annotations
