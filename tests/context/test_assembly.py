@@ -29,12 +29,11 @@ from foveal.daemon.index.chunk_table import StoredChunk
 from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.messages import OpenProject
-from foveal.daemon.index.reader_pool import ReaderPool
 from foveal.daemon.index.store import Reader
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.memory.experience import Experience
 from foveal.daemon.memory.recall import Chosen
-from foveal.daemon.project.index_view import read_tree
+from foveal.daemon.project.index_view import ReaderPool, read_tree
 from foveal.daemon.project.metadata import ProjectMetadata
 from foveal.daemon.project.snapshot import ProjectSnapshot
 from foveal.daemon.project.tree import Tree

@@ -21,7 +21,6 @@ from foveal.daemon.core.errors import ConfigError, ProjectUnavailable
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.messages import EDITS_MAX, ProjectProgress, TreeDelta
-from foveal.daemon.index.reader_pool import READERS_MAX, ReaderPool
 from foveal.daemon.index.store import FILE_NAME, Activity, FileContent, Reader, Store
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.memory.pool import Pool
@@ -33,11 +32,10 @@ from foveal.daemon.project.hot_files import (
     HOT_MAX,
     REMEMBERED_MAX,
 )
-from foveal.daemon.project.index_view import read_tree
-from foveal.daemon.project.project import LoadedProject, Project, load
-from foveal.daemon.project.project_folder import known_roots, project_folder
+from foveal.daemon.project.index_view import READERS_MAX, ReaderPool, read_tree
+from foveal.daemon.project.project import BUFFERS_MAX, LoadedProject, Project, load
+from foveal.daemon.project.roots import known_roots, project_folder
 from foveal.daemon.project.tree import FileRecord, ProjectState, Tree
-from foveal.daemon.project.unsaved_buffers import BUFFERS_MAX
 from msgspec.structs import replace
 
 from tests.conftest import write_files
