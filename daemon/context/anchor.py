@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 
 from msgspec.structs import replace
 
@@ -186,15 +186,14 @@ class SkeletonForms:
     """The forms of the project's map. `hidden` paths are left out, folders of `near` paths unfold first."""
 
     def __init__(self, layout: Layout, hidden: Collection[str], near: Collection[str], most: int) -> None:
-        self._layout = layout
-        self._hidden = hidden
-        self._near = near
         self.full_characters = min(most, SKELETON_CHARACTERS)
+        # The last rounds of a selection ask for the same size again: drawing is a tenth of a build.
+        self._draw = lru_cache(maxsize=1)(partial(draw_skeleton, layout, hidden, near))
 
     def __call__(self, characters: int) -> Form:
         """Draw the map within a number of characters; the smallest form is the line of the root."""
         room = max(min(characters, self.full_characters) - FENCE_CHARACTERS, MAP_CHARACTERS_MIN)
-        drawn, folded = draw_skeleton(self._layout, self._hidden, self._near, room)
+        drawn, folded = self._draw(room)
         return Form(fenced(drawn, "text"), compressed=folded)
 
 
