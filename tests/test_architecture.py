@@ -63,7 +63,7 @@ INSIDE_DAEMON = {
     "embedding": {"index"},
     "graph": {"languages", "project", "index"},
     "search": {"languages", "project", "index", "graph"},
-    "compression": {"languages", "project", "privacy"},
+    "compression": {"languages", "config", "privacy"},
     "memory": {"privacy"},
     "transcripts": {"memory", "privacy"},
     # Of the index they know how text becomes terms.

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from ..config.files import LoadedConfig
 from ..config.settings import ProjectConfig, UserConfig
 from ..context.content import Shown, decode
-from ..context.division import DIVISIONS
 from ..context.feedback import Feedback, feedback_path
 from ..context.known_files import KEPT_SYMBOLS, MASKED_SYMBOLS
 from ..context.scopes import HotNode
@@ -251,7 +250,6 @@ class Project:
         for path in (*now, *delta.removed):
             former = self.tree.files.get(path)
             if former is not None and former.digest and former.digest != now.get(path):
-                DIVISIONS.forget(former.digest)
                 KEPT_SYMBOLS.forget(former)
                 MASKED_SYMBOLS.forget(former)
 

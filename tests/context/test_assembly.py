@@ -626,7 +626,7 @@ def test_a_shortened_slice_says_how_much_there_was(desk: Desk) -> None:
     assert one["compressed"]
     size = len((desk.root / "lib0/m0.py").read_text())
     assert size / 4 * 0.9 < one["tokens_before"] < size / 4 * 1.2
-    assert one["tokens"] < 700
+    assert one["tokens"] <= 900
     part = slices(desk.build("lib0/m0.py#f0_1"))["focus:lib0/m0.py#f0_1"]
     assert (part["start_line"], part["end_line"]) == (305, 606)
 

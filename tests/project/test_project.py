@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 from foveal.daemon.config.files import LoadedConfig
 from foveal.daemon.config.settings import UserConfig
-from foveal.daemon.context.division import DIVISIONS
 from foveal.daemon.context.known_files import KEPT_SYMBOLS
 from foveal.daemon.core.errors import ConfigError, ProjectUnavailable
 from foveal.daemon.core.storage import DatabaseError
@@ -47,6 +46,9 @@ GENEROUS_S = 60.0
 
 def record(path: str, digest: bytes = b"d" * 16) -> FileRecord:
     return FileRecord(path, STAMP, digest, "python", symbols=1)
+
+
+SYMBOL = Symbol("f", "function", 1, 1, "def f()", "", 0)
 
 
 def content(path: str, name: str = "f") -> FileContent:
@@ -603,11 +605,10 @@ def test_there_is_no_reader_without_an_index(tmp_path: Path) -> None:
 async def test_caches_forget_former_contents(project: Project) -> None:
     first, other, last = bytes([1] * 16), bytes([2] * 16), bytes([3] * 16)
     project.apply(TreeDelta("/p", 3, (record("a.py", first), record("b.py", other)), (), ()))
-    for one in (first, other, last):
-        DIVISIONS.of("a = 1\n", "python", (), one)
-        KEPT_SYMBOLS.of(record("a.py", one), lambda _: ())
-    before = len(DIVISIONS)
+    for digest in (first, other, last):
+        KEPT_SYMBOLS.of(record("a.py", digest), lambda _: (SYMBOL,))
+    before = KEPT_SYMBOLS.count
     project.apply(TreeDelta("/p", 4, (record("a.py", last), record("b.py", other)), (), ()))
-    assert len(DIVISIONS) == before - 1, "that of the former content of a.py is gone"
+    assert KEPT_SYMBOLS.count == before - 1, "that of the former content of a.py is gone"
     project.apply(TreeDelta("/p", 5, (), ("a.py", "b.py"), ()))
-    assert len(DIVISIONS) == before - 3
+    assert KEPT_SYMBOLS.count == before - 3
