@@ -19,7 +19,7 @@ from ..compression import model_compressor
 from ..context import scopes
 from ..context.feedback import Feedback
 from ..core.errors import InvalidRequest
-from ..core.quarantine import set_aside
+from ..core.quarantine import quarantine
 from ..core.storage import SEAL, OtherVersion, check_database, open_reader
 from ..core.system import System
 from ..embedding import embeddings
@@ -77,7 +77,7 @@ def repair(state: str, finding: Finding, system: System) -> str:
     A database goes with its log.
     """
     path = os.path.join(state, finding.path)
-    kept = set_aside(path, system)
+    kept = quarantine(path, system)
     for suffix in ("-wal", "-shm", "-journal", SEAL):
         if finding.path.endswith((".sqlite", ".db")) and os.path.lexists(path + suffix):
             os.replace(path + suffix, os.path.join(os.path.dirname(path), kept + suffix))

@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from ..core.quarantine import set_aside
+from ..core.quarantine import quarantine
 from ..core.system import PASSING, System
 
 FADE = 0.98
@@ -82,7 +82,7 @@ class Feedback:
     def _quarantine(self) -> str:
         """Rename the file; returns in words as what, or why that can't be."""
         try:
-            return f" and is kept as {set_aside(self._path, self._system)}"
+            return f" and is kept as {quarantine(self._path, self._system)}"
         except OSError as error:
             return f" nor quarantined ({error.strerror or error})"
 

@@ -41,7 +41,7 @@ def clear_own_file(path: str, system: System) -> str:
         return done
     if stat.S_ISLNK(status.st_mode) or status.st_uid != os.geteuid():
         whose = "a symlink" if stat.S_ISLNK(status.st_mode) else f"the user {status.st_uid}'s"
-        return f"{path} is {whose}; {KEPT_AS} {set_aside(path, system)}"
+        return f"{path} is {whose}; {KEPT_AS} {quarantine(path, system)}"
     return done
 
 
@@ -55,11 +55,11 @@ def clear_socket(path: str, system: System) -> str:
     return _clear(path, system, stat.S_ISSOCK, 0o600, "a socket")
 
 
-def set_aside(path: str, system: System) -> str:
+def quarantine(path: str, system: System) -> str:
     """Rename a file or folder to a quarantined name beside it, and return that name without the folder."""
-    aside = f"{path}{MARK}{system.time_ns()}"
-    os.replace(path, aside)
-    return os.path.basename(aside)
+    target = f"{path}{MARK}{system.time_ns()}"
+    os.replace(path, target)
+    return os.path.basename(target)
 
 
 def quarantine_last(path: str, system: System) -> str:
@@ -67,7 +67,7 @@ def quarantine_last(path: str, system: System) -> str:
     folder, name = os.path.split(path)
     with system.scandir(folder) as entries:
         former = [entry.path for entry in entries if entry.name.startswith(f"{name}{MARK}")]
-    kept = set_aside(path, system)
+    kept = quarantine(path, system)
     for old in former:
         if os.path.isdir(old) and not os.path.islink(old):
             shutil.rmtree(old, ignore_errors=True)
@@ -88,7 +88,7 @@ def _clear(path: str, system: System, is_right: Callable[[int], bool], mode: int
         except OSError:
             status = link  # a loop, or it leads nowhere
     if not is_right(status.st_mode):
-        return f"{path} is {_kind(status.st_mode)}, not {wanted}; {KEPT_AS} {set_aside(path, system)}"
+        return f"{path} is {_kind(status.st_mode)}, not {wanted}; {KEPT_AS} {quarantine(path, system)}"
     if status.st_uid == os.geteuid() and stat.S_IMODE(status.st_mode) & mode != mode:
         os.chmod(path, stat.S_IMODE(status.st_mode) | mode)
         return f"{path} could not be read and written by its owner; its mode was mended"
