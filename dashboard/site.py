@@ -22,8 +22,7 @@ from ..ipc.errors import (
 )
 from .api import Actions, FileNames, SessionsApi
 from .guard import AccessGuard
-from .pages.context import ContextPage
-from .pages.contexts import ContextsPage
+from .pages.context import ContextPage, ContextsPage
 from .pages.difference import Difference
 from .pages.experiences import ExperiencesPage
 from .pages.graph import GraphPage

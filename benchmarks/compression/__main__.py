@@ -14,9 +14,9 @@ from foveal.daemon.compression.compress import compress
 from foveal.daemon.context.excerpt import FileSource, shorten
 from foveal.daemon.context.focus import prompt_words
 from foveal.daemon.index.terms import query_terms
+from foveal.daemon.languages.shared.language import fence_tag, language_of
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import Symbol
-from foveal.daemon.languages.shared.table import fence_tag, language_of
 
 from ..retrieval.corpora import CorpusError
 from .pairs import Pair, languages_of, read_file, read_pairs

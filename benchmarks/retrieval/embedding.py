@@ -62,7 +62,7 @@ class Embedder:
         """Embed what waits, at most about `limit`; what was done stays when it is interrupted."""
         started, done = time.perf_counter(), 0
         while (limit is None or done < limit) and (chunks := vectors.next_batch(BATCH)):
-            vectors.keep(chunks, self.embed(chunks))
+            vectors.keep([chunk.digest for chunk in chunks], self.embed(chunks))
             done += len(chunks)
             if limit is None and done % REPORT_CHUNKS < len(chunks):
                 rate = done / (time.perf_counter() - started)

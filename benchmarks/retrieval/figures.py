@@ -42,7 +42,7 @@ def throughput(embedder: Embedder, folder: Path) -> dict[str, float]:
             started = time.perf_counter()
             if not (chunks := vectors.next_batch(BATCH)):
                 break
-            vectors.keep(chunks, embedder.embed(chunks))
+            vectors.keep([chunk.digest for chunk in chunks], embedder.embed(chunks))
             product.append((time.perf_counter() - started) / len(chunks))
             texts = [embedded_text(chunk.path, chunk.names, chunk.text) for chunk in chunks]
             started = time.perf_counter()

@@ -13,8 +13,8 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
+from ..languages.shared.language import language_of
 from ..languages.shared.records import Symbol
-from ..languages.shared.table import language_of
 from .document import DOCUMENTS, Document, Term, Words, terms_of
 from .lines import Folded, Rows, compress_code, compress_data, compress_log, count_of, separator_of, width_of
 from .prose import compress_prose

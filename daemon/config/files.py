@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
@@ -12,7 +13,7 @@ from msgspec import Struct, structs
 
 from ..core.errors import ConfigError, InvalidRequest
 from ..core.system import Stamp, System
-from ..privacy.agent_tables import AgentTable, AgentTables, parse_agent_tables
+from ..privacy.policy import AgentTable, AgentTables, parse_agent_tables
 from ..project.globs import compile_glob
 from ..rules.selection import ItemSelection, parse_selection
 from .editor_links import editor_problem
@@ -24,6 +25,7 @@ from .settings import (
     USER_FILE,
     ContextConfig,
     DashboardConfig,
+    EmbeddingConfig,
     PrivacyConfig,
     ProjectConfig,
     SelectionConfig,
@@ -67,6 +69,7 @@ def load_user_config(path: str, system: System) -> LoadedConfig[UserConfig]:
     )
     context = _with_room(replace(config.context, models=models_in(source)), warnings)
     weights = replace(config.weights, tasks=task_weights_in(source, warnings, trusted=True))
+    _check_embedding(source, config.embedding)
     _check_privacy(source, config.privacy)
     _check_dashboard(source, config.dashboard)
     return LoadedConfig(replace(config, context=context, weights=weights), warnings.sentences(), source.stamp)
@@ -185,6 +188,25 @@ def _check_privacy(source: ConfigSource, config: PrivacyConfig) -> None:
 def _check_dashboard(source: ConfigSource, config: DashboardConfig) -> None:
     if problem := editor_problem(config.editor):
         raise ConfigError(f"{source.place('dashboard.editor')}: dashboard.editor {problem}.")
+
+
+def _check_embedding(source: ConfigSource, config: EmbeddingConfig) -> None:
+    # No message quotes these values: they may hold a password.
+    if config.shared and not _STORE_URL.fullmatch(config.shared):
+        raise ConfigError(
+            f"{source.place('embedding.shared')}: embedding.shared must be the URL of a Redis server, such "
+            "as rediss://cache.example.com:6380/0."
+        )
+    for name in ("shared_password", "shared_secret"):
+        if not _CREDENTIAL.fullmatch(getattr(config, name)):
+            raise ConfigError(
+                f"{source.place('embedding.' + name)}: embedding.{name} must say where it is: env:NAME for "
+                "an environment variable of the daemon, file:PATH for an absolute path, never itself."
+            )
+
+
+_STORE_URL = re.compile(r"rediss?://[^\s/?#]+(/\d*)?(\?\S*)?", re.ASCII)
+_CREDENTIAL = re.compile(r"|env:[A-Za-z_][A-Za-z0-9_]*|file:[~/].*", re.ASCII)
 
 
 def _narrowed(setting: Setting, value: object, own: object, warnings: Warnings) -> object:

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from ..compression.compress import Compress, compress
 from ..config.settings import WeightsConfig
 from ..index.store import Reader
-from ..languages.shared.table import fence_tag, language_of
+from ..languages.shared.language import fence_tag, language_of
 from ..project.metadata import ProjectMetadata
 from ..project.snapshot import ProjectSnapshot
 from ..rules.instruction_places import RuleFiles, rule_files

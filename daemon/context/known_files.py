@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from ..core.sized_cache import SizedCache
 from ..index.store import Reader
+from ..languages.shared.language import LANGUAGES, language_of
 from ..languages.shared.records import Symbol
-from ..languages.shared.table import LANGUAGES, language_of
 from ..privacy.secret_values import MASK, mask_piece, may_hold_secrets
 from ..project.snapshot import ProjectSnapshot
 from ..project.tree import FileRecord, ResolvedImport

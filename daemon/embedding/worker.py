@@ -10,8 +10,9 @@ import os
 import queue
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 
 import numpy as np
 from msgspec.structs import replace
@@ -31,16 +32,21 @@ from .messages import (
     EmbedderEvent,
     KeepVectors,
     PreferFiles,
+    PushVectors,
     ScoreTexts,
     SearchVectors,
     SetPaused,
+    SharedProgress,
+    SharedStore,
     TextScores,
     VectorHits,
 )
 from .model import EmbeddingModel
 from .project_vectors import ProjectVectors, have_direction, no_vectors
+from .shared_source import SourceError, VectorCodec, read_credential
+from .sharing import SharedEmbeddings, Vectors, open_source
 from .text_scores import TextScorer
-from .upkeep import MODELS_FOLDER, EmbeddedProject, Upkeep
+from .upkeep import MODELS_FOLDER, EmbeddedProject, OpenShared, Upkeep
 
 
 class Embedder:
@@ -49,8 +55,14 @@ class Embedder:
     Work that can't be done now is put off, and all else goes on; an unexpected error ends `run`.
     """
 
-    def __init__(self, system: System, send: Callable[[Reply | EmbedderEvent], None]) -> None:
+    def __init__(
+        self,
+        system: System,
+        send: Callable[[Reply | EmbedderEvent], None],
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._system = system
+        self._environment = environment
         self._send = send
         self._upkeep: Upkeep | None = None
         self._searches: VectorSearch | None = None
@@ -75,6 +87,9 @@ class Embedder:
             self._upkeep.hurry()
             if self._scorer is not None:
                 self._scorer.hurry()
+        if isinstance(envelope.command, PushVectors):
+            self._work.put(lambda: self._push(envelope))
+            return
         self._work.put(lambda: self._reply(envelope, self._execute))
 
     def run(self) -> None:
@@ -152,9 +167,56 @@ class Embedder:
         folder = os.path.join(command.folder, MODELS_FOLDER)
         name = command.model or DEFAULT_MODEL
         model = LazyModel(name, folder, self._system, self._send, self._note_model)
-        self._upkeep = Upkeep(command, model, self._system, self._send, self._wait_for_questions, _give_way)
+        self._upkeep = Upkeep(
+            command,
+            model,
+            self._system,
+            self._send,
+            self._wait_for_questions,
+            _give_way,
+            self._work.put,
+            self._open_shared(command.shared),
+        )
         self._searches = VectorSearch(self._upkeep, self._system, self._work.put)
         self._scorer = TextScorer(command.folder, model, self._system)
+
+    def _open_shared(self, shared: SharedStore | None) -> OpenShared | None:
+        """Return what opens the shared store; None where none is configured, or it can't be used as it is."""
+        if shared is None:
+            return None
+        try:
+            password = read_credential(shared.password, self._environment, self._system)
+            secret = read_credential(shared.secret, self._environment, self._system)
+            source = open_source(shared, password)
+        except SourceError as error:
+            self._send(SharedProgress(shared.place, problem=str(error)))
+            return None
+
+        def open_shared(model_key: str, load: Callable[[Sequence[bytes]], Vectors]) -> SharedEmbeddings:
+            codec = VectorCodec(model_key, secret)
+            sharing = SharedEmbeddings(source, codec, load, self._send, self._system)
+            # It holds nothing that has to be finished: the process ends without it.
+            threading.Thread(target=self._share, args=(sharing,), name="shared", daemon=True).start()
+            return sharing
+
+        return open_shared
+
+    def _share(self, sharing: SharedEmbeddings) -> None:
+        """Exchange embeddings; an error that ends this ends `run`."""
+        try:
+            sharing.run()
+        except BaseException as error:  # noqa: BLE001 - raised again by `run`, on its thread
+            self._work.put(partial(_raise, error))
+
+    def _push(self, envelope: Envelope) -> None:
+        """Start a push, which is replied to when it has ended."""
+        assert isinstance(envelope.command, PushVectors)
+        try:
+            self._configured().push(
+                envelope.command.root, lambda pushed: self._send(Reply(envelope.number, pushed))
+            )
+        except (FovealError, DatabaseError) as error:
+            self._send(Reply(envelope.number, None, str(error)))
 
     def _configured(self) -> Upkeep:
         if self._upkeep is None:
@@ -191,7 +253,7 @@ class Embedder:
 def main() -> None:
     """Serve on the socket whose descriptor is the one argument."""
     pipe = ChildPipe(int(sys.argv[1]))
-    embedder = Embedder(System(), pipe.send)
+    embedder = Embedder(System(), pipe.send, os.environ)
     pipe.listen(embedder.submit)
     asked = (
         threading.Thread(target=embedder.answer_questions, name="questions"),

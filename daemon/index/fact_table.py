@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from ..core.errors import FovealError
 from ..core.storage import Database, select_in
 from ..languages.shared.interface import FileInterface
-from ..languages.shared.references import Binding, Reference, References, TypeFact
+from ..languages.shared.records import Binding, Reference, References, TypeFact
 
 SCHEMA = """
 CREATE TABLE facts (

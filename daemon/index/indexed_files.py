@@ -13,8 +13,8 @@ from typing import Protocol
 from ..core.system import System
 from ..languages.shared.import_folders import is_test
 from ..languages.shared.imports import ImportResolver, keys_of_path
+from ..languages.shared.language import language_of
 from ..languages.shared.records import Import
-from ..languages.shared.table import language_of
 from ..project.metadata import NO_SOURCE
 from ..project.scan import ScanChanges, Scanner, ScanStatistics
 from ..project.tree import FileRecord, ProjectState, WatchMode

@@ -14,8 +14,7 @@ from ..core.storage import DatabaseError
 from ..core.system import System
 from ..languages.shared.imports import ImportResolver, keys_of_path
 from ..languages.shared.link_rules import World
-from ..languages.shared.records import Symbol
-from ..languages.shared.references import References
+from ..languages.shared.records import References, Symbol
 from ..linking.linker import LINKER_VERSION, LinkedFile, link_file
 from ..project.tree import FileRecord
 from .fact_table import FactsDamaged, FactTable

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 
 from ..core.system import System, is_racy, stamp_of
 from ..languages.shared.interface import interface_of
+from ..languages.shared.language import LANGUAGES, language_of
 from ..languages.shared.parse import parse_source
-from ..languages.shared.table import LANGUAGES, language_of
 from .chunk_table import StoredText, pack_chunks
 from .chunks import Chunk, chunk_source
 from .fact_table import StoredFacts, pack_facts

@@ -22,8 +22,7 @@ from ..core.storage import (
 from ..core.system import Stamp, System
 from ..languages.shared.interface import FileInterface, InterfaceChange, change_between, interface_of
 from ..languages.shared.qualified_names import base_name
-from ..languages.shared.records import Import, Symbol
-from ..languages.shared.references import References
+from ..languages.shared.records import Import, References, Symbol
 from ..project.tree import FileRecord, ResolvedImport
 from .chunk_table import SCHEMA as CHUNK_SCHEMA
 from .chunk_table import ChunkQueries, ChunkTable, StoredText, pack_chunks

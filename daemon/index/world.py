@@ -9,9 +9,9 @@ from typing import Final
 from ..core.sized_cache import SizedCache
 from ..languages.shared.imports import ImportResolver
 from ..languages.shared.interface import FileInterface
+from ..languages.shared.language import LANGUAGES, family_of
 from ..languages.shared.link_rules import ModuleFiles
 from ..languages.shared.records import Import
-from ..languages.shared.table import LANGUAGES, family_of
 from ..project.tree import FileRecord
 from .fact_table import FactsDamaged, FactTable
 

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from ..core.errors import ProjectUnavailable
 from ..core.relative_paths import within
 from ..core.system import RACY_NS, Stamp, System, stamp_of
-from ..languages.shared.table import language_of
+from ..languages.shared.language import language_of
 from . import git
 from .ignore import IgnoreRules
 from .rules import BUILD_FILES, MARKS, OUTPUT_FOLDERS, Entry, PathRules, ScanSettings

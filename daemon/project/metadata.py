@@ -17,7 +17,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ..core.system import Stamp, System, stamp_of
-from ..languages.shared.table import language_of
+from ..languages.shared.language import language_of
 from . import git
 from .tree import FileRecord, Tree
 
@@ -189,7 +189,9 @@ def _cmake(text: str, _: frozenset[str]) -> Said | None:
 
 def _mix(text: str, _: frozenset[str]) -> Said | None:
     app = re.search(r"\bapp:\s{0,4}:(\w{1,100})", text)
-    return (app[1] if app else ""), "", [("build", "mix compile"), ("test", "mix test")]
+    described = re.search(r"(?:\bdescription:|@description)\s{1,40}\"([^\"\n]{1,300})\"", text)
+    commands: list[tuple[Purpose, str]] = [("build", "mix compile"), ("test", "mix test")]
+    return (app[1] if app else ""), (described[1] if described else ""), commands
 
 
 def _gemfile(_: str, present: frozenset[str]) -> Said | None:
@@ -235,8 +237,6 @@ MANIFESTS: Mapping[str, Reader] = {
     "Justfile": _just,
     "pyproject.toml": _pyproject,
     "setup.cfg": _setup_cfg,
-    "package.json": _package_json,
-    "deno.json": _deno,
     "Cargo.toml": _cargo,
     "go.mod": _go,
     "pom.xml": _maven,
@@ -247,13 +247,16 @@ MANIFESTS: Mapping[str, Reader] = {
     "composer.json": _composer,
     "CMakeLists.txt": _cmake,
     "mix.exs": _mix,
+    "package.json": _package_json,
+    "deno.json": _deno,
     "Gemfile": _gemfile,
     "README.md": _readme,
     "README.rst": _readme,
     "README": _readme,
     "readme.md": _readme,
 }
-"""Which files are read and how. What a person wrote to be typed, as in a Makefile, goes first."""
+"""Which files are read and how. What a person wrote to be typed, as in a Makefile, goes first. package.json
+follows the other languages' manifests: beside one of them it is often only the frontend's."""
 
 
 def _text(path: str, system: System) -> str:

@@ -25,8 +25,7 @@ from ..index.messages import EDITS_MAX, TreeDelta
 from ..index.store import Activity
 from ..memory.experience import SKETCHES_MAX, BadField, Draft, Experience, relative_files
 from ..memory.pool import Pool
-from ..memory.recall import Chosen, choose
-from ..memory.staleness import Sketch, Staleness, decoded, encoded, sketch_of, staleness_of
+from ..memory.recall import Chosen, Sketch, Staleness, choose, decoded, encoded, sketch_of, staleness_of
 from ..privacy.policy import NO_POLICY, Policy
 from ..privacy.visible import visible_experiences
 from ..rules.instruction_files import RuleSet, discover

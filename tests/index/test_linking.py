@@ -18,8 +18,7 @@ from foveal.daemon.index.link_table import KINDS
 from foveal.daemon.index.linking import Linking
 from foveal.daemon.index.store import Reader
 from foveal.daemon.languages.shared.link_rules import World
-from foveal.daemon.languages.shared.records import Symbol
-from foveal.daemon.languages.shared.references import References
+from foveal.daemon.languages.shared.records import References, Symbol
 from foveal.daemon.linking import questions
 from foveal.daemon.linking.linker import LinkedFile, link_file
 

@@ -10,9 +10,9 @@ from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.store import FileContent, Store
 from foveal.daemon.index.world import StoredWorld, missing_key
 from foveal.daemon.languages.shared.imports import ImportResolver
+from foveal.daemon.languages.shared.language import language_of
 from foveal.daemon.languages.shared.link_rules import ModuleFiles
 from foveal.daemon.languages.shared.parse import parse_source
-from foveal.daemon.languages.shared.table import language_of
 from foveal.daemon.project.tree import FileRecord
 
 STAMP = Stamp(10, 1_700_000_000_000_000_000, 1_700_000_000_000_000_001, 42)
