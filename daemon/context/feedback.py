@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from ..core.quarantine import set_aside
+from ..core.quarantine import quarantine
 from ..core.system import PASSING, System
 
 FADE = 0.98
@@ -85,7 +85,7 @@ class Feedback:
     def _quarantine(self) -> str:
         """Rename the damaged file; return a phrase with its new name, or with the error."""
         try:
-            return f" and is kept as {set_aside(self._path, self._system)}"
+            return f" and is kept as {quarantine(self._path, self._system)}"
         except OSError as error:
             return f" nor quarantined ({error.strerror or error})"
 

@@ -23,7 +23,7 @@ from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
 from ..core.errors import StateError
-from ..core.quarantine import clear_file, set_aside
+from ..core.quarantine import clear_file, quarantine
 from ..core.system import System
 from .items import Item, has_harmful, one_line
 from .server_config import McpServer
@@ -91,7 +91,7 @@ class ToolLists:
         except Exception as error:  # noqa: BLE001 - any exception means damage
             log.warning("the list of tools in %s can't be used (%s): they are listed anew", path, error)
             with suppress(OSError):
-                set_aside(path, self._system)
+                quarantine(path, self._system)
             return None
 
     def store(self, server: McpServer, found: ToolList) -> ToolList:
