@@ -136,7 +136,7 @@ class Policy(Struct, frozen=True):
         full = f"{server_name}/{name}" if server_name else name
         for pattern in self.deny_items:
             denied, _, names = pattern.partition(":")
-            if denied == kind and (not names or any(_names_match(names, one) for one in (name, full))):
+            if denied == kind and (not names or any(_names_match(names, known) for known in (name, full))):
                 return True
         return False
 
@@ -172,8 +172,8 @@ def folded_path(path: str) -> str:
     return path.lower() if path.isascii() else unicodedata.normalize("NFC", path).casefold()
 
 
-def _union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*one, *other)))
+def _union(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *second)))
 
 
 @lru_cache(maxsize=256)
@@ -191,9 +191,9 @@ def _denying(patterns: tuple[str, ...]) -> tuple[Glob, ...]:
 def _globs(patterns: tuple[str, ...]) -> tuple[Glob, ...]:
     """Return the compiled patterns; each also covers everything below a folder that it matches."""
     return tuple(
-        compile_glob(one)
+        compile_glob(each)
         for pattern in patterns
-        for one in ((pattern,) if pattern.endswith(("/", "/**")) else (pattern, f"{_anchored(pattern)}/**"))
+        for each in ((pattern,) if pattern.endswith(("/", "/**")) else (pattern, f"{_anchored(pattern)}/**"))
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from .key_forms import bare_keys, key_forms, kubernetes_secrets
+from .key_forms import bare_keys, key_forms, kubernetes_secrets, places
 from .named_values import named_values
 
 MASK = "[masked]"
@@ -135,13 +135,6 @@ def _mask_of(length: int) -> str:
     return MASK + next((f"{least}+" for least in LENGTH_CLASSES if length >= least), "")
 
 
-def _places(text: str, literal: str) -> Iterator[int]:
-    place = text.find(literal)
-    while place >= 0:
-        yield place
-        place = text.find(literal, place + 1)
-
-
 # Private keys
 
 _LOCK = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
@@ -176,7 +169,7 @@ def _end_of_key(text: str, begin: int) -> int:
 
 def _private_keys(text: str) -> Iterator[tuple[int, int]]:
     """Yield the body of each private key, line by line: line numbers may be in between."""
-    for place in _places(text, "-----BEGIN "):
+    for place in places(text, "-----BEGIN "):
         begin = _LOCK.match(text, place)
         if begin is None:
             continue
