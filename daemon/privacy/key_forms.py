@@ -8,8 +8,7 @@ import base64
 import re
 from collections.abc import Iterator
 
-from .secret_names import NameKind, kind_of_name
-from .value_tests import is_key_text, is_random, is_reference, is_secret
+from .secret_evidence import NameKind, is_key_text, is_random, is_reference, is_secret, kind_of_name
 
 Span = tuple[int, int]
 
@@ -388,7 +387,6 @@ _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{4,76}")
 
 _FOLDED_FORMS = _forms(
     ("jdbc:oracle:", r"(?i)jdbc:oracle:\w{2,5}:[\w$#]{1,60}/(?P<secret>(?!\$\{|[@<{])[^\s@\"'<>]{3,100})@"),
-    ("aws", r"(?i)aws.{0,30}secret.{0,30}?[\"'=:\s](?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"),
     (
         "key= sig= signature=",
         r"(?i)[a-z]{3,9}=(?P<secret>(?=[A-Za-z_~.+/%-]{0,100}\d)[A-Za-z0-9_~.+/%-]{24,512}={0,2})(?=[&#;\s\"'<)\]]|\Z)",

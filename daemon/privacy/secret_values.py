@@ -2,7 +2,7 @@
 
 Precision counts as much as recall: a masked constant is a hole in the code that an agent reads. So a value is
 masked if it has the form of a provider's key (`key_forms`), or if a name says that it is secret
-(`named_values`) and it is no reference, placeholder or name (`value_tests`).
+(`named_values`) and it is no reference, placeholder or name (`secret_evidence`).
 """
 
 from __future__ import annotations
