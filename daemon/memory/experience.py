@@ -90,9 +90,21 @@ def fields_of(experience: Experience) -> dict[str, object]:
     return {name: value for name, value in fields.items() if value}
 
 
+SPECIFIC_CHARACTERS = 40
+"""Minimum length of a decision whose words alone identify it; `I reverted that change.` is another one in
+another session."""
+
+
 def identity_of(experience: Experience) -> bytes:
-    """Return a hash of 16 bytes that is equal for duplicates: of agent, session and decision."""
-    parts = (experience.agent_id, experience.session_id, " ".join(experience.decision.split()))
+    """Return a hash of 16 bytes that is equal for duplicates: of agent, session and decision.
+
+    A specific decision out of a transcript is the same in every session: hosts copy the records of a
+    conversation that is resumed or forked, and a parent repeats its subagents' reports.
+    """
+    decision = " ".join(experience.decision.split())
+    parts = (experience.agent_id, experience.session_id, decision)
+    if experience.provenance.source != FROM_CLIENT.source and len(decision) >= SPECIFIC_CHARACTERS:
+        parts = ("", "", decision.casefold())
     return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).digest()
 
 

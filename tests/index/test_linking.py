@@ -10,9 +10,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from foveal.daemon.index import bulk_work, project_index
 from foveal.daemon.index import indexer as indexing
 from foveal.daemon.index import linking as linking_file
+from foveal.daemon.index import project_index
+from foveal.daemon.index import project_index as bulk_work
 from foveal.daemon.index.link_table import KINDS
 from foveal.daemon.index.linking import Linking
 from foveal.daemon.index.store import Reader

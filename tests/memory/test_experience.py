@@ -74,6 +74,16 @@ def test_agent_session_and_decision_make_the_identity() -> None:
     check(False, agent_id="planner\0s1", session_id="")
 
 
+def test_a_specific_decision_of_transcripts_is_the_same_in_every_session() -> None:
+    mined = replace(WHOLE, decision="I used a token bucket instead of a fixed window.")
+    elsewhere = replace(mined, agent_id="codex", session_id="s2", decision=mined.decision.upper())
+    assert identity_of(elsewhere) == identity_of(mined)
+    short = replace(mined, decision="I reverted that change.")
+    assert identity_of(replace(short, session_id="s2")) != identity_of(short)
+    told = replace(mined, provenance=Provenance())
+    assert identity_of(replace(told, session_id="s2")) != identity_of(told)
+
+
 def test_a_time_is_written_in_utc_with_milliseconds() -> None:
     def check(moment: datetime, expected: str) -> None:
         assert timestamp_of(moment) == expected
