@@ -24,7 +24,7 @@ showing the password's length."""
 
 
 _APART = "\n" * 8
-"""Separates texts that are searched together: no form of a secret spans so many line breaks."""
+"""Separates texts that are searched together: no form of a secret spans eight line breaks."""
 
 
 class Masked(Struct, frozen=True):
