@@ -150,21 +150,14 @@ def tool_items(server: McpServer, found: ToolList) -> tuple[Item, ...]:
     )
 
 
-class _Listed(Struct, frozen=True):
-    """A list as it stands in a file or in the reply of the process that lists tools."""
-
-    tools: tuple[ListedTool, ...]
-    problem: str
-    left_out: int
-    listed_at: str = ""
-
-
 def list_in(fields: object) -> ToolList:
     """Read a list out of a map; unknown fields are ignored. Raises `ValueError` for a map that is none."""
-    found = convert(fields, _Listed)
+    if not isinstance(fields, dict) or "tools" not in fields:
+        raise ValueError("it holds no list of tools")
+    found = convert(fields, ToolList)
     if not all(is_name(tool.name) for tool in found.tools):
         raise ValueError("a tool has a name that can't be used")
-    return ToolList(found.tools[:MAX_TOOLS], found.problem, found.left_out, found.listed_at)
+    return replace(found, tools=found.tools[:MAX_TOOLS])
 
 
 def is_name(name: str) -> bool:
