@@ -6,11 +6,17 @@
 // goes wrong costs nothing but the context: a hook that throws would block the session, so nothing here does.
 
 import { spawn } from "node:child_process"
+import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs"
+import { homedir } from "node:os"
+import { join } from "node:path"
 
 const PROGRAM = "foveal"
 const START_MS = 5000
 const PROMPT_MS = 3000
 const MAX_OUTPUT = 1 << 20
+const MAX_TEXT = 20_000
+const UNUSED = new Set(["diff", "diffs", "filediff", "display", "preview", "diagnostics", "tokens"])
+const KEPT_MS = 30 * 24 * 3600 * 1000
 
 /** Run foveal for one event; resolves to the text for the model, "" where there is none. */
 function ask(payload, milliseconds) {
@@ -55,7 +61,58 @@ function promptOf(parts) {
   return texts.map((part) => part.text ?? "").join("\n")
 }
 
-export const FovealPlugin = async ({ directory }) => {
+function transcriptFolder() {
+  const state = process.env.XDG_STATE_HOME || join(homedir(), ".local", "state")
+  return join(process.env.FOVEAL_STATE_DIR || join(state, "foveal"), "opencode")
+}
+
+/** Cut the middle out of a long text, such as a tool's output. */
+function short(text) {
+  const half = MAX_TEXT / 2
+  return text.length > MAX_TEXT ? `${text.slice(0, half)}\n[…]\n${text.slice(-half)}` : text
+}
+
+/**
+ * Add the finished messages that a session's transcript lacks, one `{info, parts}` a line: the host keeps its
+ * conversations in a database of its own. Resolves to the file, "" where that fails.
+ */
+async function record(client, session, parent) {
+  try {
+    const folder = transcriptFolder()
+    const file = join(folder, `${session.replace(/[^\w-]/g, "_")}.jsonl`)
+    const { data } = await client.session.messages({ path: { id: session } })
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const text = existsSync(file) ? readFileSync(file, "utf8") : ""
+    const known = new Set(text.split("\n").filter(Boolean).map((line) => JSON.parse(line).info.id))
+    const added = (data ?? []).filter(
+      ({ info }) => !known.has(info.id) && (info.role === "user" || info.time?.completed || info.error),
+    )
+    const useful = (key, value) =>
+      UNUSED.has(key) ? undefined : typeof value === "string" ? short(value) : value
+    const lines = added.map(({ info, parts }) => {
+      const said = parts.filter((part) => !part.synthetic && !part.ignored)
+      return JSON.stringify({ info, parts: said, ...(parent ? { parent } : {}) }, useful)
+    })
+    if (lines.length) appendFileSync(file, `${lines.join("\n")}\n`, { mode: 0o600 })
+    return file
+  } catch {
+    return ""
+  }
+}
+
+/** Delete transcripts that nobody continued for a month. */
+function prune() {
+  try {
+    for (const name of readdirSync(transcriptFolder())) {
+      const file = join(transcriptFolder(), name)
+      if (Date.now() - statSync(file).mtimeMs > KEPT_MS) rmSync(file)
+    }
+  } catch {
+    // there are none yet
+  }
+}
+
+export const FovealPlugin = async ({ directory, client }) => {
   const started = new Map() // session -> the text for its start, until the first message takes it
   const contexts = new Map() // session -> what the model is given with its next turn
   const parents = new Map() // subagent's session -> the session that started it
@@ -64,6 +121,13 @@ export const FovealPlugin = async ({ directory }) => {
     const parent = parents.get(session)
     const common = { hook_event_name: name, session_id: session, cwd: directory }
     return ask({ ...common, ...(parent ? { parent_session_id: parent } : {}), ...more }, milliseconds)
+  }
+
+  const stop = async (session) => {
+    const parent = parents.get(session)
+    const path = await record(client, session, parent)
+    const [name, field] = parent ? ["SubagentStop", "agent_transcript_path"] : ["Stop", "transcript_path"]
+    await tell(name, session, path ? { [field]: path } : {})
   }
 
   const begin = (session, source) => {
@@ -82,8 +146,7 @@ export const FovealPlugin = async ({ directory }) => {
       begin(info.id, "startup")
     },
     "session.compacted": ({ sessionID }) => sessionID && begin(sessionID, "compact"),
-    "session.idle": ({ sessionID }) =>
-      sessionID && void tell(parents.has(sessionID) ? "SubagentStop" : "Stop", sessionID),
+    "session.idle": ({ sessionID }) => sessionID && stop(sessionID),
     "session.deleted": ({ info }) => {
       if (!info?.id) return
       void tell("SessionEnd", info.id, { reason: "other" })
@@ -93,10 +156,11 @@ export const FovealPlugin = async ({ directory }) => {
       file && void tell("PostToolUse", "", { tool_name: "Edit", tool_input: { file_path: file } }),
   }
 
+  prune()
   return {
     event: async ({ event }) => {
       try {
-        handlers[event?.type]?.(event.properties ?? {})
+        await handlers[event?.type]?.(event.properties ?? {})
       } catch {
         // an event of another shape than expected says nothing
       }
