@@ -11,9 +11,16 @@ from typing import Any
 import click
 
 from . import terminal
-from .command import Command, CommandGroup, current_folder, cwd_option, json_option, locate, settings_of
-from .connect import CALL_TIMEOUT_S, connect
-from .errors import CliError, hint_if_unknown
+from .command import (
+    Command,
+    CommandGroup,
+    ask,
+    current_folder,
+    cwd_option,
+    json_option,
+    locate,
+)
+from .errors import CliError
 from .terminal import local_time
 
 OUTCOMES = ("success", "failure", "reverted")
@@ -81,18 +88,13 @@ def decide_command(
         experience["rationale"] = why
     if outcome is not None:
         experience["outcome"] = {"kind": outcome} | ({} if error is None else {"error": error})
-    with connect(settings_of(context)) as client:
-        reply = client.call("GraftExperience", {"cwd": folder, "experience": experience}, CALL_TIMEOUT_S)
+    reply = ask(context, "GraftExperience", {"cwd": folder, "experience": experience})
     for warning in reply.get("warnings", ()):
         terminal.warn(warning)
     if reply["skipped"]:
         raise CliError(f"the decision was not noted: {reply['skipped'][0]['reason']}")
-    if as_json:
-        terminal.say_json(reply)
-    elif reply["duplicates"]:
-        terminal.say("already noted earlier")
-    else:
-        terminal.say(f"noted: {reply['experience_ids'][0]}")
+    noted = "already noted earlier" if reply["duplicates"] else f"noted: {reply['experience_ids'][0]}"
+    terminal.say_reply(reply, as_json, noted)
 
 
 @click.group(
@@ -107,8 +109,8 @@ def decisions_command() -> None:
 
 @decisions_command.command("list", cls=Command, short_help="List the decisions, newest first.")
 @click.option("--query", metavar="WORDS", help="Only decisions with all of these words.")
-@click.option("--agent", metavar="NAME", help="Only of this agent.")
-@click.option("--session", metavar="ID", help="Only of this session.")
+@click.option("--agent", "agent_id", metavar="NAME", help="Only of this agent.")
+@click.option("--session", "session_id", metavar="ID", help="Only of this session.")
 @click.option("--outcome", type=click.Choice((*OUTCOMES, "none")), help="With this outcome.")
 @click.option("--trust", type=click.Choice(("normal", "low")), help="With this trust.")
 @click.option("--since", metavar="TIME", help="Only from this day or time on.")
@@ -120,34 +122,16 @@ def decisions_command() -> None:
 @click.pass_context
 def list_command(
     context: click.Context,
-    query: str | None,
-    agent: str | None,
-    session: str | None,
-    outcome: str | None,
-    trust: str | None,
+    /,
     since: str | None,
     until: str | None,
-    deleted: bool,
-    limit: int,
     cwd: str | None,
     as_json: bool,
+    **filters: Any,
 ) -> None:
     """List this project's decisions, the newest first."""
-    given = {
-        "cwd": cwd or current_folder(),
-        "query": query,
-        "agent_id": agent,
-        "session_id": session,
-        "outcome": outcome,
-        "trust": trust,
-        "since": _moment(context, "--since", since),
-        "until": _moment(context, "--until", until),
-        "deleted": deleted or None,
-        "limit": limit,
-    }
-    params = {name: value for name, value in given.items() if value is not None}
-    with connect(settings_of(context)) as client:
-        reply = client.call("ListExperiences", params, CALL_TIMEOUT_S)
+    times = {"since": _moment(context, "--since", since), "until": _moment(context, "--until", until)}
+    reply = ask(context, "ListExperiences", {"cwd": cwd or current_folder(), **times, **filters})
     if as_json:
         terminal.say_json(reply)
         return
@@ -178,8 +162,7 @@ def show_command(context: click.Context, experience_id: str, cwd: str | None, as
 def quarantine_command(context: click.Context, limit: int, cwd: str | None, as_json: bool) -> None:
     """List lines of the pool's files that could not be read, the last one first, and why."""
     params = {"cwd": cwd or current_folder(), "limit": limit}
-    with connect(settings_of(context)) as client:
-        reply = client.call("ListQuarantine", params, CALL_TIMEOUT_S)
+    reply = ask(context, "ListQuarantine", params)
     if as_json:
         terminal.say_json(reply)
         return
@@ -328,10 +311,18 @@ def restore_command(context: click.Context, experience_id: str, cwd: str | None,
     "prune", cls=Command, short_help="Remove decisions for good.", examples=PRUNE_EXAMPLES
 )
 @click.option(
-    "--older-than", metavar="DAYS", type=click.IntRange(0, 1_000_000), help="Decisions older than this."
+    "--older-than",
+    "max_age_days",
+    metavar="DAYS",
+    type=click.IntRange(0, 1_000_000),
+    help="Decisions older than this.",
 )
 @click.option(
-    "--keep", metavar="N", type=click.IntRange(0, 1_000_000_000), help="Decisions beyond the newest N."
+    "--keep",
+    "max_count",
+    metavar="N",
+    type=click.IntRange(0, 1_000_000_000),
+    help="Decisions beyond the newest N.",
 )
 @click.option(
     "--outcome",
@@ -348,39 +339,21 @@ def restore_command(context: click.Context, experience_id: str, cwd: str | None,
 @json_option
 @click.pass_context
 def prune_command(
-    context: click.Context,
-    older_than: int | None,
-    keep: int | None,
-    outcomes: tuple[str, ...],
-    irrelevant: bool,
-    deleted: bool,
-    dry_run: bool,
-    yes: bool,
-    cwd: str | None,
-    as_json: bool,
+    context: click.Context, /, dry_run: bool, yes: bool, cwd: str | None, as_json: bool, **criteria: Any
 ) -> None:
     """Show the decisions that would go, ask, and remove them for good.
 
     --older-than and --keep are limits: a decision over either of them goes. The other options narrow this:
     only decisions that match all of them go.
     """
-    given = {
-        "cwd": cwd or current_folder(),
-        "max_age_days": older_than,
-        "max_count": keep,
-        "outcomes": list(outcomes) or None,
-        "irrelevant": irrelevant or None,
-        "deleted": deleted or None,
-    }
-    params = {name: value for name, value in given.items() if value is not None}
-    if len(params) == 1:
+    if all(value in (None, ()) or value is False for value in criteria.values()):
         raise click.UsageError("say which decisions to prune; see --help", context)
-    with connect(settings_of(context)) as client:
-        reply = client.call("PruneExperiences", {**params, "dry_run": True}, CALL_TIMEOUT_S)
-        if not as_json:
-            _preview(reply)
-        if reply["pruned"] and not dry_run and (yes or _confirmed(reply)):
-            reply = client.call("PruneExperiences", params, CALL_TIMEOUT_S)
+    params = {"cwd": cwd or current_folder(), **criteria}
+    reply = ask(context, "PruneExperiences", {**params, "dry_run": True})
+    if not as_json:
+        _preview(reply)
+    if reply["pruned"] and not dry_run and (yes or _confirmed(reply)):
+        reply = ask(context, "PruneExperiences", params)
     if as_json:
         terminal.say_json(reply)
     elif not reply["dry_run"]:
@@ -414,10 +387,9 @@ def _confirmed(reply: dict[str, Any]) -> bool:
 def _update(
     context: click.Context, folder: str, experience_id: str, changes: dict[str, Any], *, as_json: bool
 ) -> None:
-    given = {name: value for name, value in changes.items() if value is not None}
-    if not given:
+    if all(value is None for value in changes.values()):
         raise click.UsageError("no change was given; see --help", context)
-    reply = _call(context, "UpdateExperience", folder, experience_id, given)
+    reply = _call(context, "UpdateExperience", folder, experience_id, **changes)
     if as_json:
         terminal.say_json(reply)
         return
@@ -425,11 +397,10 @@ def _update(
 
 
 def _call(
-    context: click.Context, method: str, folder: str, experience_id: str, more: dict[str, Any] | None = None
-) -> Any:
-    params = {"cwd": folder, "experience_id": experience_id, **(more or {})}
-    with connect(settings_of(context)) as client, hint_if_unknown("foveal decisions"):
-        return client.call(method, params, CALL_TIMEOUT_S)
+    context: click.Context, method: str, folder: str, experience_id: str, **more: Any
+) -> dict[str, Any]:
+    params = {"cwd": folder, "experience_id": experience_id, **more}
+    return ask(context, method, params, hint="foveal decisions")
 
 
 def describe(experience: Mapping[str, Any]) -> Iterator[str]:

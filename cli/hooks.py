@@ -1,4 +1,4 @@
-"""The `foveal hooks` commands: register foveal with agents, editors and git, and check the registrations.
+"""The `foveal hooks` commands, which register foveal with agents, editors and git, and `foveal editors`.
 
 Needs no daemon. Nothing is written before a person saw the difference and said yes.
 """
@@ -10,7 +10,8 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -394,3 +395,46 @@ def _lines(data: bytes | None) -> list[str]:
 def _coloured(line: str) -> str:
     colour = _COLOURS.get(line[:1])
     return terminal.styled(line, fg=colour) if colour else line
+
+
+PLUGIN_FOLDER: Final = Path(__file__).resolve().parent.parent / "hooks" / "editors"
+
+PLUGINS: Final = ("neovim", "vscode")
+
+PLUGIN_EXAMPLES = (
+    "foveal editors path neovim",
+    'ln -s "$(foveal editors path neovim)" ~/.local/share/nvim/site/pack/foveal/start/foveal',
+)
+
+
+@click.group(
+    "editors", cls=CommandGroup, short_help="Show where the editors' plugins lie.", examples=PLUGIN_EXAMPLES
+)
+@json_option
+@click.pass_context
+def editors_command(context: click.Context, as_json: bool) -> None:
+    """Find the plugins for Neovim and VS Code, which are part of this package."""
+    if as_json and context.invoked_subcommand is None:
+        terminal.say_json(_folders())
+
+
+@editors_command.command("path", cls=Command, short_help="Print the folder of a plugin, or of all.")
+@click.argument("editor", type=click.Choice(PLUGINS), required=False)
+@json_option
+def path_command(editor: str | None, as_json: bool) -> None:
+    """Print the folder of an editor's plugin, without one the folder that has all of them.
+
+    It is the one of the foveal that runs, wherever that is installed, and changes with it.
+    """
+    folders = _folders()
+    terminal.say_reply(folders, as_json, folders[editor or "folder"])
+
+
+def _folders() -> dict[str, str]:
+    """Return the folder of each plugin, and the one that has all. Raises `CliError` if one is missing."""
+    missing = [name for name in PLUGINS if not (PLUGIN_FOLDER / name).is_dir()]
+    if missing:
+        raise CliError(
+            f"{PLUGIN_FOLDER} has no {missing[0]}", "install foveal again: its files are not complete"
+        )
+    return {"folder": str(PLUGIN_FOLDER), **{name: str(PLUGIN_FOLDER / name) for name in PLUGINS}}

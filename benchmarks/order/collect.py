@@ -19,7 +19,7 @@ from foveal.daemon.embedding.exact import Floats, scores, unit
 from foveal.daemon.embedding.messages import DEFAULT_MODEL
 from foveal.daemon.embedding.model import model_key
 from foveal.daemon.embedding.project_vectors import _LATER
-from foveal.daemon.index.embedded_text import embedded_text
+from foveal.daemon.index.chunks import embedded_text
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import FILE_NAME, Reader
 from foveal.daemon.project.tree import Tree

@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from functools import cache
+from types import NoneType
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 
-from msgspec import Meta, Struct, to_builtins
+from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
 from ..core.errors import InvalidRequest
 from ..core.parameters import LIST_MAX, NonEmpty
@@ -110,6 +112,7 @@ WireMap = dict[str, Any]
 Answer = Struct | WireMap | Awaitable[Struct | WireMap]
 """A reply: immediate if nothing has to be awaited, else an awaitable."""
 
+ReplyT = TypeVar("ReplyT", bound=Struct)
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 _declared: dict[Callable[..., Any], Declaration] = {}
@@ -162,6 +165,29 @@ def wire_map(reply: Struct | WireMap) -> WireMap:
         return reply
     found: WireMap = to_builtins(reply, builtin_types=(bytes,))
     return found
+
+
+def reply_of(kind: type[ReplyT], source: object, **fields: Any) -> ReplyT:
+    """Return a reply with these fields; the others are the attributes of `source` of the same names.
+
+    An empty text becomes what the type of its field has for it: left out, null, or the text.
+    """
+    for name, empty in _fields_of(kind):
+        if name not in fields:
+            value = getattr(source, name)
+            fields[name] = empty if value == "" else value
+    return kind(**fields)
+
+
+@cache
+def _fields_of(kind: type[Struct]) -> tuple[tuple[str, object], ...]:
+    """Return the names of a reply's fields, each with what it has for an empty text."""
+    hints = get_type_hints(kind)
+    types = {name: get_args(hints[name]) for name in kind.__struct_fields__}
+    return tuple(
+        (name, UNSET if UnsetType in members else None if NoneType in members else "")
+        for name, members in types.items()
+    )
 
 
 def milliseconds_since(started: float) -> float:

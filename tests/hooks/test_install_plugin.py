@@ -12,8 +12,14 @@ from typing import Any
 import pytest
 from foveal import __version__
 from foveal.hooks.hosts.host import PluginFile
-from foveal.hooks.install.host_files import installable_host, registrations
-from foveal.hooks.install.whole_file import WholeFile, plugin_file, plugin_files, plugin_program
+from foveal.hooks.install.host_files import (
+    WholeFile,
+    installable_host,
+    plugin_file,
+    plugin_files,
+    plugin_program,
+    registrations,
+)
 
 from tests.hook_install_cases import Machine, text_of, tree
 
