@@ -43,6 +43,8 @@ EMBEDDED_SHARE: Final = 0.99
 """With so many of its contents embedded a project counts as embedded."""
 
 STATES: Final = ("words", "nothing", "tenth", "all")
+WHOLE: Final = ("words", "all")
+"""States in which no chunk waits for its vector, be it that none is wanted."""
 
 Hits = tuple[tuple[bytes, float], ...]
 
@@ -231,4 +233,5 @@ def _to_embed(reader: Reader) -> Iterator[tuple[int, int, bytes]]:
 
 def read(file: Path) -> list[Gathered]:
     """Return what `collect` kept."""
-    return pickle.loads(file.read_bytes())
+    found: list[Gathered] = pickle.loads(file.read_bytes())
+    return found
