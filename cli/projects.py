@@ -96,9 +96,13 @@ ESTIMATE_S = 2.0
 """Maximum wait in seconds for the first estimate: the process that embeds starts and embeds its first batches
 in about this time."""
 
+PUSH_TIMEOUT_S = 3_600.0
+"""Maximum seconds of a push: a million contents are 800 MB."""
+
 EMBED_EXAMPLES = (
     "foveal embed                # wait until all of this project can be found by meaning",
     "foveal embed --pause        # leave the processor to others for now",
+    "foveal embed --wait --push  # in a job: then share the embeddings with the team",
     "foveal embed --resume       # from any folder: go on in all open projects",
     "foveal embed --resume .     # and wait until all of this one can be found by meaning",
 )
@@ -110,12 +114,24 @@ EMBED_EXAMPLES = (
     short_help="Wait for the index of meaning, pause it, or go on.",
     examples=EMBED_EXAMPLES,
 )
+@click.option("--wait", is_flag=True, help="Wait until all is embedded, as without any option.")
+@click.option(
+    "--push", is_flag=True, help="Then write the embeddings to the team's store (embedding.shared)."
+)
 @click.option("--pause", is_flag=True, help="Embed nothing in the background, in any project.")
 @click.option("--resume", is_flag=True, help="Go on in all projects; with PATH wait until that one is done.")
 @click.argument("path", required=False)
 @json_option
 @click.pass_context
-def embed_command(context: click.Context, pause: bool, resume: bool, path: str | None, as_json: bool) -> None:
+def embed_command(
+    context: click.Context,
+    pause: bool,
+    resume: bool,
+    wait: bool,
+    push: bool,
+    path: str | None,
+    as_json: bool,
+) -> None:
     """Wait until all chunks of the project at PATH (default: this folder) are embedded.
 
     The daemon embeds them by itself, in the background at low priority; until that is done, 'foveal query'
@@ -124,6 +140,8 @@ def embed_command(context: click.Context, pause: bool, resume: bool, path: str |
     'foveal projects' does, or without PATH, after a pause or resume, whether embedding is paused.
     """
     say = (lambda line: None) if as_json else terminal.say
+    if pause and (wait or push):
+        raise click.UsageError("--pause goes with neither --wait nor --push", context)
     if pause and (resume or path is not None):
         raise click.UsageError("--pause applies to all projects: it takes no PATH and no --resume", context)
     with connect(settings_of(context)) as client:
@@ -132,7 +150,7 @@ def embed_command(context: click.Context, pause: bool, resume: bool, path: str |
         if pause:
             reply = client.call("SetEmbedding", {"paused": True}, CALL_TIMEOUT_S)
             say("embedding is paused in all projects; to continue, run: foveal embed --resume")
-        elif resume and path is None:
+        elif resume and path is None and not wait and not push:
             reply = client.call("SetEmbedding", {"paused": False}, CALL_TIMEOUT_S)
             say(continued)
             for line in _what_goes_on(client):
@@ -146,6 +164,11 @@ def embed_command(context: click.Context, pause: bool, resume: bool, path: str |
             terminal.flush()
             say(wait_for_vectors(client, root))
             reply = project_status(client, root)
+            if push:
+                terminal.flush()
+                pushed = client.call("PushEmbeddings", {"cwd": root}, PUSH_TIMEOUT_S)
+                reply |= {"pushed": pushed}
+                say(_said_of(pushed))
     if as_json:
         terminal.say_json(reply)
 
@@ -200,6 +223,16 @@ def _wait_for_estimate(client: Client, project: dict[str, Any]) -> None:
             if (left := deadline - time.monotonic()) <= 0:
                 return
             project |= next_news(client, project["root"], left) or project_status(client, project["root"])
+
+
+def _said_of(pushed: dict[str, Any]) -> str:
+    """Return a line that says what was shared. Raises `CliError` where not all could be."""
+    done = (
+        f"{pushed['written']:,} of {pushed['contents']:,} contents written, {pushed['present']:,} were there"
+    )
+    if problem := pushed.get("problem"):
+        raise CliError(f"not all embeddings are shared: {problem} ({done})")
+    return f"shared: {terminal.short_path(pushed['project'])} ({done})"
 
 
 def _what_goes_on(client: Client) -> Iterator[str]:

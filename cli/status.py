@@ -124,6 +124,9 @@ def _describe_embedder(embedder: dict[str, Any] | None) -> str:
         facts.append("paused; to continue, run: foveal embed --resume")
     if embedder["degraded"]:
         facts.append(embedder["degraded"])
+    if shared := embedder.get("shared"):
+        counts = f"{shared['found']:,} taken from {shared['place']}, {shared['written']:,} written there"
+        facts.append(f"{counts} ({shared['problem']})" if shared["problem"] else counts)
     return terminal.clean(", ".join(facts))
 
 

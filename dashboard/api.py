@@ -9,8 +9,8 @@ from typing import Any, Final
 from aiohttp import web
 
 from ..hooks.http import read_params, to_json
+from ..ipc.aclient import DaemonLink
 from ..ipc.errors import INVALID_PARAMS, UNKNOWN_METHOD, RpcError
-from ..ipc.link import DaemonLink
 from .view import Page, get
 
 FIELDS: Final[Mapping[str, str]] = {

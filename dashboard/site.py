@@ -9,6 +9,7 @@ from typing import Final
 from aiohttp import web
 
 from ..hooks.http import DAEMON_UNAVAILABLE, STATUS_OF_CODE, to_json
+from ..ipc.aclient import DaemonLink
 from ..ipc.errors import (
     INTERNAL,
     INVALID_PARAMS,
@@ -19,7 +20,6 @@ from ..ipc.errors import (
     DaemonUnavailable,
     RpcError,
 )
-from ..ipc.link import DaemonLink
 from .api import Actions, FileNames, SessionsApi
 from .guard import AccessGuard
 from .pages.context import ContextPage, ContextsPage

@@ -15,8 +15,8 @@ import jinja2
 from aiohttp import web
 
 from .. import __version__
+from ..ipc.aclient import DaemonLink
 from ..ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
-from ..ipc.link import DaemonLink
 from .formats import FILTERS, editor_href
 from .guard import VIEWER
 

@@ -70,7 +70,7 @@ class HookMethods:
         self._engine = engine
         self._responder = Responder(DaemonHookBackend(engine))
         self._recent = RecentEvents(lambda: asyncio.get_running_loop().time())
-        self._grafts = HookGrafts(engine.state_dir, self._graft, self._graft_conversation, System())
+        self._grafts = HookGrafts(engine.state_dir, self._graft, System())
 
     async def run(self) -> None:
         """Graft the findings of subagents, also from events that hooks spooled without a daemon; never
@@ -109,17 +109,9 @@ class HookMethods:
             self._grafts.look()
             await self._grafts.rest(host, name, event, text)
 
-    async def _graft(self, cwd: str, path: str, session_id: str, agent_id: str) -> None:
+    async def _graft(self, cwd: str, path: str, session_id: str, agent_id: str, speaker: str) -> None:
         project = await self._engine.projects.at(cwd)
-        await self._engine.grafting.graft_transcript(project, path, session_id, agent_id)
-        self._look_at_commits(project)
-
-    async def _graft_conversation(self, cwd: str, path: str, session_id: str, agent_id: str) -> None:
-        project = await self._engine.projects.at(cwd)
-        await self._engine.grafting.graft_own(project, path, session_id, agent_id)
-        self._look_at_commits(project)
-
-    def _look_at_commits(self, project: Project) -> None:
+        await self._engine.grafting.graft_own(project, path, session_id, agent_id, speaker)
         self._engine.commit_marks.look(project)  # decisions may have been committed in the meantime
 
 

@@ -12,9 +12,8 @@ from ..core.errors import InvalidRequest, NotFound, TooLarge, Unsupported
 from ..core.parameters import NonEmpty
 from ..embedding.messages import VectorProgress
 from ..embedding.semantics import Semantics
-from ..project.project import Project
+from ..project.project import BUFFER_CHARACTERS, Project
 from ..project.roots import relative_path
-from ..project.unsaved_buffers import BUFFER_CHARACTERS
 from .method import EngineMethods, MethodRequest, ProjectRequest, method, reply_of
 
 EmbeddingState = Literal["off", "waiting", "running", "paused", "failed", "done"]
@@ -50,6 +49,14 @@ class NotifyFileReply(Struct, frozen=True):
 
 class EmbeddingRequest(MethodRequest, frozen=True):
     paused: bool
+
+
+class PushEmbeddingsReply(Struct, frozen=True):
+    project: str
+    contents: int
+    written: int
+    present: int
+    problem: str | UnsetType = UNSET
 
 
 class EmbeddingReply(Struct, frozen=True):
@@ -209,6 +216,16 @@ class ProjectMethods(EngineMethods):
             raise Unsupported("embedding is switched off (embedding.enabled in config.toml)")
         await self._engine.semantics.set_paused(paused=request.paused)
         return EmbeddingReply(request.paused)
+
+    @method("PushEmbeddings", policy="open")
+    async def push_embeddings(self, request: ProjectRequest) -> PushEmbeddingsReply:
+        """Write a project's embeddings to the shared store, those that it lacks; `unsupported` where none is
+        configured."""
+        project = await self._engine.projects.at(request.cwd)
+        pushed = await self._engine.semantics.push(project.root)
+        return PushEmbeddingsReply(
+            project.root, pushed.contents, pushed.written, pushed.present, pushed.problem or UNSET
+        )
 
     @method("GetTrust", policy="open")
     async def get_trust(self, request: ProjectRequest) -> TrustStateReply:

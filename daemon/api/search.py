@@ -14,7 +14,7 @@ from ..context.requests import Freshness
 from ..context.scopes import Scope
 from ..core.errors import InvalidRequest
 from ..core.parameters import NonEmpty, Texts
-from ..languages.shared.table import LANGUAGES
+from ..languages.shared.language import LANGUAGES
 from ..project.project import Project
 from ..project.roots import relative_path
 from ..search.answers import ProjectCall

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 
-from ..config.last_valid import config_problems
+from ..config.files import config_problems
 from ..config.settings import Environment, UserConfig
 from ..context.context_log import ContextLog
 from ..context.explanations import Explaining

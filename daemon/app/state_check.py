@@ -35,7 +35,6 @@ from ..rules.approvals import Approvals
 from ..rules.item_store import ItemStore
 from ..rules.tool_lists import list_in
 from ..sessions import request_log_file as ledger_file
-from ..sessions import request_log_migration as former
 from ..sessions.session_files import NewerVersion, session_in
 from ..transcripts import cursor as cursor_store
 from .dashboard import check_dashboard_file
@@ -232,7 +231,7 @@ def _check_requests(path: str, system: System) -> None:
 
 
 def _check_former_requests(path: str, system: System) -> None:
-    open_reader(path, former.VERSION).close()  # which is taken over when the daemon is started
+    open_reader(path, ledger_file.FORMER_VERSION).close()  # which is taken over when the daemon is started
 
 
 def _check_cookies(path: str, system: System) -> None:

@@ -9,14 +9,14 @@ import hashlib
 import math
 import re
 from bisect import bisect_right
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, repeat
-from threading import Lock
 from typing import TypeVar
 
 from msgspec import Struct
+
+from ..core.sized_cache import SizedCache
 
 POSTINGS_MAX = 256
 """Terms whose places are remembered for a document; all are forgotten when there are more."""
@@ -32,8 +32,8 @@ AROUND_MAX = 12
 
 NO_LINE = -1
 
-KEPT_FROM = 20_000
-"""A shorter text is taken apart in about a millisecond, in characters; remembering it would gain nothing."""
+KEPT_FROM = 4_000
+"""Minimum characters of a cached text: a shorter one is analysed in a fraction of a millisecond."""
 
 KEPT_CHARACTERS = 1_500_000
 """Maximum characters of text kept; with what was worked out of it each takes about ten bytes,
@@ -133,36 +133,31 @@ class Document:
 
 
 class Documents:
-    """Documents by the digest of their text, the least recently used one forgotten first. Thread-safe.
-
-    By hand, since the bound is one of characters: files differ by four orders of magnitude.
-    """
+    """A cache of documents by the digest of their text. Thread-safe."""
 
     def __init__(self, most: int = KEPT_CHARACTERS) -> None:
         self._most = most
-        self._kept: OrderedDict[bytes, Document] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, text: str) -> Document:
-        """Return the document of a text; of a large one the same as before."""
-        if len(text) < KEPT_FROM:
-            return Document(text)
-        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        with self._lock:
-            document = self._kept.setdefault(digest, Document(text))
-            self._kept.move_to_end(digest)
-            while self.characters > self._most and len(self._kept) > 1:
-                self._kept.popitem(last=False)
-            return document
+        self._kept = SizedCache[bytes, Document](most)
 
     @property
     def characters(self) -> int:
-        """How many characters are kept."""
-        return sum(len(document.text) for document in self._kept.values())
+        """The characters of all cached texts."""
+        return self._kept.size
+
+    def get(self, text: str) -> Document:
+        """Return the document of a text: a cached one where the text is long enough to be worth it."""
+        if not KEPT_FROM <= len(text) <= self._most:
+            return Document(text)
+        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        document = self._kept.get(digest)
+        if document is None:
+            document = Document(text)
+            self._kept.put(digest, document, len(text))
+        return document
 
 
 DOCUMENTS = Documents()
-"""Those of this process: what is in them follows from the texts alone, so that all may share them."""
+"""The cache of this process; projects may share it, since a document depends on its text alone."""
 
 
 class Blocks:
@@ -175,6 +170,7 @@ class Blocks:
 
     def __init__(self, lines: Sequence[str], indents: Sequence[int]) -> None:
         self._lines = lines
+        self._around: dict[int, tuple[int, ...]] = {}
         self.parents = [NO_LINE] * len(lines)
         self.partners = [NO_LINE] * len(lines)
         levels: list[int] = []
@@ -199,24 +195,24 @@ class Blocks:
             levels.append(indent)
             openers.append(index)
 
-    def around(self, index: int) -> list[int]:
-        """Return the lines that open what a line lies in, from the inside out, without lone brackets.
+    def around(self, index: int) -> Sequence[int]:
+        """Return the lines that open the blocks around a line, the innermost first, without lone brackets.
 
-        Lines that a block goes on with bring along the line that it began with: `else` its `if`.
+        An `else` is preceded by its `if`. The result is cached: every line of a block asks for the same.
         """
-        found: list[int] = []
+        path: list[tuple[int, int]] = []
         line = index
-        while True:
-            if self.partners[line] >= 0:
-                line = self.partners[line]
-            elif self.parents[line] >= 0:
-                line = self.parents[line]
-            else:
-                return found
-            if not _is_bracket(self._lines[line]):
-                found.append(line)
-                if len(found) >= AROUND_MAX:
-                    return found
+        while line not in self._around:
+            above = self.partners[line] if self.partners[line] >= 0 else self.parents[line]
+            if above < 0:
+                self._around[line] = ()
+                break
+            path.append((line, above))
+            line = above
+        for line, above in reversed(path):
+            outer = self._around[above]
+            self._around[line] = outer if _is_bracket(self._lines[above]) else (above, *outer)[:AROUND_MAX]
+        return self._around[index]
 
 
 _CONTINUING = frozenset(

@@ -11,7 +11,6 @@ from msgspec import Struct
 from ..languages.shared.records import Symbol
 from .document import NO_LINE, Blocks, Document, Term
 from .scoring import LOG_WEIGHTS, PartGroup, PartSelection, TextParts, choose, thinned
-from .summaries import separator_of
 
 DECIDES = 0.03
 """What it is worth that a line decides: returns, raises, branches."""
@@ -175,7 +174,7 @@ class Rows:
         def around(part: int) -> list[int]:
             """Return the lines that open the blocks that a line lies in."""
             line = self.lines[part]
-            found = blocks.around(line)
+            found = [*blocks.around(line)]
             index = owner[line]
             while index >= 0:
                 definition = definitions.all[index]
@@ -336,6 +335,12 @@ def _data_indents(document: Document, path: str) -> list[int]:
         elif indents[index] >= 0 and inside:
             indents[index] += 1
     return indents
+
+
+def separator_of(path: str) -> str:
+    """Return what separates the columns of a table, "" if the file is none."""
+    extension = path.rpartition(".")[2].lower()
+    return {"csv": ",", "tsv": "\t", "tab": "\t"}.get(extension, "")
 
 
 HEAD_LINES = 12

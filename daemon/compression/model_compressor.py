@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..config.settings import CompressionConfig
 from ..core.storage import (
     DatabaseError,
     close_database,
@@ -67,23 +68,6 @@ LATER_MAX = 8
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-class CompressionSettings(Struct, frozen=True):
-    """`[compression]`: whether a model makes texts shorter, which one, and how long it may take.
-
-    `endpoint` is the base URL of an OpenAI-compatible service, to which `/chat/completions` is added, such as
-    `http://127.0.0.1:11434/v1`. `api_key_env` names the environment variable that holds its key, "" for none.
-    `timeout_ms` is for one text with all attempts. A text of fewer than `min_tokens` (a quarter of its
-    characters) is never sent.
-    """
-
-    enabled: bool = False
-    endpoint: str = ""
-    model: str = ""
-    api_key_env: str = ""
-    timeout_ms: int = 10_000
-    min_tokens: int = 500
-
-
 class CompressionStatistics(Struct, frozen=True):
     """What became of the texts that a model was to compress, since the start.
 
@@ -111,7 +95,7 @@ class ModelCompressor:
 
     def __init__(
         self,
-        settings: CompressionSettings,
+        settings: CompressionConfig,
         system: System,
         cache_path: str,
         environment: Mapping[str, str],
@@ -345,7 +329,7 @@ class LaterCompressor:
         return made
 
 
-def problem_of(settings: CompressionSettings, api_key: str) -> str:
+def problem_of(settings: CompressionConfig, api_key: str) -> str:
     """Say in words why a model can't be asked with these settings, or "" if it can or isn't to be.
 
     A key is sent over HTTPS only, or to this machine itself.

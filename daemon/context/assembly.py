@@ -31,12 +31,14 @@ from .anchor import (
 from .build_state import BuildState, GatheredSources, begin
 from .content import Shown
 from .dependency_slices import (
+    IMPORTER_VALUE,
+    IMPORTERS_PLACE,
+    SIBLING_VALUE,
+    SIBLINGS_PLACE,
     dependencies,
     dependencies_of_size,
-    dependency_slices,
-    importer_slices,
     importers,
-    sibling_slices,
+    outline_slices,
     siblings,
 )
 from .focus_nodes import focus_nodes, focus_slices, paths_called_for
@@ -126,9 +128,9 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
         *focus_slices(state, nodes),
         *hit_slices(state, nodes, found),
         *needed_slices(state, nodes, found),
-        *dependency_slices(state, imported),
-        *importer_slices(state, importing),
-        *sibling_slices(state, beside),
+        *outline_slices(state, imported, "imported by"),
+        *outline_slices(state, importing, "imports", IMPORTER_VALUE, IMPORTERS_PLACE),
+        *outline_slices(state, beside, "beside", SIBLING_VALUE, SIBLINGS_PLACE),
         *horizon_slices(state, {node.path for node in nodes} | state.passed_over, near | focus),
     ]
     slices = list(boosted(slices, gathered.boosts))

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from ..compression.compress import Compress, compress
 from ..config.settings import WeightsConfig
 from ..index.store import Reader
-from ..languages.shared.table import fence_tag, language_of
+from ..languages.shared.language import fence_tag, language_of
 from ..project.metadata import ProjectMetadata
 from ..project.snapshot import ProjectSnapshot
 from ..rules.instruction_places import RuleFiles, rule_files
 from ..rules.items import ItemPlan, plan_without_session
-from ..search.query import Hit
-from .content import Content
-from .division import split_lines
+from ..search.query import Hit, Need
+from .content import Content, split_lines
 from .excerpt import FileSource
 from .focus import prompt_words
 from .known_files import KnownFiles
@@ -26,9 +24,6 @@ from .requests import ContextRequest
 from .scopes import Scope
 from .sent_content import Resident
 from .tokens import TokenCounter, counter_of
-
-if TYPE_CHECKING:
-    from ..search.query import Need
 
 
 class GatheredSources(Struct, frozen=True):
@@ -64,10 +59,6 @@ class GatheredSources(Struct, frozen=True):
     need: Need | None = None
 
 
-if TYPE_CHECKING:
-    from ..search.query import Need
-
-
 class BuildState(Struct):
     """One build. It is used by one thread and gone with it.
 
@@ -79,6 +70,9 @@ class BuildState(Struct):
     """
 
     gathered: GatheredSources
+    snapshot: ProjectSnapshot
+    scope: Scope
+    request: ContextRequest
     reader: Reader | None
     plan: ItemPlan
     files: KnownFiles
@@ -94,26 +88,6 @@ class BuildState(Struct):
     file_lines: dict[str, Sequence[str]] = field(default_factory=dict)
     sources: dict[str, FileSource] = field(default_factory=dict)
 
-    @property
-    def compress(self) -> Compress:
-        """What shortens documents: a model, as far as it was asked before, or extraction."""
-        return self.gathered.compress
-
-    @property
-    def snapshot(self) -> ProjectSnapshot:
-        """The project."""
-        return self.gathered.snapshot
-
-    @property
-    def scope(self) -> Scope:
-        """The scope of the request."""
-        return self.gathered.scope
-
-    @property
-    def request(self) -> ContextRequest:
-        """The request."""
-        return self.gathered.request
-
     def lines_of(self, path: str) -> Sequence[str]:
         """Return the lines of a file as it was read for this build, none of one that can't be read."""
         known = self.file_lines.get(path)
@@ -126,8 +100,8 @@ class BuildState(Struct):
         known = self.sources.get(path)
         if known is None or known.text is not content.text:
             tag, unsaved = fence_tag(language_of(path)), self.files.unsaved(path)
-            symbols, digest = ((), None) if unsaved else (self.files.symbols(path), content.digest)
-            known = self.sources[path] = FileSource(path, content.text, tag, symbols, self.compress, digest)
+            symbols = () if unsaved else self.files.symbols(path)
+            known = self.sources[path] = FileSource(path, content.text, tag, symbols, self.gathered.compress)
         return known
 
 
@@ -138,6 +112,9 @@ def begin(gathered: GatheredSources, reader: Reader | None) -> BuildState:
     counter, problem = counter_of(snapshot.config.context.token_counter, request.model)
     return BuildState(
         gathered,
+        snapshot,
+        gathered.scope,
+        request,
         reader,
         plan,
         KnownFiles(snapshot, reader),

@@ -6,15 +6,14 @@ import codecs
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from threading import Lock
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.sized_cache import SizedCache
 from ..core.system import Stamp, System, is_racy, stamp_of
+from ..index.text_kind import classify_content
 from ..privacy.policy import NO_POLICY, Policy
-from ..project.binary import classify_content
 
 DIGEST_BYTES = 16
 
@@ -48,11 +47,6 @@ class Content(Struct, frozen=True):
     """Nothing of it may be shown, and `problem` says by which rule."""
     masked: bool = False
     """Something in it was masked, so that other texts made of it may hold the same secret."""
-
-    @property
-    def digest(self) -> bytes | None:
-        """The file's digest where it identifies the text: neither masked nor cut, no unsaved buffer."""
-        return None if self.shown is None or self.masked or self.cut else self.shown.digest
 
 
 class ContentReader:
@@ -98,16 +92,13 @@ class ContentReader:
         # Of an unsaved buffer the digest is that of the file below it.
         shown = None if path in self._overlays else content.shown
         key = None if shown is None else (shown.digest, self._max_bytes)
-        if key in CLEAN:
-            return content
-        text = None if key is None else MASKED.get(key)
-        if text is None:
+        masked = None if key is None else MASKED.get(key)
+        if masked is None:
             text = self._policy.mask(content.text)
-            if key is not None and text == content.text:
-                CLEAN.add(key)
-            elif key is not None:
-                MASKED.put(key, text, len(text))
-        return content if text == content.text else replace(content, text=text, masked=True)
+            masked = "" if text == content.text else text
+            if key is not None:
+                MASKED.put(key, masked, len(masked) or CLEAN_SIZE)
+        return replace(content, text=masked, masked=True) if masked else content
 
     def _load_whole(self, path: str) -> Content:
         if hidden := self._policy.why_hidden(path):
@@ -162,6 +153,22 @@ def digest_of(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest()
 
 
+def split_lines(text: str) -> list[str]:
+    r"""Split a text at its line feeds, as the parser counts lines; the \r of a \r\n is no part of a line.
+
+    Unlike `str.splitlines` it splits at nothing else, so that line numbers agree with compilers and editors.
+    """
+    lines = text.replace("\r\n", "\n").split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def count_lines(text: str) -> int:
+    """Return the number of lines that `split_lines` would return."""
+    return text.count("\n") + (not text.endswith("\n") and text != "")
+
+
 def decode(data: bytes, *, cut: bool = False) -> str:
     """Decode a text file: UTF-8, UTF-16 and UTF-32 by their marks, else Latin-1, which never fails.
 
@@ -186,45 +193,14 @@ _ENCODINGS = (
 )
 
 
-CONTENTS_MAX = 20_000
-"""Maximum number of digests kept, about 150 bytes each; with more all are forgotten."""
-
 Key = tuple[bytes, int]
-"""The digest of a file's content, and how many bytes of it are shown at most."""
+"""The digest of a file's content, and the maximum number of its bytes that are shown."""
 
+MASKED_CHARACTERS = 6_000_000
+"""Maximum characters of cached masked texts. Searching 100 KB for secrets takes 1 to 2 ms."""
 
-class CleanContents:
-    """Contents that were looked through and had nothing to mask. Thread-safe.
-
-    To look a file of 100 KB through takes a millisecond or two, to know it again nothing; and it can't become
-    wrong, since a content that changed has another digest.
-    """
-
-    def __init__(self, most: int = CONTENTS_MAX) -> None:
-        self._most = most
-        self._known: set[Key] = set()
-        self._lock = Lock()
-
-    def __contains__(self, key: Key | None) -> bool:
-        return key in self._known
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def add(self, key: Key) -> None:
-        """Remember a content as clean."""
-        with self._lock:
-            if len(self._known) >= self._most:
-                self._known.clear()
-            self._known.add(key)
-
-
-MASKED_CHARACTERS = 4_000_000
-"""Characters of masked texts that are kept. In a project with passwords in its tests they are read with every
-other prompt, and masking them again took an eighth of its time."""
+CLEAN_SIZE = 200
+"""What a content without secrets counts for in the cache of masked texts: the size of its entry."""
 
 MASKED = SizedCache[Key, str](MASKED_CHARACTERS)
-"""Texts of this process in which secrets are masked, by the contents that they are of."""
-
-CLEAN = CleanContents()
-"""Those of this process: what is in it follows from the contents alone, so that all projects may share it."""
+"""Masked texts by their content, "" for a content without secrets; projects may share them."""

@@ -146,9 +146,6 @@ TEXT_CHARACTERS_MAX = 1 << 20
 TEXT_FIELDS = ("context", "system_prompt", "user_prompt", "messages", "tools")
 """Fields of a reply that hold its text; the others are its record."""
 
-SHORT_CHARACTERS = 64
-"""Minimum characters of a shared text: a shorter one costs less than its entry."""
-
 SLICE_BYTES = 1_000
 """Bytes of the record of a slice, measured: a dictionary of twelve entries with its texts."""
 
@@ -159,58 +156,6 @@ RECORD_BYTES = 2_200
 def new_context_id() -> str:
     """Return an id that no context has: 64 random bits."""
     return f"c_{secrets.token_hex(8)}"
-
-
-class SharedTexts:
-    """Texts with a count of their holders. A holder drops the value that `keep` returned."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, tuple[str, int]] = {}
-        self.memory_bytes = 0
-        """Bytes of the texts, without the table."""
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    def keep(self, value: Any) -> Any:
-        """Return a value of maps, lists and texts with its long texts shared.
-
-        Takes the time to hash each text once: a tenth of a millisecond for 100 KB.
-        """
-        if isinstance(value, str):
-            return self._keep(value) if len(value) >= SHORT_CHARACTERS else value
-        if isinstance(value, Mapping):
-            return {name: self.keep(item) for name, item in value.items()}
-        if isinstance(value, list | tuple):
-            return [self.keep(item) for item in value]
-        return value
-
-    def drop(self, value: Any) -> None:
-        """Release the texts of a value that `keep` returned."""
-        if isinstance(value, str):
-            if len(value) >= SHORT_CHARACTERS:
-                self._drop(value)
-        elif isinstance(value, Mapping):
-            for item in value.values():
-                self.drop(item)
-        elif isinstance(value, list | tuple):
-            for item in value:
-                self.drop(item)
-
-    def _keep(self, text: str) -> str:
-        known, holders = self._kept.get(text, (text, 0))
-        self._kept[known] = (known, holders + 1)
-        if not holders:
-            self.memory_bytes += sys.getsizeof(known)
-        return known
-
-    def _drop(self, text: str) -> None:
-        known, holders = self._kept[text]
-        if holders > 1:
-            self._kept[known] = (known, holders - 1)
-            return
-        del self._kept[known]
-        self.memory_bytes -= sys.getsizeof(known)
 
 
 class Given(Struct):
@@ -238,6 +183,7 @@ class Given(Struct):
     request_id: str = ""
     times: int = 1
     has_text: bool = True
+    text_bytes: int = 0
     previous: str = ""
     is_same: bool = False
     heading: str | None = None
@@ -260,11 +206,11 @@ class GivenContexts:
     def __init__(self, system: System) -> None:
         self._system = system
         self._given: OrderedDict[str, Given] = OrderedDict()
-        self._texts = SharedTexts()
         self._with_text: dict[str, OrderedDict[str, None]] = {}
         """By scope, the ids of its contexts that have their text, the latest at the end."""
         self._last: dict[str, str] = {}
         """By scope, the id of its latest context."""
+        self._texts_bytes = 0
         self._records_bytes = 0
 
     def __len__(self) -> int:
@@ -273,7 +219,7 @@ class GivenContexts:
     @property
     def memory_bytes(self) -> int:
         """Bytes of texts and records."""
-        return self._texts.memory_bytes + self._records_bytes
+        return self._texts_bytes + self._records_bytes
 
     def get(self, context_id: str) -> Given | None:
         """Return a logged context, or None."""
@@ -344,12 +290,14 @@ class GivenContexts:
                 del given.reply[name]
             given.has_text = False
             return
-        given.reply |= self._texts.keep(texts)
+        given.text_bytes = _size_of(texts)
+        self._texts_bytes += given.text_bytes
         self._with_text.setdefault(given.scope.id, OrderedDict())[given.id] = None
 
     def _forget_text(self, given: Given) -> None:
         for name in TEXT_FIELDS:
-            self._texts.drop(given.reply.pop(name, ""))
+            given.reply.pop(name, None)
+        self._texts_bytes -= given.text_bytes
         given.has_text = False
         texts = self._with_text[given.scope.id]
         del texts[given.id]
@@ -375,6 +323,14 @@ class GivenContexts:
         self._records_bytes -= given.record_bytes
         if self._last.get(given.scope.id) == given.id:
             del self._last[given.scope.id]
+
+
+def _size_of(value: Any) -> int:
+    """Return the bytes of the texts in a value of maps, lists and texts."""
+    if isinstance(value, str):
+        return sys.getsizeof(value)
+    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return sum(map(_size_of, items))
 
 
 def _kept_names(scope: Scope, caller: Caller) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from ..languages.shared.table import fence_tag, language_of
+from ..languages.shared.language import fence_tag, language_of
 from ..project.path_roles import role_of
 from ..project.tree import ResolvedImport
 from .build_state import BuildState, content_key
@@ -120,30 +120,18 @@ def importers(state: BuildState, nodes: Sequence[FocusNode], known: Container[st
     return dict(ranked[: min(IMPORTERS_MAX, state.request.context_tokens // TOKENS_PER_IMPORTER)])
 
 
-def dependency_slices(state: BuildState, dependencies: Mapping[str, str]) -> Iterator[Slice]:
-    """Yield a slice for each imported file that has anything to show; the others may have it later."""
-    for position, (path, importer) in enumerate(dependencies.items()):
-        relation = f"imported by {name_of(importer)}"
-        piece = _outline(state, path, relation, f"imported by {importer}", state.weights.dependency, position)
-        if piece is not None:
-            yield piece
+def outline_slices(
+    state: BuildState, related: Mapping[str, str], relation: str, value: float = 1.0, place: int = 0
+) -> Iterator[Slice]:
+    """Yield an outline of each file that has anything to show.
 
-
-def importer_slices(state: BuildState, importers: Mapping[str, str]) -> Iterator[Slice]:
-    """Yield a slice for each file that imports the focus."""
-    weight = round(state.weights.dependency * IMPORTER_VALUE, 4)
-    for position, (path, imported) in enumerate(importers.items(), IMPORTERS_PLACE):
-        relation = f"imports {name_of(imported)}"
-        piece = _outline(state, path, relation, f"imports {imported}", weight, position)
-        if piece is not None:
-            yield piece
-
-
-def sibling_slices(state: BuildState, siblings: Mapping[str, str]) -> Iterator[Slice]:
-    """Yield a slice for each file beside the focus."""
-    weight = round(state.weights.dependency * SIBLING_VALUE, 4)
-    for position, (path, beside) in enumerate(siblings.items(), SIBLINGS_PLACE):
-        piece = _outline(state, path, f"beside {name_of(beside)}", f"beside {beside}", weight, position)
+    `related` maps each file to the file in focus that it is related to; `relation` names that relation, such
+    as "imported by". `value` is what such a file is worth compared with an imported one, and `place` is the
+    position of the first.
+    """
+    weight = round(state.weights.dependency * value, 4)
+    for position, (path, other) in enumerate(related.items(), place):
+        piece = _outline(state, path, f"{relation} {name_of(other)}", f"{relation} {other}", weight, position)
         if piece is not None:
             yield piece
 

@@ -18,10 +18,10 @@ from ..core.storage import DatabaseError
 from ..core.work import Work
 from ..privacy.permissions import Permissions
 from ..project.freshness import deadline_of
-from ..project.left_out import LeftOut, left_out
+from ..project.lister import LeftOut, left_out
 from ..project.project import Project
 from ..project.roots import relative_path
-from ..project.scan_settings import ALWAYS_SKIPPED_FOLDERS, ScanSettings
+from ..project.rules import ALWAYS_SKIPPED_FOLDERS, ScanSettings
 from ..project.snapshot import ProjectSnapshot
 from ..project.tree import FileRecord, Tree
 from ..rules.items import Item

@@ -7,8 +7,7 @@ from itertools import accumulate
 
 from ..languages.shared.records import Symbol
 from . import render
-from .content import Content
-from .division import count_lines
+from .content import Content, count_lines
 from .excerpt import FileSource, left_out_note, outline, shorten, shorten_definition
 from .focus import FocusNode
 from .selection import Form

@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ..index.store import Reader
-from ..languages.shared.table import language_of
+from ..languages.shared.language import language_of
 from ..privacy.policy import NO_POLICY, Policy
 from ..project.globs import compile_glob
 from ..project.tree import Layout, Tree

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from ..graph.code_graph import CLASSES
 from ..graph.needed_by import Needed, Role, needed_by
+from ..languages.shared.language import language_of
 from ..languages.shared.records import Symbol
-from ..languages.shared.table import language_of
 from ..project.path_roles import role_of
 from ..search.query import FoundDefinition, Hit
 from . import render

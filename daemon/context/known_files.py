@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from ..core.sized_cache import SizedCache
 from ..index.store import Reader
+from ..languages.shared.language import LANGUAGES, language_of
 from ..languages.shared.records import Symbol
-from ..languages.shared.table import LANGUAGES, language_of
 from ..privacy.secret_values import MASK, mask_piece, may_hold_secrets
 from ..project.snapshot import ProjectSnapshot
 from ..project.tree import FileRecord, ResolvedImport
@@ -119,7 +119,7 @@ SYMBOLS_MAX = 30_000
 """Maximum number of definitions kept, about 350 bytes each, most of which a kept division of their file
 holds as well. A prompt asks for some 1,200 of them, which took an eighth of its build to read."""
 
-Key = tuple[bytes, str, int]
+SymbolsKey = tuple[bytes, str, int]
 """The digest of a file's content, its language, and how many definitions it has: these tell its definitions,
 since a parser sees nothing else of it."""
 
@@ -129,7 +129,7 @@ class KeptSymbols:
 
     def __init__(self, most: int = SYMBOLS_MAX) -> None:
         self._most = most
-        self._kept = SizedCache[Key, tuple[Symbol, ...]](most)
+        self._kept = SizedCache[SymbolsKey, tuple[Symbol, ...]](most)
 
     @property
     def count(self) -> int:
@@ -154,7 +154,7 @@ class KeptSymbols:
         self._kept.discard(_key_of(record))
 
 
-def _key_of(record: FileRecord) -> Key:
+def _key_of(record: FileRecord) -> SymbolsKey:
     return record.digest, record.language, record.symbols
 
 

@@ -8,6 +8,7 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
+import msgspec
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
@@ -301,7 +302,7 @@ def scopes_in(database: Database) -> tuple[list[Scope], list[tuple[int]]]:
     scopes, unreadable = [], []
     for scope_id, record, row in _rows(database):
         try:
-            scope = _scope_of(json.loads(record))
+            scope = msgspec.json.decode(record, type=Scope)
             if scope.id.encode() != scope_id:
                 raise ValueError("it names another scope")
             scopes.append(scope)
@@ -315,22 +316,3 @@ def _rows(database: Database) -> list[tuple[bytes, bytes, int]]:
     return database.execute(
         "SELECT CAST(id AS BLOB), CAST(record AS BLOB), rowid FROM scopes ORDER BY written"
     ).fetchall()
-
-
-def _scope_of(record: dict[str, object]) -> Scope:
-    """Read what `write` made of a scope. Raises `TypeError` or `ValueError` for what is none."""
-    known = {name: record[name] for name in Scope.__struct_fields__ if name in record}
-    for name, value in known.items():
-        if type(value) is not _WIRE_TYPES.get(type(getattr(_EMPTY, name)), type(getattr(_EMPTY, name))):
-            raise ValueError(f"{name} is no {type(getattr(_EMPTY, name)).__name__}")
-        if name == "hot" and isinstance(value, list):
-            known[name] = tuple(HotNode(str(node["path"]), str(node["reason"])) for node in value)
-        elif isinstance(value, list):
-            if not all(isinstance(item, str) for item in value):
-                raise ValueError(f"{name} holds more than texts")
-            known[name] = tuple(value)
-    return Scope(**known)  # type: ignore[arg-type]  # each was compared with the field's own type
-
-
-_EMPTY = Scope("", "", "")
-_WIRE_TYPES: dict[type, type] = {tuple: list}

@@ -98,20 +98,6 @@ def fixed(form: Form) -> tuple[Form, GrowForm, int]:
     return form, lambda _: form, len(form.text)
 
 
-def cut_lines(text: str, characters: int) -> tuple[str, int]:
-    """Cut a text after a whole line, within a number of characters; returns it and the lines left out.
-
-    A first line that is too long by itself is cut inside, since an empty text would say nothing; it counts
-    as left out.
-    """
-    limit = max(characters, 0)
-    if len(text) <= limit:
-        return text, 0
-    following = text.rfind("\n", 0, limit + 1) + 1  # where the first line that is left out begins
-    kept = text[: min(following, limit)] if following else text[:limit]
-    return kept, text.count("\n", following) + (not text.endswith("\n"))
-
-
 SHARES: Mapping[SliceType, float] = {
     "project_meta": 0.10,
     "rule": 0.35,

@@ -213,12 +213,12 @@ class Contexts:
         project, scope, request = job.project, job.scope, job.request
         deadline, started = times.gathered, time.perf_counter()
         if not project.index_state.searchable:
-            self._sources.load_search()
+            self._sources.searching.load()
         if project.tree.pending:
             await self._freshness.refresh(project, _unread_focus(project, scope), deadline)
         if request.prompt.strip() or scope.focus_paths or scope.expanded:
             await self._freshness.wait_searchable(project, deadline)  # the rest needs names only
-        self._sources.prefer(project, scope)
+        self._sources.searching.prefer(project, (*scope.focus_paths, *scope.expanded))
         sources = await self._sources.sources(job, deadline)
         for _ in range(ATTEMPTS):
             if not self._items.holds(project, asyncio.get_running_loop().time()):
@@ -256,7 +256,7 @@ class Contexts:
         self._compressing.ask_later(project, built.compressible)
         # What could not be asked may be asked the next time.
         settled = sources.is_whole and metadata is not None
-        settled = settled and (not request.prompt or self._sources.is_settled(project))
+        settled = settled and (not request.prompt or self._sources.searching.is_settled(project))
         settled = settled and not plan.degraded and planned_of is project.instructions.items
         if built.lasting and not built.stale and settled and scope.id in self._scopes:
             self._rendered.put(scope.id, request.key, RenderedEntry(scope.revision, validity, built))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from typing import Any, TypeVar
 
@@ -16,7 +15,7 @@ from msgspec import Struct, structs
 from msgspec.structs import replace
 
 from ..compression.compress import Compress, compress
-from ..compression.model_compressor import CompressionSettings, LaterCompressor, ModelCompressor, Wanted
+from ..compression.model_compressor import LaterCompressor, ModelCompressor, Wanted
 from ..config.settings import CompressionConfig, Environment
 from ..core.errors import StateError
 from ..core.system import System
@@ -36,7 +35,6 @@ from ..search.service import SearchService
 from ..sessions.request_log_service import RequestLog
 from ..sessions.session import Session
 from .caller import Caller, ContextJob
-from .scopes import Scope
 
 T = TypeVar("T")
 
@@ -86,7 +84,7 @@ class ContextSources:
         work: Work,
         system: System,
     ) -> None:
-        self._searching = searching
+        self.searching = searching
         self._item_search = item_search
         self._meaning = meaning
         self._permissions = permissions
@@ -103,18 +101,6 @@ class ContextSources:
         served.add_done_callback(lambda late: late.cancelled() or late.exception())
         found = await self._search(job, deadline)
         return Sources(found, await near, served)
-
-    def is_settled(self, project: Project) -> bool:
-        """Whether a search now would find everything."""
-        return self._searching.is_settled(project)
-
-    def prefer(self, project: Project, scope: Scope) -> None:
-        """Have the focus embedded first."""
-        self._searching.prefer(project, (*scope.focus_paths, *scope.expanded))
-
-    def load_search(self) -> None:
-        """Load the code of the search ahead of the first one."""
-        self._searching.load()
 
     def warm(self, project: Project) -> None:
         """Have the texts of a project's items embedded in the background."""
@@ -164,7 +150,7 @@ class ContextSources:
         if not job.request.prompt.strip() or not limit:
             return NOTHING_FOUND
         query = SearchQuery(job.request.prompt, limit, definitions=True)
-        work = self._searching.search(job.project, query, deadline, job.caller.policy)
+        work = self.searching.search(job.project, query, deadline, job.caller.policy)
         return await self.within(deadline, work, "search for a context")
 
     async def _read_metadata(self, project: Project) -> ProjectMetadata:
@@ -228,10 +214,9 @@ class Compressing:
     async def load(self) -> None:
         """Open the cache, where a model is switched on."""
         if self._config.enabled:
-            settings = CompressionSettings(**asdict(self._config))
             path = os.path.join(self._environment.state_dir, CACHE_FILE)
             variables = self._environment.variables
-            make = partial(ModelCompressor, settings, self._system, path, variables)
+            make = partial(ModelCompressor, self._config, self._system, path, variables)
             self._model = await self._work.in_builder(make)
 
     def close(self) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Literal, Protocol
+
+from ..core.sized_cache import SizedCache
 
 CHARACTERS_PER_TOKEN = 4
 """The rule of thumb of the model vendors for English text. Code runs near it: 4.5 characters a token with
@@ -99,9 +100,7 @@ class ExactCounter:
     def __init__(self, name: str, encode: Callable[[str], list[int]]) -> None:
         self._name = name
         self._encode = encode
-        self._known: dict[str, int] = {}
-        self._held = 0
-        self._lock = threading.Lock()
+        self._counts = SizedCache[str, int](CACHE_CHARACTERS)
 
     @property
     def name(self) -> str:
@@ -113,16 +112,10 @@ class ExactCounter:
 
         A text of several pieces counts as their sum, which may be some tokens above the whole.
         """
-        known = self._known.get(text)
-        if known is not None:
-            return known
-        count = sum(len(self._encode(piece)) for piece in pieces(text))
-        with self._lock:
-            if self._held + len(text) > CACHE_CHARACTERS:
-                self._known.clear()
-                self._held = 0
-            self._known[text] = count
-            self._held += len(text)
+        count = self._counts.get(text)
+        if count is None:
+            count = sum(len(self._encode(piece)) for piece in pieces(text))
+            self._counts.put(text, count, len(text))
         return count
 
     def characters(self, tokens: int) -> int:

@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from ..core.storage import DatabaseError, close_database, database_bytes, open_database, transaction
+from ..core.storage import (
+    DatabaseError,
+    close_database,
+    database_bytes,
+    open_database,
+    select_in,
+    transaction,
+)
 from ..core.system import System
 from .exact import Floats, Ids, are_in, as_ids, ordered_ids, stored_halves
 
@@ -147,14 +154,14 @@ class EmbeddingStore:
     def digests(self, ids: Ids | Iterable[int]) -> dict[int, bytes]:
         """Return the contents that ids stand for; those that are gone are left out."""
         with self._lock:
-            rows = self._select("SELECT id, digest FROM embeddings WHERE id IN (%s)", (), _numbers(ids))
+            rows = self._select("SELECT id, digest FROM embeddings WHERE id IN ({marks})", (), _numbers(ids))
         return dict(rows)
 
     def vectors(self, model: str, ids: Ids | Iterable[int]) -> StoredVectors:
         """Return embeddings by id, ordered by id; those that are gone, or another model's, are left out."""
         with self._lock:
             number, dim = self._model(model)
-            return self._stored(self._select(f"{_ROWS} AND id IN (%s)", (number,), _numbers(ids)), dim)
+            return self._stored(self._select(f"{_ROWS} AND id IN ({{marks}})", (number,), _numbers(ids)), dim)
 
     def rows(self, model: str, batch: int = 4_096) -> Iterator[StoredVectors]:
         """Yield all embeddings of a model in batches, ordered by id; what is put meanwhile may come too."""
@@ -201,7 +208,7 @@ class EmbeddingStore:
 
     def _find(self, number: int, digests: Iterable[bytes]) -> list[tuple[bytes, int, int]]:
         """Return (digest, id, day of the last use) of those contents that have an embedding."""
-        query = "SELECT digest, id, day FROM digests WHERE model = ? AND digest IN (%s)"
+        query = "SELECT digest, id, day FROM digests WHERE model = ? AND digest IN ({marks})"
         return self._select(query, (number,), set(digests))
 
     def _longest_unused(self, count: int, kept: Ids) -> list[tuple[int, int, bytes]]:
@@ -250,13 +257,8 @@ class EmbeddingStore:
         return number
 
     def _select(self, query: str, before: tuple[object, ...], values: Iterable[Any]) -> list[Any]:
-        """Run a query with `IN (%s)`. The values are sorted first: neighbours lie in the same page."""
-        rows: list[Any] = []
-        ordered = sorted(values)
-        for start in range(0, len(ordered), _BATCH):
-            batch = ordered[start : start + _BATCH]
-            rows += self._db.execute(query % ", ".join("?" * len(batch)), (*before, *batch))
-        return rows
+        """Run a query with `IN ({marks})`. The values are sorted first: neighbours lie in the same page."""
+        return list(select_in(self._db, query, sorted(values), before=before, batch=_BATCH))
 
     def _stored(self, rows: Iterable[tuple[int, bytes, bytes]], dim: int | None) -> StoredVectors:
         ordered = sorted(rows)

@@ -34,13 +34,15 @@ LATEST_S = 900.0
 REFUSED_MAX = 1_000
 """Maximum number of transcripts remembered as unreadable."""
 
-Graft = Callable[[str, str, str, str], Awaitable[object]]
-"""Grafts a transcript, given the agent's folder, the file, the session's id and the agent's name."""
+Graft = Callable[[str, str, str, str, str], Awaitable[object]]
+"""Grafts a transcript, given the agent's folder, the file, the session's id, the agent's name, and a
+subagent's id."""
 
 
 class _Resting(Struct):
-    """An idle conversation: its file in the spool, and the time of its graft (loop time)."""
+    """An idle conversation: its session, its file in the spool, and the time of its graft (loop time)."""
 
+    session_id: str
     path: str
     due: float
     latest: float
@@ -57,14 +59,12 @@ class HookGrafts:
         self,
         state_dir: str,
         graft: Graft,
-        graft_conversation: Graft,
         system: System,
         rest_s: float = REST_S,
         latest_s: float = LATEST_S,
     ) -> None:
         self._state_dir = state_dir
         self._graft = graft
-        self._graft_own = graft_conversation
         self._system = system
         self._rest_s = rest_s
         self._latest_s = latest_s
@@ -108,7 +108,7 @@ class HookGrafts:
 
         Nothing is written if it is already queued, or if its transcript can't be read.
         """
-        path = event.transcript_path
+        path = event.transcript_path or self._path_of(event.origin.session_id)
         if not os.path.isabs(path) or path in self._refused:
             return
         async with self._files:
@@ -119,9 +119,14 @@ class HookGrafts:
                 if not (file := await asyncio.to_thread(put)):
                     log.warning("a conversation isn't grafted: too much waits already")
                     return
-                resting = self._resting[path] = _Resting(file, now, now + self._latest_s)
+                resting = _Resting(event.origin.session_id, file, now, now + self._latest_s)
+                self._resting[path] = resting
             resting.due = now if ends else min(now + self._rest_s, resting.latest)
         self._waiting.set()
+
+    def _path_of(self, session_id: str) -> str:
+        """Return the transcript of a resting session, whose last event may not name it, or ""."""
+        return next((path for path, one in self._resting.items() if one.session_id == session_id), "")
 
     async def _wait(self) -> None:
         """Wait until an event arrives or a conversation is due."""
@@ -159,7 +164,8 @@ class HookGrafts:
         agent = origin.agent_type or origin.host
         if event.transcript_path:
             try:
-                await self._graft(origin.cwd, event.transcript_path, origin.session_id, agent)
+                path = event.transcript_path
+                await self._graft(origin.cwd, path, origin.session_id, agent, origin.agent_id)
             except InvalidRequest:
                 if not event.report:
                     raise
@@ -168,7 +174,7 @@ class HookGrafts:
         if event.report:
             path = await asyncio.to_thread(self._write_report, event)
             try:
-                await self._graft(origin.cwd, path, origin.session_id, agent)
+                await self._graft(origin.cwd, path, origin.session_id, agent, "")
             finally:
                 await asyncio.to_thread(os.unlink, path)
 
@@ -176,7 +182,7 @@ class HookGrafts:
         """Graft the new part of a conversation. An unreadable transcript isn't tried again at each turn."""
         origin, path = event.origin, event.transcript_path
         try:
-            await self._graft_own(origin.cwd, path, origin.session_id, origin.policy_name)
+            await self._graft(origin.cwd, path, origin.session_id, origin.policy_name, "")
         except InvalidRequest:
             if await asyncio.to_thread(_has_content, path):  # its host may not have written to it yet
                 self._refused[path] = None

@@ -14,9 +14,8 @@ from ..core.errors import FovealError
 from ..core.system import System
 from ..project.scan_results import RootGone
 from ..project.watcher import Watcher
-from .bulk_work import STEP_S, BulkWork
 from .messages import Event, OpenProject, Refreshed
-from .project_index import ProjectIndex
+from .project_index import STEP_S, BulkWork, ProjectIndex
 from .side_process import StartSideProcess
 from .suspects import Alarm
 

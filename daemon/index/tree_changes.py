@@ -13,9 +13,8 @@ from ..project.scan import Scanner
 from ..project.scan_results import ListingNeeded, ScanChanges
 from ..project.tree import WatchMode
 from ..project.watcher import WatchBatch, Watcher
-from .indexed_files import IndexedFiles
+from .indexed_files import IndexedFiles, Progress
 from .messages import EDITS_MAX
-from .progress import Progress
 
 TOUCHED_MAX = 1_000
 """Maximum number of reported paths that are examined; for more the tree is swept."""

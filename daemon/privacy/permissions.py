@@ -22,8 +22,7 @@ from ..rules.agent_items import AgentItems
 from ..rules.items import ItemKey
 from ..sessions.service import NOBODY, Sessions, SessionState
 from ..sessions.session import Session
-from .agent_tables import NO_TABLES, AgentTables
-from .policy import Policy, combined
+from .policy import NO_TABLES, AgentTables, Policy, combined
 from .visible import visible_items
 
 ITEM_VIEWS_MAX = 16

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from ..core.relative_paths import within
 from ..core.system import System
 from .lister import UNKNOWN_STAMP, Lister, RulesChanged, printable
+from .rules import ScanSettings
 from .scan_results import ListingNeeded, RootGone, ScanChanges, ScanStatistics
-from .scan_settings import ScanSettings
 from .tree import FileRecord
 
 LISTED_NOW = 5_000

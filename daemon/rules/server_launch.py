@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from ...hooks.hosts.mcp_format import Transport, VariableSyntax
 from ...hooks.hosts.registry import host_named
-from .server_definition import McpServer
+from .server_config import McpServer
 
 INHERITED = (
     "HOME",

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -136,6 +135,7 @@ _HEADLESS = frozenset(
     {
         "summary", "ai-title", "custom-title", "agent-name", "mode", "permission-mode", "last-prompt",
         "queue-operation", "file-history-snapshot", "file-history-delta", "pr-link", "tag", "worktree-state",
+        "api-request", "api-request-blob", "api-request-shape", "atis-latch", "cost-state", "tools-used",
     }
 )  # fmt: skip
 """Records of the host's own bookkeeping. A file may begin with them."""
@@ -354,39 +354,21 @@ PROMPTS_MAX = 100_000
 """Maximum number of prompts compared; the longest conversations have some thousand."""
 
 
-class LeftTurns:
-    """The lines abandoned by rewinds, as ranges that neither overlap nor touch.
+def claude_rewinds(lines: Iterable[Line]) -> Iterator[tuple[int, int]]:
+    """Yield the lines that rewinds abandoned; only lines that may hold a prompt are parsed.
 
     After a rewind the file still holds the abandoned turns. The new prompt has the same parent as the prompt
     that it replaces; the abandoned turn is between the two.
     """
-
-    def __init__(self, lines: Iterable[Line]) -> None:
-        """Scan the prompts; only lines that may hold one are parsed."""
-        first: dict[tuple[str, str], int] = {}
-        ranges: list[tuple[int, int]] = []
-        for line in lines:
-            if line.data is None or b'"user"' not in line.data or b'"tool_result"' in line.data:
-                continue
-            record = record_of(line.data)
-            if record is None or not (parent := text_at(record, "parentUuid")) or not prompt_of(record):
-                continue
-            key = (text_at(record, "agentId"), parent)
-            if key not in first:
-                if len(first) < PROMPTS_MAX:
-                    first[key] = line.number
-                continue
-            start = first[key]
-            while ranges and ranges[-1][0] >= start:
-                ranges.pop()  # a rewind to before another rewind
-            if ranges and ranges[-1][1] >= start:
-                start = ranges.pop()[0]
-            ranges.append((start, line.number))
+    first: dict[tuple[str, str], int] = {}
+    for line in lines:
+        if line.data is None or b'"user"' not in line.data or b'"tool_result"' in line.data:
+            continue
+        record = record_of(line.data)
+        if record is None or not (parent := text_at(record, "parentUuid")) or not prompt_of(record):
+            continue
+        key = (text_at(record, "agentId"), parent)
+        if key in first:
+            yield first[key], line.number
+        if key in first or len(first) < PROMPTS_MAX:
             first[key] = line.number
-        self._starts = [start for start, _ in ranges]
-        self._ends = [end for _, end in ranges]
-
-    def has(self, number: int) -> bool:
-        """Whether a line belongs to an abandoned turn."""
-        place = bisect_right(self._starts, number) - 1
-        return place >= 0 and number < self._ends[place]

@@ -116,9 +116,10 @@ def output_of(given: object) -> Output:
     return _output_of_text(given) if isinstance(given, str) else Output("", failed=False)
 
 
-def paths_in(changes: object) -> tuple[str, ...]:
-    """Return the files that an event about a patch names."""
-    return tuple(path for path in changes if isinstance(path, str)) if isinstance(changes, dict) else ()
+def paths_in(changes: Record) -> tuple[str, ...]:
+    """Return the files that an event about a patch names, and where it moved them."""
+    moved = (text_at(map_at(changes, path), "move_path") for path in changes)
+    return tuple(dict.fromkeys(path for path in (*changes, *moved) if path))
 
 
 def _patch(patch: str) -> CodexCall:
@@ -152,7 +153,15 @@ def summary_of(reasoning: Record) -> list[str]:
 
 
 _LINES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"})
-_QUIET_LINES = frozenset({"turn_context", "world_state"})
+_QUIET_LINES = frozenset(
+    {"turn_context", "world_state", "token_usage_record", "inter_agent_communication_metadata"}
+)
+_QUIET_ITEMS = frozenset({"additional_tools"})
+_COMPLETED = {"CommandExecution": "exec_command_end", "FileChange": "patch_apply_end"}
+"""Completed items that scripts ran, by the older events with the same fields. The script's own call doesn't
+name them."""
+_PATCH_APPLIED = re.compile(r"\s*(?:Success|Done)\b")
+"""The beginning of a patch's output; any other output says why it was refused."""
 _ITEMS = frozenset(
     {
         "message", "reasoning", "function_call", "function_call_output", "custom_tool_call",
@@ -188,7 +197,7 @@ class CodexReader:
         self._events: OrderedDict[tuple[str, str], int] = OrderedDict()
         """Texts of items still without their event, and vice versa, with their counts."""
         self._calls: OrderedDict[str, str] = OrderedDict()
-        """Calls by id: `own`, `command` for a call of our program, or `told`."""
+        """Calls by id: `own`, `command` for a call of our program, `patch`, or `told`."""
         self._failed: OrderedDict[str, str] = OrderedDict()
         """Calls whose failure an event reported before their result."""
 
@@ -260,7 +269,7 @@ class CodexReader:
             return self._output(line, at, text_at(item, "call_id"), item.get("output"))
         if kind == "agent_message":
             return self._report(line, at, item)
-        self.unknown += 1
+        self.unknown += kind not in _QUIET_ITEMS
         return []
 
     def _message(self, line: int, at: str, item: Record) -> list[Entry]:
@@ -275,6 +284,9 @@ class CodexReader:
 
     def _event(self, line: int, at: str, event: Record) -> list[Entry]:
         kind = text_at(event, "type")
+        if kind == "item_completed":
+            item = map_at(event, "item")
+            kind, event = _COMPLETED.get(text_at(item, "type"), ""), {**item, "call_id": item.get("id")}
         if kind == "user_message":
             return self._said("user", line, at, said(text_at(event, "message")), self._events)
         if kind == "agent_message":
@@ -283,14 +295,15 @@ class CodexReader:
             return self._said("thinking", line, at, text_at(event, "text"), self._events)
         if kind in {"task_complete", "turn_complete"}:
             return self._complete(text_at(event, "last_agent_message"))
+        was_refused = text_at(event, "status") in {"failed", "declined"}
         if kind == "exec_command_end":
             call = CodexCall("run", command=command_of(event))
-            failed = event.get("exit_code") not in (0, None)
+            failed = event.get("exit_code") not in (0, None) or was_refused
             text = text_at(event, "aggregated_output", "formatted_output", "stdout")
             return self._ended(line, at, event, ("exec_command", call), text, failed)
         if kind == "patch_apply_end":
-            call = CodexCall("edit", paths=paths_in(event.get("changes")))
-            failed = event.get("success") is False
+            call = CodexCall("edit", paths=paths_in(map_at(event, "changes")))
+            failed = event.get("success") is False or was_refused
             text = text_at(event, "stderr" if failed else "stdout")
             return self._ended(line, at, event, ("apply_patch", call), text, failed)
         return []  # there are some seventy kinds, most of them for the screen
@@ -330,7 +343,8 @@ class CodexReader:
         return [*self.finish(), replace(entry, agent_id=text_at(item, "author"), sidechain=True)]
 
     def _call(self, line: int, at: str, call_id: str, name: str, call: CodexCall) -> list[Entry]:
-        _remember(self._calls, call_id, "command" if is_own_command(call.command) else "told")
+        kind = "command" if is_own_command(call.command) else "patch" if name == "apply_patch" else "told"
+        _remember(self._calls, call_id, kind)
         entry = replace(
             self._entry("call", line, at, said(call.text)),
             tool=call.tool,
@@ -347,6 +361,7 @@ class CodexReader:
         if what == "own":
             return self.finish()
         output = output_of(given)
+        broken = broken or (what == "patch" and not _PATCH_APPLIED.match(output.text))
         return self._result(
             line, at, call_id, "" if what == "command" else output.text, output.failed or broken
         )

@@ -7,6 +7,7 @@ reading begins with the prompt of the last turn, and known decisions are dropped
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -14,10 +15,12 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from .claude_code import ClaudeCodeReader, LeftTurns, is_claude_code
+from .claude_code import ClaudeCodeReader, claude_rewinds, is_claude_code
 from .codex import CodexReader, is_codex
+from .copilot import CopilotReader, is_copilot
 from .cursor import Cursor, digest_before
 from .entry import Entry, Record, record_of
+from .gemini import GeminiReader, gemini_rewinds, is_gemini
 from .plain import PlainReader, PlainTextReader, is_plain, is_plain_text
 from .transcript_file import Line, lines, not_a_transcript, opened
 
@@ -44,18 +47,23 @@ class Format(Struct, frozen=True):
 
     source: str
     reader: Callable[[], TranscriptReader]
-    has_rewinds: bool = False
-    """Whether a person can go back to an earlier prompt, see `LeftTurns`."""
+    rewinds: Callable[[Iterable[Line]], Iterator[tuple[int, int]]] | None = None
+    """Finds the lines abandoned when a person went back to an earlier prompt: first line, and the line after
+    the last."""
 
 
-CLAUDE_CODE = Format("claude-code", ClaudeCodeReader, has_rewinds=True)
+CLAUDE_CODE = Format("claude-code", ClaudeCodeReader, claude_rewinds)
 CODEX = Format("codex", CodexReader)
+COPILOT = Format("copilot", CopilotReader)
+GEMINI = Format("gemini", GeminiReader, gemini_rewinds)
 PLAIN = Format("plain", PlainReader)
 PLAIN_TEXT = Format("plain", PlainTextReader)
 
 _OF_RECORDS: tuple[tuple[Format, Callable[[Record], bool]], ...] = (
     (CLAUDE_CODE, is_claude_code),
     (CODEX, is_codex),
+    (COPILOT, is_copilot),
+    (GEMINI, is_gemini),
     (PLAIN, is_plain),
 )
 """The formats with their test of a record; the first match reads the file."""
@@ -95,6 +103,27 @@ class SkippedRecord(Struct, frozen=True):
 
     line: int
     reason: str
+
+
+class LeftTurns:
+    """The lines abandoned by rewinds, as ranges that neither overlap nor touch."""
+
+    def __init__(self, rewinds: Iterable[tuple[int, int]]) -> None:
+        ranges: list[tuple[int, int]] = []
+        for begin, end in rewinds:
+            start = begin
+            while ranges and ranges[-1][0] >= start:
+                ranges.pop()  # a rewind to before another rewind
+            if ranges and ranges[-1][1] >= start:
+                start = ranges.pop()[0]
+            ranges.append((start, end))
+        self._starts = [start for start, _ in ranges]
+        self._ends = [end for _, end in ranges]
+
+    def has(self, number: int) -> bool:
+        """Whether a line belongs to an abandoned turn."""
+        place = bisect_right(self._starts, number) - 1
+        return place >= 0 and number < self._ends[place]
 
 
 class TranscriptReading:
@@ -177,7 +206,7 @@ class TranscriptReading:
                 self._whole = (line.offset + line.size, line.number)
             else:
                 self.torn = True
-            if left is not None and left.has(line.number):
+            if left.has(line.number):
                 continue
             yield from self._noted(self._read(line))
         yield from self._noted(self._reader.finish())
@@ -193,10 +222,10 @@ class TranscriptReading:
         self._reader.finish()
         self._reader.unknown = 0
 
-    def _left_turns(self, offset: int, before: int) -> LeftTurns | None:
-        if not self._format.has_rewinds:
-            return None
-        return LeftTurns(lines(self._descriptor, offset, self._size, before))
+    def _left_turns(self, offset: int, before: int) -> LeftTurns:
+        if self._format.rewinds is None:
+            return LeftTurns(())
+        return LeftTurns(self._format.rewinds(lines(self._descriptor, offset, self._size, before)))
 
     def _read(self, line: Line) -> list[Entry]:
         self._offsets[line.number] = line.offset

@@ -9,9 +9,8 @@ from typing import Final
 from aiohttp import web
 
 from ...hooks.http import pass_on
-from ...ipc.aclient import AsyncClient
+from ...ipc.aclient import AsyncClient, DaemonLink
 from ...ipc.errors import INVALID_PARAMS, RpcError
-from ...ipc.link import DaemonLink
 from ..view import Page, get
 
 TOPICS: Final[Mapping[str, str]] = {

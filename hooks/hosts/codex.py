@@ -69,12 +69,17 @@ def _read(fields: Fields, name: str, cwd: str) -> Event | None:
     tool, given = fields.text("tool_name"), fields.part("tool_input")
     origin = origin_of(HOST, fields, cwd, moment=fields.text("tool_use_id"))
     if name == "PostToolUse" and tool in PATCHING_TOOLS:
-        paths = patched_paths(given)
+        paths = () if _is_refused(fields.text("tool_response")) else patched_paths(given)
         return FileEdited(origin, paths) if paths else None
     if name == "PreToolUse" and tool in STARTING_TOOLS:
         task = given.text("message", "prompt", "task")
         return SubagentAnnounced(origin, given.text("agent_type", "subagent_type"), task)
     return None if name in {"PreToolUse", "PostToolUse"} else read_event(HOST, fields, name, cwd)
+
+
+def _is_refused(response: str) -> bool:
+    """Whether a patch was refused; of an applied one the output begins with `Success`, below its header."""
+    return bool(response) and not re.search(r"(?m)(?:^|\")(?:Success|Done)\b", response)
 
 
 def patched_paths(given: Fields) -> tuple[str, ...]:

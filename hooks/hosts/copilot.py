@@ -119,7 +119,7 @@ def _read(fields: Fields, name: str, cwd: str) -> Event | None:
                 "agent_transcript_path", "agentTranscriptPath", "transcriptPath", "transcript_path"
             )
             return SubagentStopped(origin, path, fields.text("response", "last_assistant_message"))
-        case "agentStop":
+        case "agentStop" if not origin.agent_id:  # a subagent's comes before its subagentStop
             return TurnEnded(origin, fields.text("transcriptPath", "transcript_path"))
         case "preCompact":
             return WindowCompacting(origin)

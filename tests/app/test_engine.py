@@ -374,7 +374,7 @@ async def test_the_first_prompt_waits_for_names_and_words(
     async with running(base) as engine:  # its indexer isn't there yet
         project = await engine.projects.at(str(root))
         scope = await engine.scoping.scope_for(project, ScopeSelector())
-        searching = engine.contexts._sources._searching
+        searching = engine.contexts._sources.searching
         search = searching.search
 
         async def search_then_link(*arguments: Any, **named: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from foveal.daemon.context.feedback import feedback_path
-from foveal.daemon.project.project_folder import project_folder
+from foveal.daemon.project.roots import project_folder
 
 from tests.command_cases import CommandLine
 from tests.conftest import DaemonProcess, git, write_files

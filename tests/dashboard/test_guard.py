@@ -20,7 +20,7 @@ from foveal.daemon.app.dashboard import Admission, Dashboard
 from foveal.dashboard.app import LINE_BYTES, Faces
 from foveal.dashboard.guard import CSRF_HEADER, HEADERS, STYLE, VIEWER, AccessGuard
 from foveal.dashboard.view import PATH_CHARACTERS, QUESTION_CHARACTERS, TEXT_CHARACTERS
-from foveal.ipc.link import DaemonLink
+from foveal.ipc.aclient import DaemonLink
 from msgspec import to_builtins
 
 from tests.dashboard_cases import Answer, Clock, Site, dashboard_daemon

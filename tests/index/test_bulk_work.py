@@ -9,8 +9,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from foveal.daemon.index import bulk_work, reading, reading_queue
 from foveal.daemon.index import indexer as indexing
+from foveal.daemon.index import project_index as bulk_work
+from foveal.daemon.index import reading, reading_queue
 from foveal.daemon.index.store import Store
 from foveal.daemon.index.suspects import DEATHS_MAX
 from foveal.daemon.languages.shared.parse import parse_source

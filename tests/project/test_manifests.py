@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.system import System
-from foveal.daemon.project.manifests import TEXT_CHARACTERS, Manifest, read_manifests
+from foveal.daemon.project.metadata import TEXT_CHARACTERS, Manifest, read_manifests
 
 
 def read(folder: Path, files: dict[str, str]) -> list[Manifest]:
