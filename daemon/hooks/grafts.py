@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from ...hooks.hosts.events import Event, SessionEnding, SubagentStopped, TurnEnded
 from ..core.errors import InvalidRequest
-from ..core.quarantine import MARK, clear_file, set_aside
+from ..core.quarantine import MARK, clear_file, quarantine
 from ..core.system import System
 from .payloads import fields_in, formats_of
 
@@ -310,7 +310,7 @@ class Spool:
         parts = data.split(b"\0", 3)
         if len(parts) < 4:
             with suppress(OSError):
-                set_aside(path, self._system)  # left in place it would count as one of the files
+                quarantine(path, self._system)  # left in place it would count as one of the files
             return None
         host, event, cwd = (os.fsdecode(part) for part in parts[:3])
         return Spooled(path, host, event, cwd, parts[3].decode("utf-8", "replace"))

@@ -16,7 +16,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
 from ..core.errors import DeadlineExceeded, FovealError, InvalidRequest
@@ -25,7 +25,7 @@ from ..core.system import System
 from ..core.work import Work
 from ..project.project import Project
 from ..transcripts.cursor import Cursor, CursorStore
-from ..transcripts.extraction import Mined, drafts_of, mined_in
+from ..transcripts.extraction import Mined, drafts_of
 from ..transcripts.transcript_file import check_path
 from .experience import Draft
 
@@ -164,7 +164,7 @@ class Grafting:
         async with self._turn:
             answer = await _ask_miner(json.dumps(request).encode() + b"\n")
         if "mined" in answer:
-            return mined_in(answer["mined"])
+            return convert(answer["mined"], Mined)
         raise InvalidRequest(answer["problem"], answer["field"])
 
 

@@ -75,7 +75,7 @@ class OpenCodeReader(TranscriptReader):
 def _call(blank: Entry, part: Record) -> list[Entry]:
     """Return a call and its result, which share a part."""
     name, call_id, state = text_at(part, "tool"), text_at(part, "callID"), map_at(part, "state")
-    given, status = map_at(state, "input"), state.get("status")
+    given, status = map_at(state, "input"), text_at(state, "status")
     if is_own_tool(name) or status not in {"completed", "error"}:
         return []
     tool = _TOOLS.get(name, "other")
@@ -84,7 +84,7 @@ def _call(blank: Entry, part: Record) -> list[Entry]:
     paths = (path,) if path else call_of("apply_patch", text_at(given, "patchText")).paths
     call = Call(tool, text_at(given, "prompt") if tool == "agent" else "", paths, command)
     output = "" if is_own_command(command) else text_at(state, "output", "error")
-    failed = status == "error" or map_at(state, "metadata").get("exit", 0) not in {0, None}
+    failed = status == "error" or map_at(state, "metadata").get("exit") not in (0, None)
     return [call_entry(blank, name, call_id, call), result_entry(blank, call_id, output, failed=failed)]
 
 

@@ -94,6 +94,8 @@ def test_unknown_and_malformed_messages_are_counted() -> None:
         message(
             "assistant", {"type": "tool", "state": []}, tool("bash", command=None), time={"created": "x"}
         ),
+        message("assistant", {"type": "tool", "tool": [], "state": {"status": ["completed"]}}),
+        message("assistant", {"type": "tool", "state": {"status": "error", "metadata": {"exit": []}}}),
         {"info": {"sessionID": "s1", "role": "user"}, "parts": [None, 5]},
         {"info": 5, "parts": 5},
     ):
