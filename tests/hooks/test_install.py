@@ -544,3 +544,19 @@ def test_home_is_refused_as_project(machine: Machine) -> None:
     assert "no project" in machine.refuses(
         "install", "claude-code", "--project", "--cwd", str(machine.home), "--yes"
     )
+
+
+def test_uninstall_names_the_copies_that_stay(machine: Machine) -> None:
+    path = machine.home / ".claude" / "settings.json"
+    machine.write({".claude/settings.json": text_of({"a": 1})})
+    copy = path.with_name("settings.json.foveal-backup-0001")
+    machine.does("install", "claude-code", "--yes")
+    path.write_text(text_of({**json.loads(path.read_text()), "b": 2}))
+    assert "copy of earlier settings kept (--purge deletes it)" in machine.does(
+        "uninstall", "claude-code", "--yes"
+    )
+    assert copy.exists()
+    assert "deleted" in machine.does("uninstall", "claude-code", "--purge", "--yes")
+    assert not copy.exists()
+    assert json.loads(path.read_text()) == {"a": 1, "b": 2}
+    assert "copy" not in machine.does("uninstall", "claude-code", "--purge", "--yes")
