@@ -35,6 +35,8 @@ LATER = (
     "What does URL.join do with a fragment?",
     "How does the ASGI transport raise exceptions?",
 )
+ANSWERED = "What is fenced or in code marks comes from the project"
+"""The beginning of an answer of foveal's MCP server."""
 HOOK_RUNS = 30
 """Processes of each hook that are measured."""
 NEXT = "What was decided about redirects?"
@@ -163,7 +165,7 @@ class Trial:
         request = _main(search, SEARCH)
         listed = bool(request and any("search_code" in name for name in request.tools))
         listed = listed or bool(request and "search_code" in request.text)
-        answered = bool(request and "httpx/_config.py" in request.text.rpartition(SEARCH)[2])
+        answered = bool(request and ANSWERED in request.text.rpartition(SEARCH)[2])
         self._check("MCP listed, called", listed and answered, f"listed {listed}, answered {answered}")
         self._prompt(FAILING, "continue")
         if self.full:
