@@ -171,7 +171,7 @@ def export_command(context: click.Context, cwd: str | None) -> None:
     short_help="Add decisions from JSON lines.",
     examples=[
         "foveal decisions import decisions.jsonl",
-        "foveal decisions export | ssh host foveal decisions import -",
+        "foveal decisions export | ssh HOST foveal decisions import --cwd /srv/shop -",
     ],
 )
 @click.argument("file", type=click.File(encoding="utf-8"))
@@ -183,10 +183,11 @@ def import_command(context: click.Context, file: TextIO, cwd: str | None, as_jso
     files and outcomes. A decision that is there already is left as it is. Nothing is added if a line can't be
     read."""
     decisions = [_decision_in(line, number) for number, line in enumerate(file, 1) if line.strip()]
+    folder = cwd or current_folder()
     total = {"grafted": 0, "duplicates": 0}
     skipped: list[str] = []
     for number, (decision, trust) in enumerate(decisions, 1):
-        reply = ask(context, "GraftExperience", {"cwd": cwd or current_folder(), "experience": decision})
+        reply = ask(context, "GraftExperience", {"cwd": folder, "experience": decision})
         for name in total:
             total[name] += reply[name]
         skipped += [f"decision {number}: {skip['reason']}" for skip in reply["skipped"]]
