@@ -51,7 +51,7 @@ def mine(path: str, cursor: Cursor | None, speaker: str | None = None) -> Mined:
 
 
 def main() -> None:
-    """Answer one request `{path, cursor, speaker}` with `{mined}`, or with `{problem, field}` of bad input."""
+    """Answer a request `{path, cursor, speaker}` with `{mined}`, or with `{problem, field}` of bad input."""
     # Ctrl-C on a terminal reaches the whole process group; the daemon decides when this process ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(_NICENESS)
