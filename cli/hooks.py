@@ -26,7 +26,15 @@ from ..hooks.install.host_files import (
     project_root,
     registered_program,
 )
-from ..hooks.install.plan import Change, HostFiles, apply, plan_install, plan_uninstall
+from ..hooks.install.plan import (
+    Change,
+    HostFiles,
+    apply,
+    copies_left,
+    plan_install,
+    plan_uninstall,
+    remove_copies,
+)
 from ..hooks.install.program import find_program
 from ..hooks.install.settings_entries import MCP
 from ..hooks.install.state import HostState, inspect, problems
@@ -139,6 +147,7 @@ def install_command(
 @hooks_command.command("uninstall", cls=Command, short_help="Take foveal out of a host's settings.")
 @_host_argument
 @_level_options
+@click.option("--purge", is_flag=True, help="Delete the kept copies of earlier settings as well.")
 @_change_options
 @cwd_option
 @json_option
@@ -147,6 +156,7 @@ def uninstall_command(
     context: click.Context,
     host: str,
     level: Level | None,
+    purge: bool,
     dry_run: bool,
     yes: bool,
     cwd: str | None,
@@ -157,6 +167,17 @@ def uninstall_command(
         _, files = _chosen(context, host, level, cwd)
         changes = plan_uninstall(files)
     _carry_out(context, changes, dry_run=dry_run, yes=yes, as_json=as_json, nothing="it isn't registered")
+    if dry_run:
+        return
+    with _explained():
+        left = copies_left(files)
+        if purge:
+            remove_copies(left)
+    if left and not as_json:
+        verb = "deleted" if purge else "kept (--purge deletes it)"
+        for copy in left:
+            terminal.say(f"copy of earlier settings {verb}: {terminal.short_path(copy)}")
+        terminal.flush()
 
 
 @hooks_command.command("list", cls=Command, short_help="List where foveal is registered.")

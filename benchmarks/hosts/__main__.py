@@ -57,7 +57,7 @@ def _try(installed: Installed, folder: Path, clone: Path, *, full: bool) -> Tria
         trial = Trial(world, full=full)
         try:
             trial.go()
-        except Exception:
+        except Exception:  # noqa: BLE001 - one host may not end the others' runs
             traceback.print_exc()
             trial.checks.append(Check("ran to its end", ok=False, detail=traceback.format_exc(limit=1)))
             world.stop_daemon()

@@ -43,6 +43,8 @@ EMBEDDED_SHARE: Final = 0.99
 """With so many of its contents embedded a project counts as embedded."""
 
 STATES: Final = ("words", "nothing", "tenth", "all")
+WHOLE: Final = ("words", "all")
+"""States in which no chunk waits for its vector, be it that none is wanted."""
 
 Hits = tuple[tuple[bytes, float], ...]
 
@@ -162,7 +164,7 @@ class Vectors:
         chunks = {one.digest: one for one in self._reader.chunks.by_digests(digests)}
         texts = self._reader.chunks.texts([one.id for one in chunks.values()])
         known = list(texts.values())
-        matrix = self._embedder.embed_texts([embedded_text(one.path, one) for one in known])
+        matrix = self._embedder.embed_texts([embedded_text(one.path, one.names, one.text) for one in known])
         self._embedder.store.put(self._key, [one.digest for one in known], matrix)
         for one, vector in zip(known, matrix, strict=True):
             self._vectors[one.digest] = (vector / np.linalg.norm(vector)).astype(np.float16)
@@ -231,4 +233,5 @@ def _to_embed(reader: Reader) -> Iterator[tuple[int, int, bytes]]:
 
 def read(file: Path) -> list[Gathered]:
     """Return what `collect` kept."""
-    return pickle.loads(file.read_bytes())
+    found: list[Gathered] = pickle.loads(file.read_bytes())
+    return found

@@ -16,10 +16,13 @@ from foveal.daemon.search.router import GatheredCandidates, candidates_of
 
 from ..retrieval.bootstrap import Interval, difference
 from ..retrieval.measures import answering, ndcg, recall
-from .collect import DEPTH, STATES, Gathered, Hits, cache_file, read
+from .collect import DEPTH, STATES, WHOLE, Gathered, Hits, cache_file, read
 
 Order = Callable[[GatheredCandidates, Candidates, Mapping[str, str], Reader], Sequence[str]]
 """Ranks what is known of a question: the paths, best first."""
+
+Earlier = dict[tuple[object, object], dict[str, object]]
+"""The same by question and state."""
 
 Rows = list[dict[str, object]]
 """A question in a state each: id, project, split, language, kind, state, NDCG@10 and recall@10."""
@@ -54,7 +57,7 @@ def ranked(found: Gathered, state: str, tree: Tree, reader: Reader, order: Order
     routed_hits, unrouted_hits = found.hits[state]
 
     def paths(gathered: GatheredCandidates, hits: Hits) -> list[str]:
-        candidates, languages = candidates_of(gathered, hits, tree, reader)
+        candidates, languages = candidates_of(gathered, hits, tree, reader, embedded=state in WHOLE)
         return list(order(gathered, candidates, languages, reader))[:DEPTH]
 
     if found.routed is found.unrouted:
@@ -107,7 +110,7 @@ def run(state: Path, only: Sequence[str], split: str | None, save: Path | None, 
 
 def print_tables(rows: Rows, before: Rows | None) -> None:
     """Print NDCG@10 and recall@10 by half, state and kind, beside an earlier run with 95 % intervals."""
-    earlier = {(row["id"], row["state"]): row for row in before or ()}
+    earlier: Earlier = {(row["id"], row["state"]): row for row in before or ()}
     for split in ("held_out", "tune"):
         of_split = [row for row in rows if row["split"] == split]
         if not of_split:
@@ -149,7 +152,7 @@ def _groups(rows: Rows) -> Iterator[tuple[str, Rows]]:
             )
 
 
-def _line(what: str, state: str, rows: Rows, earlier: Mapping[object, Mapping[str, object]] | None) -> str:
+def _line(what: str, state: str, rows: Rows, earlier: Earlier | None) -> str:
     mean, recalled = _mean(row["ndcg"] for row in rows), _mean(row["recall"] for row in rows)
     line = f"| {what} | {state} | {len(rows)} | {mean:.3f} | {recalled:.3f} |"
     if earlier is None:

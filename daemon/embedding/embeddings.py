@@ -23,7 +23,8 @@ from ..core.system import System
 from .exact import Floats, Ids, are_in, as_ids, ordered_ids, stored_halves
 
 SCHEMA_VERSION = 1
-"""Raised when the tables change; a file of another version is set aside, and all is embedded anew."""
+"""Increment this when the tables change. A file of another version is quarantined and everything embedded
+again."""
 
 USE_DAYS = 7
 """The day of the last use is written when it is this old, so that using embeddings hardly ever writes."""
@@ -53,11 +54,11 @@ class EmbeddingStore:
 
     An id stands for one embedding of one content by one model and is never used again, not even by another
     file that takes this one's place (they begin at a random number below 2^62): so a vector file that names
-    ids can be old, but not wrong. `replaced` says why an earlier file had to be set aside, or is empty; of
+    ids can be old, but not wrong. `replaced` says why an earlier file was quarantined, or is empty; of
     several that were, the last one is kept.
 
     Every method raises `DatabaseError` where the file turns out to be damaged. To open it again, with
-    `check`, sets it aside then; reading all of it takes a second or more for a large file, so without
+    `check`, quarantines it then; reading all of it takes a second or more for a large file, so without
     `check` only its head is looked at.
     """
 
@@ -321,10 +322,10 @@ def _listed(ids: Ids | Iterable[int]) -> Ids | list[int]:
 
 def _remove_all_but_last_damaged(path: str) -> None:
     """Remove the files quarantined earlier, except the last, which stays for inspection."""
-    aside = f"{path}.damaged-"
-    found = glob.glob(f"{glob.escape(aside)}*")
-    moments = {name.removeprefix(aside).partition("-")[0] for name in found}
+    prefix = f"{path}.damaged-"
+    found = glob.glob(f"{glob.escape(prefix)}*")
+    moments = {name.removeprefix(prefix).partition("-")[0] for name in found}
     last = max(moments, key=lambda moment: (len(moment), moment), default="")
     for name in found:
-        if name.removeprefix(aside).partition("-")[0] != last:
+        if name.removeprefix(prefix).partition("-")[0] != last:
             os.unlink(name)

@@ -61,6 +61,21 @@ function promptOf(parts) {
   return texts.map((part) => part.text ?? "").join("\n")
 }
 
+/**
+ * A part with a context for the message that `beside` is in.
+ *
+ * OpenCode keeps it with the message, so that it is there in later turns and when the session is resumed.
+ * It is ignored there, and so in the request for a title; only the agent's own requests show it.
+ */
+function partOf(text, beside) {
+  const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+  const random = Array.from({ length: 12 }, () => letters[Math.floor(Math.random() * letters.length)])
+  // Parts stand in the order of their ids: after the time in the prompt's own id, the highest letters.
+  const id = `${beside.id.slice(0, 16)}zz${random.join("")}`
+  const { messageID, sessionID } = beside
+  return { id, messageID, sessionID, type: "text", synthetic: true, ignored: true, metadata: { foveal: true }, text }
+}
+
 function transcriptFolder() {
   const state = process.env.XDG_STATE_HOME || join(homedir(), ".local", "state")
   return join(process.env.FOVEAL_STATE_DIR || join(state, "foveal"), "opencode")
@@ -112,10 +127,10 @@ function prune() {
   }
 }
 
-export const FovealPlugin = async ({ directory, client }) => {
-  const started = new Map() // session -> the text for its start, until the first message takes it
-  const contexts = new Map() // session -> what the model is given with its next turn
+export const FovealPlugin = async ({ client, directory }) => {
+  const started = new Map() // session -> the text for its start, until the next message takes it
   const parents = new Map() // subagent's session -> the session that started it
+  const unasked = new Set() // subagents' sessions whose task hasn't come yet
 
   const tell = (name, session, more = {}, milliseconds = PROMPT_MS) => {
     const parent = parents.get(session)
@@ -131,18 +146,20 @@ export const FovealPlugin = async ({ directory, client }) => {
   }
 
   const begin = (session, source) => {
-    const name = parents.has(session) ? "SubagentStart" : "SessionStart"
-    started.set(session, tell(name, session, name === "SessionStart" ? { source } : {}, START_MS))
+    if (!parents.has(session)) started.set(session, tell("SessionStart", session, { source }, START_MS))
   }
 
   const forget = (session) => {
-    for (const map of [started, contexts, parents]) map.delete(session)
+    for (const known of [started, parents, unasked]) known.delete(session)
   }
 
   const handlers = {
     "session.created": ({ info }) => {
       if (!info?.id) return
-      if (info.parentID) parents.set(info.id, info.parentID)
+      if (info.parentID) {
+        parents.set(info.id, info.parentID)
+        unasked.add(info.id)
+      }
       begin(info.id, "startup")
     },
     "session.compacted": ({ sessionID }) => sessionID && begin(sessionID, "compact"),
@@ -172,15 +189,18 @@ export const FovealPlugin = async ({ directory, client }) => {
         if (!session || !prompt) return
         const atStart = await started.get(session)
         started.delete(session)
-        const forPrompt = await tell("UserPromptSubmit", session, { prompt })
-        contexts.set(session, [atStart, forPrompt].filter(Boolean))
+        const name = unasked.delete(session) ? "SubagentStart" : "UserPromptSubmit"
+        const forPrompt = await tell(name, session, { prompt })
+        const last = output.parts[output.parts.length - 1]
+        for (const text of [atStart, forPrompt].filter(Boolean)) output.parts.push(partOf(text, last))
       } catch {
         // the prompt goes on without context
       }
     },
-    "experimental.chat.system.transform": async (input, output) => {
-      const texts = contexts.get(input?.sessionID)
-      if (texts?.length && Array.isArray(output?.system)) output.system.push(...texts)
+    "experimental.chat.messages.transform": async (input, output) => {
+      const shown = (part) => (part?.metadata?.foveal ? { ...part, ignored: false } : part)
+      for (const message of Array.isArray(output?.messages) ? output.messages : [])
+        if (message?.parts?.some((part) => part?.metadata?.foveal)) message.parts = message.parts.map(shown)
     },
     "experimental.session.compacting": async (input, output) => {
       try {
