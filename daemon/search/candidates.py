@@ -61,7 +61,7 @@ class Candidates(Struct, frozen=True):
     `why` says so in words, by file. `commits` counts for each file how many of the latest commits changed it.
     `rare` are the files with the question's words where hardly any file has them. `exact` tells for each file
     how much of a text that the question quotes stands there word for word (0 to 1), `lines` by chunk on which
-    line. `definitions` counts those of each file. `coverage` tells which part of the chunks that the words rank
+    line. `definitions` counts those of each file. `coverage` tells which part of the chunks that words rank
     first has been compared by meaning (0 to 1): others have no score there because nobody looked.
     """
 

@@ -141,8 +141,9 @@ def rank(
     languages: Mapping[str, str],
     rarity: Callable[[str], float],
     weights: RankWeights = DEFAULT,
+    most: int | None = None,
 ) -> list[RankedFile]:
-    """Return the files with a candidate, best first; equal scores go by path.
+    """Return the files with a candidate, best first, at most `most`; equal scores go by path.
 
     `rarity` gives a term's inverse document frequency.
     """
@@ -154,18 +155,25 @@ def rank(
             by_file.setdefault(chunk.path, []).append((chunk, score))
     topic = _Topic(question, rarity)
     evidence = _Evidence(question, candidates, weights)
-    files = []
+    scored = []
     for path, chunks in by_file.items():
         if len(chunks) > 1:
             chunks.sort(key=_best_first)
         share = topic.share(_terms_of_path(path))
         score = evidence.of(path, chunks, share) * evidence.factor(path, languages.get(path, ""))
-        why = list(dict.fromkeys(candidates.why.get(path, ())))
-        if share >= TELLING_SHARE:
-            why.append("its path has the words of the question")
-        files.append(RankedFile(path, round(score, 6), chunks, why))
-    files.sort(key=lambda file: (-file.score, file.path))
-    return files
+        scored.append((-round(score, 6), path, share))
+    scored.sort()
+    return [
+        RankedFile(path, -score, by_file[path], _reasons(candidates.why.get(path, ()), share))
+        for score, path, share in scored[:most]
+    ]
+
+
+def _reasons(why: Sequence[str], share: float) -> list[str]:
+    reasons = list(dict.fromkeys(why))
+    if share >= TELLING_SHARE:
+        reasons.append("its path has the words of the question")
+    return reasons
 
 
 def list_ranks(candidates: Candidates) -> dict[str, dict[int, int]]:
@@ -200,38 +208,42 @@ class _Evidence:
     """What speaks for and against files."""
 
     def __init__(self, question: Question, candidates: Candidates, weights: RankWeights) -> None:
-        self._candidates = candidates
         self._weights = weights
+        self._defined, self._exact = candidates.defined, candidates.exact
+        self._named, self._commits = candidates.named, candidates.commits
+        self._definitions = candidates.definitions
         self._factors = {
             role: 1.0 if is_wanted(role, question) else penalty for role, penalty in weights.penalties.items()
         }
+        surely = (
+            path for of in (self._named, self._exact) for path, score in of.items() if score >= SURELY_NAMED
+        )
+        self._meant = candidates.rare.union(surely)
 
     def of(self, path: str, chunks: Sequence[tuple[ChunkPlace, float]], share: float) -> float:
         """Return what speaks for a file: its best chunk, its other chunks, its path, what names it."""
-        weights, candidates = self._weights, self._candidates
-        rest = sum([score for _, score in chunks[1:]])
-        evidence = chunks[0][1] + weights.coherence * rest / (1 + rest) + weights.path * share
-        evidence += weights.defined * candidates.defined.get(path, 0.0)
-        evidence += weights.exact * candidates.exact.get(path, 0.0)
-        return evidence + weights.named * candidates.named.get(path, 0.0)
+        weights = self._weights
+        evidence = chunks[0][1]
+        if len(chunks) > 1:
+            rest = sum([score for _, score in chunks[1:]])
+            evidence += weights.coherence * rest / (1 + rest)
+        evidence += weights.path * share
+        evidence += weights.defined * self._defined.get(path, 0.0)
+        evidence += weights.exact * self._exact.get(path, 0.0)
+        return evidence + weights.named * self._named.get(path, 0.0)
 
     def factor(self, path: str, language: str) -> float:
         """Return what a file's evidence is multiplied by for what it is and how often it changes."""
-        candidates = self._candidates
         factor = self._factors[self._role(path, language)]
-        if factor < NAMED_FACTOR and (
-            candidates.named.get(path, 0.0) >= SURELY_NAMED
-            or candidates.exact.get(path, 0.0) >= SURELY_NAMED
-            or path in candidates.rare
-        ):
+        if factor < NAMED_FACTOR and path in self._meant:
             factor = NAMED_FACTOR
-        commits = candidates.commits.get(path, 0)
+        commits = self._commits.get(path, 0)
         changed = log1p(commits) / log1p(OFTEN_CHANGED) if commits else 0.0
         return factor * (1 + self._weights.commits * min(1.0, changed))
 
     def _role(self, path: str, language: str) -> Role:
         role = role_of(path, language)
-        if role == "barrel" and self._candidates.definitions.get(path, 0) >= BARREL_DEFINITIONS:
+        if role == "barrel" and self._definitions.get(path, 0) >= BARREL_DEFINITIONS:
             return "source"
         return role
 

@@ -22,7 +22,7 @@ from ..project.tree import Tree
 from . import structural
 from .candidates import COVERED_CHUNKS, LEXICAL_MAX, RARE_FILES, Candidates, named_chunks, search_terms
 from .classify import Classification, asked_for, classified, narrow
-from .definitions import FUNCTIONS, find_definitions
+from .definitions import FILES_MAX, FUNCTIONS, find_definitions
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
 from .filters import EVERYTHING, Filter
 from .need import need_of
@@ -180,7 +180,8 @@ def conclude(
     def rarity(term: str) -> float:
         return gathered.rarity.get(term, 0.0)
 
-    ranked = rank(gathered.question, candidates, languages, rarity, weights)
+    most = max(limit, FILES_MAX) if definitions else limit
+    ranked = rank(gathered.question, candidates, languages, rarity, weights, most)
     by_path: dict[str, list[FoundDefinition]] = {}
     if definitions:
         for definition in find_definitions(
