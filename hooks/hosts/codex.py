@@ -160,7 +160,8 @@ def _unreviewed(
         elif noted.get("enabled") is False:
             off.append(hook.event)
     if waiting:
-        yield Obstacle(f"Codex waits for your review of {', '.join(waiting)}", "enter /hooks in codex")
+        text = f"Codex silently doesn't run these hooks before you reviewed them: {', '.join(waiting)}"
+        yield Obstacle(text, "enter /hooks in codex and trust them")
     if off:
         yield Obstacle(f"in Codex these hooks are switched off: {', '.join(off)}", "enter /hooks in codex")
 

@@ -55,7 +55,7 @@ def test_check_after_install(machine: Machine, host: str, level: str) -> None:
     if host == "codex":
         code, output = checked(machine, host)
         assert code == 1
-        assert "Codex waits for your review of SessionStart" in output
+        assert "Codex silently doesn't run these hooks before you reviewed them: SessionStart" in output
         if level == "project":
             assert "doesn't trust" in output
             return
