@@ -226,8 +226,8 @@ def check_command(context: click.Context, host: str | None, cwd: str | None, as_
     missing = bool(host) and not any(state.is_registered for state in states)
     settings = settings_of(context)
     seen = last_events(state_folder(settings.environ))
-    registered = dict.fromkeys(state.host for state in states if state.is_registered)
-    about = {each.name: host_facts(each, settings.environ, seen) for each in registered}
+    registered = {state.host.name for state in states if state.is_registered}
+    about = {each.name: host_facts(each, settings.environ, seen) for each in hosts if each.name in registered}
     if as_json:
         maps = [{**state_map(state, wrong), **about.get(state.host.name, {})} for state, wrong in found]
         terminal.say_json({"program": program, "hosts": maps})

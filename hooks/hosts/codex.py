@@ -58,9 +58,10 @@ EVENTS = (
     HookEvent("PreToolUse", matcher="Agent|spawn_agent|collaborationspawn_agent"),
     HookEvent("PostToolUse", matcher="apply_patch", in_background=True),
     HookEvent("SubagentStart"),
-    HookEvent("SubagentStop", in_background=True),
+    # Not in the background: hosts kill those hooks when they end, so that the ends of work would be lost.
+    HookEvent("SubagentStop"),
     HookEvent("PreCompact"),
-    HookEvent("Stop", in_background=True),
+    HookEvent("Stop"),
     HookEvent("SessionEnd", 3),  # the maximum; 1 s by itself
 )
 
