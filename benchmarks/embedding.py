@@ -10,7 +10,7 @@ import numpy as np
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding.messages import DEFAULT_MODEL
 from foveal.daemon.embedding.model import EmbeddingModel, load_model
-from foveal.daemon.index.embedded_text import embedded_text
+from foveal.daemon.index.chunks import embedded_text
 from foveal.daemon.index.store import Reader
 
 from .bare_model import BareModel
@@ -60,7 +60,10 @@ def chunk_texts(warm: WarmProject, count: int) -> list[str]:
     try:
         ids = [chunk.id for chunk in reader.chunks.of_paths(reader.load_files())]
         chosen = random.Random(5).sample(ids, min(count, len(ids)))
-        return [embedded_text(chunk.path, chunk) for chunk in reader.chunks.texts(chosen).values()]
+        return [
+            embedded_text(chunk.path, chunk.names, chunk.text)
+            for chunk in reader.chunks.texts(chosen).values()
+        ]
     finally:
         reader.close()
 

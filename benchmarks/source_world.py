@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from foveal.daemon.languages.shared.imports import ImportResolver
 from foveal.daemon.languages.shared.interface import FileInterface, interface_of
+from foveal.daemon.languages.shared.language import language_of
 from foveal.daemon.languages.shared.link_rules import ModuleFiles
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import Import, ParsedFile
-from foveal.daemon.languages.shared.table import language_of
 from foveal.daemon.linking.linker import LinkedFile, link_file
 
 

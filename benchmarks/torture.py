@@ -38,9 +38,9 @@ from typing import Any, NamedTuple, Self
 import psutil
 from foveal.daemon.core.system import System
 from foveal.daemon.languages.shared.parse import parse_source
-from foveal.daemon.project.left_out import left_out
-from foveal.daemon.project.project_folder import project_folder
-from foveal.daemon.project.scan_settings import ScanSettings
+from foveal.daemon.project.lister import left_out
+from foveal.daemon.project.roots import project_folder
+from foveal.daemon.project.rules import ScanSettings
 from foveal.ipc.client import Client, ensure_daemon
 from foveal.ipc.errors import RpcError
 

@@ -1,4 +1,4 @@
-"""What all commands share: common options, groups of commands, and paths as a person writes them."""
+"""What all commands share: options, groups of commands, the connection to the daemon, paths."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from typing import Any, TypeVar
 
 import click
 
+from ..ipc.client import Client, ensure_daemon, lock_holder
+from ..ipc.paths import find_socket, state_folder
 from ..ipc.protocol import MAX_FRAME_BYTES
 from . import terminal
-from .errors import CliError, explain
+from .errors import CliError, explain, hint_if_unknown
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -201,7 +203,7 @@ class CommandGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that was named, or print the help."""
         result = super().invoke(ctx)
-        if ctx.invoked_subcommand is None:
+        if ctx.invoked_subcommand is None and not ctx.params.get("as_json"):
             terminal.say(ctx.get_help())
         return result
 
@@ -251,3 +253,60 @@ def seen_from(folder: str, root: str, path: str) -> str:
     above = f"{root.rstrip('/')}/".startswith(f"{folder.rstrip('/')}/")
     inside = f"{folder.rstrip('/')}/".startswith(f"{root.rstrip('/')}/")
     return os.path.relpath(full, folder) if above or inside else full
+
+
+START_TIMEOUT_S = 20.0
+"""Maximum wait for a start in seconds: 0.3 s at rest, seconds on a busy machine or with cold disks."""
+
+CALL_TIMEOUT_S = 60.0
+"""Maximum wait for an answer in seconds; the slowest methods have deadlines of seconds."""
+
+
+def connect(settings: Settings) -> Client:
+    """Connect to the daemon, starting one if none runs and no socket was named."""
+    return ensure_daemon(settings.socket, settings.environ, START_TIMEOUT_S)
+
+
+def connect_running(settings: Settings) -> Client:
+    """Connect to a daemon that runs. Raises `CliError` where none does."""
+    client = try_connect(settings)
+    if client is None and not settings.named_socket and lock_holder(state_folder(settings.environ)):
+        client = connect(settings)  # its socket was removed, and is bound again within seconds
+    if client is None:
+        place = f" on {settings.named_socket}" if settings.named_socket else ""
+        option = f" --socket {settings.named_socket}" if settings.socket else ""
+        raise CliError(f"no daemon runs{place}", f"foveal up{option}")
+    return client
+
+
+def ask(
+    context: click.Context,
+    method: str,
+    params: Mapping[str, Any] | None = None,
+    *,
+    hint: str = "",
+    start: bool = True,
+) -> dict[str, Any]:
+    """Call a method of the daemon, which is started if none runs and `start` says so.
+
+    Parameters that are None, or an option of many values that wasn't given, are left out. `hint` is what to
+    run for a `not_found`.
+    """
+    given = {name: value for name, value in (params or {}).items() if value not in (None, ())}
+    connected = (connect if start else connect_running)(settings_of(context))
+    with connected as client, hint_if_unknown(hint):
+        reply: dict[str, Any] = client.call(method, given, CALL_TIMEOUT_S)
+    return reply
+
+
+def try_connect(settings: Settings) -> Client | None:
+    """Connect to a daemon that runs; None where none does. Raises `CliError` for one that doesn't accept."""
+    path = find_socket(settings.socket, settings.environ).path
+    try:
+        return Client.connect(path)
+    except (FileNotFoundError, ConnectionRefusedError):
+        return None
+    except TimeoutError as error:
+        raise CliError(
+            f"the daemon at {path} doesn't accept connections: it may hang", "foveal restart"
+        ) from error

@@ -1,18 +1,28 @@
-"""The commands `foveal context`, `contexts`, `why` and `node`: what an agent gets, and why."""
+"""The commands on what an agent gets, and why: contexts and nodes, and the scopes that they are made for."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 
-from ..ipc.client import Client
 from . import terminal
-from .command import Command, current_folder, cwd_option, json_option, locate, read_text, settings_of
-from .connect import CALL_TIMEOUT_S, connect
-from .errors import CliError, hint_if_unknown
+from .command import (
+    CALL_TIMEOUT_S,
+    Command,
+    ask,
+    connect,
+    current_folder,
+    cwd_option,
+    json_option,
+    locate,
+    read_text,
+    settings_of,
+)
+from .errors import CliError
 from .terminal import local_time
 
 FORMATS = ("markdown", "prompts", "messages", "json")
@@ -53,14 +63,14 @@ ARGUMENT_HINT = "put the prompt into quotes, and globs too: foveal context \"…
     help="The budget of the whole conversation in tokens.",
 )
 @click.option("--max-bytes", metavar="N", type=click.IntRange(min=1), help="The size of the context.")
-@click.option("--format", "form", type=click.Choice(FORMATS), help="How it is rendered [default: markdown].")
+@click.option("--format", type=click.Choice(FORMATS), help="How it is rendered [default: markdown].")
 @click.option(
     "--fresh",
     type=click.Choice(FRESHNESS),
     help="What is compared with the disk: the files shown [default], the whole tree, nothing.",
 )
 @cwd_option
-@click.option("--session", metavar="ID", help="The session that it belongs to.")
+@click.option("--session", "session_id", metavar="ID", help="The session that it belongs to.")
 @click.option(
     "--deadline-ms",
     metavar="N",
@@ -73,19 +83,13 @@ ARGUMENT_HINT = "put the prompt into quotes, and globs too: foveal context \"…
 @click.pass_context
 def context_command(
     context: click.Context,
+    /,
     prompt: str | None,
     focus: tuple[str, ...],
-    constraints: tuple[str, ...],
-    max_tokens: int | None,
-    max_bytes: int | None,
-    form: str | None,
-    fresh: str | None,
     cwd: str | None,
-    session: str | None,
-    deadline_ms: int | None,
-    task_type: str | None,
     quiet: bool,
     as_json: bool,
+    **given: Any,
 ) -> None:
     """Print the context for PROMPT: rules, decisions, the files in focus with what they import, a map.
 
@@ -95,21 +99,14 @@ def context_command(
     settings = settings_of(context)
     folder = cwd or current_folder()
     folders = [folder] if cwd is None else [folder, current_folder()]
-    given = {
+    wanted = {
+        **given,
         "cwd": folder,
         "prompt": read_text("prompt") if prompt == "-" else prompt,
-        "focus_paths": [locate(path, folders) for path in focus] or None,
-        "constraints": list(constraints) or None,
-        "max_tokens": max_tokens,
-        "max_bytes": max_bytes,
-        "format": form,
-        "fresh": fresh,
-        "session_id": session,
-        "deadline_ms": deadline_ms,
-        "task_type": task_type,
+        "focus_paths": tuple(locate(path, folders) for path in focus),
     }
-    params = {name: value for name, value in given.items() if value is not None}
-    timeout = CALL_TIMEOUT_S + (deadline_ms or 0) / 1000
+    params = {name: value for name, value in wanted.items() if value not in (None, ())}
+    timeout = CALL_TIMEOUT_S + (given["deadline_ms"] or 0) / 1000
     with connect(settings) as client:
         if terminal.is_terminal(sys.stderr) and not quiet:
             from .progress import spinner
@@ -121,7 +118,7 @@ def context_command(
     if as_json:
         terminal.say_json(reply)
         return
-    _print_context(reply, form or "markdown")
+    _print_context(reply, given["format"] or "markdown")
     if not quiet:
         terminal.flush()
         for remark in remarks(reply):
@@ -199,19 +196,14 @@ def contexts_command(
     With CONTEXT, an id or `last`, print exactly the text of that context.
     """
     folder = cwd or current_folder()
-    with connect(settings_of(context)) as client:
-        if context_id is not None:
-            _show(client, context_id, folder, as_json=as_json)
-            return
-        chosen = {"cwd": None if everywhere else folder, "scope_id": scope, "session_id": session}
-        params = {name: value for name, value in chosen.items() if value is not None}
-        reply = client.call("ListContexts", {**params, "limit": limit}, CALL_TIMEOUT_S)
-    if as_json:
-        terminal.say_json(reply)
-    elif reply["contexts"]:
-        terminal.say(contexts_table(reply["contexts"], everywhere=everywhere))
-    else:
-        terminal.say("no agent got a context since the daemon started")
+    if context_id is not None:
+        _show(context, context_id, folder, as_json=as_json)
+        return
+    chosen = {"scope_id": scope, "session_id": session, "limit": limit}
+    reply = ask(context, "ListContexts", {"cwd": None if everywhere else folder, **chosen})
+    given = reply["contexts"]
+    table = contexts_table(given, everywhere=everywhere) if given else ""
+    terminal.say_reply(reply, as_json, table or "no agent got a context since the daemon started")
 
 
 @click.command(
@@ -229,17 +221,11 @@ def why_command(context: click.Context, context_id: str, path: str, cwd: str | N
     """
     folder = cwd or current_folder()
     folders = [folder] if cwd is None else [folder, current_folder()]
-    with connect(settings_of(context)) as client, hint_if_unknown("foveal contexts"):
-        params = {"context_id": _resolved(client, context_id, folder), "path": locate(path, folders)}
-        reply = client.call("ExplainPath", params, CALL_TIMEOUT_S)
-    if as_json:
-        terminal.say_json(reply)
-    else:
-        for line in describe_explanation(reply, path):
-            terminal.say(line)
-        terminal.flush()
-        for reason in reply["degraded"]:
-            terminal.note(f"degraded: {reason}")
+    params = {"context_id": _resolved(context, context_id, folder), "path": locate(path, folders)}
+    reply = ask(context, "ExplainPath", params, hint="foveal contexts")
+    terminal.say_reply(reply, as_json, *describe_explanation(reply, path))
+    if not as_json:
+        terminal.note_degraded(reply)
     if not reply["shown"]:
         context.exit(1)
 
@@ -277,11 +263,10 @@ def describe_explanation(reply: Mapping[str, Any], path: str) -> Sequence[str]:
     ]
 
 
-def _show(client: Client, context_id: str, folder: str, *, as_json: bool) -> None:
+def _show(context: click.Context, context_id: str, folder: str, *, as_json: bool) -> None:
     """Print a context as it was given. Raises `CliError` where its text is gone."""
-    with hint_if_unknown("foveal contexts"):
-        resolved = _resolved(client, context_id, folder)
-        reply = client.call("GetBuiltContext", {"context_id": resolved}, CALL_TIMEOUT_S)
+    params = {"context_id": _resolved(context, context_id, folder)}
+    reply = ask(context, "GetBuiltContext", params, hint="foveal contexts")
     if as_json:
         terminal.say_json(reply)
     elif not reply["text_kept"]:
@@ -292,11 +277,11 @@ def _show(client: Client, context_id: str, folder: str, *, as_json: bool) -> Non
         terminal.write(reply["context"])  # a pipe gets the very text
 
 
-def _resolved(client: Client, context_id: str, folder: str) -> str:
+def _resolved(context: click.Context, context_id: str, folder: str) -> str:
     """Return an id, of the last context of the project for `last`. Raises `CliError` where there is none."""
     if context_id != LAST:
         return context_id
-    found = client.call("ListContexts", {"cwd": folder, "limit": 1}, CALL_TIMEOUT_S)["contexts"]
+    found = ask(context, "ListContexts", {"cwd": folder, "limit": 1})["contexts"]
     if not found:
         raise CliError(
             "no agent got a context of this project since the daemon started", 'foveal context "…"'
@@ -326,16 +311,10 @@ def node_command(context: click.Context, node_id: str, cwd: str | None, as_json:
     folder = cwd or current_folder()
     folders = [folder] if cwd is None else [folder, current_folder()]
     params = {"cwd": folder, "node_id": locate(node_id, folders)}
-    with connect(settings_of(context)) as client:
-        reply = client.call("GetNode", params, CALL_TIMEOUT_S)
-    if as_json:
-        terminal.say_json(reply)
-        return
-    for line in describe_node(reply):
-        terminal.say(line)
-    terminal.flush()
-    for reason in reply["degraded"]:
-        terminal.note(f"degraded: {reason}")
+    reply = ask(context, "GetNode", params)
+    terminal.say_reply(reply, as_json, *describe_node(reply))
+    if not as_json:
+        terminal.note_degraded(reply)
 
 
 def describe_node(node: dict[str, Any]) -> Iterator[str]:
@@ -377,3 +356,78 @@ def _neighbour(neighbour: dict[str, Any]) -> str:
     by_name = "  (by name)" if neighbour["certainty"] == "name" else ""
     name = neighbour.get("node_id") or neighbour["name"]
     return f"{name}  at {neighbour['path']}:{neighbour['line']}{by_name}"
+
+
+FOCUS_CHARACTERS = 60
+
+
+@click.command("scopes", cls=Command, short_help="List what each agent has in focus.")
+@cwd_option
+@click.option("--all", "everywhere", is_flag=True, help="Of all projects, not only of this one.")
+@json_option
+@click.pass_context
+def scopes_command(context: click.Context, cwd: str | None, everywhere: bool, as_json: bool) -> None:
+    """List the scopes of this project: what each agent has in focus."""
+    params = {} if everywhere else {"cwd": cwd or current_folder()}
+    reply = ask(context, "ListScopes", params)
+    terminal.say_reply(reply, as_json, _table(reply["scopes"]) if reply["scopes"] else "no scopes")
+
+
+@click.command("expand", cls=Command, short_help="Add nodes to a scope's focus.")
+@click.argument("scope_id")
+@click.argument("nodes", nargs=-1, required=True, metavar="NODE...")
+@json_option
+@click.pass_context
+def expand_command(context: click.Context, scope_id: str, nodes: tuple[str, ...], as_json: bool) -> None:
+    """Add files, folders or definitions (file#symbol) to what a scope shows in full."""
+    _change(context, "ExpandFocus", scope_id, nodes, as_json)
+
+
+@click.command("contract", cls=Command, short_help="Take nodes out of a scope's focus.")
+@click.argument("scope_id")
+@click.argument("nodes", nargs=-1, required=True, metavar="NODE...")
+@json_option
+@click.pass_context
+def contract_command(context: click.Context, scope_id: str, nodes: tuple[str, ...], as_json: bool) -> None:
+    """Take files, folders or definitions (file#symbol) out of a scope's focus."""
+    _change(context, "ContractFocus", scope_id, nodes, as_json)
+
+
+@click.command("release", cls=Command, short_help="Forget a scope.")
+@click.argument("scope_id")
+@json_option
+@click.pass_context
+def release_command(context: click.Context, scope_id: str, as_json: bool) -> None:
+    """Forget a scope."""
+    reply = ask(context, "ReleaseScope", {"scope_id": scope_id})
+    terminal.say_reply(reply, as_json, f"released: {terminal.clean(scope_id)}")
+
+
+def _change(
+    context: click.Context, method: str, scope_id: str, nodes: tuple[str, ...], as_json: bool
+) -> None:
+    root = ask(context, "GetScope", {"scope_id": scope_id})["project"]
+    folder = os.path.realpath(current_folder())
+    inside = f"{folder}/".startswith(f"{root.rstrip('/')}/")
+    # From the current folder if that lies in the scope's project, else from its root.
+    node_ids = [locate(node, [folder]) if inside else node for node in nodes]
+    reply = ask(context, method, {"scope_id": scope_id, "node_ids": node_ids})
+    lines = (terminal.clean(f"{outcome}: {node}") for outcome, found in reply.items() for node in found)
+    terminal.say_reply(reply, as_json, *lines)
+    if reply["unknown"]:
+        context.exit(1)
+
+
+def _table(scopes: list[dict[str, Any]]) -> str:
+    header = ("SCOPE", "PROJECT", "FOCUS", "FOR", "MEMORY")
+    rows = [
+        (
+            scope["scope_id"],
+            terminal.short_path(scope["project"]),
+            terminal.shortened(", ".join([*scope["focus_paths"], *scope["expanded"]]), FOCUS_CHARACTERS),
+            scope.get("agent_name") or scope.get("session_id") or "",
+            terminal.size(scope["memory_bytes"]),
+        )
+        for scope in scopes
+    ]
+    return terminal.table(header, rows, right=(4,))

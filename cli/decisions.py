@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, TextIO
 
 import click
 
 from . import terminal
-from .command import Command, CommandGroup, current_folder, cwd_option, json_option, locate, settings_of
-from .connect import CALL_TIMEOUT_S, connect
-from .errors import CliError, hint_if_unknown
+from .command import (
+    Command,
+    CommandGroup,
+    ask,
+    current_folder,
+    cwd_option,
+    json_option,
+    locate,
+)
+from .errors import CliError
 from .terminal import local_time
 
 OUTCOMES = ("success", "failure", "reverted")
@@ -81,18 +89,13 @@ def decide_command(
         experience["rationale"] = why
     if outcome is not None:
         experience["outcome"] = {"kind": outcome} | ({} if error is None else {"error": error})
-    with connect(settings_of(context)) as client:
-        reply = client.call("GraftExperience", {"cwd": folder, "experience": experience}, CALL_TIMEOUT_S)
+    reply = ask(context, "GraftExperience", {"cwd": folder, "experience": experience})
     for warning in reply.get("warnings", ()):
         terminal.warn(warning)
     if reply["skipped"]:
         raise CliError(f"the decision was not noted: {reply['skipped'][0]['reason']}")
-    if as_json:
-        terminal.say_json(reply)
-    elif reply["duplicates"]:
-        terminal.say("already noted earlier")
-    else:
-        terminal.say(f"noted: {reply['experience_ids'][0]}")
+    noted = "already noted earlier" if reply["duplicates"] else f"noted: {reply['experience_ids'][0]}"
+    terminal.say_reply(reply, as_json, noted)
 
 
 @click.group(
@@ -107,8 +110,8 @@ def decisions_command() -> None:
 
 @decisions_command.command("list", cls=Command, short_help="List the decisions, newest first.")
 @click.option("--query", metavar="WORDS", help="Only decisions with all of these words.")
-@click.option("--agent", metavar="NAME", help="Only of this agent.")
-@click.option("--session", metavar="ID", help="Only of this session.")
+@click.option("--agent", "agent_id", metavar="NAME", help="Only of this agent.")
+@click.option("--session", "session_id", metavar="ID", help="Only of this session.")
 @click.option("--outcome", type=click.Choice((*OUTCOMES, "none")), help="With this outcome.")
 @click.option("--trust", type=click.Choice(("normal", "low")), help="With this trust.")
 @click.option("--since", metavar="TIME", help="Only from this day or time on.")
@@ -120,34 +123,16 @@ def decisions_command() -> None:
 @click.pass_context
 def list_command(
     context: click.Context,
-    query: str | None,
-    agent: str | None,
-    session: str | None,
-    outcome: str | None,
-    trust: str | None,
+    /,
     since: str | None,
     until: str | None,
-    deleted: bool,
-    limit: int,
     cwd: str | None,
     as_json: bool,
+    **filters: Any,
 ) -> None:
     """List this project's decisions, the newest first."""
-    given = {
-        "cwd": cwd or current_folder(),
-        "query": query,
-        "agent_id": agent,
-        "session_id": session,
-        "outcome": outcome,
-        "trust": trust,
-        "since": _moment(context, "--since", since),
-        "until": _moment(context, "--until", until),
-        "deleted": deleted or None,
-        "limit": limit,
-    }
-    params = {name: value for name, value in given.items() if value is not None}
-    with connect(settings_of(context)) as client:
-        reply = client.call("ListExperiences", params, CALL_TIMEOUT_S)
+    times = {"since": _moment(context, "--since", since), "until": _moment(context, "--until", until)}
+    reply = ask(context, "ListExperiences", {"cwd": cwd or current_folder(), **times, **filters})
     if as_json:
         terminal.say_json(reply)
         return
@@ -170,6 +155,93 @@ def show_command(context: click.Context, experience_id: str, cwd: str | None, as
         _say_all(describe_whole(reply))
 
 
+@decisions_command.command("export", cls=Command, short_help="Print all decisions as JSON lines.")
+@cwd_option
+@click.pass_context
+def export_command(context: click.Context, cwd: str | None) -> None:
+    """Print this project's decisions as JSON lines, the oldest first, each with its id, agent, session, time,
+    files, outcome and provenance. 'foveal decisions import' reads them."""
+    for experience in reversed(list(_all_decisions(context, cwd or current_folder()))):
+        terminal.say(json.dumps(experience, ensure_ascii=False, sort_keys=True))
+
+
+@decisions_command.command(
+    "import",
+    cls=Command,
+    short_help="Add decisions from JSON lines.",
+    examples=[
+        "foveal decisions import decisions.jsonl",
+        "foveal decisions export | ssh HOST foveal decisions import --cwd /srv/shop -",
+    ],
+)
+@click.argument("file", type=click.File(encoding="utf-8"))
+@cwd_option
+@json_option
+@click.pass_context
+def import_command(context: click.Context, file: TextIO, cwd: str | None, as_json: bool) -> None:
+    """Add the decisions of FILE ('-' for standard input) to this project, with their agents, sessions, times,
+    files and outcomes. A decision that is there already is left as it is. Nothing is added if a line can't be
+    read."""
+    decisions = [_decision_in(line, number) for number, line in enumerate(file, 1) if line.strip()]
+    folder = cwd or current_folder()
+    total = {"grafted": 0, "duplicates": 0}
+    skipped: list[str] = []
+    for number, (decision, trust) in enumerate(decisions, 1):
+        reply = ask(context, "GraftExperience", {"cwd": folder, "experience": decision})
+        for name in total:
+            total[name] += reply[name]
+        skipped += [f"decision {number}: {skip['reason']}" for skip in reply["skipped"]]
+        if trust == "low" and reply["grafted"]:
+            _call(
+                context, "UpdateExperience", cwd or current_folder(), reply["experience_ids"][0], trust=trust
+            )
+    if as_json:
+        terminal.say_json({**total, "skipped": skipped})
+    else:
+        terminal.say(f"imported: {total['grafted']:,}, known already: {total['duplicates']:,}")
+    for reason in skipped:
+        terminal.warn(reason)
+    if skipped:
+        raise CliError(f"{terminal.count(len(skipped), 'decision')} could not be added")
+
+
+EXPORT_PAGE = 1_000
+"""Decisions asked for at once."""
+
+IMPORTED = ("agent_id", "session_id", "decision", "rationale", "files_touched", "timestamp", "outcome")
+"""The fields of an exported decision that it keeps where it is imported."""
+
+
+def _all_decisions(context: click.Context, folder: str) -> Iterator[dict[str, Any]]:
+    """Yield all decisions of a project, the newest first."""
+    seen: set[str] = set()
+    until = None
+    while True:
+        params = {"cwd": folder, "limit": EXPORT_PAGE, "until": until}
+        page = ask(context, "ListExperiences", params)["experiences"]
+        new = [experience for experience in page if experience["experience_id"] not in seen]
+        yield from new
+        if len(page) < EXPORT_PAGE or not new:
+            return
+        seen.update(experience["experience_id"] for experience in new)
+        # `until` leaves that very moment out, in which others may have been made as well.
+        last = datetime.fromisoformat(page[-1]["timestamp"])
+        until = (last + timedelta(microseconds=1)).isoformat()
+
+
+def _decision_in(line: str, number: int) -> tuple[dict[str, Any], str]:
+    """Return a line's decision for the wire, and its trust. Raises `CliError`."""
+    try:
+        found = json.loads(line)
+    except ValueError as error:
+        raise CliError(f"line {number} is no JSON: {error}; nothing was added") from error
+    if not isinstance(found, dict) or not isinstance(found.get("decision"), str):
+        raise CliError(f"line {number} holds no decision; nothing was added")
+    provenance = found.get("provenance")
+    trust = provenance.get("trust", "") if isinstance(provenance, dict) else ""
+    return {name: found[name] for name in IMPORTED if name in found}, str(trust)
+
+
 @decisions_command.command("quarantine", cls=Command, short_help="List the lines that can't be read.")
 @click.option("--limit", type=click.IntRange(0, 1000), default=20, show_default=True, help="At most so many.")
 @cwd_option
@@ -178,8 +250,7 @@ def show_command(context: click.Context, experience_id: str, cwd: str | None, as
 def quarantine_command(context: click.Context, limit: int, cwd: str | None, as_json: bool) -> None:
     """List lines of the pool's files that could not be read, the last one first, and why."""
     params = {"cwd": cwd or current_folder(), "limit": limit}
-    with connect(settings_of(context)) as client:
-        reply = client.call("ListQuarantine", params, CALL_TIMEOUT_S)
+    reply = ask(context, "ListQuarantine", params)
     if as_json:
         terminal.say_json(reply)
         return
@@ -328,10 +399,18 @@ def restore_command(context: click.Context, experience_id: str, cwd: str | None,
     "prune", cls=Command, short_help="Remove decisions for good.", examples=PRUNE_EXAMPLES
 )
 @click.option(
-    "--older-than", metavar="DAYS", type=click.IntRange(0, 1_000_000), help="Decisions older than this."
+    "--older-than",
+    "max_age_days",
+    metavar="DAYS",
+    type=click.IntRange(0, 1_000_000),
+    help="Decisions older than this.",
 )
 @click.option(
-    "--keep", metavar="N", type=click.IntRange(0, 1_000_000_000), help="Decisions beyond the newest N."
+    "--keep",
+    "max_count",
+    metavar="N",
+    type=click.IntRange(0, 1_000_000_000),
+    help="Decisions beyond the newest N.",
 )
 @click.option(
     "--outcome",
@@ -348,39 +427,21 @@ def restore_command(context: click.Context, experience_id: str, cwd: str | None,
 @json_option
 @click.pass_context
 def prune_command(
-    context: click.Context,
-    older_than: int | None,
-    keep: int | None,
-    outcomes: tuple[str, ...],
-    irrelevant: bool,
-    deleted: bool,
-    dry_run: bool,
-    yes: bool,
-    cwd: str | None,
-    as_json: bool,
+    context: click.Context, /, dry_run: bool, yes: bool, cwd: str | None, as_json: bool, **criteria: Any
 ) -> None:
     """Show the decisions that would go, ask, and remove them for good.
 
     --older-than and --keep are limits: a decision over either of them goes. The other options narrow this:
     only decisions that match all of them go.
     """
-    given = {
-        "cwd": cwd or current_folder(),
-        "max_age_days": older_than,
-        "max_count": keep,
-        "outcomes": list(outcomes) or None,
-        "irrelevant": irrelevant or None,
-        "deleted": deleted or None,
-    }
-    params = {name: value for name, value in given.items() if value is not None}
-    if len(params) == 1:
+    if all(value in (None, ()) or value is False for value in criteria.values()):
         raise click.UsageError("say which decisions to prune; see --help", context)
-    with connect(settings_of(context)) as client:
-        reply = client.call("PruneExperiences", {**params, "dry_run": True}, CALL_TIMEOUT_S)
-        if not as_json:
-            _preview(reply)
-        if reply["pruned"] and not dry_run and (yes or _confirmed(reply)):
-            reply = client.call("PruneExperiences", params, CALL_TIMEOUT_S)
+    params = {"cwd": cwd or current_folder(), **criteria}
+    reply = ask(context, "PruneExperiences", {**params, "dry_run": True})
+    if not as_json:
+        _preview(reply)
+    if reply["pruned"] and not dry_run and (yes or _confirmed(reply)):
+        reply = ask(context, "PruneExperiences", params)
     if as_json:
         terminal.say_json(reply)
     elif not reply["dry_run"]:
@@ -414,10 +475,9 @@ def _confirmed(reply: dict[str, Any]) -> bool:
 def _update(
     context: click.Context, folder: str, experience_id: str, changes: dict[str, Any], *, as_json: bool
 ) -> None:
-    given = {name: value for name, value in changes.items() if value is not None}
-    if not given:
+    if all(value is None for value in changes.values()):
         raise click.UsageError("no change was given; see --help", context)
-    reply = _call(context, "UpdateExperience", folder, experience_id, given)
+    reply = _call(context, "UpdateExperience", folder, experience_id, **changes)
     if as_json:
         terminal.say_json(reply)
         return
@@ -425,11 +485,10 @@ def _update(
 
 
 def _call(
-    context: click.Context, method: str, folder: str, experience_id: str, more: dict[str, Any] | None = None
-) -> Any:
-    params = {"cwd": folder, "experience_id": experience_id, **(more or {})}
-    with connect(settings_of(context)) as client, hint_if_unknown("foveal decisions"):
-        return client.call(method, params, CALL_TIMEOUT_S)
+    context: click.Context, method: str, folder: str, experience_id: str, **more: Any
+) -> dict[str, Any]:
+    params = {"cwd": folder, "experience_id": experience_id, **more}
+    return ask(context, method, params, hint="foveal decisions")
 
 
 def describe(experience: Mapping[str, Any]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -50,7 +51,7 @@ class OutputFailed(Exception):
 def explain(error: Exception) -> CliError | None:
     """Return the error for a person, or None for a bug."""
     if isinstance(error, RpcError):
-        return CliError(error.message, _RPC_HINTS.get(error.code, ""))
+        return CliError(with_commands(error.message), _RPC_HINTS.get(error.code, ""))
     if isinstance(error, DaemonUnavailable | PathError):
         return CliError(str(error))
     if isinstance(error, ProtocolError):
@@ -81,6 +82,33 @@ _RPC_HINTS = {
 """Hints by error code, for errors whose message can't say what to run."""
 
 
+_COMMANDS = {
+    "CreateSession": "foveal sessions create",
+    "GetContext": "foveal context",
+    "GetRequest": "foveal requests show",
+    "ListContexts": "foveal contexts",
+    "ListItems": "foveal items list",
+    "ListRequests": "foveal requests list",
+    "ListSessions": "foveal sessions list",
+    "PutItem": "foveal items put",
+    "ResumeSession": "foveal sessions resume",
+    "SetToolMode": "foveal tools mode",
+}
+"""The commands that call the methods which the daemon's messages name."""
+
+_METHODS = re.compile(rf"(?<!['\"\w])(?:([Cc])all )?({'|'.join(_COMMANDS)})\b")
+
+
+def with_commands(message: str) -> str:
+    """Return a message of the daemon with the commands in place of the methods that it names."""
+
+    def command(match: re.Match[str]) -> str:
+        called = {"C": "Run: ", "c": "run: "}.get(match[1] or "", "")
+        return f"{called}{_COMMANDS[match[2]]}"
+
+    return _METHODS.sub(command, message)
+
+
 @contextmanager
 def hint_if_unknown(hint: str) -> Iterator[None]:
     """Raise `not_found` errors as `CliError` with a hint."""
@@ -89,4 +117,4 @@ def hint_if_unknown(hint: str) -> Iterator[None]:
     except RpcError as error:
         if error.code != NOT_FOUND:
             raise
-        raise CliError(error.message, hint) from error
+        raise CliError(with_commands(error.message), hint) from error

@@ -1,4 +1,4 @@
-"""The `foveal hooks` commands: register foveal with agents, editors and git, and check the registrations.
+"""The `foveal hooks` commands, which register foveal with agents, editors and git, and `foveal editors`.
 
 Needs no daemon. Nothing is written before a person saw the difference and said yes.
 """
@@ -10,7 +10,8 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -25,7 +26,15 @@ from ..hooks.install.host_files import (
     project_root,
     registered_program,
 )
-from ..hooks.install.plan import Change, HostFiles, apply, plan_install, plan_uninstall
+from ..hooks.install.plan import (
+    Change,
+    HostFiles,
+    apply,
+    copies_left,
+    plan_install,
+    plan_uninstall,
+    remove_copies,
+)
 from ..hooks.install.program import find_program
 from ..hooks.install.settings_entries import MCP
 from ..hooks.install.state import HostState, inspect, problems
@@ -138,6 +147,7 @@ def install_command(
 @hooks_command.command("uninstall", cls=Command, short_help="Take foveal out of a host's settings.")
 @_host_argument
 @_level_options
+@click.option("--purge", is_flag=True, help="Delete the kept copies of earlier settings as well.")
 @_change_options
 @cwd_option
 @json_option
@@ -146,6 +156,7 @@ def uninstall_command(
     context: click.Context,
     host: str,
     level: Level | None,
+    purge: bool,
     dry_run: bool,
     yes: bool,
     cwd: str | None,
@@ -156,6 +167,17 @@ def uninstall_command(
         _, files = _chosen(context, host, level, cwd)
         changes = plan_uninstall(files)
     _carry_out(context, changes, dry_run=dry_run, yes=yes, as_json=as_json, nothing="it isn't registered")
+    if dry_run:
+        return
+    with _explained():
+        left = copies_left(files)
+        if purge:
+            remove_copies(left)
+    if left and not as_json:
+        verb = "deleted" if purge else "kept (--purge deletes it)"
+        for copy in left:
+            terminal.say(f"copy of earlier settings {verb}: {terminal.short_path(copy)}")
+        terminal.flush()
 
 
 @hooks_command.command("list", cls=Command, short_help="List where foveal is registered.")
@@ -394,3 +416,46 @@ def _lines(data: bytes | None) -> list[str]:
 def _coloured(line: str) -> str:
     colour = _COLOURS.get(line[:1])
     return terminal.styled(line, fg=colour) if colour else line
+
+
+PLUGIN_FOLDER: Final = Path(__file__).resolve().parent.parent / "hooks" / "editors"
+
+PLUGINS: Final = ("neovim", "vscode")
+
+PLUGIN_EXAMPLES = (
+    "foveal editors path neovim",
+    'ln -s "$(foveal editors path neovim)" ~/.local/share/nvim/site/pack/foveal/start/foveal',
+)
+
+
+@click.group(
+    "editors", cls=CommandGroup, short_help="Show where the editors' plugins lie.", examples=PLUGIN_EXAMPLES
+)
+@json_option
+@click.pass_context
+def editors_command(context: click.Context, as_json: bool) -> None:
+    """Find the plugins for Neovim and VS Code, which are part of this package."""
+    if as_json and context.invoked_subcommand is None:
+        terminal.say_json(_folders())
+
+
+@editors_command.command("path", cls=Command, short_help="Print the folder of a plugin, or of all.")
+@click.argument("editor", type=click.Choice(PLUGINS), required=False)
+@json_option
+def path_command(editor: str | None, as_json: bool) -> None:
+    """Print the folder of an editor's plugin, without one the folder that has all of them.
+
+    It is the one of the foveal that runs, wherever that is installed, and changes with it.
+    """
+    folders = _folders()
+    terminal.say_reply(folders, as_json, folders[editor or "folder"])
+
+
+def _folders() -> dict[str, str]:
+    """Return the folder of each plugin, and the one that has all. Raises `CliError` if one is missing."""
+    missing = [name for name in PLUGINS if not (PLUGIN_FOLDER / name).is_dir()]
+    if missing:
+        raise CliError(
+            f"{PLUGIN_FOLDER} has no {missing[0]}", "install foveal again: its files are not complete"
+        )
+    return {"folder": str(PLUGIN_FOLDER), **{name: str(PLUGIN_FOLDER / name) for name in PLUGINS}}

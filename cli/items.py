@@ -15,14 +15,13 @@ from .command import (
     Command,
     CommandGroup,
     absolute,
+    ask,
     current_folder,
     cwd_option,
     json_option,
     read_text,
-    settings_of,
 )
-from .connect import CALL_TIMEOUT_S, connect
-from .errors import FAILED, CliError, hint_if_unknown
+from .errors import FAILED, CliError
 from .terminal import say_warnings
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -92,9 +91,7 @@ def list_command(
     context: click.Context, kinds: tuple[str, ...], modes: tuple[str, ...], cwd: str | None, as_json: bool
 ) -> None:
     """List the items that exist for this project, with their modes and where they come from."""
-    with connect(settings_of(context)) as client:
-        params = {"cwd": cwd or current_folder(), "types": list(kinds or TYPES)}
-        reply = client.call("ListItems", params, CALL_TIMEOUT_S)
+    reply = ask(context, "ListItems", {"cwd": cwd or current_folder(), "types": list(kinds or TYPES)})
     items = [item for item in reply["items"] if item["include"] in (modes or MODES)]
     if as_json:
         terminal.say_json({**reply, "items": items})
@@ -113,13 +110,18 @@ def list_command(
 @click.option("--file", metavar="PATH", help="A file with its text, read once.")
 @click.option("--description", metavar="TEXT", help="One line about it, which search uses.")
 @click.option(
-    "--level", metavar="N", type=click.IntRange(100, 999), help="Its priority, the lowest is first."
+    "--level",
+    "priority_level",
+    metavar="N",
+    type=click.IntRange(100, 999),
+    help="Its priority, the lowest is first.",
 )
 @cwd_option
 @json_option
 @click.pass_context
 def put_command(
     context: click.Context,
+    /,
     kind: str,
     name: str,
     server: str | None,
@@ -127,10 +129,9 @@ def put_command(
     globs: tuple[str, ...],
     text: str | None,
     file: str | None,
-    description: str | None,
-    level: int | None,
     cwd: str | None,
     as_json: bool,
+    **given: Any,
 ) -> None:
     """Put an item into this project: a TYPE (rule, reference or tool) and its NAME.
 
@@ -142,17 +143,16 @@ def put_command(
         raise click.UsageError(f"say when agents get it: --include with one of {', '.join(MODES)}", context)
     if text is not None and file is not None:
         raise click.UsageError("--text and --file exclude each other", context)
-    item: dict[str, Any] = {**key_of(context, kind, name, server), "include": mode}
-    given = {
-        "globs": list(globs) or None,
+    fields = {
+        **given,
+        **key_of(context, kind, name, server),
+        "include": mode,
+        "globs": globs or None,
         "text": _text(text, file),
         "source": None if file is None else absolute(file),
-        "description": description,
-        "priority_level": level,
     }
-    item |= {field: value for field, value in given.items() if value is not None}
-    with connect(settings_of(context)) as client:
-        reply = client.call("PutItem", {"cwd": cwd or current_folder(), "item": item}, CALL_TIMEOUT_S)
+    item = {field: value for field, value in fields.items() if value is not None}
+    reply = ask(context, "PutItem", {"cwd": cwd or current_folder(), "item": item})
     if as_json:
         terminal.say_json(reply)
     else:
@@ -170,8 +170,7 @@ def delete_command(
 ) -> None:
     """Delete an item that somebody put. If it replaced an item of an instruction file, that one is back."""
     key = key_of(context, kind, name, server)
-    with connect(settings_of(context)) as client, hint_if_unknown("foveal items list"):
-        reply = client.call("DeleteItem", {"cwd": cwd or current_folder(), **key}, CALL_TIMEOUT_S)
+    reply = ask(context, "DeleteItem", {"cwd": cwd or current_folder(), **key}, hint="foveal items list")
     if as_json:
         terminal.say_json(reply)
         return
@@ -183,7 +182,7 @@ def delete_command(
 
 @items_command.command("search", cls=Command, short_help="Find the items that a message is about.")
 @click.argument("query")
-@click.option("--type", "kinds", multiple=True, type=click.Choice(TYPES), help="Only of this type.")
+@click.option("--type", "types", multiple=True, type=click.Choice(TYPES), help="Only of this type.")
 @click.option("--preset", type=click.Choice(PRESETS), help="How many are taken; aggressive takes the fewest.")
 @click.option("--top-k", metavar="N", type=click.IntRange(0, 1000), help="Maximum passages to look at.")
 @click.option("--top-n", metavar="N", type=click.IntRange(0, 200), help="Maximum items to take.")
@@ -194,41 +193,19 @@ def delete_command(
     help="Take every item with at least this score.",
 )
 @click.option("--floor", metavar="S", type=click.FloatRange(-1, 2), help="Take no item with a lower score.")
-@click.option("--agent", metavar="NAME", help="Use the settings for this agent.")
+@click.option("--agent", "agent_name", metavar="NAME", help="Use the settings for this agent.")
 @cwd_option
 @json_option
 @click.pass_context
 def search_command(
-    context: click.Context,
-    query: str,
-    kinds: tuple[str, ...],
-    preset: str | None,
-    top_k: int | None,
-    top_n: int | None,
-    include_score: float | None,
-    floor: float | None,
-    agent: str | None,
-    cwd: str | None,
-    as_json: bool,
+    context: click.Context, /, query: str, cwd: str | None, as_json: bool, **settings: Any
 ) -> None:
     """Find the items of any mode that QUERY is about, and show the rejected candidates, with scores.
 
     A QUERY of - is read from the standard input. Exits with 1 if nothing was found.
     """
-    given = {
-        "cwd": cwd or current_folder(),
-        "query": read_text("query") if query == "-" else query,
-        "types": list(kinds) or None,
-        "preset": preset,
-        "top_k": top_k,
-        "top_n": top_n,
-        "include_score": include_score,
-        "floor": floor,
-        "agent_name": agent,
-    }
-    params = {name: value for name, value in given.items() if value is not None}
-    with connect(settings_of(context)) as client:
-        reply = client.call("SearchItems", params, CALL_TIMEOUT_S)
+    text = read_text("query") if query == "-" else query
+    reply = ask(context, "SearchItems", {"cwd": cwd or current_folder(), "query": text, **settings})
     if as_json:
         terminal.say_json(reply)
     else:
@@ -254,13 +231,8 @@ def usage_command(context: click.Context, days: int | None, cwd: str | None, as_
     params = {"cwd": cwd or current_folder()}
     if days is not None:
         params["since"] = f"{datetime.now(UTC) - timedelta(days=days - 1):%Y-%m-%d}"
-    with connect(settings_of(context)) as client:
-        reply = client.call("GetItemUsage", params, CALL_TIMEOUT_S)
-    if as_json:
-        terminal.say_json(reply)
-        return
-    for line in describe_usage(reply):
-        terminal.say(line)
+    reply = ask(context, "GetItemUsage", params)
+    terminal.say_reply(reply, as_json, *describe_usage(reply))
 
 
 def _text(text: str | None, file: str | None) -> str | None:
@@ -390,8 +362,7 @@ def feedback_command(context: click.Context, clear: bool, cwd: str | None, as_js
     other things prove useful. context.feedback = false switches this off.
     """
     method = "ClearFeedback" if clear else "GetFeedback"
-    with connect(settings_of(context)) as client:
-        reply = client.call(method, {"cwd": cwd or current_folder()}, CALL_TIMEOUT_S)
+    reply = ask(context, method, {"cwd": cwd or current_folder()})
     if as_json:
         terminal.say_json(reply)
         return

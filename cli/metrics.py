@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from . import terminal
-from .command import Command, json_option, settings_of
-from .connect import CALL_TIMEOUT_S, connect_running
+from .command import Command, ask, json_option
 from .terminal import local_time
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -54,15 +53,9 @@ def metrics_command(context: click.Context, history: str | None, as_json: bool) 
 
     Starts no daemon; exits with 1 if none runs.
     """
-    with connect_running(settings_of(context)) as client:
-        params = {} if history is None else {"history": history}
-        reply = client.call("GetMetrics", params, CALL_TIMEOUT_S)
-    if as_json:
-        terminal.say_json(reply)
-        return
+    reply = ask(context, "GetMetrics", {"history": history}, start=False)
     lines = describe(reply) if history is None else describe_history(reply["history"])
-    for line in lines:
-        terminal.say(line)
+    terminal.say_reply(reply, as_json, *lines)
 
 
 def describe(reply: dict[str, Any]) -> Iterator[str]:

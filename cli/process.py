@@ -18,8 +18,7 @@ from typing import Self
 from ..ipc.client import Client, ensure_daemon
 from ..ipc.errors import RpcError
 from ..ipc.paths import check_socket, find_socket, lock_file, read_daemon_info, start_lock_file, state_folder
-from .command import Settings
-from .connect import START_TIMEOUT_S
+from .command import START_TIMEOUT_S, Settings
 from .errors import CliError
 
 POLL_S = 0.02

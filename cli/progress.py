@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from ..ipc.client import Client
 from ..ipc.paths import PathError, find_socket
 from . import terminal
-from .command import Settings
-from .connect import CALL_TIMEOUT_S
+from .command import CALL_TIMEOUT_S, Settings
 from .errors import CliError
 from .status import other_reasons
 
@@ -63,6 +62,16 @@ def wait_until_known(client: Client, cwd: str, at_most_s: float) -> None:
             _show(bar, project)
             news = next_news(client, project["root"], min(left, LOOK_S))
             project |= news or project_status(client, project["root"])
+
+
+def warn_if_wide(root: str) -> None:
+    """Warn of a project that holds the whole home folder, or all of the disk."""
+    home = os.path.realpath(os.path.expanduser("~"))
+    if f"{home}/".startswith(f"{root.rstrip('/')}/"):
+        terminal.warn(
+            f"{terminal.clean(root)} is indexed as one project, with everything in it; to stop, run:"
+            f" foveal close {terminal.clean(root)}"
+        )
 
 
 def next_news(client: Client, root: str, wait_s: float = LOOK_S) -> dict[str, Any] | None:
@@ -116,8 +125,10 @@ def _wait(client: Client, method: str, params: dict[str, Any]) -> tuple[str, str
     client.call("Subscribe", {"topics": ["index.progress"]}, CALL_TIMEOUT_S)
     with Bar("scanning") as bar:
         project = client.call(method, params, CALL_TIMEOUT_S)
-        _show(bar, project)
         root = project["root"]
+        if method == "OpenProject":
+            warn_if_wide(root)
+        _show(bar, project)
         while project["state"] not in ENDED:
             news = next_news(client, root)
             # An event on the embedding or the model has no state: it changes nothing here.

@@ -13,10 +13,19 @@ import click
 
 from ..ipc.client import Client
 from . import terminal
-from .command import Command, absolute, current_folder, cwd_option, json_option, settings_of
-from .connect import CALL_TIMEOUT_S, connect
+from .command import (
+    CALL_TIMEOUT_S,
+    Command,
+    absolute,
+    ask,
+    connect,
+    current_folder,
+    cwd_option,
+    json_option,
+    settings_of,
+)
 from .errors import FAILED, CliError
-from .progress import Bar, enter_and_wait, next_news, project_status
+from .progress import Bar, enter_and_wait, next_news, project_status, warn_if_wide
 from .status import UNFINISHED, how_far, projects_table, rate
 
 
@@ -30,12 +39,9 @@ def open_command(context: click.Context, path: str, as_json: bool) -> None:
     This is needed only for a folder that isn't recognised as a project's root: 'foveal context' opens the
     project that it is called in.
     """
-    with connect(settings_of(context)) as client:
-        project = client.call("OpenProject", {"path": absolute(path)}, CALL_TIMEOUT_S)
-    if as_json:
-        terminal.say_json(project)
-    else:
-        terminal.say(f"open: {terminal.short_path(project['root'])} ({project['state']})")
+    project = ask(context, "OpenProject", {"path": absolute(path)})
+    warn_if_wide(project["root"])
+    terminal.say_reply(project, as_json, f"open: {terminal.short_path(project['root'])} ({project['state']})")
 
 
 @click.command("close", cls=Command, short_help="Stop watching a project.")
@@ -43,28 +49,24 @@ def open_command(context: click.Context, path: str, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def close_command(context: click.Context, path: str, as_json: bool) -> None:
-    """Close the project at PATH: it isn't watched any more. Its index and its decisions are kept."""
-    with connect(settings_of(context)) as client:
-        reply = client.call("CloseProject", {"path": absolute(path)}, CALL_TIMEOUT_S)
-    if as_json:
-        terminal.say_json(reply)
-    else:
-        terminal.say(f"closed: {terminal.short_path(os.path.abspath(path))}")
+    """Close the project at PATH: it isn't watched any more. Its index and its decisions are kept.
+
+    Starts no daemon; exits with 1 if none runs.
+    """
+    path = os.path.normpath(absolute(path))
+    reply = ask(context, "CloseProject", {"path": path}, start=False)
+    terminal.say_reply(reply, as_json, f"closed: {terminal.short_path(path)}")
 
 
 @click.command("projects", cls=Command, short_help="List the open projects.")
 @json_option
 @click.pass_context
 def projects_command(context: click.Context, as_json: bool) -> None:
-    """List the open projects."""
-    with connect(settings_of(context)) as client:
-        reply = client.call("ListProjects", timeout=CALL_TIMEOUT_S)
-    if as_json:
-        terminal.say_json(reply)
-    elif reply["projects"]:
-        terminal.say(projects_table(reply["projects"]))
-    else:
-        terminal.say("no project is open")
+    """List the open projects. Starts no daemon; exits with 1 if none runs."""
+    reply = ask(context, "ListProjects", start=False)
+    terminal.say_reply(
+        reply, as_json, projects_table(reply["projects"]) if reply["projects"] else "no project is open"
+    )
 
 
 @click.command("reindex", cls=Command, short_help="Compare a project with the disk again.")
@@ -94,9 +96,13 @@ ESTIMATE_S = 2.0
 """Maximum wait in seconds for the first estimate: the process that embeds starts and embeds its first batches
 in about this time."""
 
+PUSH_TIMEOUT_S = 3_600.0
+"""Maximum seconds of a push: a million contents are 800 MB."""
+
 EMBED_EXAMPLES = (
     "foveal embed                # wait until all of this project can be found by meaning",
     "foveal embed --pause        # leave the processor to others for now",
+    "foveal embed --wait --push  # in a job: then share the embeddings with the team",
     "foveal embed --resume       # from any folder: go on in all open projects",
     "foveal embed --resume .     # and wait until all of this one can be found by meaning",
 )
@@ -108,35 +114,63 @@ EMBED_EXAMPLES = (
     short_help="Wait for the index of meaning, pause it, or go on.",
     examples=EMBED_EXAMPLES,
 )
+@click.option("--wait", is_flag=True, help="Wait until all is embedded, as without any option.")
+@click.option(
+    "--push", is_flag=True, help="Then write the embeddings to the team's store (embedding.shared)."
+)
 @click.option("--pause", is_flag=True, help="Embed nothing in the background, in any project.")
 @click.option("--resume", is_flag=True, help="Go on in all projects; with PATH wait until that one is done.")
 @click.argument("path", required=False)
+@json_option
 @click.pass_context
-def embed_command(context: click.Context, pause: bool, resume: bool, path: str | None) -> None:
+def embed_command(
+    context: click.Context,
+    pause: bool,
+    resume: bool,
+    wait: bool,
+    push: bool,
+    path: str | None,
+    as_json: bool,
+) -> None:
     """Wait until all chunks of the project at PATH (default: this folder) are embedded.
 
     The daemon embeds them by itself, in the background at low priority; until that is done, 'foveal query'
     and 'foveal context' find the rest by words, names and structure. --pause and --resume are for all open
-    projects, whichever folder they are given in. A pause ends with the daemon.
+    projects, whichever folder they are given in. A pause ends with the daemon. --json prints the project as
+    'foveal projects' does, or without PATH, after a pause or resume, whether embedding is paused.
     """
+    say = (lambda line: None) if as_json else terminal.say
+    if pause and (wait or push):
+        raise click.UsageError("--pause goes with neither --wait nor --push", context)
     if pause and (resume or path is not None):
         raise click.UsageError("--pause applies to all projects: it takes no PATH and no --resume", context)
     with connect(settings_of(context)) as client:
         was_paused = _was_paused(client)
+        continued = "embedding continues in all projects" if was_paused else "embedding was not paused"
         if pause:
-            client.call("SetEmbedding", {"paused": True}, CALL_TIMEOUT_S)
-            terminal.say("embedding is paused in all projects; to continue, run: foveal embed --resume")
-        elif resume and path is None:
-            _resume(client, was_paused=was_paused)
+            reply = client.call("SetEmbedding", {"paused": True}, CALL_TIMEOUT_S)
+            say("embedding is paused in all projects; to continue, run: foveal embed --resume")
+        elif resume and path is None and not wait and not push:
+            reply = client.call("SetEmbedding", {"paused": False}, CALL_TIMEOUT_S)
+            say(continued)
             for line in _what_goes_on(client):
-                terminal.say(line)
+                say(line)
         else:
             root, ready = enter_and_wait(client, current_folder() if path is None else absolute(path))
             if resume:
-                _resume(client, was_paused=was_paused)
-            terminal.say(ready)
+                client.call("SetEmbedding", {"paused": False}, CALL_TIMEOUT_S)
+                say(continued)
+            say(ready)
             terminal.flush()
-            terminal.say(wait_for_vectors(client, root))
+            say(wait_for_vectors(client, root))
+            reply = project_status(client, root)
+            if push:
+                terminal.flush()
+                pushed = client.call("PushEmbeddings", {"cwd": root}, PUSH_TIMEOUT_S)
+                reply |= {"pushed": pushed}
+                say(_said_of(pushed))
+    if as_json:
+        terminal.say_json(reply)
 
 
 def wait_for_vectors(client: Client, root: str) -> str:
@@ -191,9 +225,14 @@ def _wait_for_estimate(client: Client, project: dict[str, Any]) -> None:
             project |= next_news(client, project["root"], left) or project_status(client, project["root"])
 
 
-def _resume(client: Client, *, was_paused: bool) -> None:
-    client.call("SetEmbedding", {"paused": False}, CALL_TIMEOUT_S)
-    terminal.say("embedding continues in all projects" if was_paused else "embedding was not paused")
+def _said_of(pushed: dict[str, Any]) -> str:
+    """Return a line that says what was shared. Raises `CliError` where not all could be."""
+    done = (
+        f"{pushed['written']:,} of {pushed['contents']:,} contents written, {pushed['present']:,} were there"
+    )
+    if problem := pushed.get("problem"):
+        raise CliError(f"not all embeddings are shared: {problem} ({done})")
+    return f"shared: {terminal.short_path(pushed['project'])} ({done})"
 
 
 def _what_goes_on(client: Client) -> Iterator[str]:
@@ -311,39 +350,29 @@ def trust_command(context: click.Context, yes: bool, revoke: bool, cwd: str | No
     if yes and revoke:
         raise click.UsageError("--yes and --revoke don't go together", context)
     folder = cwd or current_folder()
-    with connect(settings_of(context)) as client:
-        if revoke:
-            reply = client.call("RevokeTrust", {"cwd": folder}, CALL_TIMEOUT_S)
-            if as_json:
-                terminal.say_json(reply)
-            else:
-                terminal.say(f"nothing of {reply['root']} is trusted any more")
-            return
-        found = client.call("GetTrust", {"cwd": folder}, CALL_TIMEOUT_S)
-        waiting = [file for file in found["files"] if not file["trusted"] and "problem" not in file]
-        if as_json and not yes:
-            terminal.say_json(found)
-            return
-        if not as_json:
-            _show_files(found)
-        if not waiting:
-            if as_json:
-                terminal.say_json({"root": found["root"], "trusted": []})
-            return
-        if not yes and not _agrees(found["root"], waiting):
-            terminal.note("nothing is trusted")
-            context.exit(FAILED)
-        reply = _trust(client, folder, waiting)
-    if as_json:
-        terminal.say_json(reply)
-    else:
-        terminal.say(f"trusted: {', '.join(terminal.clean(path) for path in reply['trusted'])}")
-
-
-def _trust(client: Client, folder: str, files: list[dict[str, Any]]) -> dict[str, Any]:
-    wanted = [{"path": file["path"], "digest": file["digest"]} for file in files]
-    reply: dict[str, Any] = client.call("Trust", {"cwd": folder, "files": wanted}, CALL_TIMEOUT_S)
-    return reply
+    if revoke:
+        reply = ask(context, "RevokeTrust", {"cwd": folder})
+        terminal.say_reply(reply, as_json, f"nothing of {reply['root']} is trusted any more")
+        return
+    found = ask(context, "GetTrust", {"cwd": folder})
+    waiting = [file for file in found["files"] if not file["trusted"] and "problem" not in file]
+    if as_json and not yes:
+        terminal.say_json(found)
+        return
+    if not as_json:
+        _show_files(found)
+    if not waiting:
+        if as_json:
+            terminal.say_json({"root": found["root"], "trusted": []})
+        return
+    if not yes and not _agrees(found["root"], waiting):
+        terminal.note("nothing is trusted")
+        context.exit(FAILED)
+    wanted = [{"path": file["path"], "digest": file["digest"]} for file in waiting]
+    reply = ask(context, "Trust", {"cwd": folder, "files": wanted})
+    terminal.say_reply(
+        reply, as_json, f"trusted: {', '.join(terminal.clean(path) for path in reply['trusted'])}"
+    )
 
 
 def _show_files(found: dict[str, Any]) -> None:

@@ -13,7 +13,9 @@ import click
 
 from . import terminal
 from .command import (
+    CALL_TIMEOUT_S,
     Command,
+    connect,
     current_folder,
     cwd_option,
     json_option,
@@ -22,7 +24,6 @@ from .command import (
     seen_from,
     settings_of,
 )
-from .connect import CALL_TIMEOUT_S, connect
 from .errors import FAILED
 from .progress import spinner, wait_until_known
 
@@ -83,7 +84,9 @@ ARGUMENT_HINT = 'put the question into quotes: foveal query "how do sessions exp
     " importers, imports, subclasses, superclasses, implementations, overrides, tests, impact, outline,"
     " connection, cycles, unused. The last two need no QUESTION.",
 )
-@click.option("--path", metavar="PREFIX", help="Only in this folder or file, or in paths that begin so.")
+@click.option(
+    "--path", "path_prefix", metavar="PREFIX", help="Only in this folder or file, or in paths that begin so."
+)
 @click.option("--glob", metavar="PATTERN", help="Only in files that match, such as 'src/**/*.{ts,tsx}'.")
 @click.option(
     "--language", "languages", multiple=True, metavar="NAME", help="Only in this language: go, python, …"
@@ -93,7 +96,10 @@ ARGUMENT_HINT = 'put the question into quotes: foveal query "how do sessions exp
 )
 @click.option("--symbol", metavar="NAME", help="Only in this definition or section, such as Session.login.")
 @click.option(
-    "--since", metavar="TIME", help="Only in files changed since then: 2026-01-31, or 3h, 2d, 1w ago."
+    "--since",
+    "changed_since",
+    metavar="TIME",
+    help="Only in files changed since then: 2026-01-31, or 3h, 2d, 1w ago.",
 )
 @click.option("--min-score", metavar="S", type=click.FloatRange(0, 1), help="Nothing with a lower score.")
 @click.option(
@@ -101,28 +107,21 @@ ARGUMENT_HINT = 'put the question into quotes: foveal query "how do sessions exp
     type=click.Choice(FRESHNESS),
     help="What is compared with the disk: the files shown [default], the whole tree, nothing.",
 )
-@click.option("--scope", metavar="ID", help="Prefer files in the focus of this scope.")
+@click.option("--scope", "scope_id", metavar="ID", help="Prefer files in the focus of this scope.")
 @click.option("-q", "--quiet", is_flag=True, help="No remarks on the standard error.")
 @json_option
 @click.pass_context
 def query_command(
     context: click.Context,
+    /,
     question: str | None,
     cwd: str | None,
     limit: int | None,
-    route: str | None,
-    relation: str | None,
-    path: str | None,
-    glob: str | None,
-    languages: tuple[str, ...],
-    kinds: tuple[str, ...],
-    symbol: str | None,
-    since: str | None,
-    min_score: float | None,
-    fresh: str | None,
-    scope: str | None,
+    path_prefix: str | None,
+    changed_since: str | None,
     quiet: bool,
     as_json: bool,
+    **filters: Any,
 ) -> None:
     """Find the code that answers QUESTION: by its words, by its meaning, and by names and imports.
 
@@ -133,32 +132,24 @@ def query_command(
     Not on a terminal, as for an agent, one place that is clearly the best comes whole, with the values of
     constants that it names and the heads of what it calls; else up to four places. A --limit gives the list.
     """
-    if question is None and relation not in OF_ALL:
+    if question is None and filters["relation"] not in OF_ALL:
         raise click.MissingParameter(ctx=context, param_hint="'QUESTION'", param_type="argument")
     settings = settings_of(context)
     folder = cwd or current_folder()
     text = read_text("question") if question == "-" else question or ""
     for_agent = limit is None and not as_json and not terminal.is_terminal(sys.stdout)
     given = {
+        **filters,
         "cwd": folder,
-        "scope_id": scope,
         "query": text,
         "limit": AGENT_PLACES if for_agent else limit,
-        "for_agent": for_agent or None,
-        "route": route,
-        "relation": relation,
-        "path_prefix": None if path is None else _prefix(path, folder, cwd),
-        "changed_since": None if since is None else _moment(since),
-        "glob": glob,
-        "languages": list(languages) or None,
-        "kinds": list(kinds) or None,
-        "symbol": symbol,
-        "min_score": min_score,
-        "fresh": fresh,
+        "for_agent": for_agent,
+        "path_prefix": None if path_prefix is None else _prefix(path_prefix, folder, cwd),
+        "changed_since": None if changed_since is None else _moment(changed_since),
     }
-    params = {name: value for name, value in given.items() if value is not None}
+    params = {name: value for name, value in given.items() if value not in (None, ())}
     with connect(settings) as client:
-        if scope is None and fresh != "no":
+        if filters["scope_id"] is None and filters["fresh"] != "no":
             wait_until_known(client, folder, INDEX_WAIT_S)
         if terminal.is_terminal(sys.stderr) and not quiet:
             with spinner(settings, folder):

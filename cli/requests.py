@@ -12,8 +12,17 @@ import click
 
 from ..ipc.client import Client
 from . import terminal
-from .command import Command, CommandGroup, current_folder, cwd_option, json_option, settings_of
-from .connect import CALL_TIMEOUT_S, connect
+from .command import (
+    CALL_TIMEOUT_S,
+    Command,
+    CommandGroup,
+    ask,
+    connect,
+    current_folder,
+    cwd_option,
+    json_option,
+    settings_of,
+)
 from .errors import CliError, hint_if_unknown
 from .items import item_label
 from .terminal import local_time
@@ -44,14 +53,12 @@ def requests_command() -> None:
 @click.pass_context
 def list_command(context: click.Context, session_id: str, limit: int, as_json: bool) -> None:
     """List the requests of a session, the latest first."""
-    with connect(settings_of(context)) as client, hint_if_unknown("foveal sessions list"):
-        reply = client.call("ListRequests", {"session_id": session_id, "limit": limit}, CALL_TIMEOUT_S)
-    if as_json:
-        terminal.say_json(reply)
-    elif reply["requests"]:
-        terminal.say(requests_table(reply["requests"]))
-    else:
-        terminal.say("no requests")
+    reply = ask(
+        context, "ListRequests", {"session_id": session_id, "limit": limit}, hint="foveal sessions list"
+    )
+    terminal.say_reply(
+        reply, as_json, requests_table(reply["requests"]) if reply["requests"] else "no requests"
+    )
 
 
 @requests_command.command("show", cls=Command, short_help="Show a request: its items, slices and time.")
@@ -73,8 +80,7 @@ def show_command(
         "content": sent or messages or as_json,
     }
     hint = f"foveal requests list {shlex.quote(session_id)}"
-    with connect(settings_of(context)) as client, hint_if_unknown(hint):
-        reply = client.call("GetRequest", params, CALL_TIMEOUT_S)
+    reply = ask(context, "GetRequest", params, hint=hint)
     if as_json:
         terminal.say_json(reply)
     elif sent or messages:
@@ -107,15 +113,12 @@ def export_command(
     Each line is what show --json prints; without --content it holds names, numbers and hashes only.
     Requests of sessions that were never created, or are gone, are included.
     """
-    bounds = {
-        "content": content,
-        **({"since": since} if since else {}),
-        **({"before": before} if before else {}),
-    }
+    bounds = {"content": content, "since": since, "before": before}
     with connect(settings_of(context)) as client, hint_if_unknown("foveal sessions list"):
         chosen: list[dict[str, str]] = [{"session_id": session_id} for session_id in session_ids]
         for params in chosen or [{"cwd": cwd or current_folder()}]:
-            for line in export_lines(client, {**params, **bounds}):
+            given = {name: value for name, value in bounds.items() if value}
+            for line in export_lines(client, {**params, **given}):
                 terminal.say(line)
 
 

@@ -9,9 +9,15 @@ from typing import Any
 import click
 
 from . import terminal
-from .command import Command, CommandGroup, absolute, current_folder, cwd_option, json_option, settings_of
-from .connect import CALL_TIMEOUT_S, connect
-from .errors import hint_if_unknown
+from .command import (
+    Command,
+    CommandGroup,
+    absolute,
+    ask,
+    current_folder,
+    cwd_option,
+    json_option,
+)
 from .items import item_arguments, item_label, key_of
 from .terminal import local_time, say_warnings
 
@@ -66,35 +72,18 @@ def show_command(context: click.Context, session_id: str, as_json: bool) -> None
 @sessions_command.command("create", cls=Command, short_help="Make a session.")
 @click.option("--id", "session_id", metavar="ID", help="Its id [default: a new one].")
 @click.option("--name", metavar="TEXT", help="What a person calls it.")
-@click.option("--agent", metavar="NAME", help="The agent that it is a conversation with.")
+@click.option("--agent", "agent_name", metavar="NAME", help="The agent that it is a conversation with.")
 @click.option("--selection", metavar="PRESET", help="How items are chosen for its messages; see set.")
 @cwd_option
 @json_option
 @click.pass_context
 def create_command(
-    context: click.Context,
-    session_id: str | None,
-    name: str | None,
-    agent: str | None,
-    selection: str | None,
-    cwd: str | None,
-    as_json: bool,
+    context: click.Context, /, selection: str | None, cwd: str | None, as_json: bool, **given: Any
 ) -> None:
     """Create a session in this project, with the items that are in every session. Prints its id."""
-    given = {
-        "cwd": cwd or current_folder(),
-        "session_id": session_id,
-        "name": name,
-        "agent_name": agent,
-        "selection": None if selection is None else parse_selection(selection),
-    }
-    reply = _call(
-        context, "CreateSession", {name: value for name, value in given.items() if value is not None}
-    )
-    if as_json:
-        terminal.say_json(reply)
-    else:
-        terminal.say(terminal.clean(reply["session_id"]))
+    chosen = None if selection is None else parse_selection(selection)
+    reply = _call(context, "CreateSession", {"cwd": cwd or current_folder(), "selection": chosen, **given})
+    terminal.say_reply(reply, as_json, terminal.clean(reply["session_id"]))
 
 
 @sessions_command.command("resume", cls=Command, short_help="Print what an agent begins with again.")
@@ -123,10 +112,7 @@ def resume_command(context: click.Context, session_id: str, as_json: bool) -> No
 def end_command(context: click.Context, session_id: str, as_json: bool) -> None:
     """End a session. It can be resumed; when there are too many sessions, ended ones are removed first."""
     reply = _call(context, "EndSession", {"session_id": session_id})
-    if as_json:
-        terminal.say_json(reply)
-    else:
-        terminal.say(f"ended: {terminal.clean(session_id)}")
+    terminal.say_reply(reply, as_json, f"ended: {terminal.clean(session_id)}")
 
 
 @sessions_command.command("add", cls=Command, short_help="Add an item to a session.")
@@ -156,33 +142,23 @@ def remove_command(
 @sessions_command.command("set", cls=Command, short_help="Change a session's name, intent or settings.")
 @click.argument("session_id")
 @click.option("--name", metavar="TEXT", help="What a person calls it.")
-@click.option("--intent", metavar="TEXT", help="What the agent is doing in it.")
-@click.option("--env", metavar="TEXT", help="A hint on the environment, such as 'staging, Python 3.12'.")
+@click.option("--intent", "current_intent", metavar="TEXT", help="What the agent is doing in it.")
+@click.option(
+    "--env", "env_hint", metavar="TEXT", help="A hint on the environment, such as 'staging, Python 3.12'."
+)
 @click.option("--selection", metavar="PRESET", help="How items are chosen for its messages.")
 @json_option
 @click.pass_context
 def set_command(
-    context: click.Context,
-    session_id: str,
-    name: str | None,
-    intent: str | None,
-    env: str | None,
-    selection: str | None,
-    as_json: bool,
+    context: click.Context, /, session_id: str, selection: str | None, as_json: bool, **given: Any
 ) -> None:
     """Change fields of a session; an empty text clears one.
 
     PRESET is aggressive (the fewest items), normal, conservative (the most) or off, or a JSON map such as
     '{"rules": "normal", "tools": {"preset": "aggressive", "top_n": 2}}'.
     """
-    given = {
-        "name": name,
-        "current_intent": intent,
-        "env_hint": env,
-        "selection": None if selection is None else parse_selection(selection),
-    }
-    changes = {field: value for field, value in given.items() if value is not None}
-    if not changes:
+    changes = {"selection": None if selection is None else parse_selection(selection), **given}
+    if all(value is None for value in changes.values()):
         raise click.UsageError("say what to change: --name, --intent, --env or --selection", context)
     _print_session(_call(context, "UpdateSession", {"session_id": session_id, **changes}), as_json)
 
@@ -214,10 +190,8 @@ def context_command(
     if merge and not entries:
         raise click.UsageError("--merge needs entries to add", context)
     if set_name is None or not (entries or clear):
-        wanted = {"session_id": session_id, **({} if set_name is None else {"set_name": set_name})}
-        with connect(settings_of(context)) as client, hint_if_unknown("foveal sessions list"):
-            reply = client.call("GetRelevantContext", wanted, CALL_TIMEOUT_S)
-        _print_sets(reply, set_name, as_json)
+        wanted = {"session_id": session_id, "set_name": set_name}
+        _print_sets(_call(context, "GetRelevantContext", wanted), set_name, as_json)
         return
     params = {
         "session_id": session_id,
@@ -225,12 +199,8 @@ def context_command(
         "items": [_path(entry) if set_name == "files" else entry for entry in entries],
         "mode": "merge" if merge else "replace",
     }
-    with connect(settings_of(context)) as client, hint_if_unknown("foveal sessions list"):
-        reply = client.call("SetRelevantContext", params, CALL_TIMEOUT_S)
-    if as_json:
-        terminal.say_json(reply)
-    else:
-        terminal.say(terminal.clean(reply["text"]))
+    reply = ask(context, "SetRelevantContext", params, hint="foveal sessions list")
+    terminal.say_reply(reply, as_json, terminal.clean(reply["text"]))
 
 
 def _print_sets(reply: dict[str, Any], set_name: str | None, as_json: bool) -> None:
@@ -283,18 +253,13 @@ def _change_item(
     reply = _call(
         context, method, {"session_id": session_id, **key}, "foveal sessions list, foveal items list"
     )
-    if as_json:
-        terminal.say_json(reply)
-    else:
-        terminal.say(terminal.clean(reply["text"]))
+    terminal.say_reply(reply, as_json, terminal.clean(reply["text"]))
 
 
 def _call(
     context: click.Context, method: str, params: dict[str, Any], hint: str = "foveal sessions list"
 ) -> dict[str, Any]:
-    with connect(settings_of(context)) as client, hint_if_unknown(hint):
-        reply: dict[str, Any] = client.call(method, params, CALL_TIMEOUT_S)
-    return reply
+    return ask(context, method, params, hint=hint)
 
 
 INTENT_CHARACTERS = 50

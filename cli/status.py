@@ -13,8 +13,7 @@ import click
 from .. import __version__
 from ..ipc.paths import find_socket, log_file, state_folder
 from . import terminal
-from .command import Command, absolute, json_option, settings_of
-from .connect import CALL_TIMEOUT_S, connect_running
+from .command import Command, absolute, ask, json_option, settings_of
 from .errors import CliError
 
 SKIPPED = {
@@ -44,9 +43,7 @@ def status_command(context: click.Context, cwd: str | None, skipped: bool, as_js
     Starts no daemon; exits with 1 if none runs.
     """
     settings = settings_of(context)
-    params = {} if cwd is None else {"cwd": absolute(cwd)}
-    with connect_running(settings) as client:
-        reply = client.call("Status", params, CALL_TIMEOUT_S)
+    reply = ask(context, "Status", {"cwd": None if cwd is None else absolute(cwd)}, start=False)
     if as_json:
         terminal.say_json(reply)
         return
@@ -127,6 +124,9 @@ def _describe_embedder(embedder: dict[str, Any] | None) -> str:
         facts.append("paused; to continue, run: foveal embed --resume")
     if embedder["degraded"]:
         facts.append(embedder["degraded"])
+    if shared := embedder.get("shared"):
+        counts = f"{shared['found']:,} taken from {shared['place']}, {shared['written']:,} written there"
+        facts.append(f"{counts} ({shared['problem']})" if shared["problem"] else counts)
     return terminal.clean(", ".join(facts))
 
 
@@ -209,13 +209,19 @@ LINES_MAX = 10_000_000
     help="How many of the last lines.",
 )
 @click.option("-f", "--follow", is_flag=True, help="Print what is added, until Ctrl-C.")
+@json_option
 @click.pass_context
-def logs_command(context: click.Context, lines: int, follow: bool) -> None:
-    """Print the end of the daemon's log."""
+def logs_command(context: click.Context, lines: int, follow: bool, as_json: bool) -> None:
+    """Print the end of the daemon's log. --json prints `{file, lines}`."""
+    if follow and as_json:
+        raise click.UsageError("--json and --follow exclude each other", context)
     path = log_file(state_folder(settings_of(context).environ))
     if not follow and not log_files(path):
         raise CliError(f"there is no log yet at {terminal.short_path(path)}", "foveal up")
     end = os.path.getsize(path) if os.path.exists(path) else 0
+    if as_json:
+        terminal.say_json({"file": path, "lines": tail(path, lines, end)})
+        return
     for line in tail(path, lines, end):
         terminal.say(terminal.clean_lines(line))
     if follow:

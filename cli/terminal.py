@@ -87,9 +87,25 @@ def say_json(value: Any) -> None:
     say(json.dumps(value, ensure_ascii=False, indent=2))
 
 
+def say_reply(reply: Any, as_json: bool, *lines: str) -> None:
+    """Write a reply as JSON for programs, or the lines for a person."""
+    if as_json:
+        say_json(reply)
+        return
+    for line in lines:
+        say(line)
+
+
 def note(text: str) -> None:
     """Write a dim remark to the standard error, which programs that read the output never see."""
     _complain(f"note: {clean(text)}", dim=True)
+
+
+def note_degraded(reply: Mapping[str, Any]) -> None:
+    """Write why a reply is poorer than it could be, below what was said of it."""
+    flush()
+    for reason in reply["degraded"]:
+        note(f"degraded: {reason}")
 
 
 def warn(text: str) -> None:

@@ -15,9 +15,19 @@ import click
 
 from ..ipc.client import Client
 from . import terminal
-from .command import Command, CommandGroup, absolute, current_folder, cwd_option, json_option, settings_of
-from .connect import CALL_TIMEOUT_S, connect
-from .errors import FAILED, CliError, hint_if_unknown
+from .command import (
+    CALL_TIMEOUT_S,
+    Command,
+    CommandGroup,
+    absolute,
+    ask,
+    connect,
+    current_folder,
+    cwd_option,
+    json_option,
+    settings_of,
+)
+from .errors import FAILED, CliError
 from .progress import Bar
 
 DESCRIPTION_CHARACTERS = 70
@@ -133,12 +143,8 @@ def approve_command(
 def revoke_command(context: click.Context, path: str, cwd: str | None, as_json: bool) -> None:
     """Take back the approval of the file at PATH: its servers aren't run, and their tools are gone."""
     params = {"cwd": cwd or current_folder(), "path": _real(path)}
-    with connect(settings_of(context)) as client:
-        reply = client.call("RevokeToolServers", params, CALL_TIMEOUT_S)
-    if as_json:
-        terminal.say_json(reply)
-    else:
-        terminal.say(f"revoked: {terminal.short_path(params['path'])}")
+    reply = ask(context, "RevokeToolServers", params)
+    terminal.say_reply(reply, as_json, f"revoked: {terminal.short_path(params['path'])}")
 
 
 @tools_command.command("mode", cls=Command, short_help="Set the mode of a server's tools, or of one.")
@@ -159,8 +165,7 @@ def mode_command(
     params = {"cwd": cwd or current_folder(), "server_name": server, "include": mode}
     if tool is not None:
         params["name"] = tool
-    with connect(settings_of(context)) as client, hint_if_unknown("foveal tools list"):
-        reply = client.call("SetToolMode", params, CALL_TIMEOUT_S)
+    reply = ask(context, "SetToolMode", params, hint="foveal tools list")
     if as_json:
         terminal.say_json(reply)
         return

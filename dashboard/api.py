@@ -9,9 +9,9 @@ from typing import Any, Final
 from aiohttp import web
 
 from ..hooks.http import read_params, to_json
+from ..ipc.aclient import DaemonLink
 from ..ipc.errors import INVALID_PARAMS, UNKNOWN_METHOD, RpcError
-from ..ipc.link import DaemonLink
-from .view import View
+from .view import Page, get
 
 FIELDS: Final[Mapping[str, str]] = {
     "name": "name",
@@ -156,16 +156,10 @@ NAMES: Final = 20
 """Maximum number of names offered: more than a list shows at once."""
 
 
-class FileNames:
+class FileNames(Page):
     """The address `/files`."""
 
-    def __init__(self, view: View) -> None:
-        self._view = view
-
-    def add_to(self, application: web.Application) -> None:
-        """Serve the address."""
-        application.router.add_get("/files", self._serve)
-
+    @get("/files")
     async def _serve(self, request: web.Request) -> web.Response:
         typed = request.query.get("q", "").strip()
         found: dict[str, Any] = {"files": []}

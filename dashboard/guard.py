@@ -20,8 +20,8 @@ from typing import Any, Final, Literal
 from aiohttp import hdrs, web
 
 from ..hooks.http import to_json
+from ..ipc.aclient import DaemonLink
 from ..ipc.errors import INTERNAL, INVALID_PARAMS, PERMISSION_DENIED, UNSUPPORTED, DaemonUnavailable, RpcError
-from ..ipc.link import DaemonLink
 
 log = logging.getLogger(__name__)
 

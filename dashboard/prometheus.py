@@ -15,21 +15,15 @@ from prometheus_client.core import (
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector, CollectorRegistry
 
-from .view import View
+from .view import Page, get
 
 PREFIX: Final = "foveal"
 
 
-class PrometheusFigures:
+class PrometheusFigures(Page):
     """The address `/metrics`, in the Prometheus text format."""
 
-    def __init__(self, view: View) -> None:
-        self._view = view
-
-    def add_to(self, application: web.Application) -> None:
-        """Serve the address."""
-        application.router.add_get("/metrics", self._serve)
-
+    @get("/metrics")
     async def _serve(self, request: web.Request) -> web.Response:
         metrics = await self._view.call("GetMetrics")
         status = await self._view.call("Status")

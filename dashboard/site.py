@@ -9,6 +9,7 @@ from typing import Final
 from aiohttp import web
 
 from ..hooks.http import DAEMON_UNAVAILABLE, STATUS_OF_CODE, to_json
+from ..ipc.aclient import DaemonLink
 from ..ipc.errors import (
     INTERNAL,
     INVALID_PARAMS,
@@ -19,11 +20,9 @@ from ..ipc.errors import (
     DaemonUnavailable,
     RpcError,
 )
-from ..ipc.link import DaemonLink
 from .api import Actions, FileNames, SessionsApi
 from .guard import AccessGuard
-from .pages.context import ContextPage
-from .pages.contexts import ContextsPage
+from .pages.context import ContextPage, ContextsPage
 from .pages.difference import Difference
 from .pages.experiences import ExperiencesPage
 from .pages.graph import GraphPage

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import inspect
 import os
 import shlex
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, TypeVar
 from urllib.parse import urlencode
 
 import jinja2
 from aiohttp import web
 
 from .. import __version__
+from ..ipc.aclient import DaemonLink
 from ..ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
-from ..ipc.link import DaemonLink
 from .formats import FILTERS, editor_href
 from .guard import VIEWER
 
@@ -27,7 +28,7 @@ THEME_COOKIE: Final = "foveal_theme"
 
 QUESTION_CHARACTERS: Final = 7_000
 """Maximum characters of a question: with up to nine bytes each and all other fields of a search, the
-address stays below the line limit of `http_listener.py`."""
+address stays below the line limit of `app.py`."""
 
 TEXT_CHARACTERS: Final = 500
 """Maximum characters of filters, names and other short texts in an address; a path may have
@@ -102,6 +103,34 @@ class View:
             },
         )
         return web.Response(text=text, status=status, content_type="text/html", charset="utf-8")
+
+
+HandlerT = TypeVar("HandlerT", bound=Callable[..., Awaitable[web.StreamResponse]])
+
+_ADDRESSES: dict[Callable[..., Any], str] = {}
+
+
+def get(address: str) -> Callable[[HandlerT], HandlerT]:
+    """Let a method of a `Page` answer GET at an address."""
+
+    def serve(handler: HandlerT) -> HandlerT:
+        _ADDRESSES[handler] = address
+        return handler
+
+    return serve
+
+
+class Page:
+    """A part of the site over a view: its methods marked by `get` answer."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    def add_to(self, application: web.Application) -> None:
+        """Serve the addresses, in the order of the methods."""
+        for name, member in vars(type(self)).items():
+            if inspect.isfunction(member) and member in _ADDRESSES:
+                application.router.add_get(_ADDRESSES[member], getattr(self, name))
 
 
 class ProjectChoice:

@@ -36,7 +36,6 @@ NOUNS = (
     "memory",
     "given_contexts",
     "hooks",
-    "dashboard",
     "daemon",
 )
 """The modules of methods in the order in which the page has them."""

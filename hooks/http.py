@@ -21,7 +21,7 @@ from typing import Any
 from aiohttp import web
 
 from .. import __version__
-from ..ipc.aclient import AsyncClient
+from ..ipc.aclient import AsyncClient, DaemonLink
 from ..ipc.errors import (
     BUSY,
     INTERNAL,
@@ -36,7 +36,6 @@ from ..ipc.errors import (
     DaemonUnavailable,
     RpcError,
 )
-from ..ipc.link import DaemonLink
 from ..ipc.protocol import MAX_FRAME_BYTES, PROTOCOL_VERSION
 
 log = logging.getLogger(__name__)

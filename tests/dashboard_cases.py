@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from foveal.daemon.api.dashboard import DashboardMethods
+from foveal.daemon.api.daemon import DashboardMethods
 from foveal.daemon.api.handlers import to_error
 from foveal.daemon.api.method import declarations, wire_map
 from foveal.daemon.app.dashboard import Dashboard

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from foveal.daemon.rules.server_definition import McpServer
+from foveal.daemon.rules.server_config import McpServer
 
 SDK_SERVER = """
 from mcp.server import MCPServer
@@ -107,7 +107,7 @@ def raw_server(folder: Path, mode: str, *arguments: str, **fields: Any) -> McpSe
 
 def _server(name: str, folder: Path, *arguments: str, **fields: Any) -> McpServer:
     return McpServer(
-        name, "claude-code", "project", str(folder / ".mcp.json"), 1, str(folder),
+        name=name, host="claude-code", scope="project", source=str(folder / ".mcp.json"), line=1, base=str(folder),
         command=sys.executable, arguments=arguments, **fields,
     )  # fmt: skip
 

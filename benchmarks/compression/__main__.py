@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from foveal.daemon.compression.compress import compress
-from foveal.daemon.context.excerpt import FileSource, excerpt
+from foveal.daemon.context.excerpt import FileSource, shorten
 from foveal.daemon.context.focus import prompt_words
 from foveal.daemon.index.terms import query_terms
+from foveal.daemon.languages.shared.language import fence_tag, language_of
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import Symbol
-from foveal.daemon.languages.shared.table import fence_tag, language_of
 
 from ..retrieval.corpora import CorpusError
 from .pairs import Pair, languages_of, read_file, read_pairs
@@ -25,7 +25,7 @@ from .survival import share_kept
 RATIO = 4
 """How many times smaller a file is made."""
 
-METHODS = ("compress", "excerpt", "head")
+METHODS = ("compress", "context", "head")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def measure(pair: Pair, text: str, ratio: float) -> Outcome:
     forms = {"compress": compressed(text, pair, room, symbols)}
     took = time.perf_counter() - began
     source = FileSource(pair.path, text, fence_tag(language), symbols)
-    forms["excerpt"] = excerpt(source, prompt_words(pair.prompt), (), room)[0]
+    forms["context"] = shorten(source, prompt_words(pair.prompt), (), room).text
     forms["head"] = text[:room].rpartition("\n")[0]
     for method, form in forms.items():
         assert len(form) <= room, f"{method} is too long for {pair.name}"

@@ -43,7 +43,7 @@ from foveal.daemon.index.suspects import Suspects
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.privacy.trust import TrustStore
 from foveal.daemon.project.index_view import read_tree
-from foveal.daemon.project.project_folder import known_roots, make_usable, write_record
+from foveal.daemon.project.roots import known_roots, make_usable, write_record
 from foveal.daemon.rules.approvals import Approvals
 from foveal.daemon.rules.item_store import ItemStore
 from foveal.daemon.sessions.request_log import Ledger

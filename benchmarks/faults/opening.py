@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from foveal.daemon.app.state import bring_up, check_version
-from foveal.daemon.config.files import load_user_config
-from foveal.daemon.config.last_valid import load_or_last
+from foveal.daemon.config.files import load_or_last, load_user_config
 from foveal.daemon.context.feedback import Feedback
 from foveal.daemon.context.scopes import Scope, ScopeStore
 from foveal.daemon.core.errors import FovealError, NotFound, StateError
@@ -21,8 +20,8 @@ from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding.embeddings import EmbeddingStore
 from foveal.daemon.embedding.exact import as_ids
-from foveal.daemon.embedding.graph import Graph, GraphBuilder
 from foveal.daemon.embedding.vector_file import UnusableVectors, read_vector_file, write_vector_file
+from foveal.daemon.embedding.vector_state import Graph, GraphBuilder
 from foveal.daemon.index.lexical_files import LexicalDamaged
 from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.lexing import LexicalDocument, LexicalWriter

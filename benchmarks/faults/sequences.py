@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from foveal.daemon.project.project_folder import project_folder
+from foveal.daemon.project.roots import project_folder
 from foveal.ipc.errors import INTERNAL, DaemonUnavailable, RpcError
 
 from .home import DEADLINE_S, Home, wait_until

@@ -10,7 +10,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from foveal.daemon.index.bulk_work import SWEEP_REST_MAX_S
+from foveal.daemon.index.project_index import SWEEP_REST_MAX_S
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from foveal.daemon.languages.shared.table import language_of
+from foveal.daemon.languages.shared.language import language_of
 from foveal.daemon.project.path_roles import role_of
 
 from ..needed.projects import CodeBase

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from foveal.daemon.languages.shared.language import language_of
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import Symbol
-from foveal.daemon.languages.shared.table import language_of
 
 from ..retrieval.repositories import Repository, clone_of
 from .judge import File

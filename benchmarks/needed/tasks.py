@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from foveal.daemon.languages.shared.language import language_of
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import Symbol
-from foveal.daemon.languages.shared.table import language_of
 
 from ..retrieval import source_files
 from ..retrieval.messages import question

@@ -16,7 +16,7 @@ from foveal.daemon.embedding.messages import DEFAULT_MODEL
 from foveal.daemon.embedding.model import EmbeddingModel, load_model, model_key
 from foveal.daemon.embedding.project_vectors import ProjectVectors
 from foveal.daemon.index.chunk_table import ChunkText
-from foveal.daemon.index.embedded_text import embedded_text
+from foveal.daemon.index.chunks import embedded_text
 
 BATCH = 64
 """Chunks between two commits, as many as the embedder takes."""
@@ -62,7 +62,7 @@ class Embedder:
         """Embed what waits, at most about `limit`; what was done stays when it is interrupted."""
         started, done = time.perf_counter(), 0
         while (limit is None or done < limit) and (chunks := vectors.next_batch(BATCH)):
-            vectors.keep(chunks, self.embed(chunks))
+            vectors.keep([chunk.digest for chunk in chunks], self.embed(chunks))
             done += len(chunks)
             if limit is None and done % REPORT_CHUNKS < len(chunks):
                 rate = done / (time.perf_counter() - started)
@@ -71,7 +71,7 @@ class Embedder:
 
     def embed(self, chunks: list[ChunkText]) -> Floats:
         """Return the embeddings of chunks (n, dim), from their stored text on."""
-        return self.embed_texts([embedded_text(chunk.path, chunk) for chunk in chunks])
+        return self.embed_texts([embedded_text(chunk.path, chunk.names, chunk.text) for chunk in chunks])
 
     def embed_texts(self, texts: list[str]) -> Floats:
         """Return the embeddings of texts (n, dim): nothing but the model."""

@@ -13,7 +13,7 @@ from statistics import median
 import psutil
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding.embeddings import EmbeddingStore
-from foveal.daemon.index.embedded_text import embedded_text
+from foveal.daemon.index.chunks import embedded_text
 from foveal.daemon.index.store import FILE_NAME
 
 from .asking import Asked, Clock
@@ -42,9 +42,9 @@ def throughput(embedder: Embedder, folder: Path) -> dict[str, float]:
             started = time.perf_counter()
             if not (chunks := vectors.next_batch(BATCH)):
                 break
-            vectors.keep(chunks, embedder.embed(chunks))
+            vectors.keep([chunk.digest for chunk in chunks], embedder.embed(chunks))
             product.append((time.perf_counter() - started) / len(chunks))
-            texts = [embedded_text(chunk.path, chunk) for chunk in chunks]
+            texts = [embedded_text(chunk.path, chunk.names, chunk.text) for chunk in chunks]
             started = time.perf_counter()
             embedder.embed_texts(texts)
             model.append((time.perf_counter() - started) / len(chunks))

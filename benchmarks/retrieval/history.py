@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from foveal.daemon.core.system import System
-from foveal.daemon.index.bulk_work import HISTORY_COMMITS
+from foveal.daemon.index.project_index import HISTORY_COMMITS
 from foveal.daemon.index.store import Store
 from foveal.daemon.project.git import change_counts
 

@@ -1,4 +1,4 @@
-"""The methods about the daemon itself: ping, status, metrics, events and shutdown."""
+"""The methods about the daemon itself: ping, status, metrics, events, shutdown, access to the dashboard."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from typing import Annotated, Any, Protocol
 from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
 from ... import __version__
+from ..app.dashboard import CODE_S, LOOPBACK, Admission, Dashboard
 from ..app.engine import Engine
 from ..app.metric_history import MetricSamples, Period, Quantiles, Sample
+from ..config.editor_links import editor_template
 from ..core.errors import InvalidRequest, Unsupported
 from ..core.events import TOPICS, Sink
 from ..core.metrics import HistogramStatistics, MetricsStatistics
 from ..core.parameters import Texts
 from ..core.resources import resident_bytes
-from .method import MethodRequest, method
+from .method import MethodRequest, method, reply_of
 from .projects import ProjectReply, project_reply
 
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
@@ -253,18 +255,17 @@ def method_figures(statistics: MetricsStatistics) -> dict[str, dict[str, object]
 
 def context_figures(statistics: MetricsStatistics) -> ContextTotals:
     """Return the number of contexts and their total tokens."""
-    return ContextTotals(
+    return reply_of(
+        ContextTotals,
+        statistics,
         count=statistics.contexts,
         cached=statistics.contexts_cached,
         partial=statistics.contexts_partial,
         cache_hit_rate=_rounded(statistics.cache_hit_rate),
         compression_ratio=_rounded(statistics.compression_ratio),
         tokens=_histogram(statistics.context_tokens, ""),
-        tokens_before=statistics.tokens_before,
-        tokens_after=statistics.tokens_after,
         tokens_by_type=dict(statistics.tokens_by_type),
         tokens_by_agent=dict(statistics.tokens_by_agent),
-        secrets_masked=statistics.secrets_masked,
     )
 
 
@@ -275,15 +276,9 @@ def history_reply(history: MetricSamples) -> HistoryReply:
 
 def _sample(sample: Sample) -> SampleReply:
     gauges = sample.gauges
-    return SampleReply(
-        at=sample.at,
-        seconds=sample.seconds,
-        requests=sample.requests,
-        errors=sample.errors,
-        contexts=sample.contexts,
-        cached=sample.cached,
-        tokens=sample.tokens,
-        tokens_before=sample.tokens_before,
+    return reply_of(
+        SampleReply,
+        sample,
         tokens_by_agent=dict(sample.tokens_by_agent),
         context_ms=_quantiles(sample.context),
         all_ms=_quantiles(sample.all),
@@ -316,3 +311,88 @@ def _histogram(histogram: HistogramStatistics, unit: str) -> dict[str, object]:
 
 def _rounded(number: float | None) -> float | None:
     return None if number is None else round(number, 4)
+
+
+class OpenDashboardRequest(MethodRequest, frozen=True):
+    login: bool = True
+
+
+class OpenDashboardReply(Struct, frozen=True):
+    address: str
+    token: str
+    remark: str
+    url: str | UnsetType = UNSET
+    code_expires_s: float | UnsetType = UNSET
+
+
+class CheckDashboardRequest(MethodRequest, frozen=True):
+    cookie: str | None = None
+    code: str | None = None
+    token: str | None = None
+
+
+class CheckDashboardReply(Struct, frozen=True):
+    allowed: bool
+    editor: str
+    port: int
+    csrf: str | UnsetType = UNSET
+    cookie: str | UnsetType = UNSET
+
+
+class RevokeDashboardReply(Struct, frozen=True):
+    revoked: int
+
+
+class DashboardMethods:
+    """The methods over one dashboard."""
+
+    def __init__(self, dashboard: Dashboard) -> None:
+        self._dashboard = dashboard
+
+    @method("OpenDashboard", policy="open")
+    async def open(self, request: OpenDashboardRequest) -> OpenDashboardReply:
+        """Open the dashboard. With `login`, `url` is an address that signs in one browser, once. `token` is
+        for programs and valid until the daemon ends; `remark` says why the port isn't the wanted one, or is
+        empty."""
+        address = f"http://{LOOPBACK}:{await self._dashboard.open()}/"
+        access = self._dashboard.access
+        return OpenDashboardReply(
+            address,
+            access.token,
+            self._dashboard.remark,
+            f"{address}login?code={access.new_code()}" if request.login else UNSET,
+            CODE_S if request.login else UNSET,
+        )
+
+    @method("CheckDashboard", policy="open")
+    async def check(self, request: CheckDashboardRequest) -> CheckDashboardReply:
+        """Check one of `cookie`, `code` and `token`. `editor` is the address that opens a file, with
+        `{path}` and `{line}` to fill in, or empty; `csrf` what changes of this session must carry; `cookie`
+        what the browser is to keep from now on, for a code and about once a day
+        ([dashboard](dashboard.md))."""
+        access = self._dashboard.access
+        match (request.cookie, request.code, request.token):
+            case (str(cookie), None, None):
+                admission = await access.admit(cookie)
+                return self._checked(admission is not None, admission)
+            case (None, str(code), None):
+                admission = await access.redeem(code)
+                return self._checked(admission is not None, admission)
+            case (None, None, str(token)):
+                return self._checked(access.is_token(token), None)
+        given = "cookie" if request.cookie is not None or request.code is None else "code"
+        raise InvalidRequest("give exactly one of cookie, code, token", given)
+
+    @method("RevokeDashboard", policy="open")
+    async def revoke(self, request: MethodRequest) -> RevokeDashboardReply:
+        """End all sessions, codes and the token; `revoked` counts the sessions."""
+        return RevokeDashboardReply(await self._dashboard.access.revoke())
+
+    def _checked(self, allowed: bool, admission: Admission | None) -> CheckDashboardReply:
+        return CheckDashboardReply(
+            allowed=allowed,
+            editor=editor_template(self._dashboard.config.editor),
+            port=self._dashboard.port,
+            csrf=admission.csrf if admission is not None else UNSET,
+            cookie=(admission.cookie or UNSET) if admission is not None else UNSET,
+        )

@@ -36,8 +36,7 @@ from ..core.parameters import read_request
 from ..core.storage import OperationalError
 from ..core.work import CLIENT
 from .contexts import ContextMethods
-from .daemon import DaemonMethods
-from .dashboard import DashboardMethods
+from .daemon import DaemonMethods, DashboardMethods
 from .given_contexts import GivenContextMethods
 from .guard import PolicyGuard
 from .hooks import HookMethods

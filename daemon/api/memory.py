@@ -6,15 +6,14 @@ from typing import Annotated, Any, Literal, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from ..app.engine import Engine
 from ..core.errors import InvalidRequest
 from ..core.parameters import LIST_MAX, NonEmpty, Texts
 from ..memory.edits import Edit, changed_fields
-from ..memory.experience import Experience, draft_of
+from ..memory.experience import Experience, Provenance, draft_of
 from ..memory.pool_filters import Criteria, ExperienceListing
 from ..memory.records import Known
 from ..rules.items import ItemType
-from .method import ProjectRequest, method
+from .method import EngineMethods, ProjectRequest, method, reply_of
 
 LIST_LIMIT = 1_000
 SHOWN_MAX = 100
@@ -58,12 +57,6 @@ class ListExperiencesRequest(ProjectRequest, frozen=True, kw_only=True):
     limit: Limit = 50
 
 
-class ProvenanceReply(Struct, frozen=True):
-    source: str
-    reference: str
-    trust: str
-
-
 class OutcomeReply(Struct, frozen=True):
     kind: str
     error: str | UnsetType = UNSET
@@ -75,16 +68,18 @@ class MarkReply(Struct, frozen=True):
     experience_id: str
 
 
-class ExperienceReply(Struct, frozen=True, kw_only=True):
-    experience_id: str
+class ExperienceReply(Struct, frozen=True, kw_only=True, rename={"id": "experience_id"}):
+    """An experience, with the attributes of `Experience`."""
+
+    id: str
     timestamp: str
     agent_id: str
     session_id: str
     decision: str
     rationale: str
-    files_touched: list[str]
+    files_touched: tuple[str, ...]
     commit: str
-    provenance: ProvenanceReply
+    provenance: Provenance
     outcome: OutcomeReply | UnsetType = UNSET
     marks: list[MarkReply] | UnsetType = UNSET
 
@@ -178,11 +173,8 @@ class ClearFeedbackReply(Struct, frozen=True):
     cleared: int
 
 
-class ExperienceMethods:
+class ExperienceMethods(EngineMethods):
     """The methods over one engine."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     @method("GraftExperience", policy="project")
     async def graft(self, request: GraftRequest) -> GraftReply:
@@ -336,21 +328,9 @@ class ExperienceMethods:
 
 def experience_reply(experience: Experience) -> ExperienceReply:
     """Return an experience in the form of the wire; outcome and marks only if it has any."""
-    provenance = experience.provenance
     marks = [MarkReply(mark.kind, mark.at, mark.by or experience.id) for mark in experience.marks]
-    return ExperienceReply(
-        experience_id=experience.id,
-        timestamp=experience.timestamp,
-        agent_id=experience.agent_id,
-        session_id=experience.session_id,
-        decision=experience.decision,
-        rationale=experience.rationale,
-        files_touched=list(experience.files_touched),
-        commit=experience.commit,
-        provenance=ProvenanceReply(provenance.source, provenance.reference, provenance.trust),
-        outcome=OutcomeReply(experience.outcome, experience.error or UNSET) if experience.outcome else UNSET,
-        marks=marks or UNSET,
-    )
+    outcome = OutcomeReply(experience.outcome, experience.error or UNSET) if experience.outcome else UNSET
+    return reply_of(ExperienceReply, experience, outcome=outcome, marks=marks or UNSET)
 
 
 def _known(known: Known) -> KnownReply:

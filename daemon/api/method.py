@@ -5,10 +5,13 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from functools import cache
+from types import NoneType
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 
-from msgspec import Meta, Struct, to_builtins
+from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
+from ..app.engine import Engine
 from ..core.errors import InvalidRequest
 from ..core.parameters import LIST_MAX, NonEmpty
 from ..privacy.permissions import Agent
@@ -80,6 +83,19 @@ class ItemFields(Struct, frozen=True):
         return key_in({"type": self.type, "name": self.name, "server_name": self.server_name}, prefix)
 
 
+class ItemName(Struct, frozen=True):
+    """An item in a reply."""
+
+    type: str
+    name: str
+    server_name: str | UnsetType = UNSET
+
+
+def item_name(key: ItemKey) -> ItemName:
+    """Return an item's key in the form of the wire."""
+    return reply_of(ItemName, key)
+
+
 Items = Annotated[tuple[ItemFields, ...], Meta(max_length=LIST_MAX)]
 
 REQUESTS: Mapping[Policy, type[MethodRequest]] = {
@@ -104,12 +120,20 @@ class Declaration(Struct, frozen=True):
     takes_connection: bool
 
 
+class EngineMethods:
+    """Methods over one engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+
 WireMap = dict[str, Any]
 """A reply, or a part of a reply, in the form of the wire."""
 
 Answer = Struct | WireMap | Awaitable[Struct | WireMap]
 """A reply: immediate if nothing has to be awaited, else an awaitable."""
 
+ReplyT = TypeVar("ReplyT", bound=Struct)
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 _declared: dict[Callable[..., Any], Declaration] = {}
@@ -162,6 +186,29 @@ def wire_map(reply: Struct | WireMap) -> WireMap:
         return reply
     found: WireMap = to_builtins(reply, builtin_types=(bytes,))
     return found
+
+
+def reply_of(kind: type[ReplyT], source: object, **fields: Any) -> ReplyT:
+    """Return a reply with these fields; the others are the attributes of `source` of the same names.
+
+    An empty text becomes what the type of its field has for it: left out, null, or the text.
+    """
+    for name, empty in _fields_of(kind):
+        if name not in fields:
+            value = getattr(source, name)
+            fields[name] = empty if value == "" else value
+    return kind(**fields)
+
+
+@cache
+def _fields_of(kind: type[Struct]) -> tuple[tuple[str, object], ...]:
+    """Return the names of a reply's fields, each with what it has for an empty text."""
+    hints = get_type_hints(kind)
+    types = {name: get_args(hints[name]) for name in kind.__struct_fields__}
+    return tuple(
+        (name, UNSET if UnsetType in members else None if NoneType in members else "")
+        for name, members in types.items()
+    )
 
 
 def milliseconds_since(started: float) -> float:

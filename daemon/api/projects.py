@@ -12,11 +12,9 @@ from ..core.errors import InvalidRequest, NotFound, TooLarge, Unsupported
 from ..core.parameters import NonEmpty
 from ..embedding.messages import VectorProgress
 from ..embedding.semantics import Semantics
-from ..memory.pool import PoolStatistics
-from ..project.project import Project
+from ..project.project import BUFFER_CHARACTERS, Project
 from ..project.roots import relative_path
-from ..project.unsaved_buffers import BUFFER_CHARACTERS
-from .method import MethodRequest, ProjectRequest, method
+from .method import EngineMethods, MethodRequest, ProjectRequest, method, reply_of
 
 EmbeddingState = Literal["off", "waiting", "running", "paused", "failed", "done"]
 
@@ -53,16 +51,24 @@ class EmbeddingRequest(MethodRequest, frozen=True):
     paused: bool
 
 
+class PushEmbeddingsReply(Struct, frozen=True):
+    project: str
+    contents: int
+    written: int
+    present: int
+    problem: str | UnsetType = UNSET
+
+
 class EmbeddingReply(Struct, frozen=True):
     paused: bool
 
 
-class PoolReply(Struct, frozen=True):
-    """The figures of a project's experiences."""
+class PoolReply(Struct, frozen=True, rename={"parts": "files", "size_bytes": "bytes"}):
+    """The figures of a project's experiences, with the attributes of `PoolStatistics`."""
 
     deleted: int
-    files: int
-    bytes: int
+    parts: int
+    size_bytes: int
     bad_lines: int
     unknown_lines: int
     repeated_lines: int
@@ -139,11 +145,8 @@ class RevokeTrustReply(Struct, frozen=True):
     revoked: int
 
 
-class ProjectMethods:
+class ProjectMethods(EngineMethods):
     """The methods over one engine."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     @method("OpenProject", policy="open")
     async def open(self, request: OpenRequest) -> ProjectReply:
@@ -214,6 +217,16 @@ class ProjectMethods:
         await self._engine.semantics.set_paused(paused=request.paused)
         return EmbeddingReply(request.paused)
 
+    @method("PushEmbeddings", policy="open")
+    async def push_embeddings(self, request: ProjectRequest) -> PushEmbeddingsReply:
+        """Write a project's embeddings to the shared store, those that it lacks; `unsupported` where none is
+        configured."""
+        project = await self._engine.projects.at(request.cwd)
+        pushed = await self._engine.semantics.push(project.root)
+        return PushEmbeddingsReply(
+            project.root, pushed.contents, pushed.written, pushed.present, pushed.problem or UNSET
+        )
+
     @method("GetTrust", policy="open")
     async def get_trust(self, request: ProjectRequest) -> TrustStateReply:
         """List the files of a project whose effect needs trust."""
@@ -222,13 +235,7 @@ class ProjectMethods:
         return TrustStateReply(
             root,
             [
-                TrustedFile(
-                    file.path,
-                    file.digest,
-                    file.size_bytes,
-                    file.digest in trusted.digests.get(file.path, ()),
-                    file.problem or UNSET,
-                )
+                reply_of(TrustedFile, file, trusted=file.digest in trusted.digests.get(file.path, ()))
                 for file in files
             ],
         )
@@ -284,25 +291,9 @@ async def project_reply(engine: Engine, project: Project) -> ProjectReply:
         skipped=skipped,
         rules=len(project.instructions.rules.items),
         experiences=pool.experiences,
-        pool=_pool_reply(pool),
+        pool=reply_of(PoolReply, pool),
         index_bytes=size.bytes,
         clock=project.clock,
-    )
-
-
-def _pool_reply(statistics: PoolStatistics) -> PoolReply:
-    return PoolReply(
-        deleted=statistics.deleted,
-        files=statistics.parts,
-        bytes=statistics.size_bytes,
-        bad_lines=statistics.bad_lines,
-        unknown_lines=statistics.unknown_lines,
-        repeated_lines=statistics.repeated_lines,
-        repaired_tails=statistics.repaired_tails,
-        retired=statistics.retired,
-        retired_at=statistics.retired_at or None,
-        shared=statistics.shared or None,
-        problem=statistics.problem or None,
     )
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import Struct, UnsetType
 
-from ..app.engine import Engine
-from ..context.scopes import Scope
+from ..context.scopes import HotNode, Scope
 from ..core.errors import InvalidRequest, TooLarge
 from ..core.parameters import Texts
-from .method import AgentRequest, ScopeRequest, method, node_id_in
+from .method import AgentRequest, EngineMethods, ScopeRequest, method, node_id_in, reply_of
 
 NODES_MAX = 1_000
 """Maximum nodes that a call adds or removes; each may have to be looked up on the disk."""
@@ -38,24 +37,26 @@ class ReleaseReply(Struct, frozen=True):
     released: bool
 
 
-class HotNodeReply(Struct, frozen=True):
-    path: str
-    reason: str
+class ScopeReply(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    rename={"id": "scope_id", "root": "project", "parent_id": "parent_scope_id", "hot": "hot_nodes"},
+):
+    """A scope, with the attributes of `Scope`."""
 
-
-class ScopeReply(Struct, frozen=True, kw_only=True):
-    scope_id: str
-    project: str
+    id: str
+    root: str
     session_id: str | UnsetType
     agent_id: str | UnsetType
     agent_name: str | UnsetType
     task_type: str | UnsetType
-    focus_paths: list[str]
-    expanded: list[str]
-    constraints: list[str]
-    inherited_constraints: list[str]
-    parent_scope_id: str | UnsetType
-    hot_nodes: list[HotNodeReply]
+    focus_paths: tuple[str, ...]
+    expanded: tuple[str, ...]
+    constraints: tuple[str, ...]
+    inherited_constraints: tuple[str, ...]
+    parent_id: str | UnsetType
+    hot: tuple[HotNode, ...]
     created_at: str | UnsetType
     memory_bytes: int
 
@@ -68,11 +69,8 @@ class ScopesReply(Struct, frozen=True):
     scopes: list[ScopeReply]
 
 
-class ScopeMethods:
+class ScopeMethods(EngineMethods):
     """The methods over one engine."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     @method("ExpandFocus", policy="scope")
     async def expand(self, request: FocusRequest) -> ExpandReply:
@@ -116,19 +114,5 @@ class ScopeMethods:
         return nodes
 
     def _reply(self, scope: Scope) -> ScopeReply:
-        return ScopeReply(
-            scope_id=scope.id,
-            project=scope.root,
-            session_id=scope.session_id or UNSET,
-            agent_id=scope.agent_id or UNSET,
-            agent_name=scope.agent_name or UNSET,
-            task_type=scope.task_type or UNSET,
-            focus_paths=list(scope.focus_paths),
-            expanded=list(scope.expanded),
-            constraints=list(scope.constraints),
-            inherited_constraints=list(self._engine.scopes.constraints_above(scope)),
-            parent_scope_id=scope.parent_id or UNSET,
-            hot_nodes=[HotNodeReply(node.path, node.reason) for node in scope.hot],
-            created_at=scope.created_at or UNSET,
-            memory_bytes=scope.memory_bytes,
-        )
+        inherited = self._engine.scopes.constraints_above(scope)
+        return reply_of(ScopeReply, scope, inherited_constraints=tuple(inherited))

@@ -12,28 +12,22 @@ from ..core.parameters import NonEmpty, Texts
 from ..rules.items import ItemKey, ItemType, item_key
 from ..sessions.context_sets import SetMode, SetOutcome, name_warnings
 from ..sessions.service import SessionChange
-from ..sessions.session import ItemOutcome, Session, SessionSummary
+from ..sessions.session import ItemOutcome, Session
 from .method import (
     AgentRequest,
+    ItemName,
     ProjectRequest,
     SessionRequest,
+    item_name,
     method,
+    reply_of,
 )
 
 Selection = str | dict[str, Any]
 """The choice of items: a preset's name, `off`, or a map of settings."""
 
 
-class ItemName(Struct, frozen=True):
-    type: str
-    name: str
-    server_name: str | UnsetType = UNSET
-
-
-class SessionItemEntry(Struct, frozen=True, kw_only=True):
-    type: str
-    name: str
-    server_name: str | UnsetType = UNSET
+class SessionItemEntry(ItemName, frozen=True, kw_only=True):
     include: str
 
 
@@ -43,11 +37,11 @@ class CreateSessionRequest(ProjectRequest, frozen=True, kw_only=True):
     selection: Selection | None = None
 
 
-class SessionHead(Struct, frozen=True, kw_only=True):
+class SessionHead(Struct, frozen=True, kw_only=True, rename={"id": "session_id", "project_root": "project"}):
     """What a session and its row in a list have in common."""
 
-    session_id: str
-    project: str
+    id: str
+    project_root: str
     name: str
     agent_name: str
     created: str
@@ -59,10 +53,10 @@ class SessionHead(Struct, frozen=True, kw_only=True):
 
 class SessionReply(SessionHead, frozen=True, kw_only=True):
     env_hint: str
-    context: dict[str, list[str]]
+    context: Mapping[str, tuple[str, ...]]
     items: list[SessionItemEntry]
     removed: list[ItemName]
-    selection: dict[str, object]
+    selection: Mapping[str, object]
     revision: int
     warnings: list[str] | UnsetType = UNSET
 
@@ -186,7 +180,8 @@ class SessionMethods:
         root = None if request.cwd is None else await self._engine.projects.root_of(request.cwd)
         sessions = await self._sessions.list(root)
         return SessionsReply(
-            [_summary(session) for session in sessions], list(self._sessions.take_warnings())
+            [reply_of(SessionSummaryReply, session) for session in sessions],
+            list(self._sessions.take_warnings()),
         )
 
     @method("UpdateSession", policy="session")
@@ -252,58 +247,12 @@ class SessionMethods:
 
 def session_reply(session: Session, warnings: list[str] | UnsetType = UNSET) -> SessionReply:
     """Return a session in the form of the wire; times are None if they never occurred."""
-    return SessionReply(
-        session_id=session.id,
-        project=session.project_root,
-        name=session.name,
-        agent_name=session.agent_name,
-        created=session.created,
-        last_observed=session.last_observed or None,
-        last_idle=session.last_idle or None,
-        ended=session.ended or None,
-        current_intent=session.current_intent,
-        env_hint=session.env_hint,
-        context=_sets(session.context),
-        items=_items(session),
-        removed=[item_name(key) for key in session.removed],
-        selection=dict(session.selection),
-        revision=session.revision,
-        warnings=warnings,
-    )
-
-
-def _summary(summary: SessionSummary) -> SessionSummaryReply:
-    return SessionSummaryReply(
-        session_id=summary.id,
-        project=summary.project_root,
-        name=summary.name,
-        agent_name=summary.agent_name,
-        created=summary.created,
-        last_observed=summary.last_observed or None,
-        last_idle=summary.last_idle or None,
-        ended=summary.ended or None,
-        current_intent=summary.current_intent,
-        items=summary.items,
-        context_items=summary.context_items,
-        revision=summary.revision,
-    )
-
-
-def item_name(key: ItemKey) -> ItemName:
-    """Return an item's key in the form of the wire."""
-    return ItemName(key.type, key.name, key.server_name or UNSET)
+    removed = [item_name(key) for key in session.removed]
+    return reply_of(SessionReply, session, items=_items(session), removed=removed, warnings=warnings)
 
 
 def _items(session: Session) -> list[SessionItemEntry]:
-    return [
-        SessionItemEntry(
-            type=item.key.type,
-            name=item.key.name,
-            server_name=item.key.server_name or UNSET,
-            include=item.include,
-        )
-        for item in session.items
-    ]
+    return [reply_of(SessionItemEntry, item.key, include=item.include) for item in session.items]
 
 
 def _item_reply(session: Session, outcome: ItemOutcome) -> SessionItemReply:

@@ -32,8 +32,7 @@ from ...ipc.paths import DaemonInfo
 from ...ipc.protocol import PROTOCOL_VERSION
 from ...ipc.server import Server
 from ..api.handlers import Handlers, to_error
-from ..config.files import load_user_config
-from ..config.last_valid import load_or_last
+from ..config.files import load_or_last, load_user_config
 from ..config.settings import Environment, UserConfig
 from ..context.scopes import Scope
 from ..core.errors import FovealError

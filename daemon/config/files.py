@@ -1,10 +1,11 @@
-"""The two configuration files: what each may set, and how a project's narrows the user's."""
+"""The two configuration files: what each may set, how a project narrows the user's, and valid copies."""
 
 from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
@@ -12,7 +13,7 @@ from msgspec import Struct, structs
 
 from ..core.errors import ConfigError, InvalidRequest
 from ..core.system import Stamp, System
-from ..privacy.agent_tables import AgentTable, AgentTables, parse_agent_tables
+from ..privacy.policy import AgentTable, AgentTables, parse_agent_tables
 from ..project.globs import compile_glob
 from ..rules.selection import ItemSelection, parse_selection
 from .editor_links import editor_problem
@@ -20,23 +21,18 @@ from .settings import (
     FREE_TABLES,
     KEYS,
     PROJECT_FILE,
+    TABLES,
     USER_FILE,
-    CompressionConfig,
     ContextConfig,
-    DaemonConfig,
     DashboardConfig,
     EmbeddingConfig,
-    ExperienceConfig,
     PrivacyConfig,
     ProjectConfig,
-    ScanConfig,
-    ScopesConfig,
     SelectionConfig,
     UserConfig,
-    WeightsConfig,
     rule_of,
 )
-from .source import ConfigSource, Setting, checked, quoted, read_source, type_of, wrong
+from .source import MAX_CONFIG_BYTES, ConfigSource, Setting, checked, quoted, read_source, type_of, wrong
 
 C = TypeVar("C")
 
@@ -65,23 +61,18 @@ def load_user_config(path: str, system: System) -> LoadedConfig[UserConfig]:
     changes: dict[str, dict[str, Any]] = {}
     for setting in _settings(source, warnings):
         changes.setdefault(setting.table, {})[setting.name] = checked(setting, source)
+    tables: dict[str, Any] = {name: owner(**changes.get(name, {})) for name, owner in TABLES.items()}
     config = UserConfig(
-        daemon=DaemonConfig(**changes.get("daemon", {})),
-        scan=ScanConfig(**changes.get("scan", {})),
-        embedding=EmbeddingConfig(**changes.get("embedding", {})),
-        compression=CompressionConfig(**changes.get("compression", {})),
-        scopes=ScopesConfig(**changes.get("scopes", {})),
-        context=_with_room(ContextConfig(**changes.get("context", {}), models=models_in(source)), warnings),
-        weights=WeightsConfig(
-            **changes.get("weights", {}), tasks=task_weights_in(source, warnings, trusted=True)
-        ),
-        experience=ExperienceConfig(**changes.get("experience", {})),
+        **tables,
         selection=_selection(source, SelectionConfig(), trusted=True),
-        privacy=_privacy(source, changes.get("privacy", {})),
-        dashboard=_dashboard(source, changes.get("dashboard", {})),
         agents=AgentTables(user=_agents(source)),
     )
-    return LoadedConfig(config, warnings.sentences(), source.stamp)
+    context = _with_room(replace(config.context, models=models_in(source)), warnings)
+    weights = replace(config.weights, tasks=task_weights_in(source, warnings, trusted=True))
+    _check_embedding(source, config.embedding)
+    _check_privacy(source, config.privacy)
+    _check_dashboard(source, config.dashboard)
+    return LoadedConfig(replace(config, context=context, weights=weights), warnings.sentences(), source.stamp)
 
 
 def load_project_config(
@@ -185,22 +176,37 @@ def _agents(source: ConfigSource) -> tuple[AgentTable, ...]:
         raise ConfigError(f"{place}: {error}. Mend it or take it away.") from error
 
 
-def _privacy(source: ConfigSource, changes: dict[str, Any]) -> PrivacyConfig:
-    config = PrivacyConfig(**changes)
+def _check_privacy(source: ConfigSource, config: PrivacyConfig) -> None:
     for pattern in config.show_files:
         try:
             compile_glob(pattern)
         except ValueError as error:
             place = source.place("privacy.show_files")
             raise ConfigError(f"{place}: privacy.show_files can't be used: {error}") from error
-    return config
 
 
-def _dashboard(source: ConfigSource, changes: dict[str, Any]) -> DashboardConfig:
-    config = DashboardConfig(**changes)
+def _check_dashboard(source: ConfigSource, config: DashboardConfig) -> None:
     if problem := editor_problem(config.editor):
         raise ConfigError(f"{source.place('dashboard.editor')}: dashboard.editor {problem}.")
-    return config
+
+
+def _check_embedding(source: ConfigSource, config: EmbeddingConfig) -> None:
+    # No message quotes these values: they may hold a password.
+    if config.shared and not _STORE_URL.fullmatch(config.shared):
+        raise ConfigError(
+            f"{source.place('embedding.shared')}: embedding.shared must be the URL of a Redis server, such "
+            "as rediss://cache.example.com:6380/0."
+        )
+    for name in ("shared_password", "shared_secret"):
+        if not _CREDENTIAL.fullmatch(getattr(config, name)):
+            raise ConfigError(
+                f"{source.place('embedding.' + name)}: embedding.{name} must say where it is: env:NAME for "
+                "an environment variable of the daemon, file:PATH for an absolute path, never itself."
+            )
+
+
+_STORE_URL = re.compile(r"rediss?://[^\s/?#]+(/\d*)?(\?\S*)?", re.ASCII)
+_CREDENTIAL = re.compile(r"|env:[A-Za-z_][A-Za-z0-9_]*|file:[~/].*", re.ASCII)
 
 
 def _narrowed(setting: Setting, value: object, own: object, warnings: Warnings) -> object:
@@ -371,3 +377,62 @@ def _nearest_key(table: str, name: str) -> str:
         return f"{table}.{near[0]}"
     owners = {key: owner for owner, keys in KEYS.items() for key in keys}
     return next((f"{owners[key]}.{key}" for key in difflib.get_close_matches(name, owners, 1)), "")
+
+
+IN_FORCE = "The settings from before are in force."
+
+
+def load_or_last(
+    load: Callable[[str], LoadedConfig[C]], path: str, last: str, system: System
+) -> tuple[LoadedConfig[C], str]:
+    """Return a configuration, and why the copy at `last` is used, or "".
+
+    `load` reads the file at a path. Each valid file is copied, an absent one as an empty copy. Raises
+    `ConfigError` if neither can be used.
+    """
+    try:
+        loaded = load(path)
+    except ConfigError as error:
+        try:
+            kept = load(last)
+        except ConfigError:
+            raise error from None
+        if kept.stamp is None:
+            raise
+        # The stamp is that of another file: this one is read again when it changes.
+        return structs.replace(kept, warnings=(), stamp=None), f"{error} {IN_FORCE}"
+    _keep(path, last, system)
+    return loaded, ""
+
+
+def _keep(path: str, last: str, system: System) -> None:
+    """Copy a file unless it was copied before. A failed copy is retried the next time."""
+    data, former = _content(path, system), _content(last, system)
+    if data is not None and data != former:
+        try:
+            system.write_atomic(last, data)
+        except OSError:
+            return
+
+
+def _content(path: str, system: System) -> bytes | None:
+    """Return the content of a file, empty if there is none; None if it can't be read."""
+    try:
+        return system.read(path, MAX_CONFIG_BYTES)[0]
+    except FileNotFoundError:
+        return b""
+    except OSError:
+        return None
+
+
+def config_problems(path: str, in_force: UserConfig, system: System) -> tuple[str, ...]:
+    """Return what is wrong with config.toml now, in words, and whether the daemon runs with other
+    settings. Reads the file."""
+    try:
+        loaded = load_user_config(path, system)
+    except ConfigError as error:
+        return (f"{error} {IN_FORCE}",)
+    if loaded.config == in_force:
+        return loaded.warnings
+    changed = f"{path} was changed after the daemon started. {IN_FORCE} To change over: foveal restart"
+    return (*loaded.warnings, changed)

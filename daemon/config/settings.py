@@ -8,7 +8,7 @@ from dataclasses import Field, dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeVar
 
-from ..privacy.agent_tables import NO_TABLES, AgentTables
+from ..privacy.policy import NO_TABLES, AgentTables
 from ..rules.selection import ItemSelection
 
 USER_FILE = "config.toml"
@@ -147,6 +147,28 @@ class EmbeddingConfig:
         "The size of the database that keeps embeddings. Above it those unused for longest are forgotten.",
         unit="bytes",
         between=(10_000_000, 1_000_000_000_000),
+    )
+    shared: str = _key(
+        "",
+        "The URL of a Redis or Valkey server (`redis://` or `rediss://`, a cluster too) where a team shares "
+        "embeddings: vectors and digests of contents go there, nothing else (docs/teams.md). Empty for none. "
+        "Needs `foveal[team]`.",
+    )
+    shared_password: str = _key(
+        "",
+        "Where the password for that server is: `env:NAME` for an environment variable of the daemon, "
+        "`file:PATH` for a file. Empty if there is none, or if it is in the URL.",
+    )
+    shared_secret: str = _key(
+        "",
+        "Where the team's secret is, as `env:NAME` or `file:PATH`. With it who reads the server can't test "
+        "whether it holds a text that they know, and who writes there without it isn't believed.",
+    )
+    shared_days: int = _key(
+        30,
+        "Embeddings that nobody used for so long expire on that server.",
+        unit="days",
+        between=(1, 3_650),
     )
 
 

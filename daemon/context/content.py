@@ -1,4 +1,4 @@
-"""Reads the files of a project for a context, with the stamp that shows whether they changed since."""
+"""Reads files for a context: decoded, with secrets masked, and with a stamp to detect later changes."""
 
 from __future__ import annotations
 
@@ -6,24 +6,23 @@ import codecs
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from threading import Lock
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.sized_cache import SizedCache
 from ..core.system import Stamp, System, is_racy, stamp_of
+from ..index.text_kind import classify_content
 from ..privacy.policy import NO_POLICY, Policy
-from ..project.binary import classify_content
 
 DIGEST_BYTES = 16
 
 
 class Shown(Struct, frozen=True):
-    """A file whose content a context shows, as it was when it was read. `path` is absolute.
+    """The state of a shown file when it was read. `path` is absolute.
 
-    With `racy` the stamp alone doesn't prove that the content is the same (see `RACY_NS`). `digest` is that
-    of the first `length` bytes, as many as were read.
+    With `racy` the stamp alone doesn't prove that the content is unchanged (see `RACY_NS`). `digest` covers
+    the first `length` bytes, as many as were read.
     """
 
     path: str
@@ -34,33 +33,28 @@ class Shown(Struct, frozen=True):
 
 
 class Content(Struct, frozen=True):
-    """A file's text, decoded, and what proves it. `problem` says why there is no text: in words.
+    """A file's decoded text with its state on disk. `problem` says in words why there is no text.
 
-    Values in it that look like secrets are masked, line by line as they stood.
+    Values that look like secrets are masked; the lines stay the same otherwise.
     """
 
     text: str
     shown: Shown | None
     problem: str = ""
     cut: bool = False
-    """The file is larger than the limit; `text` is its beginning."""
+    """Whether the file is larger than the limit, and `text` only its beginning."""
     hidden: bool = False
-    """Nothing of it may be shown, and `problem` says by which rule."""
+    """Whether the policy hides the file; `problem` names the rule."""
     masked: bool = False
-    """Something in it was masked, so that other texts made of it may hold the same secret."""
-
-    @property
-    def digest(self) -> bytes | None:
-        """The file's digest where it identifies the text: neither masked nor cut, no unsaved buffer."""
-        return None if self.shown is None or self.masked or self.cut else self.shown.digest
+    """Whether a secret was masked; other texts made from this file may hold the same secret."""
 
 
 class ContentReader:
-    """Reads files below one root, each once; from a thread, since it blocks.
+    """Reads files below one root, each once. Blocks: use it in a thread.
 
-    A file elsewhere is read by its absolute path, if it lies in one of the folders `outside`, which the user
-    allowed. `overlays` are unsaved buffers of editors by relative path: they stand in for the file. What a
-    policy hides is not read, whatever the name under which it is asked for.
+    A file outside of the root is read by its absolute path if it lies in one of the folders `outside`, which
+    the user allowed. `overlays` are unsaved editor buffers by relative path; they replace the file. Files
+    that the policy hides are not read, whatever path or symlink leads to them.
     """
 
     def __init__(
@@ -88,26 +82,23 @@ class ContentReader:
         return content
 
     def unsaved(self, path: str) -> bool:
-        """Whether an editor's unsaved buffer stands in for the file."""
+        """Whether an unsaved editor buffer replaces the file."""
         return path in self._overlays
 
     def _load(self, path: str) -> Content:
         content = self._load_whole(path)
         if not content.text or not self._policy.mask_values:
             return content
-        # Of an unsaved buffer the digest is that of the file below it.
+        # The digest for an unsaved buffer is that of the file on disk, so it is no key for the buffer.
         shown = None if path in self._overlays else content.shown
         key = None if shown is None else (shown.digest, self._max_bytes)
-        if key in CLEAN:
-            return content
-        text = None if key is None else MASKED.get(key)
-        if text is None:
+        masked = None if key is None else MASKED.get(key)
+        if masked is None:
             text = self._policy.mask(content.text)
-            if key is not None and text == content.text:
-                CLEAN.add(key)
-            elif key is not None:
-                MASKED.put(key, text, len(text))
-        return content if text == content.text else replace(content, text=text, masked=True)
+            masked = "" if text == content.text else text
+            if key is not None:
+                MASKED.put(key, masked, len(masked) or CLEAN_SIZE)
+        return replace(content, text=masked, masked=True) if masked else content
 
     def _load_whole(self, path: str) -> Content:
         if hidden := self._policy.why_hidden(path):
@@ -115,7 +106,7 @@ class ContentReader:
         if path == ".git" or path.startswith(".git/"):
             return Content("", None, "it belongs to git, whose settings may hold passwords")
         full = os.path.join(self._root, path)
-        # A checkout may have put a symlink out of the project in the place of a file that was scanned.
+        # A checkout may have replaced a scanned file by a symlink that leads out of the project.
         try:
             real = os.path.realpath(full)
         except ValueError:
@@ -126,8 +117,8 @@ class ContentReader:
         elif real != self._root and not real.startswith(self._root.rstrip("/") + "/"):
             return Content("", None, "it leads out of the project through a symlink")
         if hidden := self._policy.why_hidden(real[len(self._root.rstrip("/")) + 1 :]):
-            return Content("", None, f"what it leads to as a symlink isn't shown: {hidden}", hidden=True)
-        # Taken before the read: a write while it lasts may leave the time of the last one unchanged.
+            return Content("", None, f"it is a symlink to a file that isn't shown: {hidden}", hidden=True)
+        # Taken before reading: a write during the read may leave the modification time unchanged.
         now = self._system.time_ns()
         try:
             data, status = self._system.read(real, self._max_bytes + 1)
@@ -145,7 +136,7 @@ class ContentReader:
         return Content(decode(data[: self._max_bytes], cut=cut), shown, cut=cut)
 
     def _problem_outside(self, real: str) -> str:
-        """Return why a file outside of the project isn't read, or ""."""
+        """Return why a file outside of the project may not be read, or ""."""
         named = (os.path.expanduser(folder) for folder in self._outside)
         folders = (os.path.realpath(folder) for folder in named if os.path.isabs(folder))
         if not any(real.startswith(folder.rstrip("/") + "/") for folder in folders):
@@ -162,10 +153,26 @@ def digest_of(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest()
 
 
-def decode(data: bytes, *, cut: bool = False) -> str:
-    """Decode a text file: UTF-8, UTF-16 and UTF-32 by their marks, else Latin-1, which never fails.
+def split_lines(text: str) -> list[str]:
+    r"""Split a text at its line feeds, as the parser counts lines; the \r of a \r\n is no part of a line.
 
-    With `cut` the data are the beginning of a file and may end within a character, which is left out.
+    Unlike `str.splitlines` it splits at nothing else, so that line numbers agree with compilers and editors.
+    """
+    lines = text.replace("\r\n", "\n").split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def count_lines(text: str) -> int:
+    """Return the number of lines that `split_lines` would return."""
+    return text.count("\n") + (not text.endswith("\n") and text != "")
+
+
+def decode(data: bytes, *, cut: bool = False) -> str:
+    """Decode a text file: UTF-8, UTF-16 or UTF-32 by byte order mark, else Latin-1, which never fails.
+
+    With `cut` the data may end inside a character, which is then dropped.
     """
     for mark, encoding in _ENCODINGS:
         if data.startswith(mark):
@@ -186,45 +193,14 @@ _ENCODINGS = (
 )
 
 
-CONTENTS_MAX = 20_000
-"""Maximum number of digests kept, about 150 bytes each; with more all are forgotten."""
-
 Key = tuple[bytes, int]
-"""The digest of a file's content, and how many bytes of it are shown at most."""
+"""The digest of a file's content, and the maximum number of its bytes that are shown."""
 
+MASKED_CHARACTERS = 6_000_000
+"""Maximum characters of cached masked texts. Searching 100 KB for secrets takes 1 to 2 ms."""
 
-class CleanContents:
-    """Contents that were looked through and had nothing to mask. Thread-safe.
-
-    To look a file of 100 KB through takes a millisecond or two, to know it again nothing; and it can't become
-    wrong, since a content that changed has another digest.
-    """
-
-    def __init__(self, most: int = CONTENTS_MAX) -> None:
-        self._most = most
-        self._known: set[Key] = set()
-        self._lock = Lock()
-
-    def __contains__(self, key: Key | None) -> bool:
-        return key in self._known
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def add(self, key: Key) -> None:
-        """Remember a content as clean."""
-        with self._lock:
-            if len(self._known) >= self._most:
-                self._known.clear()
-            self._known.add(key)
-
-
-MASKED_CHARACTERS = 4_000_000
-"""Characters of masked texts that are kept. In a project with passwords in its tests they are read with every
-other prompt, and masking them again took an eighth of its time."""
+CLEAN_SIZE = 200
+"""What a content without secrets counts for in the cache of masked texts: the size of its entry."""
 
 MASKED = SizedCache[Key, str](MASKED_CHARACTERS)
-"""Texts of this process in which secrets are masked, by the contents that they are of."""
-
-CLEAN = CleanContents()
-"""Those of this process: what is in it follows from the contents alone, so that all projects may share it."""
+"""Masked texts by their content, "" for a content without secrets; projects may share them."""

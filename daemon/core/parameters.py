@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, TypeVar
+from functools import cache
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from msgspec import Meta, Struct, ValidationError, convert, inspect
 
@@ -45,9 +46,12 @@ def read_request(kind: type[RequestT], fields: Mapping[str, Any], prefix: str = 
         raise InvalidRequest(f"the parameters can't be read: {error}") from error
 
 
-def _read(value: Any, wanted: inspect.Type, name: str) -> Any:
-    """Return a value in the form that msgspec converts. Raises `InvalidRequest` or `TooLarge`."""
-    wanted = _member(value, wanted)
+def _read(value: Any, wanted: inspect.Type, name: str, owner: type[Struct]) -> Any:
+    """Return a value of a field of `owner` in the form that msgspec converts.
+
+    Raises `InvalidRequest` or `TooLarge`.
+    """
+    wanted, given = _member(value, wanted), value
     if value == [] and isinstance(wanted, inspect.DictType | inspect.StructType):
         value = {}  # an empty table of Lua may be packed as a list
     if value == {} and isinstance(wanted, inspect.VarTupleType):
@@ -60,18 +64,18 @@ def _read(value: Any, wanted: inspect.Type, name: str) -> Any:
         case inspect.StructType():
             return _struct(value, wanted, f"{name}.")
         case inspect.DictType():
-            return _dict(value, wanted, name)
+            return _dict(value, wanted, name, owner)
         case inspect.VarTupleType():
-            return _list(value, wanted, name)
+            return _list(value, wanted, name, owner)
         case inspect.IntType(ge=least, le=most):
             if (least is not None and value < least) or (most is not None and value > most):
                 raise InvalidRequest(
-                    f"{name} must be from {least:,} to {most:,}, not {_kind_of(value)}", name
+                    f"{name} must be from {least:,} to {most:,}, not {_kind_of(given)}", name
                 )
         case inspect.LiteralType(values=words):
             if value not in words:
                 raise InvalidRequest(
-                    f"{name} must be one of {', '.join(map(str, words))}, not {value!r:.60}", name
+                    f"{name} must be one of {_choices(owner, words)}, not {value!r:.60}", name
                 )
         case inspect.StrType(pattern=pattern):
             if pattern is not None and not re.search(pattern, value):
@@ -85,24 +89,26 @@ def _struct(fields: Mapping[str, Any], wanted: inspect.StructType, prefix: str) 
         name = field.encode_name
         value = fields.get(name)
         if value is not None:
-            found[name] = _read(value, field.type, prefix + name)
+            found[name] = _read(value, field.type, prefix + name, wanted.cls)
         elif field.required:
             raise InvalidRequest(f"{prefix}{name} is missing; it must be {_noun(field.type)}", prefix + name)
     return found
 
 
-def _dict(values: Mapping[Any, Any], wanted: inspect.DictType, name: str) -> dict[str, Any]:
+def _dict(
+    values: Mapping[Any, Any], wanted: inspect.DictType, name: str, owner: type[Struct]
+) -> dict[str, Any]:
     if isinstance(wanted.value_type, inspect.AnyType):
         return {key: value for key, value in values.items() if isinstance(key, str)}
     if not all(isinstance(key, str) for key in values):
         raise InvalidRequest(f"{name} must be a map whose keys are strings", name)
     return {
-        key: None if value is None else _read(value, wanted.value_type, f"{name}.{key}")
+        key: None if value is None else _read(value, wanted.value_type, f"{name}.{key}", owner)
         for key, value in values.items()
     }
 
 
-def _list(values: Sequence[Any], wanted: inspect.VarTupleType, name: str) -> list[Any]:
+def _list(values: Sequence[Any], wanted: inspect.VarTupleType, name: str, owner: type[Struct]) -> list[Any]:
     if wanted.max_length is not None and len(values) > wanted.max_length:
         raise TooLarge(f"{name} has {len(values):,} entries; at most {wanted.max_length:,} are taken")
     entry = wanted.item_type
@@ -112,7 +118,7 @@ def _list(values: Sequence[Any], wanted: inspect.VarTupleType, name: str) -> lis
     if isinstance(entry, inspect.LiteralType):
         unknown = next((value for value in values if value not in entry.values), None)
         if unknown is not None:
-            words = ", ".join(map(str, entry.values))
+            words = _choices(owner, entry.values)
             raise InvalidRequest(f"{name} names {unknown!r:.60}, which is none; there are {words}", name)
     if isinstance(entry, inspect.StructType):
         return [_entry(value, entry, f"{name}[{index}]") for index, value in enumerate(values)]
@@ -134,6 +140,25 @@ def _member(value: Any, wanted: inspect.Type) -> inspect.Type:
         return wanted
     kinds = [kind for kind in wanted.types if not isinstance(kind, inspect.NoneType)]
     return next((kind for kind in kinds if _fits(value, kind)), kinds[-1])
+
+
+def _choices(owner: type[Struct], words: Sequence[Any]) -> str:
+    """Return the words of a `Literal` of `owner` in their declared order; msgspec sorts them."""
+    declared = next((found for found in _literals(owner) if sorted(found) == sorted(words)), words)
+    return ", ".join(map(str, declared))
+
+
+@cache
+def _literals(owner: type[Struct]) -> tuple[tuple[Any, ...], ...]:
+    """Return the words of each `Literal` in the annotations of a type."""
+    found, hints = [], list(get_type_hints(owner).values())
+    while hints:
+        hint = hints.pop()
+        if get_origin(hint) is Literal:
+            found.append(get_args(hint))
+        else:
+            hints.extend(get_args(hint))
+    return tuple(found)
 
 
 def _fits(value: Any, wanted: inspect.Type) -> bool:
@@ -171,7 +196,7 @@ def _noun(wanted: inspect.Type) -> str:
         case inspect.IntType():
             return "an integer"
         case inspect.FloatType(ge=least, le=most):
-            return f"a number from {least} to {most}"
+            return f"a number from {least:g} to {most:g}"
         case inspect.VarTupleType(item_type=entry):
             is_map = isinstance(entry, inspect.StructType | inspect.DictType)
             return "a list of maps" if is_map else "a list of strings"

@@ -51,6 +51,12 @@ class SizedCache(Generic[K, V]):
         with self._lock:
             self._forget(key)
 
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._kept.clear()
+            self._size = 0
+
     def _forget(self, key: K) -> None:
         kept = self._kept.pop(key, None)
         if kept is not None:

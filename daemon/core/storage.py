@@ -7,8 +7,9 @@ import os
 import sqlite3
 import stat
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -19,12 +20,13 @@ from .system import System
 Database = sqlite3.Connection
 DatabaseError = sqlite3.DatabaseError
 OperationalError = sqlite3.OperationalError
+T = TypeVar("T")
 
 
 class Opened(Struct, frozen=True):
     """A database open for writing.
 
-    `replaced` says why an earlier file was set aside, or is empty; `anew` that there was an earlier one, of
+    `replaced` says why an earlier file was quarantined, or is empty; `anew` that there was an earlier one, of
     which nothing is in it.
     """
 
@@ -197,6 +199,34 @@ def transaction(database: Database) -> Iterator[None]:
         if database.in_transaction:
             database.execute("ROLLBACK")
         raise
+
+
+BATCH = 500
+"""Maximum number of values in a statement of `select_in`; SQLite's limit is 32,766."""
+
+
+def select_in(
+    database: Database,
+    query: str,
+    values: Iterable[object],
+    *others: object,
+    before: Sequence[object] = (),
+    batch: int = BATCH,
+) -> Iterator[Any]:
+    """Yield the rows of a query with `IN ({marks})`, run for one batch of distinct values after the other.
+
+    `before` are the parameters before the values, `others` those after.
+    """
+    for some in in_batches(values, batch):
+        marks = ", ".join("?" * len(some))
+        yield from database.execute(query.replace("{marks}", marks), (*before, *some, *others))
+
+
+def in_batches(values: Iterable[T], size: int = BATCH) -> Iterator[list[T]]:
+    """Yield values in batches, each value once."""
+    unique = list(dict.fromkeys(values))
+    for start in range(0, len(unique), size):
+        yield unique[start : start + size]
 
 
 def database_bytes(path: str) -> int:

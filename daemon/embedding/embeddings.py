@@ -11,12 +11,20 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from ..core.storage import DatabaseError, close_database, database_bytes, open_database, transaction
+from ..core.storage import (
+    DatabaseError,
+    close_database,
+    database_bytes,
+    open_database,
+    select_in,
+    transaction,
+)
 from ..core.system import System
 from .exact import Floats, Ids, are_in, as_ids, ordered_ids, stored_halves
 
 SCHEMA_VERSION = 1
-"""Raised when the tables change; a file of another version is set aside, and all is embedded anew."""
+"""Increment this when the tables change. A file of another version is quarantined and everything embedded
+again."""
 
 USE_DAYS = 7
 """The day of the last use is written when it is this old, so that using embeddings hardly ever writes."""
@@ -46,11 +54,11 @@ class EmbeddingStore:
 
     An id stands for one embedding of one content by one model and is never used again, not even by another
     file that takes this one's place (they begin at a random number below 2^62): so a vector file that names
-    ids can be old, but not wrong. `replaced` says why an earlier file had to be set aside, or is empty; of
+    ids can be old, but not wrong. `replaced` says why an earlier file was quarantined, or is empty; of
     several that were, the last one is kept.
 
     Every method raises `DatabaseError` where the file turns out to be damaged. To open it again, with
-    `check`, sets it aside then; reading all of it takes a second or more for a large file, so without
+    `check`, quarantines it then; reading all of it takes a second or more for a large file, so without
     `check` only its head is looked at.
     """
 
@@ -154,14 +162,14 @@ class EmbeddingStore:
             if len(known) > DIGESTS_MAX:
                 known.clear()
             new = [number for number in numbers if number not in known]
-            known.update(self._select("SELECT id, digest FROM embeddings WHERE id IN (%s)", (), new))
+            known.update(self._select("SELECT id, digest FROM embeddings WHERE id IN ({marks})", (), new))
             return {number: known[number] for number in numbers if number in known}
 
     def vectors(self, model: str, ids: Ids | Iterable[int]) -> StoredVectors:
         """Return embeddings by id, ordered by id; those that are gone, or another model's, are left out."""
         with self._lock:
             number, dim = self._model(model)
-            return self._stored(self._select(f"{_ROWS} AND id IN (%s)", (number,), _numbers(ids)), dim)
+            return self._stored(self._select(f"{_ROWS} AND id IN ({{marks}})", (number,), _numbers(ids)), dim)
 
     def rows(self, model: str, batch: int = 4_096) -> Iterator[StoredVectors]:
         """Yield all embeddings of a model in batches, ordered by id; what is put meanwhile may come too."""
@@ -208,7 +216,7 @@ class EmbeddingStore:
 
     def _find(self, number: int, digests: Iterable[bytes]) -> list[tuple[bytes, int, int]]:
         """Return (digest, id, day of the last use) of those contents that have an embedding."""
-        query = "SELECT digest, id, day FROM digests WHERE model = ? AND digest IN (%s)"
+        query = "SELECT digest, id, day FROM digests WHERE model = ? AND digest IN ({marks})"
         return self._select(query, (number,), set(digests))
 
     def _longest_unused(self, count: int, kept: Ids) -> list[tuple[int, int, bytes]]:
@@ -258,13 +266,8 @@ class EmbeddingStore:
         return number
 
     def _select(self, query: str, before: tuple[object, ...], values: Iterable[Any]) -> list[Any]:
-        """Run a query with `IN (%s)`. The values are sorted first: neighbours lie in the same page."""
-        rows: list[Any] = []
-        ordered = sorted(values)
-        for start in range(0, len(ordered), _BATCH):
-            batch = ordered[start : start + _BATCH]
-            rows += self._db.execute(query % ", ".join("?" * len(batch)), (*before, *batch))
-        return rows
+        """Run a query with `IN ({marks})`. The values are sorted first: neighbours lie in the same page."""
+        return list(select_in(self._db, query, sorted(values), before=before, batch=_BATCH))
 
     def _stored(self, rows: Iterable[tuple[int, bytes, bytes]], dim: int | None) -> StoredVectors:
         ordered = sorted(rows)
@@ -331,10 +334,10 @@ def _listed(ids: Ids | Iterable[int]) -> Ids | list[int]:
 
 def _remove_all_but_last_damaged(path: str) -> None:
     """Remove the files quarantined earlier, except the last, which stays for inspection."""
-    aside = f"{path}.damaged-"
-    found = glob.glob(f"{glob.escape(aside)}*")
-    moments = {name.removeprefix(aside).partition("-")[0] for name in found}
+    prefix = f"{path}.damaged-"
+    found = glob.glob(f"{glob.escape(prefix)}*")
+    moments = {name.removeprefix(prefix).partition("-")[0] for name in found}
     last = max(moments, key=lambda moment: (len(moment), moment), default="")
     for name in found:
-        if name.removeprefix(aside).partition("-")[0] != last:
+        if name.removeprefix(prefix).partition("-")[0] != last:
             os.unlink(name)

@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from msgspec import Struct
 
 from ..core.errors import FovealError
+
+
+class SharedStore(Struct, frozen=True):
+    """A store of embeddings that a team shares: its URL, how its password and the team's secret are had
+    (`env:NAME`, `file:PATH`, or empty), and the days after which unused keys expire."""
+
+    url: str
+    password: str
+    secret: str
+    days: int
+
+    @property
+    def place(self) -> str:
+        """The URL without user, password and options, for people."""
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+
+    def __repr__(self) -> str:
+        """Return a text without the URL, which may hold a password."""
+        return "SharedStore(...)"
 
 
 class Configure(Struct, frozen=True):
@@ -18,6 +40,7 @@ class Configure(Struct, frozen=True):
     model: str
     threads: int
     max_bytes: int
+    shared: SharedStore | None = None
 
 
 class KeepVectors(Struct, frozen=True):
@@ -44,6 +67,42 @@ class PreferFiles(Struct, frozen=True):
 
     root: str
     paths: tuple[str, ...]
+
+
+class PushVectors(Struct, frozen=True):
+    """Write a project's embeddings to the shared store, those that it lacks; replied with `Pushed`."""
+
+    root: str
+
+
+class Pushed(Struct, frozen=True):
+    """What a push did: the contents that the project uses, those that were written, and those that the store
+    had. `problem` says why it ended early, or is empty."""
+
+    contents: int
+    written: int
+    present: int
+    problem: str = ""
+
+
+class SharedProgress(Struct, frozen=True):
+    """What was exchanged with the shared store at `place` since the process started.
+
+    Contents that were found and missing there, that were found but not believed, that were written, that wait
+    to be written, and that were dropped because too many waited; bytes of values received and sent; and what
+    the last try failed of, or nothing.
+    """
+
+    place: str
+    found: int = 0
+    missing: int = 0
+    rejected: int = 0
+    written: int = 0
+    waiting: int = 0
+    dropped: int = 0
+    received_bytes: int = 0
+    sent_bytes: int = 0
+    problem: str = ""
 
 
 class SetPaused(Struct, frozen=True):
@@ -141,7 +200,7 @@ class ModelLoaded(Struct, frozen=True):
     degraded: str
 
 
-EmbedderEvent = VectorProgress | ModelProgress | ModelLoaded
+EmbedderEvent = VectorProgress | ModelProgress | ModelLoaded | SharedProgress
 
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"

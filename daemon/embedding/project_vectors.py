@@ -8,7 +8,7 @@ import re
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 from msgspec import Struct
@@ -67,6 +67,7 @@ class ProjectVectors:
         self._folder = folder
         self._store = store
         self._model = model
+        self.dim = dim
         self._index = VectorIndex(os.path.join(folder, FOLDER), dim, model, system)
         self._waiting = Waiting()
         self._seen = 0
@@ -146,16 +147,41 @@ class ProjectVectors:
                 return batch
         return []
 
-    def keep(self, chunks: Sequence[ChunkText], matrix: Floats) -> None:
-        """Keep the vectors of chunks, durably, but for those whose file is gone meanwhile."""
-        with self._reader() as reader:
-            alive = reader.chunks.alive(chunk.digest for chunk in chunks)
-        directed = have_direction(matrix)
-        rows = [row for row, chunk in enumerate(chunks) if chunk.digest in alive and directed[row]]
-        ids = self._store.put(self._model, [chunks[row].digest for row in rows], matrix[rows])
-        self._index.add(ids, matrix[rows])
-        self._waiting.forget(chunk.digest for chunk in chunks)
+    def keep(self, digests: Sequence[bytes], matrix: Floats) -> None:
+        """Keep the vectors of contents, durably, but for those whose chunks are gone meanwhile."""
+        self.take(digests, matrix)
         self._index.save()
+
+    def take(self, digests: Sequence[bytes], matrix: Floats) -> None:
+        """Do as `keep`, but leave the index's file to a `keep` or `save` later."""
+        with self._reader() as reader:
+            alive = reader.chunks.alive(digests)
+        directed = have_direction(matrix)
+        rows = [row for row, digest in enumerate(digests) if digest in alive and directed[row]]
+        ids = self._store.put(self._model, [digests[row] for row in rows], matrix[rows])
+        self._index.add(ids, matrix[rows])
+        self._waiting.forget(digests)
+
+    def save(self) -> None:
+        """Write the index's file where enough vectors came since the last time."""
+        self._index.save()
+
+    def digests(self) -> list[bytes]:
+        """Return the contents that have a vector here."""
+        return list(self._store.digests(self._index.ids()).values())
+
+    def unasked(self, count: int) -> list[bytes]:
+        """Return the next contents that wait and that a shared store wasn't asked for, at most `count`."""
+        return self._waiting.unasked(count)
+
+    def note_asked(self, digests: Iterable[bytes]) -> None:
+        """Note that a shared store was asked for these contents."""
+        self._waiting.note_asked(digests)
+
+    @property
+    def asked(self) -> int:
+        """How many contents wait that a shared store was asked for and lacks."""
+        return self._waiting.asked
 
     def lacking(self, chunk_ids: Sequence[int]) -> list[ChunkText]:
         """Return those of these chunks whose content has no vector yet, in their order, each content once."""
@@ -319,6 +345,7 @@ class Waiting:
         self._places: dict[bytes, int] = {}
         self._later: dict[bytes, int] = {}
         self._preferred: dict[bytes, None] = {}
+        self._asked: set[bytes] = set()
 
     def __len__(self) -> int:
         return len(self._places) + len(self._later)
@@ -343,6 +370,7 @@ class Waiting:
                 self._places.pop(digest, None)
                 self._later.pop(digest, None)
                 self._preferred.pop(digest, None)
+                self._asked.discard(digest)
 
     def retain(self, digests: Collection[bytes]) -> None:
         """Forget all contents but these, which are in a set or a dictionary."""
@@ -356,6 +384,24 @@ class Waiting:
             wanted = dict.fromkeys(d for d in digests if d in self._places or d in self._later)
             everyone = chain(wanted, (digest for digest in self._preferred if digest not in wanted))
             self._preferred = dict.fromkeys(list(everyone)[:PREFERRED_MAX])
+
+    @property
+    def asked(self) -> int:
+        """How many wait that a shared store was asked for."""
+        return len(self._asked)
+
+    def note_asked(self, digests: Iterable[bytes]) -> None:
+        """Note that a shared store was asked for those of these that wait."""
+        with self._lock:
+            self._asked.update(d for d in digests if d in self._places or d in self._later)
+
+    def unasked(self, count: int) -> list[bytes]:
+        """Return the contents whose turn it is and that no shared store was asked for, at most `count`."""
+        with self._lock:
+            # A preferred content comes twice.
+            turns = chain(self._preferred, self._places, self._later)
+            asked = (digest for digest in turns if digest not in self._asked)
+            return list(dict.fromkeys(islice(asked, count)))
 
     def first(self, count: int) -> dict[bytes, int]:
         """Return the contents whose turn it is, at most `count`, each with its chunk; they go on waiting."""

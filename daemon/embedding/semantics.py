@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from ..config.settings import EmbeddingConfig
 from ..core.child import ChildProcess
@@ -27,9 +27,13 @@ from .messages import (
     ModelLoaded,
     ModelProgress,
     PreferFiles,
+    Pushed,
+    PushVectors,
     ScoreTexts,
     SearchVectors,
     SetPaused,
+    SharedProgress,
+    SharedStore,
     TextScores,
     VectorHits,
     VectorProgress,
@@ -83,6 +87,8 @@ class Semantics:
         )
         self.model: ModelLoaded | None = None
         self.loading: ModelProgress | None = None
+        self.shared: SharedProgress | None = None
+        """What was exchanged with the shared store; None as long as nothing was."""
         self.paused = False
         self._config = config
         self._folder = os.path.join(state_dir, FOLDER)
@@ -124,7 +130,18 @@ class Semantics:
             "paused": self.paused,
             "pid": self.child.pid,
             "degraded": self.model.degraded if self.model else "",
+            **self._describe_shared(),
         }
+
+    def _describe_shared(self) -> dict[str, object]:
+        store = self._shared_store()
+        return {} if store is None else {"shared": to_builtins(self.shared or SharedProgress(store.place))}
+
+    def _shared_store(self) -> SharedStore | None:
+        config = self._config
+        if not config.shared:
+            return None
+        return SharedStore(config.shared, config.shared_password, config.shared_secret, config.shared_days)
 
     def keeps(self, root: str) -> bool:
         """Whether a project's chunks are being embedded."""
@@ -163,7 +180,8 @@ class Semantics:
         chunks, pending = kept.progress.chunks, kept.progress.pending
         if not pending:
             return ""
-        return f"{INCOMPLETE}: {chunks - pending:,} of {chunks:,} chunks are embedded{self._pause}"
+        shared = f"; shared embeddings: {self.shared.problem}" if self.shared and self.shared.problem else ""
+        return f"{INCOMPLETE}: {chunks - pending:,} of {chunks:,} chunks are embedded{self._pause}{shared}"
 
     @property
     def incomplete(self) -> str:
@@ -225,6 +243,14 @@ class Semantics:
         if self.child.pid is not None or (waiting and not paused):
             await self._ask(SetPaused(paused))  # which starts a process that rests
 
+    async def push(self, root: str) -> Pushed:
+        """Write a project's embeddings to the shared store. Raises `FovealError` where that can't be done."""
+        if not self._config.shared:
+            raise Unsupported("no shared store is configured: set embedding.shared in config.toml")
+        self._check_can_ask()
+        pushed: Pushed = await self._ask(PushVectors(root))
+        return pushed
+
     async def search(self, command: SearchVectors) -> VectorHits:
         """Find chunks by meaning. Raises `FovealError` with the reason where that can't be done.
 
@@ -281,7 +307,7 @@ class Semantics:
         for kept in self._projects.values():
             kept.known = False
         await self._tell_at_start(
-            Configure(self._folder, self._config.model, threads, self._config.max_bytes)
+            Configure(self._folder, self._config.model, threads, self._config.max_bytes, self._shared_store())
         )
         await self._tell_at_start(SetPaused(self.paused))
         while unknown := [root for root, kept in self._projects.items() if not kept.known]:
@@ -318,6 +344,8 @@ class Semantics:
                     if event.per_second:
                         self._used_at = asyncio.get_running_loop().time()
                     self._events.publish("index.progress", progress_map(event))
+            case SharedProgress():
+                self.shared = event
             case ModelLoaded():
                 self.model, self.loading, self._loaded = event, None, True
             case ModelProgress():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -18,14 +18,15 @@ from ..core.errors import FovealError
 from ..core.storage import DatabaseError, OtherVersion, damage_raised, may_pass
 from ..core.system import System
 from ..index.chunk_table import ChunkText
-from ..index.embedded_text import embedded_text
+from ..index.chunks import embedded_text
 from ..index.store import check_index
 from .embeddings import EmbeddingStore
 from .exact import Floats, as_ids
 from .lazy_model import Former, FormerModels, LazyModel
-from .messages import DEFAULT_DIMENSIONS, DEFAULT_MODEL, Configure, VectorProgress
+from .messages import DEFAULT_DIMENSIONS, DEFAULT_MODEL, Configure, Pushed, VectorProgress
 from .model import EmbeddingModel, model_key
 from .project_vectors import FOLDER, ProjectVectors
+from .sharing import LOOK_UP, SharedEmbeddings, Vectors
 from .vector_file import remove_other_vectors
 
 log = logging.getLogger(__name__)
@@ -39,6 +40,12 @@ RATE_BATCHES = 16
 RETRY_S = 30.0
 """What could not be done is tried again after this long: a disk was full, an index was being replaced."""
 
+ASKED_AHEAD = 20_000
+"""Contents that a shared store lacks of which look-ups go ahead of the embedding: two minutes of it."""
+
+HOLD_S = 2.0
+"""Seconds that embedding waits for an answer of a shared store that answered the last time."""
+
 STORE_FILE = "embeddings.sqlite"
 MODELS_FOLDER = "models"
 
@@ -47,12 +54,17 @@ REGROWTH = 1.05
 look for some takes seconds."""
 
 
+OpenShared = Callable[[str, Callable[[Sequence[bytes]], Vectors]], SharedEmbeddings]
+"""Opens the shared store for the model of a key; the function tells what this machine has of contents."""
+
+
 class Upkeep:
     """The projects of a process and their embeddings. For one thread, but for `get` and `hurry`.
 
     Errors that may pass, such as a full disk, are not raised: work is put off, and `report` gets the reason
     with the progress. `stand_back` is called before each text is embedded, and may wait; `give_way` once on
-    each thread that works in the background, with how nice it is to be.
+    each thread that works in the background, with how nice it is to be. `later` has something done on this
+    thread, from any. With `open_shared` embeddings are looked up in a shared store before they are made.
     """
 
     def __init__(
@@ -63,6 +75,8 @@ class Upkeep:
         report: Callable[[VectorProgress], None],
         stand_back: Callable[[], None],
         give_way: Callable[[int], None],
+        later: Callable[[Callable[[], None]], None] = lambda work: work(),
+        open_shared: OpenShared | None = None,
     ) -> None:
         self._path = os.path.join(command.folder, STORE_FILE)
         self._key = model_key(command.model or DEFAULT_MODEL)
@@ -83,6 +97,8 @@ class Upkeep:
         """The embeddings turned out to be damaged, so that they are checked when they are opened next."""
         # Vectors are loaded and graphs built at low priority too, and questions are not answered here.
         self._threads = BackgroundThreads(command.threads, system, give_way)
+        self._later = later
+        self.shared = None if open_shared is None else open_shared(self._key, self._vectors_of)
 
     def get(self, root: str) -> EmbeddedProject | None:
         """Return a project that is kept. From any thread."""
@@ -128,6 +144,8 @@ class Upkeep:
     def close(self) -> None:
         """Close everything; the embeddings are on the disk."""
         self._threads.close()
+        if self.shared is not None:
+            self.shared.close()
         for root in list(self._kept):
             self.drop(root)
         if self._store is not None:
@@ -143,7 +161,10 @@ class Upkeep:
         for kept in due:
             if kept.stale:
                 return kept
-        waiting = [kept for kept in due if self._wants_model(kept)]
+        asking = [kept for kept in due if self._may_ask(kept)]
+        if asking:
+            return asking[0]
+        waiting = [kept for kept in due if self._wants_model(kept) and not self._holds(kept)]
         if not waiting or self.model.get_nowait() is None:
             return None
         return min(waiting, key=lambda kept: kept.vectors.pending if kept.vectors else 0)
@@ -152,6 +173,9 @@ class Upkeep:
         """Return in how many seconds something that was put off is due again; None for nothing."""
         now = self._system.monotonic()
         left = [kept.again_at - now for kept in self._kept.values() if kept.again_at > now]
+        left += [kept.asked_at + HOLD_S - now for kept in self._kept.values() if self._holds(kept)]
+        if self.shared is not None and any(self._could_ask(kept) for kept in self._kept.values()):
+            left.append(self.shared.retry_in())
         model = self.model.patience()
         if model is not None and any(map(self._wants_model, self._kept.values())):
             left.append(model)
@@ -169,6 +193,8 @@ class Upkeep:
             with damage_raised():
                 if kept.stale or kept.vectors is None:
                     self._look(kept)
+                elif self._may_ask(kept):
+                    self._ask(kept, kept.vectors)
                 elif not self._paused and (model := self.model.get_nowait()) is not None:
                     self._embed_batch(kept.vectors, model)
                 self._conclude(kept)
@@ -184,7 +210,7 @@ class Upkeep:
         if self._kept.get(kept.root) is kept and kept.vectors is vectors:
             try:
                 with damage_raised():
-                    vectors.keep(chunks, matrix)
+                    self._keep(vectors, chunks, matrix)
                     self._conclude(kept)
             except (DatabaseError, OSError) as error:
                 self._put_off(kept, error)
@@ -232,15 +258,86 @@ class Upkeep:
         started = self._system.monotonic()
         if chunks := vectors.next_batch(BATCH):
             matrix = self._embed(chunks, model)
-            self._threads.run(partial(vectors.keep, chunks, matrix))
+            self._threads.run(partial(self._keep, vectors, chunks, matrix))
             self._rates.append((len(chunks), self._system.monotonic() - started))
 
     def _embed(self, chunks: list[ChunkText], model: EmbeddingModel) -> Floats:
         def embed(chunk: ChunkText) -> Floats:
-            vector: Floats = model.embed([embedded_text(chunk.path, chunk)])[0]
+            vector: Floats = model.embed([embedded_text(chunk.path, chunk.names, chunk.text)])[0]
             return vector
 
         return np.stack(self._threads.map(embed, chunks, self._stand_back))
+
+    def _keep(self, vectors: ProjectVectors, chunks: Sequence[ChunkText], matrix: Floats) -> None:
+        digests = [chunk.digest for chunk in chunks]
+        vectors.keep(digests, matrix)
+        if self.shared is not None:
+            self.shared.offer(digests)
+
+    # The shared store
+
+    def push(self, root: str, done: Callable[[Pushed], None]) -> None:
+        """Write the embeddings of a project to the shared store; `done` gets the counts, from any thread."""
+        kept = self._kept.get(root)
+        vectors = None if kept is None else kept.vectors
+        if self.shared is None:
+            raise FovealError("no shared store is configured (embedding.shared in config.toml)")
+        if vectors is None or not vectors.is_loaded:
+            raise FovealError("the vectors of the project are not loaded yet")
+        self.shared.push(vectors.digests(), done)
+
+    def _could_ask(self, kept: EmbeddedProject) -> bool:
+        """Whether a project has contents that wait and that the shared store wasn't asked for."""
+        if self.shared is None or self._paused or kept.vectors is None or kept.asked_at:
+            return False
+        return kept.vectors.asked < min(kept.vectors.pending, ASKED_AHEAD)
+
+    def _may_ask(self, kept: EmbeddedProject) -> bool:
+        return self._could_ask(kept) and self.shared is not None and self.shared.is_up
+
+    def _holds(self, kept: EmbeddedProject) -> bool:
+        """Whether the embedding of a project waits for an answer of the shared store."""
+        if self.shared is None or not kept.asked_at or not self.shared.is_trusted:
+            return False
+        return self._system.monotonic() < kept.asked_at + HOLD_S
+
+    def _ask(self, kept: EmbeddedProject, vectors: ProjectVectors) -> None:
+        assert self.shared is not None
+        digests = vectors.unasked(LOOK_UP)
+        kept.asked_at = self._system.monotonic()
+
+        def answered(found: Vectors | None) -> None:
+            self._later(partial(self._take_shared, kept, vectors, digests, found))
+
+        self.shared.look_up(digests, vectors.dim, answered)
+
+    def _take_shared(
+        self, kept: EmbeddedProject, vectors: ProjectVectors, asked: Sequence[bytes], found: Vectors | None
+    ) -> None:
+        """Keep what the shared store has of contents, unless the project was dropped meanwhile."""
+        kept.asked_at = 0.0
+        if found is None or self._kept.get(kept.root) is not kept or kept.vectors is not vectors:
+            return
+        try:
+            with damage_raised():
+                vectors.note_asked(asked)
+                if found:
+                    self._threads.run(partial(vectors.take, list(found), np.stack(list(found.values()))))
+                self._conclude(kept)
+                if not self._could_ask(kept):
+                    self._tell(kept)  # all can be found, before the file is written
+                    self._threads.run(vectors.save)
+        except (DatabaseError, OSError) as error:
+            self._put_off(kept, error)
+        self._tell(kept)
+
+    def _vectors_of(self, digests: Sequence[bytes]) -> Vectors:
+        """Return the embeddings that this machine has of contents. From any thread."""
+        store = self._store
+        if store is None:
+            return {}
+        stored = store.vectors(self._key, list(store.ids(self._key, digests).values()))
+        return dict(zip(stored.digests, stored.matrix, strict=True))
 
     def _conclude(self, kept: EmbeddedProject) -> None:
         """Where all chunks of a project have their vectors, let go of the ones that other models made."""
@@ -425,6 +522,8 @@ class EmbeddedProject(Struct):
     problem: str = ""
     index_damage: str = ""
     again_at: float = 0.0
+    asked_at: float = 0.0
+    """When the shared store was asked for contents and hasn't answered yet, else 0."""
 
     def all_vectors(self) -> list[ProjectVectors]:
         """Return the vectors that are loaded: of the configured model, and of a former one."""

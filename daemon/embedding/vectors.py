@@ -17,7 +17,6 @@ from ..core.quarantine import clear_file, quarantine_last
 from ..core.system import System
 from .embeddings import StoredVectors
 from .exact import Ids, Matrix, as_ids, ordered_ids, stored_halves, unit
-from .graph import Graph, GraphBuilder
 from .vector_file import (
     OtherVectors,
     file_name,
@@ -26,7 +25,7 @@ from .vector_file import (
     temporary_path,
     write_vector_file,
 )
-from .vector_state import Nearest, VectorState, empty_tail, no_ids
+from .vector_state import Graph, GraphBuilder, Nearest, VectorState, empty_tail, no_ids
 
 TAIL_VECTORS = 8_192
 TAIL_SHARE = 64

@@ -1,6 +1,6 @@
-"""The embedder process: questions are answered on threads of their own, ahead of the embedding of chunks.
+"""The embedder process: answers questions on threads of their own, ahead of the embedding of chunks.
 
-One process for all projects of a daemon. It ends when the pipe ends, so it never outlives its daemon.
+One process serves all projects of a daemon. It ends when the pipe ends, so it never outlives its daemon.
 """
 
 from __future__ import annotations
@@ -10,14 +10,20 @@ import os
 import queue
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
+
+import numpy as np
+from msgspec.structs import replace
 
 from ..core.errors import FovealError
 from ..core.pipe import ChildPipe, Envelope, Reply, Stop
-from ..core.storage import DatabaseError
+from ..core.storage import DatabaseError, damage_raised
 from ..core.system import System
-from .lazy_model import LazyModel
+from ..index.chunks import embedded_text
+from .exact import Floats, scores, stored_halves, unit
+from .lazy_model import Former, LazyModel
 from .messages import (
     DEFAULT_MODEL,
     ChunksChanged,
@@ -26,15 +32,21 @@ from .messages import (
     EmbedderEvent,
     KeepVectors,
     PreferFiles,
+    PushVectors,
     ScoreTexts,
     SearchVectors,
     SetPaused,
+    SharedProgress,
+    SharedStore,
     TextScores,
     VectorHits,
 )
+from .model import EmbeddingModel
+from .project_vectors import ProjectVectors, have_direction, no_vectors
+from .shared_source import SourceError, VectorCodec, read_credential
+from .sharing import SharedEmbeddings, Vectors, open_source
 from .text_scores import TextScorer
-from .upkeep import MODELS_FOLDER, Upkeep
-from .vector_search import VectorSearch
+from .upkeep import MODELS_FOLDER, EmbeddedProject, OpenShared, Upkeep
 
 
 class Embedder:
@@ -43,8 +55,14 @@ class Embedder:
     Work that can't be done now is put off, and all else goes on; an unexpected error ends `run`.
     """
 
-    def __init__(self, system: System, send: Callable[[Reply | EmbedderEvent], None]) -> None:
+    def __init__(
+        self,
+        system: System,
+        send: Callable[[Reply | EmbedderEvent], None],
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._system = system
+        self._environment = environment
         self._send = send
         self._upkeep: Upkeep | None = None
         self._searches: VectorSearch | None = None
@@ -69,6 +87,9 @@ class Embedder:
             self._upkeep.hurry()
             if self._scorer is not None:
                 self._scorer.hurry()
+        if isinstance(envelope.command, PushVectors):
+            self._work.put(lambda: self._push(envelope))
+            return
         self._work.put(lambda: self._reply(envelope, self._execute))
 
     def run(self) -> None:
@@ -146,9 +167,56 @@ class Embedder:
         folder = os.path.join(command.folder, MODELS_FOLDER)
         name = command.model or DEFAULT_MODEL
         model = LazyModel(name, folder, self._system, self._send, self._note_model)
-        self._upkeep = Upkeep(command, model, self._system, self._send, self._wait_for_questions, _give_way)
+        self._upkeep = Upkeep(
+            command,
+            model,
+            self._system,
+            self._send,
+            self._wait_for_questions,
+            _give_way,
+            self._work.put,
+            self._open_shared(command.shared),
+        )
         self._searches = VectorSearch(self._upkeep, self._system, self._work.put)
         self._scorer = TextScorer(command.folder, model, self._system)
+
+    def _open_shared(self, shared: SharedStore | None) -> OpenShared | None:
+        """Return what opens the shared store; None where none is configured, or it can't be used as it is."""
+        if shared is None:
+            return None
+        try:
+            password = read_credential(shared.password, self._environment, self._system)
+            secret = read_credential(shared.secret, self._environment, self._system)
+            source = open_source(shared, password)
+        except SourceError as error:
+            self._send(SharedProgress(shared.place, problem=str(error)))
+            return None
+
+        def open_shared(model_key: str, load: Callable[[Sequence[bytes]], Vectors]) -> SharedEmbeddings:
+            codec = VectorCodec(model_key, secret)
+            sharing = SharedEmbeddings(source, codec, load, self._send, self._system)
+            # It holds nothing that has to be finished: the process ends without it.
+            threading.Thread(target=self._share, args=(sharing,), name="shared", daemon=True).start()
+            return sharing
+
+        return open_shared
+
+    def _share(self, sharing: SharedEmbeddings) -> None:
+        """Exchange embeddings; an error that ends this ends `run`."""
+        try:
+            sharing.run()
+        except BaseException as error:  # noqa: BLE001 - raised again by `run`, on its thread
+            self._work.put(partial(_raise, error))
+
+    def _push(self, envelope: Envelope) -> None:
+        """Start a push, which is replied to when it has ended."""
+        assert isinstance(envelope.command, PushVectors)
+        try:
+            self._configured().push(
+                envelope.command.root, lambda pushed: self._send(Reply(envelope.number, pushed))
+            )
+        except (FovealError, DatabaseError) as error:
+            self._send(Reply(envelope.number, None, str(error)))
 
     def _configured(self) -> Upkeep:
         if self._upkeep is None:
@@ -185,7 +253,7 @@ class Embedder:
 def main() -> None:
     """Serve on the socket whose descriptor is the one argument."""
     pipe = ChildPipe(int(sys.argv[1]))
-    embedder = Embedder(System(), pipe.send)
+    embedder = Embedder(System(), pipe.send, os.environ)
     pipe.listen(embedder.submit)
     asked = (
         threading.Thread(target=embedder.answer_questions, name="questions"),
@@ -227,6 +295,118 @@ def _give_way(nice: int) -> None:
             os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + nice)
         with contextlib.suppress(OSError):
             os.sched_setscheduler(thread, os.SCHED_BATCH, os.sched_param(0))
+
+
+class VectorSearch:
+    """Answers questions, on a thread of its own. `later` has something done on the thread of `upkeep`."""
+
+    def __init__(self, upkeep: Upkeep, system: System, later: Callable[[Callable[[], None]], None]) -> None:
+        self._upkeep = upkeep
+        self._system = system
+        self._later = later
+
+    def answer(self, command: SearchVectors) -> VectorHits:
+        """Find chunks: by the configured model, or by a former one as long as that one's vectors cover more.
+
+        Raises `FovealError` with the reason where none can be asked for now.
+        """
+        kept = self._upkeep.get(command.root)
+        if kept is None:
+            raise FovealError(_NOT_LOADED)
+        deadline = self._system.monotonic() + command.wait_s
+        former = kept.former
+        if former is None or not former.covers_more_than(kept.vectors):
+            return self._by_present(kept, command, deadline)
+        try:
+            return self._by_former(kept, former, command)
+        except FovealError as error:
+            note = f"the former embedding model can't answer meanwhile: {error}"
+        try:
+            return replace(self._by_present(kept, command, deadline), note=note)
+        except FovealError as error:
+            raise FovealError(f"{error}; {note}") from error
+
+    def _by_former(self, kept: EmbeddedProject, former: Former, command: SearchVectors) -> VectorHits:
+        model = former.model.get(command.wait_s)
+        queries = _embedded(model, command.texts)
+        if not len(queries):
+            return VectorHits((), former.vectors.pending)
+        hits = self._search(kept, former.vectors, queries, command)
+        name = self._upkeep.model.name
+        return replace(
+            hits, note=f"searched with the model {former.model.name} until {name} has embedded all"
+        )
+
+    def _by_present(self, kept: EmbeddedProject, command: SearchVectors, deadline: float) -> VectorHits:
+        vectors = kept.vectors
+        if vectors is None and kept.problem:
+            raise FovealError(kept.problem)
+        model = self._upkeep.model.get(max(0.0, deadline - self._system.monotonic()))
+        if vectors is None:
+            raise FovealError(_NOT_LOADED)
+        queries = _embedded(model, command.texts)
+        if not len(queries):
+            return VectorHits((), vectors.pending)
+        hits = self._search(kept, vectors, queries, command)
+        first = self._embed_first(kept, vectors, model, command)
+        if not first:
+            return hits
+        # As they are kept, so that a content has one score, whether it is found the first time or later.
+        found = scores(stored_halves(np.stack(list(first.values())), model.dim), unit(queries, model.dim))
+        scored = dict(hits.hits) | dict(zip(first, found.tolist(), strict=True))
+        ordered = sorted(scored.items(), key=lambda hit: (-hit[1], hit[0]))
+        if command.min_score is not None:
+            ordered = [hit for hit in ordered if hit[1] >= command.min_score]
+        return VectorHits(tuple(ordered[: command.limit]), max(0, hits.pending - len(first)))
+
+    def _search(
+        self, kept: EmbeddedProject, vectors: ProjectVectors, queries: Floats, command: SearchVectors
+    ) -> VectorHits:
+        try:
+            with damage_raised():
+                hits = vectors.search(queries, command.limit, command.files, command.kinds, command.min_score)
+        except DatabaseError as error:
+            raise self._failed(kept, vectors, error) from error
+        if not hits.hits and not vectors.is_loaded:
+            raise FovealError("the vectors of the project are being loaded")
+        return hits
+
+    def _embed_first(
+        self, kept: EmbeddedProject, vectors: ProjectVectors, model: EmbeddingModel, command: SearchVectors
+    ) -> dict[bytes, Floats]:
+        """Embed what a question needs and has no vector yet, as far as its time allows."""
+        deadline = self._system.monotonic() + command.first_s
+        try:
+            with damage_raised():
+                chunks = vectors.lacking(command.first) if command.first_s > 0 else []
+        except DatabaseError as error:
+            raise self._failed(kept, vectors, error) from error
+        embedded: dict[bytes, Floats] = {}
+        for chunk in chunks:
+            if self._system.monotonic() > deadline:
+                break
+            vector = model.embed([embedded_text(chunk.path, chunk.names, chunk.text)])
+            if have_direction(vector).all():
+                embedded[chunk.digest] = vector[0]
+        if embedded:
+            done = [chunk for chunk in chunks if chunk.digest in embedded]
+            matrix = np.stack(list(embedded.values()))
+            self._later(partial(self._upkeep.keep_embedded, kept, vectors, done, matrix))
+        return embedded
+
+    def _failed(self, kept: EmbeddedProject, vectors: ProjectVectors, error: DatabaseError) -> FovealError:
+        """Have a failure dealt with where nothing else is being done for the project; returns what to say."""
+        self._later(partial(self._upkeep.note_failure, kept, vectors, error))
+        return FovealError(kept.problem or f"the vectors can't be read ({error})")
+
+
+_NOT_LOADED = "the vectors of the project are not loaded yet"
+
+
+def _embedded(model: EmbeddingModel, texts: tuple[str, ...]) -> Floats:
+    """Return the embeddings of a question's texts (windows, dim), without those that have no direction."""
+    queries = np.concatenate([no_vectors(model.dim), *map(model.embed_query, texts)])
+    return queries[have_direction(queries)]
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 from ..index.link_table import Definition, Link
 from ..index.store import Reader
+from ..languages.shared.language import family_of
 from ..languages.shared.qualified_names import base_name, without_number
-from ..languages.shared.table import family_of
 from ..project.path_roles import role_of
 from ..project.tree import Tree
 

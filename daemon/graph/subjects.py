@@ -11,8 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..index.link_table import Definition
+from ..languages.shared.language import language_of
 from ..languages.shared.qualified_names import base_name, without_number
-from ..languages.shared.table import language_of
 from ..project.tree import Layout, Tree
 from .code_graph import CodeGraph
 from .found import Certainty

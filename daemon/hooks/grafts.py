@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from ...hooks.hosts.events import Event, SessionEnding, SubagentStopped, TurnEnded
 from ..core.errors import InvalidRequest
-from ..core.quarantine import MARK, clear_file, set_aside
+from ..core.quarantine import MARK, clear_file, quarantine
 from ..core.system import System
 from .payloads import fields_in, formats_of
 
@@ -34,13 +34,15 @@ LATEST_S = 900.0
 REFUSED_MAX = 1_000
 """Maximum number of transcripts remembered as unreadable."""
 
-Graft = Callable[[str, str, str, str], Awaitable[object]]
-"""Grafts a transcript, given the agent's folder, the file, the session's id and the agent's name."""
+Graft = Callable[[str, str, str, str, str], Awaitable[object]]
+"""Grafts a transcript, given the agent's folder, the file, the session's id, the agent's name, and a
+subagent's id."""
 
 
 class _Resting(Struct):
-    """An idle conversation: its file in the spool, and the time of its graft (loop time)."""
+    """An idle conversation: its session, its file in the spool, and the time of its graft (loop time)."""
 
+    session_id: str
     path: str
     due: float
     latest: float
@@ -57,14 +59,12 @@ class HookGrafts:
         self,
         state_dir: str,
         graft: Graft,
-        graft_conversation: Graft,
         system: System,
         rest_s: float = REST_S,
         latest_s: float = LATEST_S,
     ) -> None:
         self._state_dir = state_dir
         self._graft = graft
-        self._graft_own = graft_conversation
         self._system = system
         self._rest_s = rest_s
         self._latest_s = latest_s
@@ -97,31 +97,51 @@ class HookGrafts:
         """Read the spool again: hooks write events there if no daemon took them."""
         self._waiting.set()
 
-    async def keep(self, host: str, event: str, cwd: str, payload: str) -> None:
-        """Keep an event until it is grafted; durable when this returns."""
-        if not await asyncio.to_thread(self._spool.put, (host, event, cwd), payload):
+    async def keep(self, host: str, event: str, cwd: str, payload: str, spooled: str = "") -> None:
+        """Keep an event until it is grafted; durable when this returns.
+
+        `spooled` is the name of the file in which its hook kept it already, if it did.
+        """
+        put = partial(self._spool.put, (host, event, cwd), payload)
+        if not spooled and not await asyncio.to_thread(put):
             log.warning("the end of an agent's work isn't grafted: too many wait already")
         self._waiting.set()
 
-    async def rest(self, host: str, name: str, event: TurnEnded | SessionEnding, payload: str) -> None:
+    async def drop(self, spooled: str) -> None:
+        """Remove the file in which a hook kept an event that needs no graft; "" for none."""
+        if spooled:
+            await asyncio.to_thread(self._spool.remove, self._spool.path_of(spooled))
+
+    async def rest(
+        self, host: str, name: str, event: TurnEnded | SessionEnding, payload: str, spooled: str = ""
+    ) -> None:
         """Record that a conversation is idle or ended; durable when this returns.
 
-        Nothing is written if it is already queued, or if its transcript can't be read.
+        Nothing is kept if it is already queued, or if its transcript can't be read.
         """
-        path = event.transcript_path
+        path = event.transcript_path or self._path_of(event.origin.session_id)
         if not os.path.isabs(path) or path in self._refused:
+            await self.drop(spooled)
             return
         async with self._files:
             ends, now = isinstance(event, SessionEnding), asyncio.get_running_loop().time()
             resting = self._resting.get(path)
-            if resting is None:
+            if resting is not None:
+                await self.drop(spooled)
+            else:
                 put = partial(self._spool.put, (host, name, event.origin.cwd), payload)
-                if not (file := await asyncio.to_thread(put)):
+                file = self._spool.path_of(spooled) if spooled else await asyncio.to_thread(put)
+                if not file:
                     log.warning("a conversation isn't grafted: too much waits already")
                     return
-                resting = self._resting[path] = _Resting(file, now, now + self._latest_s)
+                resting = _Resting(event.origin.session_id, file, now, now + self._latest_s)
+                self._resting[path] = resting
             resting.due = now if ends else min(now + self._rest_s, resting.latest)
         self._waiting.set()
+
+    def _path_of(self, session_id: str) -> str:
+        """Return the transcript of a resting session, whose last event may not name it, or ""."""
+        return next((path for path, one in self._resting.items() if one.session_id == session_id), "")
 
     async def _wait(self) -> None:
         """Wait until an event arrives or a conversation is due."""
@@ -159,7 +179,8 @@ class HookGrafts:
         agent = origin.agent_type or origin.host
         if event.transcript_path:
             try:
-                await self._graft(origin.cwd, event.transcript_path, origin.session_id, agent)
+                path = event.transcript_path
+                await self._graft(origin.cwd, path, origin.session_id, agent, origin.agent_id)
             except InvalidRequest:
                 if not event.report:
                     raise
@@ -168,18 +189,19 @@ class HookGrafts:
         if event.report:
             path = await asyncio.to_thread(self._write_report, event)
             try:
-                await self._graft(origin.cwd, path, origin.session_id, agent)
+                await self._graft(origin.cwd, path, origin.session_id, agent, "")
             finally:
                 await asyncio.to_thread(os.unlink, path)
 
     async def _graft_conversation(self, event: TurnEnded | SessionEnding) -> None:
         """Graft the new part of a conversation. An unreadable transcript isn't tried again at each turn."""
         origin, path = event.origin, event.transcript_path
+        if not await asyncio.to_thread(_has_content, path):
+            return  # a session that ends without a prompt has no transcript
         try:
-            await self._graft_own(origin.cwd, path, origin.session_id, origin.policy_name)
+            await self._graft(origin.cwd, path, origin.session_id, origin.policy_name, "")
         except InvalidRequest:
-            if await asyncio.to_thread(_has_content, path):  # its host may not have written to it yet
-                self._refused[path] = None
+            self._refused[path] = None
             if len(self._refused) > REFUSED_MAX:
                 self._refused.popitem(last=False)
             raise
@@ -212,6 +234,8 @@ MAX_BYTES = 9 * 1024 * 1024
 """Maximum bytes of a spooled event; hooks spool smaller ones."""
 MAX_FILES = 256
 """Maximum spooled events."""
+PART_NS = 60 * 10**9
+"""Nanoseconds after which a file that isn't complete is nobody's: a hook takes seconds at most."""
 
 
 class Spooled(Struct, frozen=True):
@@ -231,6 +255,10 @@ class Spool:
         self._folder = os.path.join(state_dir, FOLDER)
         self._system = system
 
+    def path_of(self, name: str) -> str:
+        """Return the path of a file in the spool by its name."""
+        return os.path.join(self._folder, os.path.basename(name))
+
     def put(self, words: Sequence[str], payload: str) -> str:
         """Write an event; durable when this returns. Returns its file, "" if the spool is full."""
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
@@ -242,17 +270,29 @@ class Spool:
         return path
 
     def waiting(self) -> tuple[Spooled, ...]:
-        """Return the spooled events, oldest first; foreign files are left alone."""
+        """Return the spooled events, oldest first; foreign files are left alone.
+
+        Parts that hooks left when their host killed them are removed.
+        """
         try:
             names = sorted(os.listdir(self._folder))
         except FileNotFoundError:
             return ()
+        for name in names:
+            if name.endswith(".tmp"):
+                self._remove_old(os.path.join(self._folder, name))
         found = (
             self._read(os.path.join(self._folder, name))
             for name in names
             if not name.endswith(".tmp") and MARK not in name
         )
         return tuple(event for event in found if event is not None)
+
+    def _remove_old(self, path: str) -> None:
+        """Remove a part that no hook writes any more."""
+        with suppress(OSError):
+            if self._system.time_ns() - os.stat(path).st_mtime_ns > PART_NS:
+                os.unlink(path)
 
     def remove(self, path: str) -> None:
         """Remove a handled event."""
@@ -270,7 +310,7 @@ class Spool:
         parts = data.split(b"\0", 3)
         if len(parts) < 4:
             with suppress(OSError):
-                set_aside(path, self._system)  # left in place it would count as one of the files
+                quarantine(path, self._system)  # left in place it would count as one of the files
             return None
         host, event, cwd = (os.fsdecode(part) for part in parts[:3])
         return Spooled(path, host, event, cwd, parts[3].decode("utf-8", "replace"))

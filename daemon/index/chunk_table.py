@@ -8,13 +8,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from ..core.errors import FovealError
 from ..core.sized_cache import SizedCache
-from ..core.storage import Database
+from ..core.storage import Database, in_batches, select_in
 from .chunks import Chunk
 
 SCHEMA = """
@@ -32,13 +32,8 @@ project's files. `unlexed` is the log of changes that the lexical index hasn't c
 with the chunks and goes when they are, so neither a crash between the two nor a rebuilt lexical index loses
 a file. Ids of chunks are never used again, so that what the vector side has seen up to an id stays seen."""
 
-BATCH = 500
-"""Maximum number of values in a statement; SQLite's limit is 32,766."""
-
 COPIES_READ = 10
 """Average number of copies of a content that one statement reads for many of them."""
-
-T = TypeVar("T")
 
 
 class StoredChunk(Struct, frozen=True):
@@ -141,12 +136,8 @@ class ChunkTable:
 
     def unlexed_among(self, file_ids: Iterable[int]) -> list[int]:
         """Return those of some files that have changes which the lexical index hasn't committed yet."""
-        found: list[int] = []
-        for batch in _batches(file_ids):
-            marks = ", ".join("?" * len(batch))
-            rows = self._db.execute(f"SELECT DISTINCT file_id FROM unlexed WHERE file_id IN ({marks})", batch)  # noqa: S608 - marks only
-            found.extend(number for (number,) in rows)
-        return sorted(found)
+        query = "SELECT DISTINCT file_id FROM unlexed WHERE file_id IN ({marks})"
+        return sorted(number for (number,) in select_in(self._db, query, file_ids))
 
     def unlex_all(self) -> None:
         """Have the lexical index, which is empty, filled anew."""
@@ -219,10 +210,9 @@ class ChunkQueries:
         """Return contents with the places of their chunks, by id: at most so many copies of each, the first
         ones, in these files only (None for all)."""
         found: list[tuple[bytes, ChunkPlace]] = []
-        for batch in _batches(digests):
+        for batch in in_batches(digests):
             most = COPIES_READ * len(batch)
-            marks = ", ".join("?" * len(batch))
-            rows = self._db.execute(f"{_PLACED} WHERE c.digest IN ({marks}) LIMIT {most}", batch).fetchall()
+            rows = list(select_in(self._db, f"{_PLACED} WHERE c.digest IN ({{marks}}) LIMIT ?", batch, most))
             if len(rows) == most:  # something is vendored a thousand times: no more of it is read than wanted
                 rows = [row for digest in batch for row in self._copies(digest, copies, file_ids)]
             else:
@@ -244,16 +234,9 @@ class ChunkQueries:
 
     def present(self, ids: Iterable[int]) -> list[int]:
         """Return those of some ids whose chunks are there."""
-        found: list[int] = []
-        for batch in _batches(ids):
-            marks = ", ".join("?" * len(batch))
-            # The files too, of which a reader may know a part.
-            rows = self._db.execute(
-                f"SELECT c.id FROM chunks c JOIN files f ON f.id = c.file_id WHERE c.id IN ({marks})",  # noqa: S608 - marks only
-                batch,
-            )
-            found.extend(number for (number,) in rows)
-        return found
+        # The files too, of which a reader may know a part.
+        query = "SELECT c.id FROM chunks c JOIN files f ON f.id = c.file_id WHERE c.id IN ({marks})"
+        return [number for (number,) in select_in(self._db, query, ids)]
 
     def at(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], StoredChunk]:
         """Return by (path, line) the chunks that hold these lines, else their files' first ones; files
@@ -301,54 +284,32 @@ class ChunkQueries:
     def digests_of(self, file_ids: Iterable[int] | None, kinds: Collection[str] = ()) -> set[bytes]:
         """Return the contents of the chunks of files (None for all), of some kinds only if any are given."""
         if file_ids is None:
-            marks = ", ".join("?" * len(kinds))
-            rows = self._db.execute(f"SELECT digest FROM chunks WHERE kind IN ({marks})", tuple(kinds))  # noqa: S608 - marks only
+            rows = select_in(self._db, "SELECT digest FROM chunks WHERE kind IN ({marks})", kinds)
             return {bytes(digest) for (digest,) in rows}
-        found: set[bytes] = set()
-        for batch in _batches(file_ids):
-            marks = ", ".join("?" * len(batch))
-            rows = self._db.execute(f"SELECT digest, kind FROM chunks WHERE file_id IN ({marks})", batch)  # noqa: S608 - marks only
-            found.update(bytes(digest) for digest, kind in rows if not kinds or kind in kinds)
-        return found
+        rows = select_in(self._db, "SELECT digest, kind FROM chunks WHERE file_id IN ({marks})", file_ids)
+        return {bytes(digest) for digest, kind in rows if not kinds or kind in kinds}
 
     def alive(self, digests: Iterable[bytes]) -> set[bytes]:
         """Return those contents that some chunk has."""
-        found: set[bytes] = set()
-        for batch in _batches(digests):
-            marks = ", ".join("?" * len(batch))
-            rows = self._db.execute(f"SELECT digest FROM chunks WHERE digest IN ({marks})", batch)  # noqa: S608 - marks only
-            found.update(bytes(digest) for (digest,) in rows)
-        return found
+        rows = select_in(self._db, "SELECT digest FROM chunks WHERE digest IN ({marks})", digests)
+        return {bytes(digest) for (digest,) in rows}
 
     def file_ids(self, paths: Iterable[str]) -> dict[str, int]:
         """Return the ids of files by path."""
-        found: dict[str, int] = {}
-        for batch in _batches(paths):
-            marks = ", ".join("?" * len(batch))
-            found.update(self._db.execute(f"SELECT path, id FROM files WHERE path IN ({marks})", batch))  # noqa: S608 - marks only
-        return found
+        return dict(select_in(self._db, "SELECT path, id FROM files WHERE path IN ({marks})", paths))
 
     def paths(self, file_ids: Iterable[int]) -> dict[int, str]:
         """Return the paths of files by id."""
-        found: dict[int, str] = {}
-        for batch in _batches(file_ids):
-            marks = ", ".join("?" * len(batch))
-            found.update(self._db.execute(f"SELECT id, path FROM files WHERE id IN ({marks})", batch))  # noqa: S608 - marks only
-        return found
+        return dict(select_in(self._db, "SELECT id, path FROM files WHERE id IN ({marks})", file_ids))
 
     def _stored(self, column: str, values: Iterable[object]) -> Iterator[StoredChunk]:
-        for batch in _batches(values):
-            marks = ", ".join("?" * len(batch))
-            yield from map(_stored_chunk, self._db.execute(f"{_STORED} WHERE {column} IN ({marks})", batch))
+        return map(_stored_chunk, select_in(self._db, f"{_STORED} WHERE {column} IN ({{marks}})", values))
 
     def _places(self, column: str, values: Iterable[object]) -> Iterator[ChunkPlace]:
-        for batch in _batches(values):
-            marks = ", ".join("?" * len(batch))
-            rows = self._db.execute(
-                f"SELECT {_PLACE} FROM chunks c JOIN files f ON f.id = c.file_id WHERE {column} IN ({marks})",  # noqa: S608 - marks only
-                batch,
-            )
-            yield from map(ChunkPlace._make, rows)
+        query = (
+            f"SELECT {_PLACE} FROM chunks c JOIN files f ON f.id = c.file_id WHERE {column} IN ({{marks}})"  # noqa: S608 - fixed text
+        )
+        return map(ChunkPlace._make, select_in(self._db, query, values))
 
     def _copies(
         self, digest: bytes, copies: int, file_ids: Collection[int] | None
@@ -460,9 +421,3 @@ def _decoded(text: bytes) -> str:
 
 def _names(joined: str) -> tuple[str, ...]:
     return tuple(joined.split("\0")) if joined else ()
-
-
-def _batches(values: Iterable[T]) -> Iterator[list[T]]:
-    unique = list(dict.fromkeys(values))
-    for start in range(0, len(unique), BATCH):
-        yield unique[start : start + BATCH]

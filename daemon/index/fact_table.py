@@ -11,9 +11,9 @@ from itertools import starmap
 from typing import Final, NamedTuple
 
 from ..core.errors import FovealError
-from ..core.storage import Database
+from ..core.storage import Database, select_in
 from ..languages.shared.interface import FileInterface
-from ..languages.shared.references import Binding, Reference, References, TypeFact
+from ..languages.shared.records import Binding, Reference, References, TypeFact
 
 SCHEMA = """
 CREATE TABLE facts (
@@ -26,8 +26,6 @@ of these is encoded needs another version of the schema."""
 
 COMPRESSION: Final = 1
 """zlib's fastest shrinks references and interfaces to a quarter; slower levels gain another tenth."""
-
-BATCH: Final = 500
 
 
 class StoredFacts(NamedTuple):
@@ -100,18 +98,9 @@ class FactTable:
 
     def _mentioning(self, column: str, file_ids: Iterable[int], names: Collection[str]) -> set[int]:
         wanted = _numbers(names)
-        ids = sorted(file_ids)
-        found: set[int] = set()
-        for start in range(0, len(ids), BATCH):
-            batch = ids[start : start + BATCH]
-            marks = ", ".join("?" * len(batch))
-            for file_id, packed in self._db.execute(
-                f"SELECT file_id, {column} FROM facts WHERE file_id IN ({marks})",  # noqa: S608 - marks only
-                batch,
-            ):
-                if not wanted.isdisjoint(_unpacked(packed)):
-                    found.add(file_id)
-        return found
+        query = f"SELECT file_id, {column} FROM facts WHERE file_id IN ({{marks}})"  # noqa: S608 - a fixed name
+        rows = select_in(self._db, query, sorted(file_ids))
+        return {file_id for file_id, packed in rows if not wanted.isdisjoint(_unpacked(packed))}
 
 
 def _names_said(references: References) -> set[int]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sized
 from itertools import islice
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from ..core.storage import Database
-from ..languages.shared.records import Symbol
-from .link_table import BATCH, BY_NAME, Definition
-
-T = TypeVar("T")
+from ..core.storage import Database, select_in
+from .link_table import BY_NAME, DEFINITIONS, SYMBOL, Definition, definition_of
 
 
 class ImportEdge(NamedTuple):
@@ -42,9 +39,9 @@ class GraphQueries:
         Sections of documents are none.
         """
         rows = self._db.execute(
-            f"{_DEFINITIONS} WHERE {_NAMED} ORDER BY {_BY_DEPTH} LIMIT ?", (*_name(name), limit)
+            f"{DEFINITIONS} WHERE {_NAMED} ORDER BY {_BY_DEPTH} LIMIT ?", (*_name(name), limit)
         )
-        return [_definition(row) for row in rows]
+        return [definition_of(row) for row in rows]
 
     def count_named(self, name: str) -> int:
         """Return how many definitions `definitions_named` would find without a limit."""
@@ -53,45 +50,21 @@ class GraphQueries:
 
     def owners(self, ids: Collection[int]) -> dict[int, Definition]:
         """Return by member the definitions that members belong to by name: `Session` of `Session.login`."""
-        found: dict[int, Definition] = {}
-        for batch in _batches(ids):
-            for member, *row in self._db.execute(_OWNERS.format(marks=_marks(batch)), batch):
-                found[member] = _definition(row)
-        return found
+        return {member: definition_of(row) for member, *row in select_in(self._db, _OWNERS, ids)}
 
     def members_named(self, owners: Collection[int], bases: Collection[str]) -> list[tuple[int, Definition]]:
         """Return (owner, member) for the direct members of definitions that bear one of some last names."""
-        names = sorted(bases)
-        return [
-            (owner, _definition(row))
-            for batch in _batches(owners)
-            for owner, *row in self._db.execute(
-                _MEMBERS.format(marks=_marks(batch), names=_marks(names)), (*batch, *names)
-            )
-        ]
+        rows = self._of_names(_MEMBERS, owners, bases)
+        return [(owner, definition_of(row)) for owner, *row in rows]
 
     def constructors(self, classes: Collection[int], bases: Collection[str]) -> dict[int, int]:
         """Return by constructor the classes whose direct members bear one of some names, or their own."""
-        names = sorted(bases)
-        return dict(
-            row
-            for batch in _batches(classes)
-            for row in self._db.execute(
-                _CONSTRUCTORS.format(marks=_marks(batch), names=_marks(names)), (*batch, *names)
-            )
-        )
+        return dict(self._of_names(_CONSTRUCTORS, classes, bases))
 
     def constructed(self, members: Collection[int], bases: Collection[str]) -> dict[int, int]:
         """Return by member the class that it constructs: that which it belongs to, where it bears one of some
         names or its class's own."""
-        names = sorted(bases)
-        return dict(
-            row
-            for batch in _batches(members)
-            for row in self._db.execute(
-                _CONSTRUCTED.format(marks=_marks(batch), names=_marks(names)), (*batch, *names)
-            )
-        )
+        return dict(self._of_names(_CONSTRUCTED, members, bases))
 
     def leads_on(self, ids: Collection[int], limit: int) -> list[tuple[int, int]]:
         """Return (scope, target) of the resolved references that stand in definitions, each pair once."""
@@ -111,26 +84,14 @@ class GraphQueries:
     def import_edges(self, importers: Collection[str] | None = None) -> list[ImportEdge]:
         """Return where files import from, all files without `importers`; by importer and target."""
         if importers is None:
-            return [ImportEdge(*row) for row in self._db.execute(f"{_EDGES} WHERE i.target != '' {_GROUPED}")]
-        found = [
-            ImportEdge(*row)
-            for batch in _batches(importers)
-            for row in self._db.execute(
-                f"{_EDGES} WHERE i.target != '' AND f.path IN ({_marks(batch)}) {_GROUPED}", batch
-            )
-        ]
-        return sorted(found)
+            return [ImportEdge(*row) for row in self._db.execute(f"{_EDGES} {_GROUPED}")]
+        rows = select_in(self._db, f"{_EDGES} AND f.path IN ({{marks}}) {_GROUPED}", importers)
+        return sorted(ImportEdge(*row) for row in rows)
 
     def edges_into(self, targets: Collection[str]) -> list[ImportEdge]:
         """Return the imports between files, by importer and target."""
-        found = [
-            ImportEdge(*row)
-            for batch in _batches(targets)
-            for row in self._db.execute(
-                f"{_EDGES} WHERE i.target IN ({_marks(batch)}) AND i.target != '' {_GROUPED}", batch
-            )
-        ]
-        return sorted(found)
+        rows = select_in(self._db, f"{_EDGES} AND i.target IN ({{marks}}) {_GROUPED}", targets)
+        return sorted(ImportEdge(*row) for row in rows)
 
     def module_imports(self, module: str, limit: int) -> list[ModuleImport]:
         """Return the imports of an outside module, or of what lies in it, by path and line."""
@@ -144,44 +105,41 @@ class GraphQueries:
     def unreferenced(
         self, kinds: Collection[str], paths: Collection[str] | None = None
     ) -> Iterator[Definition]:
-        """Yield the definitions of some kinds that no link leads to, and whose name no unresolved link bears,
-        by path and place; their own body doesn't count. All files without `paths`.
+        """Return unused definitions of some kinds, by path and place. All files without `paths`.
+
+        No link leads to them and no unresolved link has their name; links in their own body don't count.
         """
-        marks = _marks(tuple(kinds))
+        query = _UNREFERENCED.replace("{kinds}", _marks(kinds))
         if paths is None:
-            yield from map(
-                _definition, self._db.execute(_UNREFERENCED.format(marks=marks, files=""), tuple(kinds))
-            )
-            return
-        for batch in _batches(sorted(paths)):
-            files = f"AND f.path IN ({_marks(batch)})"
-            rows = self._db.execute(_UNREFERENCED.format(marks=marks, files=files), (*kinds, *batch))
-            yield from map(_definition, rows)
+            rows: Iterable[Any] = self._db.execute(query.replace("{files}", ""), tuple(kinds))
+        else:
+            query = query.replace("{files}", "AND f.path IN ({marks})")
+            rows = select_in(self._db, query, sorted(paths), before=tuple(kinds))
+        return map(definition_of, rows)
 
     def _pairs(self, query: str, ids: Collection[int], limit: int) -> list[tuple[int, int]]:
-        found: list[tuple[int, int]] = []
-        for batch in _batches(ids):
-            room = limit - len(found)
-            found.extend(
-                self._db.execute(query.format(marks=_marks(batch)), (*batch, room)) if room > 0 else ()
-            )
-        return found
+        return list(islice(select_in(self._db, query, ids, limit), limit))
+
+    def _of_names(self, query: str, ids: Collection[int], bases: Collection[str]) -> Iterator[Any]:
+        names = sorted(bases)
+        return select_in(self._db, query.replace("{names}", _marks(names)), ids, *names)
 
 
-_SYMBOL = "d.name, d.kind, d.start_line, d.end_line, d.signature, d.doc, d.depth"
-_DEFINITIONS = f"SELECT d.id, f.path, {_SYMBOL} FROM definitions d JOIN files f ON f.id = d.file_id"  # noqa: S608 - fixed text
 _NAMED = (
     "d.base = ? AND d.kind != 'section'"
     " AND (d.base = ? OR d.name = ? OR instr('.' || d.name || '~', '.' || ? || '~'))"
 )
 _BY_DEPTH = "d.depth, f.path, d.ordinal"
 
-_EDGES = "SELECT f.path, i.target, MIN(i.line) FROM imports i JOIN files f ON f.id = i.file_id"
+_EDGES = (
+    "SELECT f.path, i.target, MIN(i.line) FROM imports i JOIN files f ON f.id = i.file_id"
+    " WHERE i.target != ''"
+)
 _GROUPED = "GROUP BY f.path, i.target ORDER BY f.path, i.target"
 
 _UNREFERENCED = f"""
-SELECT d.id, f.path, {_SYMBOL} FROM files f CROSS JOIN definitions d ON d.file_id = f.id
-WHERE d.kind IN ({{marks}}) {{files}}
+SELECT d.id, f.path, {SYMBOL} FROM files f CROSS JOIN definitions d ON d.file_id = f.id
+WHERE d.kind IN ({{kinds}}) {{files}}
 AND NOT EXISTS (SELECT 1 FROM links l WHERE l.target > 0 AND l.target = d.id AND l.scope != d.id)
 AND NOT EXISTS (SELECT 1 FROM links l JOIN names n ON n.id = l.name
                 WHERE n.name = d.base AND l.state = {BY_NAME} AND l.scope != d.id)
@@ -194,11 +152,11 @@ _MEMBER = (
 )
 # Of a file with some hundred definitions all are looked at: `+` keeps SQLite from those of all files.
 _OWNERS = (
-    f"SELECT d.id, o.id, f.path, {_SYMBOL.replace('d.', 'o.')} FROM definitions d"  # noqa: S608 - fixed text
+    f"SELECT d.id, o.id, f.path, {SYMBOL.replace('d.', 'o.')} FROM definitions d"  # noqa: S608 - fixed text
     f" JOIN definitions o ON {_MEMBER} JOIN files f ON f.id = o.file_id WHERE d.id IN ({{marks}})"
 )
 _MEMBERS = (
-    f"SELECT o.id, d.id, f.path, {_SYMBOL} FROM definitions o JOIN definitions d ON {_MEMBER}"  # noqa: S608 - fixed text
+    f"SELECT o.id, d.id, f.path, {SYMBOL} FROM definitions o JOIN definitions d ON {_MEMBER}"  # noqa: S608 - fixed text
     " JOIN files f ON f.id = d.file_id WHERE o.id IN ({marks}) AND +d.base IN ({names})"
     " ORDER BY f.path, d.ordinal"
 )
@@ -243,16 +201,5 @@ def _name(name: str) -> tuple[str, str, str, str]:
     return last.partition("~")[0] or last, name, name, name
 
 
-def _definition(row: Sequence[object]) -> Definition:
-    number, path, *symbol = row
-    return Definition(number, path, Symbol(*symbol))  # type: ignore[arg-type]  # a row of SQLite has any types
-
-
-def _marks(values: Sequence[object]) -> str:
+def _marks(values: Sized) -> str:
     return ", ".join("?" * len(values))
-
-
-def _batches(values: Iterable[T]) -> Iterator[list[T]]:
-    remaining = iter(dict.fromkeys(values))
-    while batch := list(islice(remaining, BATCH)):
-        yield batch

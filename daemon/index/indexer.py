@@ -12,11 +12,10 @@ from typing import TypeVar
 
 from ..core.errors import FovealError
 from ..core.system import System
-from ..project.scan_results import RootGone
+from ..project.lister import RootGone
 from ..project.watcher import Watcher
-from .bulk_work import STEP_S, BulkWork
 from .messages import Event, OpenProject, Refreshed
-from .project_index import ProjectIndex
+from .project_index import STEP_S, BulkWork, ProjectIndex
 from .side_process import StartSideProcess
 from .suspects import Alarm
 

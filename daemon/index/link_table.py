@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, TypeVar
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
-from ..core.storage import Database
+from ..core.storage import BATCH, Database, in_batches, select_in
 from ..languages.shared.records import Symbol
 
 SCHEMA = """
@@ -39,11 +39,6 @@ BY_NAME: Final = STATES.index("name")
 
 LIMIT: Final = 2_000
 """Maximum number of links in an answer, more than anybody reads: they take 8 ms, the first 50 take 1 ms."""
-
-BATCH: Final = 500
-"""Maximum number of values in a statement; SQLite's limit is 32,766."""
-
-T = TypeVar("T")
 
 
 class Definition(NamedTuple):
@@ -92,9 +87,7 @@ class LinkQueries:
     def definitions(self, ids: Collection[int]) -> dict[int, Definition]:
         """Return definitions by id, ordered by path and line; those that are gone are left out."""
         found = [
-            _definition(row)
-            for batch in _batches(ids)
-            for row in self._db.execute(f"{_DEFINITIONS} WHERE d.id IN ({_marks(batch)})", batch)
+            definition_of(row) for row in select_in(self._db, f"{DEFINITIONS} WHERE d.id IN ({{marks}})", ids)
         ]
         found.sort(key=lambda each: (each.path, each.symbol.start_line, each.id))
         return {each.id: each for each in found}
@@ -104,10 +97,10 @@ class LinkQueries:
         all of the file without a name."""
         clause = "AND (d.name = ? OR substr(d.name, 1, length(?) + 1) = ? || '~')" if name else ""
         rows = self._db.execute(
-            f"{_DEFINITIONS} WHERE f.path = ? {clause} ORDER BY d.ordinal",
+            f"{DEFINITIONS} WHERE f.path = ? {clause} ORDER BY d.ordinal",
             (path, *([name] * 3 if name else [])),
         )
-        found = [_definition(row) for row in rows]
+        found = [definition_of(row) for row in rows]
         # `login~2.inner` lies in a twin and isn't one.
         return [each for each in found if not name or _is_twin(each.symbol.name, name)]
 
@@ -117,11 +110,7 @@ class LinkQueries:
 
     def out_of(self, ids: Collection[int], kinds: Collection[str] = (), limit: int = LIMIT) -> list[Link]:
         """Return the references that stand in definitions, of any state, not those in definitions inside."""
-        places = sorted(
-            place
-            for batch in _batches(ids)
-            for place in self._db.execute(_PLACES_OF.format(marks=_marks(batch)), batch)
-        )
+        places = sorted(select_in(self._db, _PLACES_OF, ids))
         found: list[tuple[str, int, int, Link]] = []
         clause = f"d.id IN ({{marks}}){_of_kinds(kinds)}"
         for start in range(0, len(places), BATCH):
@@ -129,7 +118,7 @@ class LinkQueries:
             # What stands in the last file may go on in the next batch, where it can precede what is known.
             if len(found) >= limit and batch[0][0] != places[start - 1][0]:
                 break
-            found.extend(self._rows(_OUT_OF + clause.format(marks=_marks(batch)), [key[2] for key in batch]))
+            found.extend(map(_sorted_link, select_in(self._db, _OUT_OF + clause, [key[2] for key in batch])))
         found.sort()
         return [link for _, _, _, link in found[:limit]]
 
@@ -153,10 +142,7 @@ class LinkQueries:
 
         Also those that a language has stand elsewhere in the same file (a method of a Go type).
         """
-        found: dict[int, None] = {}
-        for batch in _batches(ids):
-            for (number,) in self._db.execute(_INSIDE.format(marks=_marks(batch)), batch):
-                found[number] = None
+        found = dict.fromkeys(number for (number,) in select_in(self._db, _INSIDE, ids))
         return [each for each in found if each not in set(ids)]
 
     def unlinked(self) -> int:
@@ -170,13 +156,12 @@ class LinkQueries:
         doesn't have all of them fetched and sorted for the first few.
         """
         counts: dict[int, int] = {}
-        for batch in _batches(values):
-            for file_id, count in self._db.execute(
-                f"SELECT l.file_id, COUNT(*) FROM links l WHERE l.{column} IN ({_marks(batch)}) AND {clause}"  # noqa: S608 - fixed text and numbers
-                " GROUP BY l.file_id",
-                batch,
-            ):
-                counts[file_id] = counts.get(file_id, 0) + count
+        counted = (
+            f"SELECT l.file_id, COUNT(*) FROM links l WHERE l.{column} IN ({{marks}}) AND {clause}"  # noqa: S608 - fixed text and numbers
+            " GROUP BY l.file_id"
+        )
+        for file_id, count in select_in(self._db, counted, values):
+            counts[file_id] = counts.get(file_id, 0) + count
         paths = _paths(self._db, counts)
         chosen: list[int] = []
         room = limit
@@ -186,19 +171,12 @@ class LinkQueries:
             chosen.append(file_id)
             room -= counts[file_id]
         found: list[tuple[str, int, int, Link]] = []
-        for files in _batches(chosen):
-            clause_of_files = f"{clause} AND l.file_id IN ({_marks(files)})"
-            for batch in _batches(values):
-                query = f"{_LINKS} WHERE l.{column} IN ({_marks(batch)}) AND {clause_of_files}"
-                found.extend(self._rows(query, [*batch, *files]))
+        for files in in_batches(chosen):
+            of_files = f"{clause} AND l.file_id IN ({', '.join(map(str, files))})"
+            query = f"{_LINKS} WHERE l.{column} IN ({{marks}}) AND {of_files}"
+            found.extend(map(_sorted_link, select_in(self._db, query, values)))
         found.sort()
         return [link for _, _, _, link in found[:limit]]
-
-    def _rows(self, query: str, values: Sequence[int]) -> Iterator[tuple[str, int, int, Link]]:
-        """Yield links, each behind what it is sorted by."""
-        for path, line, ordinal, kind, name, scope, target, state in self._db.execute(query, values):
-            link = Link(path, line, KINDS[kind], name, scope, target, STATES[state])
-            yield path, line, ordinal, link
 
 
 class LinkTable:
@@ -257,8 +235,8 @@ class LinkTable:
     def forget_definitions(self, file_id: int, ids: Collection[int]) -> None:
         """Have no link lead to definitions of a file that are gone: they may be anything of their name again,
         and their files are queued. Links that stood in them stand in nothing, until this file is linked."""
-        for batch in _batches(ids):
-            marks = _marks(batch)
+        for batch in in_batches(ids):
+            marks = ", ".join("?" * len(batch))
             rows = self._db.execute(
                 f"SELECT DISTINCT file_id FROM links WHERE target > 0 AND target IN ({marks})",  # noqa: S608 - marks only
                 batch,
@@ -275,15 +253,8 @@ class LinkTable:
 
     def consulting(self, places: Iterable[str]) -> list[int]:
         """Return the ids of the files whose links were found through one of these places, sorted."""
-        found: set[int] = set()
-        for batch in _batches(places):
-            rows = self._db.execute(
-                "SELECT c.file_id FROM consulted c JOIN places p ON p.id = c.place"  # noqa: S608 - marks only
-                f" WHERE p.path IN ({_marks(batch)})",
-                batch,
-            )
-            found.update(file_id for (file_id,) in rows)
-        return sorted(found)
+        query = "SELECT c.file_id FROM consulted c JOIN places p ON p.id = c.place WHERE p.path IN ({marks})"
+        return sorted({file_id for (file_id,) in select_in(self._db, query, places)})
 
     def consulting_files(self, file_ids: Iterable[int]) -> list[int]:
         """Return the ids of the files whose links were found through one of these files, sorted."""
@@ -315,12 +286,7 @@ class LinkTable:
 
     def queued_among(self, paths: Iterable[str]) -> list[tuple[int, str, str]]:
         """Return (file id, path, language) of those of some files that wait, by id."""
-        found = [
-            row
-            for batch in _batches(paths)
-            for row in self._db.execute(f"{_QUEUED} WHERE f.path IN ({_marks(batch)})", batch)
-        ]
-        return sorted(found)
+        return sorted(select_in(self._db, f"{_QUEUED} WHERE f.path IN ({{marks}})", paths))
 
     def waiting(self) -> int:
         """Return how many files wait to be linked."""
@@ -340,7 +306,7 @@ class LinkTable:
     def symbols(self, file_id: int) -> list[Symbol]:
         """Return a file's definitions, in source order."""
         rows = self._db.execute(
-            f"SELECT {_SYMBOL} FROM definitions d WHERE d.file_id = ? ORDER BY d.ordinal",  # noqa: S608 - fixed text
+            f"SELECT {SYMBOL} FROM definitions d WHERE d.file_id = ? ORDER BY d.ordinal",  # noqa: S608 - fixed text
             (file_id,),
         )
         return [Symbol(*row) for row in rows]
@@ -365,8 +331,7 @@ class _Interned:
         missing = sorted(text for text in texts if text not in found)
         if missing:
             self._db.executemany(self._insert, [(text,) for text in missing])
-            for batch in _batches(missing):
-                found.update(self._db.execute(f"{self._select}({_marks(batch)})", batch))
+            found.update(select_in(self._db, f"{self._select}({{marks}})", missing))
             if len(self._known) > INTERNED_MAX:
                 self.forget()
             self._known.update((text, found[text]) for text in missing)
@@ -377,8 +342,8 @@ class _Interned:
         self._known.clear()
 
 
-_SYMBOL = "d.name, d.kind, d.start_line, d.end_line, d.signature, d.doc, d.depth"
-_DEFINITIONS = f"SELECT d.id, f.path, {_SYMBOL} FROM definitions d JOIN files f ON f.id = d.file_id"  # noqa: S608 - fixed text
+SYMBOL = "d.name, d.kind, d.start_line, d.end_line, d.signature, d.doc, d.depth"
+DEFINITIONS = f"SELECT d.id, f.path, {SYMBOL} FROM definitions d JOIN files f ON f.id = d.file_id"  # noqa: S608 - fixed text
 
 _QUEUED = "SELECT u.file_id, f.path, f.language FROM unlinked u JOIN files f ON f.id = u.file_id"
 
@@ -405,9 +370,16 @@ ORDER BY f.path, d.ordinal
 """
 
 
-def _definition(row: tuple[int, str, str, str, int, int, str, str, int]) -> Definition:
-    number, path, name, kind, start, end, signature, doc, depth = row
-    return Definition(number, path, Symbol(name, kind, start, end, signature, doc, depth))
+def definition_of(row: Sequence[Any]) -> Definition:
+    """Return the definition in a row of `DEFINITIONS`."""
+    number, path, *symbol = row
+    return Definition(number, path, Symbol(*symbol))
+
+
+def _sorted_link(row: tuple[str, int, int, int, str, int, int, int]) -> tuple[str, int, int, Link]:
+    """Return a link behind what it is sorted by."""
+    path, line, ordinal, kind, name, scope, target, state = row
+    return path, line, ordinal, Link(path, line, KINDS[kind], name, scope, target, STATES[state])
 
 
 def _is_twin(found: str, name: str) -> bool:
@@ -425,17 +397,4 @@ def _of_kinds(kinds: Collection[str]) -> str:
 
 
 def _paths(database: Database, file_ids: Iterable[int]) -> dict[int, str]:
-    found: dict[int, str] = {}
-    for batch in _batches(file_ids):
-        found.update(database.execute(f"SELECT id, path FROM files WHERE id IN ({_marks(batch)})", batch))  # noqa: S608 - marks only
-    return found
-
-
-def _marks(values: Sequence[object]) -> str:
-    return ", ".join("?" * len(values))
-
-
-def _batches(values: Iterable[T]) -> Iterator[list[T]]:
-    unique = list(dict.fromkeys(values))
-    for start in range(0, len(unique), BATCH):
-        yield unique[start : start + BATCH]
+    return dict(select_in(database, "SELECT id, path FROM files WHERE id IN ({marks})", file_ids))

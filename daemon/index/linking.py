@@ -1,24 +1,27 @@
-"""The linking queue of a project, worked off in steps, and which files a change puts into it."""
+"""The queue of files to link in one project, and the side process that links ahead."""
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Final
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, cast
 
+from ..core.sized_cache import SizedCache
+from ..core.storage import DatabaseError
 from ..core.system import System
 from ..languages.shared.imports import ImportResolver, keys_of_path
 from ..languages.shared.link_rules import World
-from ..languages.shared.records import Symbol
-from ..languages.shared.references import References
+from ..languages.shared.records import References, Symbol
 from ..linking.linker import LINKER_VERSION, LinkedFile, link_file
 from ..project.tree import FileRecord
-from .fact_table import FactsDamaged
-from .link_ahead import FILES_MAX, FILES_MIN, LinkAhead, QueuedFile
-from .link_table import BY_NAME, KINDS, STATES, LinkRow
-from .store import InterfaceChanged, Store
-from .world import BoundedCache, StoredWorld, missing_key
+from .fact_table import FactsDamaged, FactTable
+from .link_table import BY_NAME, KINDS, STATES, LinkRow, LinkTable
+from .side_process import StartSideProcess, Work, WorkAhead
+from .store import InterfaceChanged, Store, open_tables
+from .world import YOUNG_OBJECTS, StoredWorld, missing_key
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +76,7 @@ class Linking:
         self._link = link
         self._begin_file = begin
         self._world = StoredWorld(store.facts, resolver, records)
-        self._ids: BoundedCache[str, dict[str, int]] = BoundedCache(DEFINITIONS_MAX)
+        self._ids = SizedCache[str, dict[str, int]](DEFINITIONS_MAX)
         self._failed: dict[str, str] = {}
         self._cut = _paths_in(store.get_meta(CUT_KEY))
         self._begin()
@@ -131,7 +134,7 @@ class Linking:
         self._epoch += 1
         for path in paths:
             self._world.content_changed(path)
-            self._ids.drop(path)
+            self._ids.discard(path)
         for each in changes:
             self._queue_dependents(each)
 
@@ -142,7 +145,7 @@ class Linking:
             self._world.name_added(path)
         for path in removed:
             self._world.name_removed(path)
-            self._ids.drop(path)
+            self._ids.discard(path)
             self._failed.pop(path, None)
         self._keep_cut(self._cut.difference(removed))
         places = {*added, *removed, *map(_folder, added), *map(_folder, removed)}
@@ -154,7 +157,7 @@ class Linking:
         self._epoch += 1
         for path in paths:
             self._world.content_changed(path)
-            self._ids.drop(path)
+            self._ids.discard(path)
             self._table.queue(self._table.consulting([path, _folder(path)]), urgent=True)
 
     def imports_changed(self, importers: Collection[str]) -> None:
@@ -320,7 +323,7 @@ class Linking:
         """Return the ids of a file's definitions by name, in source order."""
         kept = self._ids.get(path)
         if kept is not None:
-            return kept[0]
+            return kept
         file_id = self._store.chunks.id_of(path)
         found = {} if file_id is None else self._table.definition_ids(file_id)
         self._ids.put(path, found, len(found) + 1)
@@ -346,3 +349,134 @@ def _paths_in(text: str | None) -> set[str]:
 def _folder(path: str) -> str:
     """Return the folder of a file as it is consulted, with a slash behind it; "/" for the root."""
     return f"{path.rpartition('/')[0]}/"
+
+
+FILES_MAX: Final = 192
+"""Maximum number of files with the process, a third of a second of work: longer than the indexer links and
+writes before it asks again, so that the process never waits."""
+
+FILES_MIN: Final = 16
+"""Minimum number of files that are worth a message."""
+
+
+class QueuedFile(NamedTuple):
+    """A file that waits to be linked."""
+
+    id: int
+    path: str
+    language: str
+
+
+class LinkedAhead(NamedTuple):
+    """What the references of a file meant at an epoch; None where the indexer has to link it itself."""
+
+    epoch: int
+    file: QueuedFile
+    linked: LinkedFile | None
+
+
+class LinkOpening(NamedTuple):
+    """The project that a process links: its root and its folder in the state folder. The files that configure
+    imports are read up to `max_bytes`."""
+
+    root: str
+    folder: str
+    max_bytes: int
+
+    def begin(self) -> Work:
+        """Open the index and return what links a file of it in an epoch."""
+        gc.set_threshold(YOUNG_OBJECTS)
+        return AheadLinker(self, System()).answer
+
+
+class LinkAhead(WorkAhead[QueuedFile, None]):
+    """Files of one project that a side process links.
+
+    It reads the index as it was committed. What it links is what this process would, as long as nothing
+    changed meanwhile. An epoch counts the changes of what links rest on: with a new one the process forgets
+    what it knew of the project.
+    """
+
+    def __init__(self, start: StartSideProcess, opening: LinkOpening) -> None:
+        super().__init__(start, opening, FILES_MAX)
+        self._refused: set[QueuedFile] = set()
+
+    def ask(self, epoch: int, files: Iterable[QueuedFile]) -> None:
+        """Have files linked, in this order, except those that it couldn't link before."""
+        wanted = [file for file in files if file not in self._away and file not in self._refused]
+        if wanted:
+            self._ask(epoch, wanted, dict.fromkeys(wanted))
+
+    def take(self, epoch: int, seconds: float) -> Iterator[tuple[QueuedFile, LinkedFile]]:
+        """Yield what was linked in this epoch, waiting up to `seconds` for the first file."""
+        wait = seconds
+        while (found := cast("LinkedAhead | None", self._receive(wait))) is not None:
+            wait = 0.0
+            del self._away[found.file]
+            if found.linked is None:
+                self._refused.add(found.file)
+            elif found.epoch == epoch:
+                yield found.file, found.linked
+
+    def close(self) -> None:
+        """End the process; files without an answer, or refused, may be asked for again."""
+        super().close()
+        self._refused.clear()
+
+    def rest(self) -> None:
+        """End the process until it is asked again, by when the cause of its failures may have passed."""
+        self.close()
+        self._starts = 0
+
+
+class AheadLinker:
+    """Links files of one project by what its index says. Raises `DatabaseError` where that can't be read."""
+
+    def __init__(self, opening: LinkOpening, system: System) -> None:
+        self._opening = opening
+        self._system = system
+        self._database, self._load_files = open_tables(opening.folder)
+        self._facts = FactTable(self._database)
+        self._table = LinkTable(self._database)
+        self._epoch = -1
+        self._world: StoredWorld
+
+    def close(self) -> None:
+        """Close the index."""
+        self._database.close()
+
+    def answer(self, epoch: int, file: QueuedFile) -> LinkedAhead:
+        """Link a file, or leave it to the indexer."""
+        try:
+            return LinkedAhead(epoch, file, self.link(epoch, file))
+        except DatabaseError:  # the indexer meets it too, and reports it
+            return LinkedAhead(epoch, file, None)
+
+    def link(self, epoch: int, file: QueuedFile) -> LinkedFile | None:
+        """Return what a file's references mean; None where its facts can't be used, or linking it fails."""
+        if epoch != self._epoch:
+            records = self._load_files()
+            self._world = StoredWorld(self._facts, ImportResolver(records.keys(), self._config), records)
+            self._epoch = epoch
+        self._world.missed.clear()
+        try:
+            references = self._facts.references(file.id)
+        except FactsDamaged:
+            return None
+        if references is None:
+            return None
+        symbols = self._table.symbols(file.id)
+        try:
+            found = link_file(file.path, file.language, symbols, references, self._world)
+        except Exception:  # the indexer meets the same error, and reports it
+            log.exception("%s could not be linked ahead", file.path)
+            return None
+        if self._world.damaged:
+            return None  # the indexer notes which files have to be read again
+        return found._replace(consulted=found.consulted | self._world.missed)
+
+    def _config(self, path: str) -> bytes | None:
+        try:
+            return self._system.read(os.path.join(self._opening.root, path), self._opening.max_bytes)[0]
+        except OSError:
+            return None

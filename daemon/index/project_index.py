@@ -1,26 +1,253 @@
-"""The parts of one project's index, put together. In which order they work is up to `bulk_work.py`."""
+"""The index of one project in the indexer process: its parts, and their background work.
+
+The work is done in steps, so that requests and edits come first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+import os
+from collections.abc import Callable, Iterator
 
 from ..core.system import System
+from ..languages.shared.parse import PARSER_VERSION
+from ..project import git
+from ..project.lister import RootGone
+from ..project.rules import ALWAYS_SKIPPED_FOLDERS, ScanSettings
 from ..project.scan import Scanner
-from ..project.scan_settings import ALWAYS_SKIPPED_FOLDERS, ScanSettings
 from ..project.tree import FileRecord
 from ..project.watcher import Watcher
-from .indexed_files import ImportTargets, IndexedFiles
+from .chunks import CHUNKER_VERSION
+from .indexed_files import ImportTargets, IndexedFiles, Progress
 from .lexing import Lexing
-from .link_ahead import LinkAhead, LinkOpening
-from .linking import Linking
-from .messages import Event, OpenProject
-from .progress import Progress
+from .linking import LinkAhead, Linking, LinkOpening
+from .messages import ActivityTaken, Event, OpenProject
 from .reading import FileReader
 from .reading_queue import Readers, ReadingQueue, ReadResults, count_for
 from .side_process import StartSideProcess
 from .store import Store
 from .suspects import Alarm, Suspects
 from .tree_changes import ProjectWatch, TreeChanges
+
+log = logging.getLogger(__name__)
+
+STEP_S = 0.04
+"""Maximum seconds of one step of bulk work, between which requests and edits are served: under half of what
+save-to-visible may take at the median (100 ms)."""
+
+HISTORY_COMMITS = 500
+
+CONTENT_VERSION = f"{PARSER_VERSION}.{CHUNKER_VERSION}.1"
+"""Names how contents are read; an index that was read in another way is read again. The linker's version is
+kept by linking.py, since links are made anew without reading."""
+
+VERSION_KEY = "parser"
+"""The store's key for the `CONTENT_VERSION` that its contents were read with."""
+
+READING_AGAIN = "reading again"
+"""Its value while all contents are read again: a process that ends meanwhile leaves the rest to the next."""
+
+SWEEP_REST = 1_000
+"""Pause between two sweeps, as a multiple of the time that a sweep takes: 0.1 % of a core. 3,000 files take
+some 0.1 s, 100,000 about 5 s."""
+
+SWEEP_REST_MAX_S = 600.0
+"""Maximum pause between two sweeps, so that a change whose event was lost is found within this time."""
+
+
+class BulkWork:
+    """The background work of one project, on the indexer's working thread; it begins by opening the index.
+
+    Methods raise `DatabaseError` where the store fails.
+    """
+
+    def __init__(self, index: ProjectIndex) -> None:
+        self._index = index
+        self._files = index.files
+        self._changes = index.changes
+        self._progress = index.progress
+        self._system = index.system
+        self._steps: Iterator[None] | None = self._open()
+        """The work under way; each step ends in a yield."""
+        self._next_sweep = 0.0
+
+    def patience(self) -> float | None:
+        """Return in how many seconds `step` has something to do; 0 while something is under way."""
+        if self._steps is not None:
+            return 0.0
+        sweep = max(0.0, self._next_sweep - self._system.monotonic())
+        words = self._index.lexing.patience()
+        return sweep if words is None else min(sweep, words)
+
+    def step(self) -> None:
+        """Do one step of what is under way, or begin the periodic sweep when its time has come."""
+        if self._steps is None:
+            if self._index.lexing.patience() == 0.0:
+                self.read_later()  # the words of recent saves
+            elif self._system.monotonic() >= self._next_sweep:
+                self._steps = self._sweep()
+            return
+        try:
+            next(self._steps)
+        except StopIteration:
+            self._steps = None
+        except RootGone as error:
+            self.lose_root(error)
+
+    def begin_again(self) -> None:
+        """Begin with opening the index, as if it were the first time."""
+        self._steps = self._open()
+        self._progress.become("scanning")
+
+    def read_again(self) -> None:
+        """Have `begin_again` read all contents again, also those of files that ended a process."""
+        self._index.suspects.forget()
+        self._index.store.set_meta(VERSION_KEY, READING_AGAIN)
+
+    def begin(self) -> None:
+        """Read and link the files that wait, if nothing else is under way."""
+        waits = self._progress.state == "indexing" or self._files.unread or self._index.linking.waiting()
+        if self._rests and (waits or self._changes.sweep_due):
+            self._progress.state = "indexing"
+            self._steps = self._read()
+
+    def read_later(self) -> None:
+        """Link for one step, leave the rest and the unread files to later steps, and report progress."""
+        self.link(STEP_S)
+        self.begin()
+        with self._index.suspects.work():
+            lexing = self._rests and self._index.lexing.saved(STEP_S)
+        if lexing:
+            self._progress.state = "indexing"
+            self._steps = self._read()
+        polled = self._system.monotonic() + self._index.command.poll_interval_ms / 1000
+        if self._index.watch.active and not self._index.watch.native:
+            self._next_sweep = min(self._next_sweep, polled)  # events have just ended
+        self._progress.report()
+
+    def link(self, seconds: float) -> bool:
+        """Link waiting files for up to `seconds`; return whether some still wait. While contents are unread
+        nothing is linked, as it would be linked again."""
+        if self._files.unread:
+            return True
+        with self._index.suspects.work():
+            changed, more = self._index.linking.step(seconds)
+        if changed:
+            self._files.announce()
+        return more
+
+    def lose_root(self, error: RootGone) -> None:
+        """Keep what is known and wait for the root to come back."""
+        self._progress.reasons["root"] = str(error)
+        self._steps = None
+        self._progress.count_again()
+        self._index.reading.rest()
+        self._index.linking.rest()
+        self._index.watch.end()
+        self._progress.become("degraded")
+        self._schedule_sweep()
+
+    @property
+    def _rests(self) -> bool:
+        """Whether nothing is under way. Without its root a project waits for that alone."""
+        return self._steps is None and self._progress.state != "degraded"
+
+    # What can be under way: generators that yield between steps.
+
+    def _open(self) -> Iterator[None]:
+        """Bring the index up to date with the disk, begin to watch, read what is new."""
+        self._progress.become("scanning")
+        version = self._version()
+        store = self._index.store
+        if not self._files.known:
+            store.set_meta(VERSION_KEY, version)
+        elif (before := store.get_meta(VERSION_KEY)) != version:
+            if before != READING_AGAIN:
+                self.read_again()
+            self._files.queue_all()
+        if self._files.known:
+            yield from self._changes.sweep_in_steps()
+        else:
+            yield from self._changes.list_all()
+        self._progress.reasons.pop("root", None)
+        self._files.queue_unread()
+        yield
+        self._changes.begin_watch()
+        # What changed between the listing of a folder and the start of its watch.
+        yield from self._changes.sweep_in_steps()
+        self._progress.become("indexing")
+        yield from self._index.reading.look(STEP_S)
+        yield from self._read()
+        # Only now: after a killed process the next one reads the rest.
+        store.set_meta(VERSION_KEY, version)
+        self._take_history()
+        self._index.announce(ActivityTaken(self._index.command.root))
+        self._schedule_sweep()
+
+    def _read(self) -> Iterator[None]:
+        """Read, write into the lexical index and link what waits for it, until nothing does."""
+        index = self._index
+        lexing = linking = True
+        much = index.reading.is_long
+        while self._files.unread or lexing or linking or self._changes.sweep_due:
+            if self._changes.sweep_due:
+                yield from self._changes.sweep_in_steps()
+            if self._files.unread:
+                index.reading.step(STEP_S)
+            else:
+                index.reading.rest()
+            with index.suspects.work():
+                lexing = index.lexing.step(STEP_S, more=bool(self._files.unread))
+            self._progress.words = not lexing
+            linking = self.link(STEP_S)
+            self._progress.report()
+            yield
+        index.reading.rest()  # the last look may have emptied what was unread
+        index.suspects.absolve()
+        if much:
+            index.store.relax()
+        self._progress.become("ready")
+
+    def _sweep(self) -> Iterator[None]:
+        """Sweep for changes without an event; where the root is gone, look for it."""
+        self._schedule_sweep()
+        if self._progress.state == "degraded":
+            if not os.path.isdir(self._index.command.root):
+                return
+            yield from self._open()
+            return
+        yield from self._changes.sweep_in_steps()
+        self._schedule_sweep(self._changes.sweep_s)
+        if self._files.unread:
+            self._progress.become("indexing")
+        self._index.lexing.tidy()
+        yield
+        yield from self._read()
+
+    def _schedule_sweep(self, took: float = 0.0) -> None:
+        """Set the time of the next sweep by the seconds that the last sweep took."""
+        command = self._index.command
+        if self._index.watch.native and self._progress.state != "degraded":
+            seconds = max(command.sweep_interval_s, min(SWEEP_REST * took, SWEEP_REST_MAX_S))
+        else:
+            seconds = command.poll_interval_ms / 1000
+        self._next_sweep = self._system.monotonic() + seconds
+
+    def _take_history(self) -> None:
+        """Count how often git's latest commits changed each file; outside git nothing is counted."""
+        root = self._index.command.root
+        if not git.is_repository(root):
+            return
+        try:
+            counts = git.change_counts(root, HISTORY_COMMITS)
+        except git.GitError as error:
+            log.info("the history of %s can't be read: %s", root, error)
+            return
+        self._files.note_commits(counts)
+
+    def _version(self) -> str:
+        """Return how contents are read, and which secret files; after a change all are read again."""
+        return " ".join((CONTENT_VERSION, *self._index.command.show_files))
 
 
 class ProjectIndex:

@@ -16,13 +16,13 @@ from ..core.storage import (
     damage_raised,
     open_database,
     open_reader,
+    select_in,
     transaction,
 )
 from ..core.system import Stamp, System
 from ..languages.shared.interface import FileInterface, InterfaceChange, change_between, interface_of
 from ..languages.shared.qualified_names import base_name
-from ..languages.shared.records import Import, Symbol
-from ..languages.shared.references import References
+from ..languages.shared.records import Import, References, Symbol
 from ..project.tree import FileRecord, ResolvedImport
 from .chunk_table import SCHEMA as CHUNK_SCHEMA
 from .chunk_table import ChunkQueries, ChunkTable, StoredText, pack_chunks
@@ -33,11 +33,11 @@ from .graph_queries import GraphQueries
 from .import_table import SCHEMA as IMPORT_SCHEMA
 from .import_table import ImportRow, ImportTable
 from .link_table import SCHEMA as LINK_SCHEMA
-from .link_table import LinkQueries, LinkTable
+from .link_table import SYMBOL, LinkQueries, LinkTable
 
 SCHEMA_VERSION = 4
-"""Raised when the tables change; an index of another version is set aside and built anew, since all of it
-can be derived from the project's files."""
+"""Increment this when the tables change. An index of another version is quarantined and rebuilt from the
+project's files."""
 
 FILE_NAME = "index.sqlite"
 
@@ -79,7 +79,7 @@ class Activity(Struct, frozen=True):
 class Store:
     """The writing side. One per project, in the indexer process only; not safe across threads.
 
-    `replaced` says why an earlier file had to be set aside, or is empty.
+    `replaced` says why an earlier file was quarantined, or is empty.
     """
 
     def __init__(self, folder: str, system: System, distrusted: str = "") -> None:
@@ -307,7 +307,7 @@ class Reader:
     def symbols(self, path: str) -> tuple[Symbol, ...]:
         """Return a file's definitions in source order."""
         rows = self._db.execute(
-            f"SELECT {_SYMBOL} FROM definitions d JOIN files f ON f.id = d.file_id"  # noqa: S608 - fixed text
+            f"SELECT {SYMBOL} FROM definitions d JOIN files f ON f.id = d.file_id"  # noqa: S608 - fixed text
             " WHERE f.path = ? ORDER BY d.ordinal",
             (path,),
         )
@@ -342,7 +342,7 @@ class Reader:
         """
         bases = {name, base_name(name), base_name(name, "section")}
         rows = self._db.execute(
-            f"SELECT f.path, {_SYMBOL} FROM definitions d JOIN files f ON f.id = d.file_id"  # noqa: S608 - fixed text
+            f"SELECT f.path, {SYMBOL} FROM definitions d JOIN files f ON f.id = d.file_id"  # noqa: S608 - fixed text
             f" WHERE d.base IN ({', '.join('?' * len(bases))}) AND (d.base = ? OR d.name = ?"
             " OR instr('.' || d.name || '~', '.' || ? || '~')) ORDER BY d.depth, f.path, d.ordinal LIMIT ?",
             (*sorted(bases), name, name, name, limit),
@@ -365,17 +365,8 @@ class Reader:
 
     def commits(self, paths: Iterable[str]) -> dict[str, int]:
         """Return for files how many of the latest commits changed them; those without any are left out."""
-        found: dict[str, int] = {}
-        unique = list(dict.fromkeys(paths))
-        for start in range(0, len(unique), _BATCH):
-            batch = unique[start : start + _BATCH]
-            marks = ", ".join("?" * len(batch))
-            rows = self._db.execute(
-                f"SELECT path, commits FROM activity WHERE commits > 0 AND path IN ({marks})",  # noqa: S608 - marks only
-                batch,
-            )
-            found.update(rows)
-        return found
+        query = "SELECT path, commits FROM activity WHERE commits > 0 AND path IN ({marks})"
+        return dict(select_in(self._db, query, paths))
 
     def activity(self, limit: int) -> tuple[Activity, ...]:
         """Return the files most worked on, of each measure the first `limit`, by path."""
@@ -408,8 +399,6 @@ def open_tables(folder: str) -> tuple[Database, Callable[[], dict[str, FileRecor
     database = open_reader(os.path.join(folder, FILE_NAME), SCHEMA_VERSION)
     return database, lambda: _load_files(database)
 
-
-_BATCH = 500
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -446,8 +435,6 @@ _FILES = (
     "SELECT path, size, mtime_ns, ctime_ns, inode, digest, language, skipped, lines, symbols, racy,"
     " hashed FROM files"
 )
-
-_SYMBOL = "d.name, d.kind, d.start_line, d.end_line, d.signature, d.doc, d.depth"
 
 
 def _file_row(record: FileRecord) -> tuple[object, ...]:

@@ -1,11 +1,14 @@
-"""The kinds of text: code, prose, data or generated; the evidence for each, and how much of it is indexed."""
+"""The kinds of text: code, prose, data, generated or binary, and how much of each is indexed."""
 
 from __future__ import annotations
 
+import codecs
 import re
 from typing import Literal
 
 from msgspec import Struct
+
+from ..languages.shared.source_text import WIDE_MARKS, wide_encoding
 
 DATA_BYTES = 50_000
 """Characters from which a file of a language that people also write by hand (YAML, TOML, XML, HTML) is data.
@@ -128,3 +131,27 @@ def _digit_share(text: str) -> float:
     """Return the share of digits in a text without its white space, from its first 64 Ki characters."""
     written = text[:65_536].encode().translate(None, b" \t\n")
     return 1 - len(written.translate(None, b"0123456789")) / max(1, len(written))
+
+
+_PROBE_BYTES = 8192
+"""git looks at the first 8,000 bytes for a NUL as well."""
+
+
+def classify_content(data: bytes) -> str:
+    """Return `binary` for content that is no text, else "". UTF-16 and UTF-32 count as text with a mark.
+
+    Only the first 8 KiB are looked at. What begins with such a mark and isn't in that encoding is binary.
+    """
+    probe = data[:_PROBE_BYTES]
+    if probe.startswith(WIDE_MARKS):
+        return "" if _is_wide_text(probe) else "binary"
+    return "binary" if b"\0" in probe else ""
+
+
+def _is_wide_text(probe: bytes) -> bool:
+    """Whether the beginning of a file with a mark can be decoded; it may end within a character."""
+    decoder = codecs.getincrementaldecoder(wide_encoding(probe))()
+    try:
+        return "\0" not in decoder.decode(probe)
+    except UnicodeDecodeError:
+        return False

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
-from collections.abc import Hashable, Mapping
-from typing import Final, Generic, TypeVar
+from collections.abc import Mapping
+from typing import Final
 
+from ..core.sized_cache import SizedCache
 from ..languages.shared.imports import ImportResolver
 from ..languages.shared.interface import FileInterface
+from ..languages.shared.language import LANGUAGES, family_of
 from ..languages.shared.link_rules import ModuleFiles
 from ..languages.shared.records import Import
-from ..languages.shared.table import LANGUAGES, family_of
 from ..project.tree import FileRecord
 from .fact_table import FactsDamaged, FactTable
 
@@ -32,9 +32,6 @@ linking."""
 _BY_FOLDER: Final = frozenset(name for name, row in LANGUAGES.items() if row.same_in_folder)
 """Languages whose imports mean the same in all files of a folder."""
 
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
-
 
 class StoredWorld:
     """The linker's `World`, on the indexer's working thread. `records` are the project's files, live.
@@ -47,9 +44,11 @@ class StoredWorld:
         self._facts = facts
         self._resolver = resolver
         self._records = records
-        self._interfaces: BoundedCache[str, FileInterface | None] = BoundedCache(INTERFACES_BYTES)
-        self._modules: BoundedCache[tuple[str, str, str, str], tuple[ModuleFiles, tuple[str, ...]]]
-        self._modules = BoundedCache(MODULES_MAX)
+        # In a tuple, since a file may have no interface.
+        self._interfaces = SizedCache[str, tuple[FileInterface | None]](INTERFACES_BYTES)
+        self._modules = SizedCache[tuple[str, str, str, str], tuple[ModuleFiles, tuple[str, ...]]](
+            MODULES_MAX
+        )
         self._folders: dict[str, set[str]] | None = None
         self._siblings: dict[tuple[str, str], tuple[str, ...]] = {}
         self.missed: set[str] = set()
@@ -66,7 +65,7 @@ class StoredWorld:
             log.warning("files are linked without %s until it is read again: %s", path, error)
             self.damaged.add(path)
             interface, size = None, 0
-        self._interfaces.put(path, interface, size + _ENTRY_BYTES)
+        self._interfaces.put(path, (interface,), size + _ENTRY_BYTES)
         return interface
 
     def module(self, importer: str, language: str, module: str, name: str = "") -> ModuleFiles:
@@ -75,9 +74,9 @@ class StoredWorld:
         key = (place, language, module, name)
         found = self._modules.get(key)
         if found is None:
-            found = (self._resolve(importer, language, module, name),)
-            self._modules.put(key, found[0], 1)
-        files, keys = found[0]
+            found = self._resolve(importer, language, module, name)
+            self._modules.put(key, found, 1)
+        files, keys = found
         self.missed.update(keys)
         return files
 
@@ -98,11 +97,11 @@ class StoredWorld:
     def content_changed(self, path: str) -> None:
         """Forget what a file showed, and which language it was in."""
         self._siblings.clear()
-        self._interfaces.drop(path)
+        self._interfaces.discard(path)
 
     def name_added(self, path: str) -> None:
         """Take note of a new file."""
-        self._interfaces.drop(path)
+        self._interfaces.discard(path)
         self._modules.clear()
         self._siblings.clear()
         if self._folders is not None:
@@ -110,7 +109,7 @@ class StoredWorld:
 
     def name_removed(self, path: str) -> None:
         """Take note of a file that is gone."""
-        self._interfaces.drop(path)
+        self._interfaces.discard(path)
         self._modules.clear()
         self._siblings.clear()
         if self._folders is not None:
@@ -147,40 +146,3 @@ def missing_key(key: str) -> str:
 
 _ENTRY_BYTES: Final = 200
 """What a path takes whose interface is empty."""
-
-
-class BoundedCache(Generic[K, V]):
-    """What was asked for lately, up to a total weight."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._weight = 0
-        self._kept: OrderedDict[K, tuple[V, int]] = OrderedDict()
-
-    def get(self, key: K) -> tuple[V] | None:
-        """Return what is kept under a key, in a tuple, since it may be None itself; None if nothing is."""
-        found = self._kept.get(key)
-        if found is None:
-            return None
-        self._kept.move_to_end(key)
-        return (found[0],)
-
-    def put(self, key: K, value: V, weight: int) -> None:
-        """Keep a value; what wasn't asked for longest goes where there is no room."""
-        self.drop(key)
-        self._kept[key] = (value, weight)
-        self._weight += weight
-        while self._weight > self._limit:
-            _, (_, freed) = self._kept.popitem(last=False)
-            self._weight -= freed
-
-    def drop(self, key: K) -> None:
-        """Forget a key, if it is kept."""
-        found = self._kept.pop(key, None)
-        if found is not None:
-            self._weight -= found[1]
-
-    def clear(self) -> None:
-        """Forget everything."""
-        self._kept.clear()
-        self._weight = 0

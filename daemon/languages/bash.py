@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ..core.relative_paths import ancestors, is_relative, join_path
-from .shared.import_text import relative
-from .shared.language import BoundName, DefinitionRules, ImportLookup, Language, Specifier, key_of
-from .shared.lazy_pattern import lazy_pattern
-from .shared.records import Import
-from .shared.references import CHAIN_MAX, UNKNOWN
+from .shared.language import BoundName, DefinitionRules, ImportLookup, Language, Specifier, key_of, relative
+from .shared.records import CHAIN_MAX, UNKNOWN, Import
+from .shared.source_text import lazy_pattern
 
 # Only names in capitals are kept: others are a script's temporary state.
 BASH = """

@@ -6,8 +6,8 @@ import re
 
 from ..core.relative_paths import is_relative, join_path
 from .shared.language import BoundName, DefinitionRules, ImportLookup, Language, Specifier, key_of
-from .shared.lazy_pattern import lazy_pattern
 from .shared.records import Import
+from .shared.source_text import lazy_pattern
 
 _TYPES = ("struct", "union", "enum")
 

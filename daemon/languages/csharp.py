@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ..core.relative_paths import nearness, within
-from .shared.import_config import MAX_PACKAGES, MAX_TARGETS
-from .shared.import_folders import is_test
-from .shared.import_text import NAME, PATH, plain_path, read_clause, split_use
-from .shared.language import ImportLookup, Language, UseItem, key_of
-from .shared.lazy_pattern import lazy_pattern
+from ..core.relative_paths import within
+from .shared.import_folders import MAX_PACKAGES, folders_by_name, is_test, nearest_first
+from .shared.language import (
+    NAME,
+    PATH,
+    ImportLookup,
+    Language,
+    UseItem,
+    key_of,
+    plain_path,
+    read_clause,
+    split_use,
+)
 from .shared.link_rules import LinkRules, NameLookup
 from .shared.records import Import
+from .shared.source_text import lazy_pattern
 
 if TYPE_CHECKING:
-    from .shared.import_config import ImportConfig
-    from .shared.import_folders import ImportFolders
     from .shared.interface import FileInterface
 
 
@@ -150,13 +157,9 @@ class CsharpImports(ImportLookup):
     This is a convention that the language doesn't enforce, so an unresolved namespace proves nothing.
     """
 
-    def __init__(self, names: Collection[str], folders: ImportFolders, config: ImportConfig) -> None:
-        super().__init__(names, folders, config)
-        self._roots: dict[str, list[str]] | None = None
-
     def clear(self) -> None:
         """Drop the contents of all project files."""
-        self._roots = None
+        self.__dict__.pop("_roots", None)
         self._folders.sources.forget()
 
     def resolve(self, importer: str, imported: Import) -> str | None:
@@ -199,14 +202,13 @@ class CsharpImports(ImportLookup):
             ("namespace", namespace), lambda: dict.fromkeys(self._namespace_folders(namespace))
         )
         chosen = [folder for folder in folders if is_test(importer) or not is_test(folder)] or [*folders]
-        return sorted(chosen, key=lambda folder: nearness(folder, importer))
+        return nearest_first(chosen, importer)
 
     def _namespace_folders(self, namespace: str) -> Iterator[str]:
         """Yield the folders of a namespace: a project's folder followed by the rest of the name."""
         parts = namespace.split(".")
-        roots = self._root_namespaces()
         for count in range(len(parts), 0, -1):
-            for root in roots.get(".".join(parts[:count]), ()):
+            for root in self._roots.get(".".join(parts[:count]), ()):
                 folder = within(root, "/".join(parts[count:])).rstrip("/")
                 if self._folders.sources.files(folder, SOURCES):
                     yield folder
@@ -217,18 +219,15 @@ class CsharpImports(ImportLookup):
                 yield from found
                 return
 
-    def _root_namespaces(self) -> dict[str, list[str]]:
-        """Return the folders of the projects by their root namespace."""
-        if self._roots is None:
-            self._roots = {}
-            for path in sorted(self._folders.sources.projects)[:MAX_PACKAGES]:
-                folder, _, name = path.rpartition("/")
-                match = _ROOT.search(self._config.text(path))
-                root = match[1] if match is not None else name.removesuffix(PROJECT)
-                namesakes = self._roots.setdefault(root, [])
-                if len(namesakes) < MAX_TARGETS:
-                    namesakes.append(folder)
-        return self._roots
+    @cached_property
+    def _roots(self) -> dict[str, list[str]]:
+        """The folders of the projects by their root namespace."""
+        return folders_by_name(map(self._root, sorted(self._folders.sources.projects)[:MAX_PACKAGES]))
+
+    def _root(self, path: str) -> tuple[str, str]:
+        folder, _, name = path.rpartition("/")
+        match = _ROOT.search(self._config.text(path))
+        return match[1] if match is not None else name.removesuffix(PROJECT), folder
 
 
 _ROOT = lazy_pattern(r"<RootNamespace>\s*([\w.]{1,200})\s*</RootNamespace>")

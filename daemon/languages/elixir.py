@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING
 from ..core.relative_paths import nearness
 from ..core.vocabulary import words
 from .shared.language import BoundName, DefinitionRules, ImportLookup, Language, UseItem, key_of
-from .shared.lazy_pattern import lazy_pattern
 from .shared.link_rules import UNKNOWN_VALUE, LinkRules, NameLookup, Value, Values, What, external
-from .shared.records import Import
-from .shared.references import CHAIN_MAX, JOINT, UNKNOWN
-from .shared.source_text import MAX_NAME
+from .shared.records import CHAIN_MAX, JOINT, UNKNOWN, Import
+from .shared.source_text import MAX_NAME, lazy_pattern
 
 if TYPE_CHECKING:
     from .shared.source_text import Span

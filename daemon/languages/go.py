@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ..core.relative_paths import join_path, nearness, within
+from ..core.relative_paths import join_path, within
 from ..core.vocabulary import words
-from .shared.import_config import MAX_PACKAGES, MAX_TARGETS
+from .shared.import_folders import MAX_PACKAGES, folders_by_name, nearest_first
 from .shared.language import DefinitionRules, ImportLookup, Language, key_of
-from .shared.lazy_pattern import lazy_pattern
 from .shared.link_rules import UNKNOWN_VALUE, LinkRules, NameLookup, Value, Values, What, external
 from .shared.records import Import
+from .shared.source_text import lazy_pattern
 
 if TYPE_CHECKING:
-    from .shared.import_config import ImportConfig
-    from .shared.import_folders import ImportFolders
     from .shared.interface import FileInterface
 
 
@@ -163,13 +162,9 @@ def package_name(path: str) -> str:
 class GoImports(ImportLookup):
     """Go: an import path below a module's path is a folder of that module."""
 
-    def __init__(self, names: Collection[str], folders: ImportFolders, config: ImportConfig) -> None:
-        super().__init__(names, folders, config)
-        self._modules: dict[str, list[str]] | None = None
-
     def clear(self) -> None:
         """Drop the contents of all go.mod files."""
-        self._modules = None
+        self.__dict__.pop("_modules", None)
 
     def resolve(self, importer: str, imported: Import) -> str | None:
         """Return a package's file named like it, else its first file that isn't a test, or None."""
@@ -199,24 +194,21 @@ class GoImports(ImportLookup):
 
     def _candidates(self, importer: str, path: str) -> Iterator[str]:
         """Yield the folders that an import path can mean, the longest module path first."""
-        modules = self._known_modules()
         prefix = path
-        while prefix and modules:
-            for module in sorted(modules.get(prefix, ()), key=lambda each: nearness(each, importer)):
+        while prefix and self._modules:
+            for module in nearest_first(self._modules.get(prefix, ()), importer):
                 folder = join_path(module, path[len(prefix) + 1 :])
                 if folder is not None:
                     yield folder
             prefix = prefix.rpartition("/")[0]
 
-    def _known_modules(self) -> dict[str, list[str]]:
-        if self._modules is None:
-            self._modules = {}
-            for folder in sorted(self._folders.holding("go.mod"))[:MAX_PACKAGES]:
-                match = _GO_MODULE.search(self._config.text(within(folder, "go.mod")))
-                namesakes = self._modules.setdefault(match[1].strip('"`'), []) if match is not None else None
-                if namesakes is not None and len(namesakes) < MAX_TARGETS:
-                    namesakes.append(folder)
-        return self._modules
+    @cached_property
+    def _modules(self) -> dict[str, list[str]]:
+        """The folders of modules by their path."""
+        folders = sorted(self._folders.holding("go.mod"))[:MAX_PACKAGES]
+        texts = ((folder, self._config.text(within(folder, "go.mod"))) for folder in folders)
+        found = ((folder, _GO_MODULE.search(text)) for folder, text in texts)
+        return folders_by_name((match[1].strip('"`'), folder) for folder, match in found if match)
 
 
 _GO_MODULE = lazy_pattern(r"^[ \t]*module[ \t]+(?:\([ \t]*\n[ \t]*)?(\S+)", re.MULTILINE)

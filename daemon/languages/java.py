@@ -6,18 +6,26 @@ from collections.abc import Collection, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..core.relative_paths import nearness, within
+from ..core.relative_paths import within
 from ..core.vocabulary import words
-from .shared.import_folders import is_test
-from .shared.import_text import NAME, PATH, plain_path, read_clause, split_use
-from .shared.language import ImportLookup, Language, UseItem, key_of
-from .shared.lazy_pattern import lazy_pattern
+from .shared.import_folders import is_test, nearest_first
+from .shared.language import (
+    NAME,
+    PATH,
+    ImportLookup,
+    Language,
+    UseItem,
+    key_of,
+    plain_path,
+    read_clause,
+    split_use,
+)
 from .shared.link_rules import UNKNOWN_VALUE, LinkRules, NameLookup, Value, Values, What, external
 from .shared.records import Import
+from .shared.source_text import lazy_pattern
 
 if TYPE_CHECKING:
-    from .shared.import_config import ImportConfig
-    from .shared.import_folders import ImportFolders
+    from .shared.import_folders import ImportConfig, ImportFolders
 
 
 JAVA = """
@@ -208,7 +216,7 @@ class JavaImports(ImportLookup):
         return None
 
     def _named(self, importer: str, package: str, name: str) -> str | None:
-        for folder in self._ordered(importer, self._package_folders(package) or self._shortened(package)):
+        for folder in nearest_first(self._package_folders(package) or self._shortened(package), importer):
             for ending in self._endings:
                 path = within(folder, name) + ending
                 if path in self._names:
@@ -218,15 +226,10 @@ class JavaImports(ImportLookup):
     def _package_files(self, importer: str, package: str) -> list[str]:
         """Return the files of a package, the nearest folder's first; test files only for tests."""
         found: list[str] = []
-        for folder in self._ordered(importer, self._package_folders(package)):
+        for folder in nearest_first(self._package_folders(package), importer):
             if not is_test(folder) or is_test(importer):
                 found += self._folders.sources.files(folder, self._endings)
         return found[:FILES_MAX]
-
-    def _ordered(self, importer: str, folders: Collection[str]) -> list[str]:
-        return (
-            sorted(folders, key=lambda folder: nearness(folder, importer)) if len(folders) > 1 else [*folders]
-        )
 
     def _package_folders(self, package: str) -> tuple[str, ...]:
         """Return the folders of a package below all source roots."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from .java import JavaImports, JavaRules, java_uses
-from .shared.import_text import read_clause
-from .shared.language import DefinitionRules, Language
-from .shared.lazy_pattern import lazy_pattern
+from .shared.language import DefinitionRules, Language, read_clause
+from .shared.source_text import lazy_pattern
 
 # A value class isn't parsed as a class; a `val` may belong to a type outside of which it is written.
 _NAMED = "(variable_declaration . (identifier) @name)"

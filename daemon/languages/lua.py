@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..core.relative_paths import ancestors, within
-from .shared.import_text import quoted
-from .shared.language import DefinitionRules, ImportLookup, Language, Specifier, key_of
-from .shared.lazy_pattern import lazy_pattern
+from .shared.language import DefinitionRules, ImportLookup, Language, Specifier, key_of, quoted
 from .shared.records import Import
+from .shared.source_text import lazy_pattern
 
 # An empty function has no block node, so its head ends at the parameters.
 _FUNCTION = "(function_definition parameters: (_) @head)"

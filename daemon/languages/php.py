@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from functools import cached_property
 
 from msgspec import Struct, field
 
 from ..core.relative_paths import ancestors, is_relative, join_path, nearness, within
-from .shared.import_config import MAX_PACKAGES, MAX_TARGETS
-from .shared.import_text import relative
-from .shared.language import ImportLookup, Language, Specifier, key_of
-from .shared.lazy_pattern import lazy_pattern
+from .shared.import_folders import MAX_PACKAGES, MAX_TARGETS, nearest_first
+from .shared.language import ImportLookup, Language, Specifier, key_of, relative
 from .shared.records import Import
-
-if TYPE_CHECKING:
-    from .shared.import_config import ImportConfig
-    from .shared.import_folders import ImportFolders
-
+from .shared.source_text import lazy_pattern
 
 PHP = """
 ((class_declaration name: (_) @name body: (_) @body) @def (#set! kind "class"))
@@ -164,13 +158,9 @@ class PhpImports(ImportLookup):
     A specifier with an ending (`./lib/x.php`) is a path, any other a name: `App\Models\User`.
     """
 
-    def __init__(self, names: Collection[str], folders: ImportFolders, config: ImportConfig) -> None:
-        super().__init__(names, folders, config)
-        self._rules: _Rules | None = None
-
     def clear(self) -> None:
         """Drop the contents of all composer.json files."""
-        self._rules = None
+        self.__dict__.pop("_rules", None)
 
     def resolve(self, importer: str, imported: Import) -> str | None:
         """Return the path of the file that a specifier means, or None."""
@@ -215,20 +205,20 @@ class PhpImports(ImportLookup):
 
     def _autoloaded(self, importer: str, parts: list[str]) -> Iterator[str]:
         """Yield the candidates of autoloading, the longest prefix first."""
-        rules = self._known_rules()
+        rules = self._rules
         for folder, rest in self._psr4(importer, parts):
             yield within(folder, "/".join(rest) + ".php")
         for length in range(len(parts), -1, -1) if rules.psr0 else ():
             prefix = "\\".join(parts[:length])
-            for folder in _nearest(rules.psr0.get(prefix, ()), importer):
+            for folder in nearest_first(rules.psr0.get(prefix, ()), importer):
                 tail = [*parts[:-1], *parts[-1].split("_")]
                 yield within(folder, "/".join(tail) + ".php")
 
     def _psr4(self, importer: str, parts: list[str]) -> Iterator[tuple[str, list[str]]]:
         """Yield the folders of a name's prefixes, longest first, each with the rest of the name."""
-        prefixes = self._known_rules().psr4
+        prefixes = self._rules.psr4
         for length in range(len(parts) - 1, -1, -1):
-            for folder in _nearest(prefixes.get("\\".join(parts[:length]), ()), importer):
+            for folder in nearest_first(prefixes.get("\\".join(parts[:length]), ()), importer):
                 yield folder, parts[length:]
 
     def _is_ours(self, folder: str, rest: list[str]) -> bool:
@@ -246,7 +236,7 @@ class PhpImports(ImportLookup):
 
     def _elsewhere(self, importer: str, parts: list[str]) -> str | None:
         """Return a file named like the class: in a folder searched for classes, or by its namespace."""
-        rules = self._known_rules()
+        rules = self._rules
         if rules.classes:
             found = [
                 path
@@ -263,14 +253,14 @@ class PhpImports(ImportLookup):
                 return near
         return None
 
-    def _known_rules(self) -> _Rules:
-        if self._rules is None:
-            self._rules = _Rules()
-            for folder in sorted(self._folders.holding("composer.json"))[:MAX_PACKAGES]:
-                content = self._config.json(within(folder, "composer.json"))
-                for section in ("autoload", "autoload-dev"):
-                    self._rules.add(folder, content.get(section))
-        return self._rules
+    @cached_property
+    def _rules(self) -> _Rules:
+        rules = _Rules()
+        for folder in sorted(self._folders.holding("composer.json"))[:MAX_PACKAGES]:
+            content = self._config.json(within(folder, "composer.json"))
+            for section in ("autoload", "autoload-dev"):
+                rules.add(folder, content.get(section))
+        return rules
 
 
 class _Rules(Struct):
@@ -299,12 +289,6 @@ def _folders_in(folder: str, targets: object) -> list[str]:
     found = [targets] if isinstance(targets, str) else targets if isinstance(targets, list) else []
     paths = (join_path(folder, each) for each in found[:MAX_TARGETS] if isinstance(each, str))
     return [path for path in paths if path is not None]
-
-
-def _nearest(folders: Collection[str], importer: str) -> list[str]:
-    return (
-        sorted(folders, key=lambda folder: nearness(folder, importer)) if len(folders) > 1 else list(folders)
-    )
 
 
 def _likeness(path: str, parts: list[str], importer: str) -> tuple[int, tuple[int, int, str]]:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from ..core.relative_paths import ancestors, nearness, within
 from .shared.language import BoundName, DefinitionRules, ImportLookup, Language, key_of
-from .shared.lazy_pattern import lazy_pattern
 from .shared.link_rules import UNKNOWN_VALUE, LinkRules, NameLookup, Value, Values, What, external
-from .shared.records import Import
-from .shared.references import LITERALS
+from .shared.records import LITERALS, Import
+from .shared.source_text import lazy_pattern
 
 if TYPE_CHECKING:
     from .shared.interface import FileInterface

@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 
 from ..core.relative_paths import ancestors, is_relative, join_path, within
-from .shared.import_text import quoted, relative
-from .shared.language import ImportLookup, Language, Specifier, key_of
-from .shared.lazy_pattern import lazy_pattern
+from .shared.language import ImportLookup, Language, Specifier, key_of, quoted, relative
 from .shared.records import Import
+from .shared.source_text import lazy_pattern
 
 # A body begins at its first statement, after any comments, so heads need an end of their own.
 _MADE = """(call receiver: (constant) @when arguments: (_) @head)"""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from ..core.vocabulary import words
 from .rust_imports import MANIFEST, RustImports, declared_module, used_names
 from .shared.language import DefinitionRules, Language
-from .shared.lazy_pattern import lazy_pattern
 from .shared.link_rules import UNKNOWN_VALUE, LinkRules, NameLookup, Value, Values, What, external
+from .shared.source_text import lazy_pattern
 
 if TYPE_CHECKING:
     from .shared.source_text import Span

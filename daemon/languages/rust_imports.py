@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from ..core.relative_paths import ancestors, join_path, nearness, within
-from .shared.import_config import MAX_PACKAGES, MAX_TARGETS
+from .shared.import_folders import MAX_PACKAGES, MAX_TARGETS
 from .shared.language import ImportLookup, UseItem, key_of
-from .shared.lazy_pattern import lazy_pattern
 from .shared.records import Import
-from .shared.source_text import MAX_NAME
+from .shared.source_text import MAX_NAME, lazy_pattern
 
 if TYPE_CHECKING:
-    from .shared.import_config import ImportConfig
-    from .shared.import_folders import ImportFolders
+    from .shared.import_folders import ImportConfig, ImportFolders
 
 
 DEPTH_MAX = 32

@@ -7,9 +7,17 @@ from collections.abc import Iterator
 from functools import partial
 
 from .java import JavaImports, JavaRules
-from .shared.import_text import NAME, PATH, plain_path, read_clause, split_use
-from .shared.language import DefinitionRules, Language, UseItem
-from .shared.lazy_pattern import lazy_pattern
+from .shared.language import (
+    NAME,
+    PATH,
+    DefinitionRules,
+    Language,
+    UseItem,
+    plain_path,
+    read_clause,
+    split_use,
+)
+from .shared.source_text import lazy_pattern
 
 _VALUES = """[
   (val_definition pattern: (identifier) @name)

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING
+from functools import cached_property
 
-from ..core.relative_paths import join_path, nearness, within
-from .shared.import_config import MAX_PACKAGES, MAX_TARGETS
-from .shared.import_text import PATH, plain_path, read_clause, split_use
-from .shared.language import ImportLookup, Language, UseItem, key_of
-from .shared.lazy_pattern import lazy_pattern
+from ..core.relative_paths import join_path, within
+from .shared.import_folders import MAX_PACKAGES, folders_by_name, nearest_first
+from .shared.language import PATH, ImportLookup, Language, UseItem, key_of, plain_path, read_clause, split_use
 from .shared.link_rules import LinkRules
 from .shared.records import Import
-
-if TYPE_CHECKING:
-    from .shared.import_config import ImportConfig
-    from .shared.import_folders import ImportFolders
-
+from .shared.source_text import lazy_pattern
 
 _BODY = "body: [(class_body) (enum_class_body)] @body"
 _NAMED = "name: (pattern bound_identifier: (_) @name)"
@@ -131,13 +125,9 @@ class SwiftImports(ImportLookup):
     Without a manifest it is a folder of its name that holds sources, as Xcode's projects have them.
     """
 
-    def __init__(self, names: Collection[str], folders: ImportFolders, config: ImportConfig) -> None:
-        super().__init__(names, folders, config)
-        self._targets: dict[str, list[str]] | None = None
-
     def clear(self) -> None:
         """Drop the contents of all manifests."""
-        self._targets = None
+        self.__dict__.pop("_targets", None)
 
     def resolve(self, importer: str, imported: Import) -> str | None:
         """Return the module's file named like the imported name or the module, else its first file, or
@@ -151,7 +141,7 @@ class SwiftImports(ImportLookup):
 
     def resolve_all(self, importer: str, imported: Import) -> tuple[str, ...]:
         """Return a module's files, sorted."""
-        folders = sorted(self._module_folders(imported.module), key=lambda each: nearness(each, importer))
+        folders = nearest_first(self._module_folders(imported.module), importer)
         return next((files for files in map(self._files, folders) if files), ())
 
     def keys(self, importer: str, imported: Import) -> list[str]:
@@ -171,20 +161,16 @@ class SwiftImports(ImportLookup):
         return tuple(sorted(found[:FILES_MAX]))
 
     def _module_folders(self, module: str) -> Collection[str]:
-        targets = self._known_targets()
+        targets = self._targets
         if module in targets:
             return targets[module]
         return self._folders.sources.ending_with(module) if module and not targets else ()
 
-    def _known_targets(self) -> dict[str, list[str]]:
-        if self._targets is None:
-            self._targets = {}
-            for folder in sorted(self._folders.holding(MANIFEST))[:MAX_PACKAGES]:
-                for name, target in self._read(folder):
-                    namesakes = self._targets.setdefault(name, [])
-                    if len(namesakes) < MAX_TARGETS:
-                        namesakes.append(target)
-        return self._targets
+    @cached_property
+    def _targets(self) -> dict[str, list[str]]:
+        """The folders of targets by their name."""
+        manifests = sorted(self._folders.holding(MANIFEST))[:MAX_PACKAGES]
+        return folders_by_name(target for folder in manifests for target in self._read(folder))
 
     def _read(self, folder: str) -> Iterator[tuple[str, str]]:
         """Yield the names of a manifest's targets, each with its possible folders."""

@@ -22,9 +22,8 @@ from ..languages.shared.link_rules import (
     is_external,
     merged,
 )
-from ..languages.shared.references import Binding, Export
-from .questions import DEPTH_MAX, IMPORT_STEPS, INTERFACE_STEPS, Questions
-from .wildcards import Wildcards
+from ..languages.shared.records import Binding, Export
+from .questions import DEPTH_MAX, IMPORT_STEPS, INTERFACE_STEPS, Questions, Wildcards
 
 BASES_MAX: Final = 64
 """Maximum number of superclasses examined for a class."""

@@ -9,6 +9,7 @@ from typing import Final, Literal, NamedTuple
 
 from ..languages.shared.chains import last_name, parts_of
 from ..languages.shared.interface import SELF_NAMES
+from ..languages.shared.language import link_rules_of
 from ..languages.shared.link_rules import (
     UNKNOWN_VALUE,
     VALUES_MAX,
@@ -20,9 +21,7 @@ from ..languages.shared.link_rules import (
     is_external,
 )
 from ..languages.shared.qualified_names import base_name
-from ..languages.shared.records import Owners, Symbol
-from ..languages.shared.references import Reference, ReferenceKind, References, TypeFact
-from ..languages.shared.table import link_rules_of
+from ..languages.shared.records import Owners, Reference, ReferenceKind, References, Symbol, TypeFact
 from .evaluator import Evaluator
 
 log = logging.getLogger(__name__)

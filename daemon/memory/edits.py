@@ -20,16 +20,15 @@ from .experience import (
     BadField,
     Experience,
     ExperienceMark,
+    GivenOutcome,
     OutcomeKind,
     Trust,
     clean_name,
     clean_text,
-    files_in,
     normal_timestamp,
-    outcome_in,
     outcome_kind,
+    read_stored,
     relative_files,
-    text_in,
     timestamp_of,
     trust_of,
 )
@@ -92,7 +91,7 @@ def changes_of(fields: Mapping[str, object], root: str) -> PoolChanges:
     Raises `InvalidRequest` with the field's name, also if nothing is changed.
     """
     try:
-        changes = _changes_in(fields, root)
+        changes = _changes_in(read_stored(_GivenChanges, fields), root)
     except BadField as error:
         raise InvalidRequest(f"{error.field} {error}.", error.field) from error
     if changes == NO_CHANGES:
@@ -110,16 +109,16 @@ def changes_of(fields: Mapping[str, object], root: str) -> PoolChanges:
 
 def edit_in(fields: Mapping[str, object]) -> Edit:
     """Read an edit out of a map that was stored; unknown fields are ignored. Raises `BadField`."""
-    identifier, of = (clean_name(name, text_in(fields, name)) for name in ("id", "of"))
+    stored = read_stored(_StoredEdit, fields)
+    identifier, of = clean_name("id", stored.id), clean_name("of", stored.of)
     for name, value in (("id", identifier), ("of", of)):
         if not value:
             raise BadField(name, "is empty")
     kind = cast("EditKind", fields["type"])
-    changes = _changes_in(fields, "")
-    if kind == "mark" and not changes.outcome:
+    if kind == "mark" and (stored.outcome is None or not stored.outcome.kind):
         raise BadField("outcome", "is missing")
-    timestamp = normal_timestamp(text_in(fields, "timestamp"))
-    return Edit(identifier, of, timestamp, kind, changes, clean_name("by", text_in(fields, "by", "")))
+    timestamp = normal_timestamp(stored.timestamp)
+    return Edit(identifier, of, timestamp, kind, _changes_in(stored, ""), clean_name("by", stored.by))
 
 
 def edit_fields(edit: Edit) -> dict[str, object]:
@@ -183,36 +182,45 @@ def time_after(edits: Sequence[Edit], now: str) -> str:
         return last
 
 
-def _changes_in(fields: Mapping[str, object], root: str) -> PoolChanges:
-    decision, rationale = _optional(fields, "decision"), _optional(fields, "rationale")
+class _GivenChanges(Struct, kw_only=True):
+    """The fields of an experience that change; None leaves one as it is."""
+
+    decision: str | None = None
+    rationale: str | None = None
+    files_touched: tuple[str, ...] | None = None
+    outcome: GivenOutcome | None = None
+    trust: str | None = None
+    commit: str | None = None
+
+
+class _StoredEdit(_GivenChanges, kw_only=True):
+    """The fields of an edit as a line has them."""
+
+    id: str
+    of: str
+    timestamp: str
+    by: str = ""
+
+
+def _changes_in(given: _GivenChanges, root: str) -> PoolChanges:
+    decision, rationale = (
+        None if text is None else clean_text(name, text)
+        for name, text in (("decision", given.decision), ("rationale", given.rationale))
+    )
     if decision == "":
         raise BadField("decision", "is empty")
     files = None
-    if fields.get("files_touched") is not None:
-        files, dropped = relative_files(files_in(fields), root)
+    if given.files_touched is not None:
+        files, dropped = relative_files(given.files_touched, root)
         if dropped and root:
             raise BadField("files_touched", f"names {dropped} paths outside the project, or too many")
-    outcome: OutcomeKind | None = None
-    error = ""
-    if fields.get("outcome") is not None:
-        kind, error = outcome_in(fields)
-        outcome = outcome_kind(kind)
-    trust = None if fields.get("trust") is None else trust_of(text_in(fields, "trust"))
-    error = clean_text("outcome.error", error)
-    return PoolChanges(decision, rationale, files, outcome, error, trust, _commit_in(fields))
-
-
-def _commit_in(fields: Mapping[str, object]) -> str | None:
-    if fields.get("commit") is None:
-        return None
-    commit = clean_name("commit", text_in(fields, "commit"))
+    outcome = None if given.outcome is None else outcome_kind(given.outcome.kind)
+    trust = None if given.trust is None else trust_of(given.trust)
+    error = clean_text("outcome.error", given.outcome.error if given.outcome else "")
+    commit = None if given.commit is None else clean_name("commit", given.commit)
     if commit and not _COMMIT.fullmatch(commit):
         raise BadField("commit", "must be the id of a commit, 7 to 64 hexadecimal digits, or empty for none")
-    return commit
-
-
-def _optional(fields: Mapping[str, object], name: str) -> str | None:
-    return None if fields.get(name) is None else clean_text(name, text_in(fields, name))
+    return PoolChanges(decision, rationale, files, outcome, error, trust, commit)
 
 
 def _masked(text: str | None) -> str | None:

@@ -7,12 +7,13 @@ import posixpath
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Literal, cast, get_args
+from typing import Literal, TypeVar, cast, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest
+from ..core.parameters import read_request
 from ..privacy.low_trust import LINK, suspicions
 from ..privacy.secret_values import mask_piece
 
@@ -89,9 +90,21 @@ def fields_of(experience: Experience) -> dict[str, object]:
     return {name: value for name, value in fields.items() if value}
 
 
+SPECIFIC_CHARACTERS = 32
+"""Minimum length of a decision whose words alone identify it; `I reverted that change.` is another one in
+another session."""
+
+
 def identity_of(experience: Experience) -> bytes:
-    """Return a hash of 16 bytes that is equal for duplicates: of agent, session and decision."""
-    parts = (experience.agent_id, experience.session_id, " ".join(experience.decision.split()))
+    """Return a hash of 16 bytes that is equal for duplicates: of agent, session and decision.
+
+    A specific decision out of a transcript is the same in every session: hosts copy the records of a
+    conversation that is resumed or forked, and a parent repeats its subagents' reports.
+    """
+    decision = " ".join(experience.decision.split())
+    parts = (experience.agent_id, experience.session_id, decision)
+    if experience.provenance.source != FROM_CLIENT.source and len(decision) >= SPECIFIC_CHARACTERS:
+        parts = ("", "", decision.casefold())
     return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).digest()
 
 
@@ -121,14 +134,51 @@ class BadField(Exception):  # it is caught in this folder and never reaches a pe
         self.field = name
 
 
-def text_in(fields: Mapping[str, object], key: str, default: str | None = None, *, name: str = "") -> str:
-    """Return a string of a map; None counts as absent. Raises `BadField`."""
-    value = fields.get(key)
-    if value is None and default is not None:
-        return default
-    if not isinstance(value, str):
-        raise BadField(name or key, "is missing" if value is None else "must be a string")
-    return value
+StructT = TypeVar("StructT", bound=Struct)
+
+
+def read_stored(kind: type[StructT], fields: Mapping[str, object], prefix: str = "") -> StructT:
+    """Read the fields of a stored line; unknown ones are ignored. Raises `BadField`."""
+    try:
+        return read_request(kind, fields, prefix)
+    except InvalidRequest as error:
+        raise BadField(error.field or "", str(error).removeprefix(error.field or "").strip()) from error
+
+
+class GivenOutcome(Struct, frozen=True):
+    """An outcome as a map has it, its kind unchecked."""
+
+    kind: str = ""
+    error: str = ""
+
+
+class _Given(Struct):
+    """The fields of an experience as a client gives them."""
+
+    decision: str
+    agent_id: str
+    session_id: str
+    rationale: str = ""
+    files_touched: tuple[str, ...] = ()
+    outcome: GivenOutcome = GivenOutcome()
+    timestamp: str = ""
+    commit: str = ""
+
+
+class _Stored(_Given, kw_only=True):
+    """The fields of an experience as a line has them. Sketches are read with care for themselves."""
+
+    id: str
+    agent_id: str = ""
+    session_id: str = ""
+    timestamp: str
+    provenance: dict[str, object] = {}
+
+
+class _StoredProvenance(Struct):
+    source: str = ""
+    reference: str = ""
+    trust: str = "normal"
 
 
 def sketches_in(fields: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
@@ -140,43 +190,18 @@ def sketches_in(fields: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     return tuple((path, text) for path, text in found[:SKETCHES_MAX] if len(text) <= SKETCH_CHARACTERS)
 
 
-def files_in(fields: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the paths of a map unchanged. Raises `BadField`."""
-    files = fields.get("files_touched")
-    if files is None:
-        return ()
-    if not isinstance(files, list | tuple) or not all(isinstance(path, str) for path in files):
-        raise BadField("files_touched", "must be a list of strings")
-    return tuple(files)
-
-
-def outcome_in(fields: Mapping[str, object]) -> tuple[str, str]:
-    """Return the kind and the error of a map's outcome, unchecked. Raises `BadField`."""
-    outcome = fields.get("outcome")
-    if outcome is None:
-        return "", ""
-    if not isinstance(outcome, dict):
-        raise BadField("outcome", "must be a map with kind and error")
-    return (
-        text_in(outcome, "kind", "", name="outcome.kind"),
-        text_in(outcome, "error", "", name="outcome.error"),
-    )
-
-
 def outcome_kind(text: str) -> OutcomeKind:
     """Return a kind of outcome. Raises `BadField` for another word."""
-    for kind in get_args(OutcomeKind):
-        if text == kind:
-            return cast("OutcomeKind", kind)
-    raise BadField("outcome.kind", "must be success, failure or reverted")
+    if text not in get_args(OutcomeKind):
+        raise BadField("outcome.kind", "must be success, failure or reverted")
+    return cast("OutcomeKind", text)
 
 
 def trust_of(text: str) -> Trust:
     """Return a trust. Raises `BadField` for another word."""
-    for trust in get_args(Trust):
-        if text == trust:
-            return cast("Trust", trust)
-    raise BadField("trust", "must be normal or low")
+    if text not in get_args(Trust):
+        raise BadField("trust", "must be normal or low")
+    return cast("Trust", text)
 
 
 def normal_timestamp(text: str) -> str:
@@ -284,10 +309,7 @@ def draft_of(fields: Mapping[str, object], provenance: Provenance = FROM_CLIENT)
 
     Raises `InvalidRequest` with the field's name for one that is missing or of a wrong type.
     """
-    try:
-        return _draft_of(fields, provenance)
-    except BadField as error:
-        raise InvalidRequest(f"experience.{error.field} {error}.", f"experience.{error.field}") from error
+    return _draft_of(read_request(_Given, fields, "experience."), provenance)
 
 
 def checked(draft: Draft, now: str, root: str) -> Checked:
@@ -317,37 +339,29 @@ def checked(draft: Draft, now: str, root: str) -> Checked:
 
 def experience_in(fields: Mapping[str, object]) -> Experience:
     """Read an experience out of a map that was stored; unknown fields are ignored. Raises `BadField`."""
-    draft = _draft_of({"agent_id": "", "session_id": "", **fields}, _provenance_of(fields))
-    draft = replace(draft, sketches=sketches_in(fields))
-    if not (identifier := clean_name("id", text_in(fields, "id"))):
+    stored = read_stored(_Stored, fields)
+    provenance = read_stored(_StoredProvenance, stored.provenance)
+    source = Provenance(provenance.source, provenance.reference, trust_of(provenance.trust))
+    draft = replace(_draft_of(stored, source), sketches=sketches_in(fields))
+    if not (identifier := clean_name("id", stored.id)):
         raise BadField("id", "is empty")
-    timestamp = normal_timestamp(text_in(fields, "timestamp"))
+    timestamp = normal_timestamp(stored.timestamp)
     return _experience_of(draft, identifier, timestamp, relative_files(draft.files_touched, "")[0])
 
 
-def _draft_of(fields: Mapping[str, object], provenance: Provenance) -> Draft:
-    kind, error = outcome_in(fields)
+def _draft_of(given: _Given, provenance: Provenance) -> Draft:
     return Draft(
-        text_in(fields, "decision"),
-        text_in(fields, "agent_id"),
-        text_in(fields, "session_id"),
-        text_in(fields, "rationale", ""),
-        files_in(fields),
-        kind,
-        error,
-        text_in(fields, "timestamp", ""),
-        text_in(fields, "commit", ""),
+        given.decision,
+        given.agent_id,
+        given.session_id,
+        given.rationale,
+        given.files_touched,
+        given.outcome.kind,
+        given.outcome.error,
+        given.timestamp,
+        given.commit,
         provenance,
     )
-
-
-def _provenance_of(fields: Mapping[str, object]) -> Provenance:
-    """Read the provenance; a newer version's line may have more fields."""
-    provenance = fields.get("provenance", {})
-    if not isinstance(provenance, dict):
-        raise BadField("provenance", "must be a map")
-    trust: Trust = trust_of(text_in(provenance, "trust", "normal"))
-    return Provenance(text_in(provenance, "source", ""), text_in(provenance, "reference", ""), trust)
 
 
 def _experience_of(draft: Draft, identifier: str, timestamp: str, files: tuple[str, ...]) -> Experience:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
 from ..core.errors import DeadlineExceeded, FovealError, InvalidRequest
@@ -25,7 +25,7 @@ from ..core.system import System
 from ..core.work import Work
 from ..project.project import Project
 from ..transcripts.cursor import Cursor, CursorStore
-from ..transcripts.extraction import Mined, drafts_of, mined_in
+from ..transcripts.extraction import Mined, drafts_of
 from ..transcripts.transcript_file import check_path
 from .experience import Draft
 
@@ -89,13 +89,14 @@ class Grafting:
         Agent and session default to those of the records. Raises `InvalidRequest` for the field
         `transcript_path`, `DeadlineExceeded`, and what the pool raises.
         """
-        return await self._graft(project, path, session_id, agent_id, _as_mined)
+        return await self._graft(project, path, session_id, agent_id, None)
 
     async def graft_own(
-        self, project: Project, path: str, session_id: str = "", agent_id: str = ""
+        self, project: Project, path: str, session_id: str = "", agent_id: str = "", speaker: str = ""
     ) -> TranscriptResult:
-        """Graft only what the agent itself said: its subagents' transcripts are grafted on their own."""
-        return await self._graft(project, path, session_id, agent_id, _own_words)
+        """Graft only what one agent said: the subagent with the id `speaker`, in its own transcript or in
+        its parent's, or else the agent of the conversation, whose subagents are grafted when they stop."""
+        return await self._graft(project, path, session_id, agent_id, speaker)
 
     async def _graft(
         self,
@@ -103,15 +104,17 @@ class Grafting:
         path: str,
         session_id: str,
         agent_id: str,
-        chosen: Callable[[Mined], Mined],
+        speaker: str | None,
     ) -> TranscriptResult:
         check_path(path)
         cursors = CursorStore(project.folder, self._system)
         cursor = await self._work.in_builder(partial(cursors.find, path))
-        mined = chosen(await self._mine_to_its_end(path, cursor))
+        whole = await self._mine_to_its_end(path, cursor)
+        mined = whole if speaker is None else _said_by(speaker or whole.owner, whole)
         drafts = await self._work.in_builder(partial(_drafts, project, mined, path, agent_id, session_id))
         result = await self._keep(project, mined, drafts)
-        await self._work.in_writer(partial(cursors.put, path, mined.cursor))
+        if mined.owner == whole.owner:  # otherwise the parent's words are still to be grafted
+            await self._work.in_writer(partial(cursors.put, path, mined.cursor))
         if result.grafted:
             data = {"experience_ids": result.experience_ids, "grafted": result.grafted}
             self._events.publish("experience.grafted", {"project": project.root, **data})
@@ -161,18 +164,14 @@ class Grafting:
         async with self._turn:
             answer = await _ask_miner(json.dumps(request).encode() + b"\n")
         if "mined" in answer:
-            return mined_in(answer["mined"])
+            return convert(answer["mined"], Mined)
         raise InvalidRequest(answer["problem"], answer["field"])
 
 
-def _as_mined(mined: Mined) -> Mined:
-    return mined
-
-
-def _own_words(mined: Mined) -> Mined:
-    """Return the findings without those of other agents."""
-    own = tuple(finding for finding in mined.findings if finding.agent_id in {"", mined.owner})
-    return replace(mined, findings=own)
+def _said_by(speaker: str, mined: Mined) -> Mined:
+    """Return the findings of one agent, as those of the owner of the transcript."""
+    own = tuple(finding for finding in mined.findings if finding.agent_id == speaker)
+    return replace(mined, owner=speaker, findings=own)
 
 
 def _drafts(project: Project, mined: Mined, path: str, agent_id: str, session_id: str) -> list[Draft]:

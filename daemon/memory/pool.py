@@ -133,8 +133,8 @@ class Pool:
     def graft(self, drafts: Sequence[Draft]) -> GraftResult:
         """Append the valid and new drafts in one write; durable on return.
 
-        A draft is a duplicate if the pool or the batch has the same decision, spaces aside, by the same agent
-        in the same session, even a deleted one. A draft that failed or was reverted marks the earlier
+        A draft is a duplicate if the pool or the batch has the same decision, even a deleted one, see
+        `identity_of`. A draft that failed or was reverted marks the earlier
         experiences that it is about. Files outside the root are left out and secrets masked, with warnings.
 
         Raises `StateError` if the disk refused it, leaving the file unchanged; `Busy` if another process kept
@@ -156,7 +156,7 @@ class Pool:
             ids, more = self._append(
                 [(number, checked_draft.experience) for number, checked_draft in valid], now
             )
-            warnings = sorted([*warnings, *more], key=lambda one: one[0])
+            warnings = sorted([*warnings, *more], key=lambda warning: warning[0])
         return GraftResult(len(ids), len(valid) - len(ids), tuple(skipped), ids, tuple(warnings))
 
     def refresh(self) -> bool:

@@ -68,8 +68,8 @@ class Records:
     def add(self, experience: Experience, source: int = 0) -> bool:
         """Add an experience; false if it is known by its id or is a duplicate.
 
-        Of duplicates (the same agent, session and decision) the earliest represents all, and edits of any of
-        them are edits of it.
+        Of duplicates, see `identity_of`, the earliest represents all, and edits of any of them are edits of
+        it.
         """
         known = self.canonical(experience.id)
         if known is not None:

@@ -1,16 +1,22 @@
-"""The policy of an agent: which paths and items are hidden from it, and whether secrets are masked."""
+"""The policy of an agent: which paths and items are hidden from it, and whether secrets are masked. It comes
+from the `[agents.NAME]` tables of the configuration.
+
+A project's tables come with a repository: they can only restrict more than the user's own tables.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..core.errors import InvalidRequest
+from ..core.parameters import read_request
 from ..project.globs import Glob, compile_glob
 from .secret_files import is_secret_file
 from .secret_values import mask_secrets
@@ -77,7 +83,7 @@ class Policy(Struct, frozen=True):
         return folded != path and any(glob.matches(path) for glob in _globs(self.deny_paths))
 
     def hides(self, path: str) -> bool:
-        """Whether nothing of a file's content may be shown: by a rule, or since it holds secrets.
+        """Whether a file's content is hidden, by a rule or because it holds secrets.
 
         A file of secrets keeps its name in the map of a project: it is good to know that there is one.
         """
@@ -94,7 +100,7 @@ class Policy(Struct, frozen=True):
         return ""
 
     def is_secret(self, path: str) -> bool:
-        """Whether a file holds secrets by its name, and the user doesn't let it through all the same."""
+        """Whether a file's name marks it as holding secrets, and the user's `show_files` doesn't allow it."""
         return is_secret_file(path) and not any(glob.matches(path) for glob in _globs(self.shown_secrets))
 
     def mask(self, text: str) -> str:
@@ -102,7 +108,7 @@ class Policy(Struct, frozen=True):
         return mask_secrets(text).text if self.mask_values else text
 
     def names_denied(self, text: str, root: str = "") -> bool:
-        """Whether a text in words names a path that is taken from the agent: relative, absolute below `root`,
+        """Whether a text names a path that is denied to the agent: relative, absolute below `root`,
         or as a module (`secret.vault`). Names without a folder or an ending may be any words."""
         if not self.deny_paths:
             return False
@@ -130,7 +136,7 @@ class Policy(Struct, frozen=True):
         full = f"{server_name}/{name}" if server_name else name
         for pattern in self.deny_items:
             denied, _, names = pattern.partition(":")
-            if denied == kind and (not names or any(_names_match(names, one) for one in (name, full))):
+            if denied == kind and (not names or any(_names_match(names, known) for known in (name, full))):
                 return True
         return False
 
@@ -166,8 +172,8 @@ def folded_path(path: str) -> str:
     return path.lower() if path.isascii() else unicodedata.normalize("NFC", path).casefold()
 
 
-def _union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*one, *other)))
+def _union(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *second)))
 
 
 @lru_cache(maxsize=256)
@@ -185,9 +191,9 @@ def _denying(patterns: tuple[str, ...]) -> tuple[Glob, ...]:
 def _globs(patterns: tuple[str, ...]) -> tuple[Glob, ...]:
     """Return the compiled patterns; each also covers everything below a folder that it matches."""
     return tuple(
-        compile_glob(one)
+        compile_glob(each)
         for pattern in patterns
-        for one in ((pattern,) if pattern.endswith(("/", "/**")) else (pattern, f"{_anchored(pattern)}/**"))
+        for each in ((pattern,) if pattern.endswith(("/", "/**")) else (pattern, f"{_anchored(pattern)}/**"))
     )
 
 
@@ -198,3 +204,136 @@ def _anchored(pattern: str) -> str:
 
 def _names_match(pattern: str, name: str) -> bool:
     return compile_glob(pattern).matches(name) if pattern != "*" else True
+
+
+ITEM_TYPES = ("rule", "reference", "tool")
+PATTERNS_MAX = 1_000
+"""Maximum number of patterns in a table; each shown path is compared with all of them."""
+
+
+class AgentTable(Struct, frozen=True):
+    """One table: for agents whose name or type is `pattern` or matches it as a glob."""
+
+    pattern: str
+    allow: bool = True
+    deny_paths: tuple[str, ...] = ()
+    deny_items: tuple[str, ...] = ()
+    max_tokens: int | None = None
+
+
+class AgentTables(Struct, frozen=True):
+    """The tables of both files."""
+
+    user: tuple[AgentTable, ...] = ()
+    project: tuple[AgentTable, ...] = ()
+
+    def policy_for(self, name: str, kind: str = "", shown_secrets: tuple[str, ...] = ()) -> Policy:
+        """Return the policy for an agent of a name and a type, each empty if unknown.
+
+        Of each file the most specific table applies: that of the name, then that of the type, then the glob
+        with the most literal characters, of equal ones the first. The restrictions of both files add up.
+        """
+        found = [
+            (table, where)
+            for tables, where in ((self.user, "config.toml"), (self.project, "foveal.toml"))
+            if (table := _most_specific(tables, name, kind)) is not None
+        ]
+        limits = [table.max_tokens for table, _ in found if table.max_tokens is not None]
+        return Policy(
+            name or kind if found else "",
+            tuple(f"[agents.{_key(table.pattern)}] in {where}" for table, where in found),
+            all(table.allow for table, _ in found),
+            tuple(dict.fromkeys(path for table, _ in found for path in table.deny_paths)),
+            tuple(dict.fromkeys(item for table, _ in found for item in table.deny_items)),
+            min(limits) if limits else None,
+            shown_secrets,
+        )
+
+
+NO_TABLES = AgentTables()
+
+
+def parse_agent_tables(tables: object) -> tuple[AgentTable, ...]:
+    """Read the content of `[agents]`. Raises `InvalidRequest` with the unusable field."""
+    if not isinstance(tables, Mapping):
+        raise InvalidRequest("agents must be a table with an agent's name for each table in it", "agents")
+    return tuple(_parse(str(name), table) for name, table in tables.items())
+
+
+class _GivenTable(Struct):
+    """The fields of a table as a file gives them."""
+
+    allow: bool = True
+    deny_paths: tuple[str, ...] = ()
+    deny_items: tuple[str, ...] = ()
+    max_tokens: int | None = None
+
+
+def _parse(name: str, table: object) -> AgentTable:
+    field = f"agents.{_key(name)}"
+    if not isinstance(table, Mapping):
+        raise InvalidRequest(f"{field} must be a table", field)
+    known = _GivenTable.__struct_fields__
+    if unknown := sorted(map(str, set(table).difference(known))):
+        # A misspelt key would leave open what somebody wanted to deny.
+        raise InvalidRequest(
+            f"{field} has the unknown key {unknown[0]}; known are {', '.join(sorted(known))}", field
+        )
+    given = read_request(_GivenTable, table, f"{field}.")
+    for place, patterns in (("deny_paths", given.deny_paths), ("deny_items", given.deny_items)):
+        if len(patterns) > PATTERNS_MAX:
+            raise InvalidRequest(
+                f"{field}.{place} has {len(patterns):,} patterns; at most {PATTERNS_MAX:,}",
+                f"{field}.{place}",
+            )
+    if given.max_tokens is not None and given.max_tokens < 0:
+        raise InvalidRequest(
+            f"{field}.max_tokens must be a whole number of tokens, 0 or more", f"{field}.max_tokens"
+        )
+    _check_glob(name, field)
+    for pattern in given.deny_paths:
+        _check_glob(pattern, f"{field}.deny_paths")
+        _check_glob(folded_path(pattern), f"{field}.deny_paths")  # names are compared with this form too
+    for pattern in given.deny_items:
+        kind, colon, names = pattern.partition(":")
+        if kind not in ITEM_TYPES:
+            raise InvalidRequest(
+                f"{field}.deny_items: {pattern!r:.60} must begin with rule, reference or tool",
+                f"{field}.deny_items",
+            )
+        if colon:
+            _check_glob(names, f"{field}.deny_items")
+    return AgentTable(name, given.allow, given.deny_paths, given.deny_items, given.max_tokens)
+
+
+def _check_glob(pattern: str, field: str) -> None:
+    try:
+        compile_glob(pattern)
+    except ValueError as error:
+        raise InvalidRequest(f"{field}: {error}", field) from error
+
+
+def _most_specific(tables: tuple[AgentTable, ...], name: str, kind: str) -> AgentTable | None:
+    best: tuple[int, int, AgentTable] | None = None
+    for table in tables:
+        rank = _rank(table.pattern, name, kind)
+        if rank is not None and (best is None or rank > best[:2]):
+            best = (*rank, table)
+    return best[2] if best else None
+
+
+def _rank(pattern: str, name: str, kind: str) -> tuple[int, int] | None:
+    """Return how closely a pattern matches, higher for closer, None if it doesn't."""
+    if pattern == name:
+        return 3, 0
+    if kind and pattern == kind:
+        return 2, 0
+    glob = compile_glob(pattern)
+    if glob.matches(name) or (kind and glob.matches(kind)) or pattern == "*":
+        return 1, sum(character not in "*?[]{}!" for character in pattern)
+    return None
+
+
+def _key(name: str) -> str:
+    """Return a name as a key of TOML."""
+    return name if name.replace("-", "").replace("_", "").isalnum() and name.isascii() else f'"{name}"'

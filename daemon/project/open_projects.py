@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from ..config.last_valid import IN_FORCE
+from ..config.files import IN_FORCE
 from ..config.settings import PROJECT_FILE, Environment, ProjectConfig, UserConfig
 from ..core.errors import ConfigError, StateError
 from ..core.system import System
@@ -17,9 +17,8 @@ from ..memory.pool import Pool
 from ..memory.pool_filters import Retention
 from ..privacy.trust import FILE_BYTES, NOTHING_TRUSTED, Trusted, TrustFile, TrustStore, files_to_trust
 from .project import Project, load
-from .project_folder import known_roots, project_folder
 from .project_settings import read_settings
-from .roots import check_named_root, find_root, is_temporary
+from .roots import check_named_root, find_root, is_temporary, known_roots, project_folder
 
 ROOT_CACHE_S = 1.0
 """Seconds after which the root of a folder is looked up on the disk again."""

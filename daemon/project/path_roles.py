@@ -13,7 +13,7 @@ Role = Literal["source", "test", "example", "document", "data", "shim", "barrel"
 def role_of(path: str, language: str) -> Role:
     """Return the part that a file plays. `language` is as in its record, empty for one that isn't known."""
     name = path.rpartition("/")[2]
-    if _TEST_FOLDER.search(path) or _TEST_NAME.search(name):
+    if _is_test(path, name, language):
         return "test"
     if _EXAMPLE.search(path):
         return "example"
@@ -30,6 +30,19 @@ def role_of(path: str, language: str) -> Role:
     return "source"
 
 
+def _is_test(path: str, name: str, language: str) -> bool:
+    """Whether the conventions of a file's language make it a test."""
+    own = _TEST_NAME_OF.get(language)
+    if own is not None and own.search(name):
+        return True
+    if language not in _ONLY_THESE and _TEST_NAME.search(name):
+        return True
+    folder = _TEST_FOLDER.search(path)
+    if folder is None or _PRODUCT_FOLDER.search(path[: folder.start() + 1]):
+        return False
+    return not (language in _LIBRARY_OF and _LIBRARY_TEST.search(path))
+
+
 _TEST_FOLDER = re.compile(
     r"(?:^|/)(?:tests?|specs?|__tests__|__mocks__|testing|e2e|testdata|test[_-]?(?:data|utils?|helpers?|cases?"
     r"|resources|fixtures|lib)|fixtures?|mocks?|unittests?|cypress|functional[_-]?tests?|[\w.]*IntegrationTests?"
@@ -37,10 +50,34 @@ _TEST_FOLDER = re.compile(
     r"|androidTest|commonTest|jvmTest|(?-i:[\w.]*[a-z]Tests|[\w.]*\.Tests?))/",
     re.IGNORECASE,
 )
+_PRODUCT_FOLDER = re.compile(r"(?:^|/)src/main/")
+"""Everything below it is built into the product, whatever its folders are called (Maven, Gradle, sbt)."""
+
 _TEST_NAME = re.compile(
-    r"^(?:test_.*|tests?\.\w+|conftest\.py)$|[._-](?:test|tests|spec|specs|cy|e2e)\.\w+$|_(?:test|spec)\.\w+$"
-    r"|^Test[A-Z]\w*\.\w+$|[a-z0-9](?:Test|Tests|Spec|TestCase|IT)\.(?:java|kt|kts|cs|scala|swift|php|groovy|m|mm)$"
+    r"^(?:tests?\.\w+|conftest\.py)$|[._-](?:test|tests|spec|specs|cy|e2e)\.\w+$|\.(?:bats|t)$"
 )
+_TEST_NAME_OF: dict[str, re.Pattern[str]] = {
+    **dict.fromkeys(("c", "cpp", "objc"), re.compile(r"^test_|^Test[A-Z]|[a-z0-9]Tests?\.\w+$")),
+    **dict.fromkeys(
+        ("java", "kotlin", "scala", "groovy", "csharp", "swift", "php"),
+        re.compile(r"^Test[A-Z]|[a-z0-9](?:Test|Tests|Spec|TestCase|IT)\.\w+$"),
+    ),
+    **dict.fromkeys(("python", "ruby", "ocaml", "julia"), re.compile(r"^test_")),
+    "elixir": re.compile(r"_test\.exs$"),
+    "erlang": re.compile(r"_(?:SUITE|tests)\.erl$"),
+    "go": re.compile(r"_test\.go$"),
+    "haskell": re.compile(r"[a-z0-9](?:Test|Tests|Spec)\.hs$"),
+    "lua": re.compile(r"^test_"),
+    **dict.fromkeys(("javascript", "typescript", "r"), re.compile(r"^test[-_]")),
+}
+"""How a language's own tools name tests; `test_helpers.go` and `test_functions.bash` are none."""
+
+_ONLY_THESE = frozenset({"elixir", "go"})
+"""Languages whose tools take no other names for tests: the general ones say nothing there."""
+
+_LIBRARY_OF = frozenset({"ruby", "perl", "elixir"})
+_LIBRARY_TEST = re.compile(r"(?:^|/)lib/(?:.*/)?(?:tests?|testing)/", re.IGNORECASE)
+"""Below `lib/` these languages keep what they ship, helpers for other people's tests among it."""
 _EXAMPLE = re.compile(
     r"(?:^|/)(?:examples?|samples?|demos?|playground|tutorials?|benchmarks?|bench|perf)/", re.IGNORECASE
 )

@@ -1,4 +1,4 @@
-"""An open project in the daemon, composed of its parts."""
+"""An open project in the daemon: its tree, index, settings, unsaved buffers and the sketches of its files."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from types import MappingProxyType
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.files import LoadedConfig
 from ..config.settings import ProjectConfig, UserConfig
-from ..context.content import Shown
-from ..context.division import DIVISIONS
+from ..context.content import Shown, decode
 from ..context.feedback import Feedback, feedback_path
 from ..context.known_files import KEPT_SYMBOLS, MASKED_SYMBOLS
 from ..context.scopes import HotNode
 from ..core.errors import ProjectUnavailable
-from ..core.system import Stamp, System
+from ..core.sized_cache import SizedCache
+from ..core.system import Stamp, System, stamp_of
 from ..index.messages import EDITS_MAX, TreeDelta
 from ..index.store import Activity
+from ..memory.experience import SKETCHES_MAX, BadField, Draft, Experience, relative_files
 from ..memory.pool import Pool
-from ..memory.recall import Chosen, choose
+from ..memory.recall import Chosen, Sketch, Staleness, choose, decoded, encoded, sketch_of, staleness_of
 from ..privacy.policy import NO_POLICY, Policy
 from ..privacy.visible import visible_experiences
 from ..rules.instruction_files import RuleSet, discover
 from ..rules.instruction_places import is_instruction_path
 from ..rules.zone import stamp_now
-from .file_sketches import FileSketches
+from . import commits, git
 from .hot_files import HotFiles, PendingEdits
 from .index_state import IndexState
 from .index_view import IndexView, read_tree
 from .metadata import KnownMetadata
-from .project_folder import make_usable, write_record
-from .project_instructions import ProjectInstructions
-from .project_settings import CONFIG_NAME, ProjectSettings, read_settings
+from .project_settings import CONFIG_NAME, ProjectInstructions, ProjectSettings, read_settings
+from .roots import make_usable, write_record
 from .snapshot import ProjectSnapshot
-from .tree import ProjectState, Tree
-from .unsaved_buffers import UnsavedBuffers
+from .tree import FileRecord, ProjectState, Tree
 
 EXPERIENCES_WEIGHED = 50
 """Number of experiences weighed beyond those that are wanted."""
@@ -249,7 +249,6 @@ class Project:
         for path in (*now, *delta.removed):
             former = self.tree.files.get(path)
             if former is not None and former.digest and former.digest != now.get(path):
-                DIVISIONS.forget(former.digest)
                 KEPT_SYMBOLS.forget(former)
                 MASKED_SYMBOLS.forget(former)
 
@@ -278,3 +277,105 @@ class Project:
         """Pass on what a reader met. From any thread."""
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to hear it
             self._loop.call_soon_threadsafe(lambda: self.on_damage(problem))
+
+
+BUFFERS_MAX = 64
+BUFFER_CHARACTERS = 2 * 1024 * 1024
+
+
+class UnsavedBuffers:
+    """Unsaved texts by relative path, the latest `BUFFERS_MAX`. On the event loop only."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self.generation = 0
+        """Changes with each change of a text."""
+
+    def frozen(self) -> Mapping[str, str]:
+        """Return a copy that nobody changes."""
+        return MappingProxyType(dict(self._texts))
+
+    def set(self, path: str, text: str | None) -> None:
+        """Put an editor's text in the place of a file, or with None the file itself again."""
+        old = self._texts.pop(path, None)
+        if text is not None:
+            self._texts[path] = text
+            if len(self._texts) > BUFFERS_MAX:
+                del self._texts[next(iter(self._texts))]
+        self.generation += old != text
+
+    def drop_saved(self, written: Iterable[FileRecord], known: Mapping[str, FileRecord]) -> None:
+        """Drop the texts of files that changed on the disk: the editor saved them, or the buffer is stale."""
+        if not self._texts:
+            return
+        for record in written:
+            former = known.get(record.path)
+            if record.path in self._texts and former is not None and former.stamp != record.stamp:
+                self.set(record.path, None)
+
+
+SKETCHED_BYTES = 262_144
+"""Maximum number of bytes of a file that are compared: decisions are seldom about larger files."""
+
+KEPT_MAX = 4_096
+"""Maximum number of cached sketches of files as they are now, half a kilobyte each."""
+
+
+class FileSketches:
+    """The sketches of one project's files. From any thread; blocks for stats and files that changed."""
+
+    def __init__(self, root: str, system: System) -> None:
+        self._root = root
+        self._system = system
+        self._kept = SizedCache[str, tuple[Stamp, Sketch]](KEPT_MAX)
+        self._reverted: tuple[str, frozenset[str]] = ("", frozenset())
+
+    def now(self, path: str) -> Sketch | None:
+        """Return the sketch of a file as it is, by its relative path; None where there is none to read."""
+        full = os.path.join(self._root, path)
+        try:
+            if os.path.realpath(full) != full:
+                return None  # what lies behind a link is no file of the project
+            stamp = stamp_of(self._system.stat(full))
+            known = self._kept.get(path)
+            if known is not None and known[0] == stamp:
+                return known[1]
+            data, _ = self._system.read(full, SKETCHED_BYTES)
+        except (OSError, ValueError):
+            return None
+        sketch = sketch_of(decode(data, cut=True))
+        self._kept.put(path, (stamp, sketch), 1)
+        return sketch
+
+    def sketched(self, draft: Draft) -> Draft:
+        """Return a draft with the sketches of its files as they are."""
+        try:
+            files, _ = relative_files(draft.files_touched, self._root)
+        except BadField:
+            return draft  # the pool says what is wrong when it is stored
+        found = ((path, self.now(path)) for path in files[:SKETCHES_MAX])
+        return replace(
+            draft, sketches=tuple((path, encoded(sketch)) for path, sketch in found if sketch is not None)
+        )
+
+    def staleness(self, experience: Experience) -> Staleness:
+        """Return whether an experience still holds."""
+        then = {path: sketch for path, text in experience.sketches if (sketch := decoded(text)) is not None}
+        reverted = self._reverted_commits() if experience.commit else frozenset()
+        return staleness_of(experience, then, self.now, reverted)
+
+    def _reverted_commits(self) -> frozenset[str]:
+        """Return what git reverted, asked anew when another commit is checked out."""
+        head = git.head(self._root, self._system)
+        if head is None or not head.commit:
+            return frozenset()
+        if self._reverted[0] != head.commit:
+            try:
+                found = commits.reverts(self._root).undone
+            except git.GitError as error:
+                found = frozenset()
+                if self._system.deny(error.__cause__):
+                    return found
+                # Else kept: without git, or in a repository that it rejects, which the scan says
+            self._reverted = (head.commit, found)
+        return self._reverted[1]

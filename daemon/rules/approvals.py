@@ -16,7 +16,7 @@ from msgspec import Struct, convert, to_builtins
 
 from ..core.errors import InvalidRequest, NotFound, StateError
 from ..core.system import System
-from .server_definition import McpServer, ServerFile
+from .server_config import McpServer, ServerFile
 from .server_launch import variables_in
 from .tool_lists import ToolList, ToolLister, ToolLists
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, cast, get_args
+from typing import Annotated, Any, cast, get_args
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from ..core.errors import InvalidRequest, StateError, TooLarge
+from ..core.parameters import read_request
 from ..core.system import Stamp, System, is_racy, stamp_of
 from ..project.globs import compile_glob
 from .items import IncludeMode, Item, ItemKey, has_harmful, item_key
@@ -283,31 +284,78 @@ class ItemDraft(Struct, frozen=True):
         )
 
 
+class _GivenKey(Struct):
+    """The fields that name an item."""
+
+    type: str = ""
+    name: str = ""
+    server_name: str = ""
+
+
+class _GivenItem(_GivenKey, kw_only=True):
+    """The fields of an item, as a client or a file gives them."""
+
+    include: IncludeMode
+    description: str = ""
+    text: str = ""
+    globs: tuple[str, ...] = ()
+    priority_level: Annotated[int, Meta(ge=LEVELS[0], le=LEVELS[1])] | None = None
+    source: str = ""
+
+
 def draft_of(fields: Mapping[str, object], prefix: str = "item.") -> ItemDraft:
     """Make a draft of a map: type, name, include, server_name?, description?, text?, globs?,
     priority_level?, source?. Unknown fields and nulls are ignored.
 
     Raises `InvalidRequest` that names the field, with `prefix` before it.
     """
-    reader = _DraftReader(fields, prefix)
-    include = reader.include("include")
-    globs = reader.globs()
-    if include == "glob" and not globs:
-        raise reader.wrong("globs", 'must name at least one pattern for include "glob"')
+    given = read_request(_GivenItem, fields, prefix)
+    text = given.text.replace("\r\n", "\n").strip("\n")
+    sizes = (
+        ("description", len(given.description), MAX_DESCRIPTION_CHARACTERS, "characters"),
+        ("text", len(text.encode("utf-8", "replace")), MAX_TEXT_BYTES, "bytes"),
+        ("globs", len(given.globs), MAX_GLOBS, "patterns"),
+        ("source", len(given.source), MAX_SOURCE_CHARACTERS, "characters"),
+    )
+    for name, size, most, unit in sizes:
+        if size > most:
+            raise _wrong(prefix + name, f"has {size} {unit}, at most {most} are allowed")
+    if given.include == "glob" and not given.globs:
+        raise _wrong(f"{prefix}globs", 'must name at least one pattern for include "glob"')
+    for glob in given.globs:
+        try:
+            compile_glob(glob)
+        except ValueError as error:
+            raise _wrong(f"{prefix}globs", f"can't be used: {error}") from error
+    if has_harmful(text):
+        raise _wrong(f"{prefix}text", "has control characters, which may fake or hide text: leave them out")
+    if has_harmful(given.source) or "\n" in given.source:
+        raise _wrong(f"{prefix}source", "must be one line without control characters")
     return ItemDraft(
-        key=reader.key(),
-        include=include,
-        description=" ".join(reader.text("description", MAX_DESCRIPTION_CHARACTERS).split()),
-        text=reader.body(),
-        globs=globs,
-        priority_level=reader.level(),
-        source=reader.line("source", MAX_SOURCE_CHARACTERS),
+        key=_key(given, prefix),
+        include=given.include,
+        description=" ".join(given.description.split()),
+        text=text if text.strip() else "",
+        globs=tuple(dict.fromkeys(given.globs)),
+        priority_level=given.priority_level,
+        source=given.source,
     )
 
 
 def key_in(fields: Mapping[str, object], prefix: str = "") -> ItemKey:
     """Return the key that a map names: type, name, server_name?. Raises `InvalidRequest`."""
-    return _DraftReader(fields, prefix).key()
+    return _key(read_request(_GivenKey, fields, prefix), prefix)
+
+
+def _key(given: _GivenKey, prefix: str) -> ItemKey:
+    try:
+        return item_key(given.type, given.name.strip(), given.server_name.strip())
+    except InvalidRequest as error:
+        raise InvalidRequest(f"{prefix}{error}", f"{prefix}{error.field}") from error
+
+
+def _wrong(field: str, problem: str) -> InvalidRequest:
+    return InvalidRequest(f"{field} {problem}.", field)
 
 
 def fields_of(draft: ItemDraft) -> dict[str, object]:
@@ -322,82 +370,3 @@ def fields_of(draft: ItemDraft) -> dict[str, object]:
         "source": draft.source,
     }
     return fields | {name: value for name, value in optional.items() if value not in ("", [], None)}
-
-
-class _DraftReader:
-    """Checked reading of a map's fields."""
-
-    def __init__(self, fields: Mapping[str, object], prefix: str) -> None:
-        self._fields = fields
-        self._prefix = prefix
-
-    def wrong(self, name: str, problem: str) -> InvalidRequest:
-        field = f"{self._prefix}{name}"
-        return InvalidRequest(f"{field} {problem}.", field)
-
-    def key(self) -> ItemKey:
-        type_, name, server_name = (self._string(field) for field in ("type", "name", "server_name"))
-        try:
-            return item_key(type_, name.strip(), server_name.strip())
-        except InvalidRequest as error:
-            raise InvalidRequest(f"{self._prefix}{error}", f"{self._prefix}{error.field}") from error
-
-    def include(self, name: str) -> IncludeMode:
-        return cast("IncludeMode", self._choice(name, get_args(IncludeMode)))
-
-    def text(self, name: str, most: int) -> str:
-        value = self._string(name)
-        if len(value) > most:
-            raise self.wrong(name, f"has {len(value)} characters, at most {most} are allowed")
-        return value
-
-    def line(self, name: str, most: int) -> str:
-        value = self.text(name, most)
-        if has_harmful(value) or "\n" in value:
-            raise self.wrong(name, "must be one line without control characters")
-        return value
-
-    def body(self) -> str:
-        text = self.text("text", MAX_TEXT_BYTES).replace("\r\n", "\n").strip("\n")
-        size = len(text.encode("utf-8", "replace"))
-        if size > MAX_TEXT_BYTES:
-            raise self.wrong("text", f"has {size} bytes, at most {MAX_TEXT_BYTES} are allowed")
-        if has_harmful(text):
-            raise self.wrong("text", "has control characters, which may fake or hide text: leave them out")
-        return text if text.strip() else ""
-
-    def globs(self) -> tuple[str, ...]:
-        value = self._fields.get("globs")
-        if value is None:
-            return ()
-        if not isinstance(value, list | tuple) or not all(isinstance(glob, str) for glob in value):
-            raise self.wrong("globs", "must be a list of strings")
-        if len(value) > MAX_GLOBS:
-            raise self.wrong("globs", f"has {len(value)} patterns, at most {MAX_GLOBS} are allowed")
-        for glob in value:
-            try:
-                compile_glob(glob)
-            except ValueError as error:
-                raise self.wrong("globs", f"can't be used: {error}") from error
-        return tuple(dict.fromkeys(value))
-
-    def level(self) -> int | None:
-        value = self._fields.get("priority_level")
-        if value is None:
-            return None
-        low, high = LEVELS
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise self.wrong("priority_level", f"must be an integer from {low} to {high}")
-        return value
-
-    def _choice(self, name: str, choices: tuple[str, ...]) -> str:
-        value = self._fields.get(name)
-        if not isinstance(value, str) or value not in choices:
-            raise self.wrong(name, f"must be one of {', '.join(choices)}")
-        return value
-
-    def _string(self, name: str) -> str:
-        value = self._fields.get(name)
-        if value is not None and not isinstance(value, str):
-            raise self.wrong(name, "must be a string")
-        return value or ""

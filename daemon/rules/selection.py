@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal, cast, get_args
+from typing import Annotated, Literal, cast, get_args
 
-from msgspec import Struct
+from msgspec import Meta, Struct
+from msgspec.structs import asdict, replace
 
 from ..core.errors import InvalidRequest
+from ..core.parameters import read_request
 from .items import Item, ItemKey, ItemType, key_of
 
 Preset = Literal["aggressive", "normal", "conservative"]
@@ -64,14 +66,18 @@ class Profiles(Struct, frozen=True):
         return self.tools if kind == "tool" else self.rules
 
 
+Score = Annotated[float, Meta(ge=-1, le=2)]
+"""A possible score: a cosine plus the words' share."""
+
+
 class KindSettings(Struct, frozen=True):
     """The settings of one level for one kind of items; None inherits from the level below."""
 
-    preset: Preset | Literal["off"] | None = None
-    top_k: int | None = None
-    top_n: int | None = None
-    include_score: float | None = None
-    floor: float | None = None
+    preset: Literal["aggressive", "normal", "conservative", "off"] | None = None
+    top_k: Annotated[int, Meta(ge=0, le=MAX_TOP_K)] | None = None
+    top_n: Annotated[int, Meta(ge=0, le=MAX_TOP_N)] | None = None
+    include_score: Score | None = None
+    floor: Score | None = None
 
 
 class ItemSelection(Struct, frozen=True):
@@ -116,71 +122,33 @@ def resolve(*levels: ItemSelection) -> Profiles:
 def _over(below: KindSettings, above: KindSettings) -> KindSettings:
     if above.preset is not None:
         return above
-    return KindSettings(
-        below.preset,
-        below.top_k if above.top_k is None else above.top_k,
-        below.top_n if above.top_n is None else above.top_n,
-        below.include_score if above.include_score is None else above.include_score,
-        below.floor if above.floor is None else above.floor,
-    )
+    given = {name: value for name, value in asdict(above).items() if value is not None}
+    return replace(below, **given)
 
 
 def _profile(settings: KindSettings, presets: Mapping[Preset, Profile]) -> Profile | None:
     if settings.preset == "off":
         return None
     base = presets[settings.preset or "normal"]
-    return Profile(
-        base.top_k if settings.top_k is None else settings.top_k,
-        base.top_n if settings.top_n is None else settings.top_n,
-        # With a floor of its own, `near_best` doesn't count.
-        *((base.floor, base.near_best) if settings.floor is None else (settings.floor, 0.0)),
-        base.include_score if settings.include_score is None else settings.include_score,
-    )
+    given = {name: value for name, value in asdict(settings).items() if value is not None}
+    given.pop("preset", None)
+    if "floor" in given:
+        given["near_best"] = 0.0  # with a floor of its own, it doesn't count
+    return replace(base, **given)
 
 
 def _parse_kind(value: object, field: str) -> KindSettings:
     if isinstance(value, str):
-        return KindSettings(_preset(value, field))
+        if value not in (known := (*get_args(Preset), "off")):
+            raise InvalidRequest(f"{field} must be one of {', '.join(known)}, not {value!r:.60}", field)
+        return KindSettings(cast("Preset | Literal['off']", value))
     if not isinstance(value, Mapping):
         raise InvalidRequest(f"{field} must be a map, a preset's name or off", field)
-    preset = value.get("preset")
-    return KindSettings(
-        None if preset is None else _preset(preset, f"{field}.preset"),
-        _count(value, "top_k", field, MAX_TOP_K),
-        _count(value, "top_n", field, MAX_TOP_N),
-        _score(value, "include_score", field),
-        _score(value, "floor", field),
-    )
-
-
-def _preset(value: object, field: str) -> Preset | Literal["off"]:
-    known = (*get_args(Preset), "off")
-    if value not in known:
-        raise InvalidRequest(f"{field} must be one of {', '.join(known)}, not {value!r:.60}", field)
-    return cast("Preset | Literal['off']", value)
-
-
-def _count(value: Mapping[object, object], name: str, field: str, most: int) -> int | None:
-    number = value.get(name)
-    if number is None:
-        return None
-    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= most:
-        raise InvalidRequest(f"{field}.{name} must be a whole number from 0 to {most:,}", f"{field}.{name}")
-    return number
-
-
-def _score(value: Mapping[object, object], name: str, field: str) -> float | None:
-    number = value.get(name)
-    if number is None:
-        return None
-    if isinstance(number, bool) or not isinstance(number, int | float) or not _is_score(number):
-        raise InvalidRequest(f"{field}.{name} must be a number from -1 to 2", f"{field}.{name}")
-    return float(number)
-
-
-def _is_score(number: float) -> bool:
-    """Tell whether a score is possible: a cosine plus the words' share is between -1 and 2."""
-    return math.isfinite(number) and -1 <= number <= 2
+    settings = read_request(KindSettings, value, f"{field}.")
+    for name in ("include_score", "floor"):
+        if (score := getattr(settings, name)) is not None and math.isnan(score):
+            raise InvalidRequest(f"{field}.{name} must be a number from -1 to 2", f"{field}.{name}")
+    return settings
 
 
 LEXICAL_WEIGHT = 0.4

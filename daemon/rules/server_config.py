@@ -1,4 +1,5 @@
-"""Where hosts keep their MCP servers' configuration, and how it is read; starts and connects to nothing.
+"""The MCP servers that hosts' configuration files define, read from those files; starts and connects to
+nothing.
 
 A project's files are untrusted: no file outside the project and none above a size is read, and problems are
 reported, not guessed away.
@@ -6,6 +7,7 @@ reported, not guessed away.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -16,11 +18,91 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from ...hooks.hosts.host import McpConfig
-from ...hooks.hosts.mcp_format import BadDefinition, McpPlace, ServerDefinition
+from ...hooks.hosts.mcp_format import BadDefinition, McpPlace, Scope, ServerDefinition, ServerSettings
 from ...hooks.hosts.registry import HOSTS
 from ..core.system import Stamp, System, is_racy, stamp_of, stamps_hold
 from .items import has_harmful
-from .server_definition import SCOPES, McpServer, ServerFile, digest_of
+
+SCOPES: tuple[Scope, ...] = ("local", "project", "user")
+"""The order in which one server goes before another of its name, as in Claude Code."""
+
+
+class McpServer(ServerSettings, frozen=True, kw_only=True):
+    """A server as a host's file defines it, with its variables unresolved.
+
+    `source` and `line` are its place in that file. `folder` is the working folder, empty for `base`: the
+    project's root, or the home folder for a server of the user, whose command must not mean a project's file.
+    `problem` says why the server can't be listed.
+    """
+
+    name: str
+    host: str
+    scope: Scope
+    source: str
+    line: int
+    base: str
+    problem: str = ""
+
+    @property
+    def digest(self) -> str:
+        """The hash of all fields that decide what its tools are, wherever it is defined."""
+        fields = asdict(self)
+        for name in ("name", "source", "line", "scope", "disabled", "problem"):
+            del fields[name]
+        return digest_of(fields)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is foveal itself, under any launcher: listing it would call this daemon."""
+        words = " ".join((self.command, *self.arguments)).split()
+        names = [os.path.basename(re.split(r"[/\\]", word)[-1]) for word in words]
+        return any(
+            name in ("foveal", "foveal.exe") and following == "mcp"
+            for name, following in zip(names, words[1:], strict=False)
+        )
+
+    @property
+    def shown_environment(self) -> tuple[str, ...]:
+        """The variables that it sets, for the person who approves it: names only, as values may be secrets,
+        but also the written values of those that decide which program or code runs."""
+        said = (f"{name}={value}" if _DECIDES.match(name) else name for name, value in self.environment)
+        return (*said, *self.forwarded)
+
+    def permits(self, tool: str) -> bool:
+        """Tell whether the configuration allows a tool."""
+        return tool not in self.denied and (self.allowed is None or tool in self.allowed)
+
+
+class ServerFile(Struct, frozen=True):
+    """The servers that one configuration file defines for a project.
+
+    `section` is their place in the file, which may define some for all projects and some for this one.
+    `digest` is the hash of that whole section, which a person approves. `problem` says why the file, or a
+    part of it, can't be used, or is empty.
+    """
+
+    path: str
+    section: str
+    host: str
+    scope: Scope
+    digest: str
+    servers: tuple[McpServer, ...] = ()
+    problem: str = ""
+
+
+_DECIDES = re.compile(
+    r"(?:PATH|PATHEXT|BASH_ENV|ENV|SHELL|IFS|CLASSPATH|JAVA_TOOL_OPTIONS|JDK_JAVA_OPTIONS|_JAVA_OPTIONS|DOTNET_\w+"
+    r"|LD_\w+|DYLD_\w+|NODE_\w+|NPM_CONFIG_\w+|PYTHON\w+|UV_\w+|PIP_\w+|RUBY\w+|PERL5?\w*|PHP\w+|GIT_\w+)\Z",
+    re.IGNORECASE,
+)
+"""Variables by which loaders, shells, interpreters and package runners choose what they run."""
+
+
+def digest_of(value: object) -> str:
+    """Return the SHA-256 of a JSON value in hex, whatever the order of its keys."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
 
 MAX_BYTES = 1_048_576
 """Maximum bytes of a project's file; hand-written ones have a few KB."""
@@ -111,7 +193,14 @@ class _ConfigReader:
         run_in = home if place.scope == "user" else root
         servers = tuple(
             read_definition(
-                McpServer(name, host, place.scope, path, _line(content.text, keys, name), run_in),
+                McpServer(
+                    name=name,
+                    host=host,
+                    scope=place.scope,
+                    source=path,
+                    line=_line(content.text, keys, name),
+                    base=run_in,
+                ),
                 definition,
                 mcp,
             )

@@ -24,8 +24,7 @@ from .approvals import Approvals, Approved, ServerFileState, approved_servers, f
 from .instruction_files import RuleSet, discover
 from .item_store import ItemDraft, ItemStore, StoredItems, draft_of
 from .items import IncludeMode, Item, ItemKey
-from .server_config import ServerFiles, read_server_files
-from .server_definition import McpServer
+from .server_config import McpServer, ServerFiles, read_server_files
 from .tool_lists import ToolList, ToolLister, ToolLists
 from .zone import stamp_now
 

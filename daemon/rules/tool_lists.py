@@ -2,17 +2,15 @@
 configuration.
 
 A list holds until its server's definition changes or a person lists again. The servers are untrusted
-programs: they run in a process group with the worker that talks to them (`tool_worker.py`), which is killed
+programs: they run in a process group with the worker that talks to them (`tool_client.py`), which is killed
 as a whole.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import os
-import selectors
 import signal
 import subprocess
 import sys
@@ -25,10 +23,10 @@ from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
 from ..core.errors import StateError
-from ..core.quarantine import clear_file, set_aside
+from ..core.quarantine import clear_file, quarantine
 from ..core.system import System
 from .items import Item, has_harmful, one_line
-from .server_definition import McpServer
+from .server_config import McpServer
 from .server_launch import Launch, ListRequest, NotAllowed, Unresolved, launch_of
 
 log = logging.getLogger(__name__)
@@ -93,7 +91,7 @@ class ToolLists:
         except Exception as error:  # noqa: BLE001 - any exception means damage
             log.warning("the list of tools in %s can't be used (%s): they are listed anew", path, error)
             with suppress(OSError):
-                set_aside(path, self._system)
+                quarantine(path, self._system)
             return None
 
     def store(self, server: McpServer, found: ToolList) -> ToolList:
@@ -152,21 +150,14 @@ def tool_items(server: McpServer, found: ToolList) -> tuple[Item, ...]:
     )
 
 
-class _Listed(Struct, frozen=True):
-    """A list as it stands in a file or in the reply of the process that lists tools."""
-
-    tools: tuple[ListedTool, ...]
-    problem: str
-    left_out: int
-    listed_at: str = ""
-
-
 def list_in(fields: object) -> ToolList:
     """Read a list out of a map; unknown fields are ignored. Raises `ValueError` for a map that is none."""
-    found = convert(fields, _Listed)
+    if not isinstance(fields, dict) or "tools" not in fields:
+        raise ValueError("it holds no list of tools")
+    found = convert(fields, ToolList)
     if not all(is_name(tool.name) for tool in found.tools):
         raise ValueError("a tool has a name that can't be used")
-    return ToolList(found.tools[:MAX_TOOLS], found.problem, found.left_out, found.listed_at)
+    return replace(found, tools=found.tools[:MAX_TOOLS])
 
 
 def is_name(name: str) -> bool:
@@ -174,7 +165,7 @@ def is_name(name: str) -> bool:
     return 0 < len(name.strip()) <= MAX_NAME_CHARACTERS and "\n" not in name and not has_harmful(name)
 
 
-ARGV = (sys.executable, "-m", "foveal.daemon.rules.tool_worker")
+ARGV = (sys.executable, "-m", "foveal.daemon.rules.tool_client")
 TIMEOUT_S = 20.0
 """Maximum seconds for one server, from its start to its tools. Installed servers take 0.1 to 3 s; `npx` and
 `uvx` download one on its first start."""
@@ -184,7 +175,6 @@ MAX_SERVERS = 200
 _START_S = 30.0
 """Seconds for importing the SDK, one to two on a slow machine, and for ending all servers."""
 _MAX_REPLY_BYTES = 256 * 1024 * 1024
-_PIECE = 1 << 16
 _MAX_PROBLEM = 500
 
 
@@ -250,112 +240,75 @@ class ToolLister:
         deadline = _START_S + rounds * max(launch.timeout_s for launch in launches.values())
         request = ListRequest(CONCURRENT, {n: replace(launch, secrets=()) for n, launch in launches.items()})
         # Not msgspec's JSON: an environment may hold what is no UTF-8.
-        worker = _Worker(json.dumps(to_builtins(request, str_keys=True)).encode() + b"\n")
-        try:
-            with self._lock:
-                closed = self._closed
-                self._running |= set() if closed else {worker.pid}
-            reason = "the daemon is ending" if closed else worker.serve(deadline)
-        finally:
-            with self._lock:
-                self._running.discard(worker.pid)
-                worker.end()
-        found = {number: ToolList(problem=f"it wasn't listed: {reason}") for number in launches}
-        for line in worker.lines():
-            reply = json.loads(line)
-            if reply["number"] in found:
-                found[reply["number"]] = list_in(reply)
-        return found
-
-
-class _Worker:
-    """One run of the worker process, served by select, so that no full pipe or silent process blocks."""
-
-    def __init__(self, request: bytes) -> None:
-        self._process = subprocess.Popen(  # noqa: S603 - our own module, by our own interpreter
+        line = json.dumps(to_builtins(request, str_keys=True)).encode() + b"\n"
+        worker = subprocess.Popen(  # noqa: S603 - our own module, by our own interpreter
             ARGV,
             cwd="/",
             env={**os.environ, "PYTHONSAFEPATH": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            bufsize=0,
             start_new_session=True,
         )
-        self.pid = self._process.pid
-        self._unsent = memoryview(request)
-        self._output = bytearray()
-        self._errors = b""
+        output, reason = b"", "the daemon is ending"
+        try:
+            with self._lock:
+                closed = self._closed
+                self._running |= set() if closed else {worker.pid}
+            if not closed:
+                output, reason = _answer(worker, line, deadline)
+        finally:
+            with self._lock:
+                self._running.discard(worker.pid)
+                _end(worker)
+        found = {number: ToolList(problem=f"it wasn't listed: {reason}") for number in launches}
+        for each in output.split(b"\n")[:-1]:  # a killed process may leave a part of a line
+            reply = json.loads(each)
+            if reply["number"] in found:
+                found[reply["number"]] = list_in(reply)
+        return found
 
-    def serve(self, timeout_s: float) -> str:
-        """Send the request and read until the process is done; returns why it ended."""
-        deadline = time.monotonic() + timeout_s
-        with selectors.DefaultSelector() as selector:
-            self._watch(selector)
-            while self._process.stdout in selector.get_map():
-                ready = selector.select(max(0.0, deadline - time.monotonic()))
-                if not ready:
-                    return "it took too long"
-                for key, _ in ready:
-                    self._move(selector, key.fileobj)
-                if len(self._output) > _MAX_REPLY_BYTES:
-                    return "it said too much"
-        last = self._errors.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        return f"the process that lists tools ended early ({last})" if last else "it was ended early"
 
-    def end(self) -> None:
-        """Kill the process with everything in its group, and free everything."""
-        # Until it is waited for, no other process or group can have its id.
-        _kill_group(self.pid)
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            assert stream is not None
-            with contextlib.suppress(OSError):
-                stream.close()
+def _answer(worker: subprocess.Popen[bytes], request: bytes, timeout_s: float) -> tuple[bytes, str]:
+    """Send the request and read until the process ends; returns its output, and why it ended.
 
-    def lines(self) -> list[bytes]:
-        """Return the whole lines that were read; a killed process may leave a part of one."""
-        return bytes(self._output).split(b"\n")[:-1]
+    Standard input stays open: the process ends when it is closed.
+    """
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    assert worker.stderr is not None
+    deadline = time.monotonic() + timeout_s
+    killer = threading.Timer(timeout_s, _kill_group, (worker.pid,))
+    killer.start()
+    try:
+        with suppress(BrokenPipeError):
+            worker.stdin.write(request)
+            worker.stdin.flush()
+        output = worker.stdout.read(_MAX_REPLY_BYTES)
+        if len(output) == _MAX_REPLY_BYTES:
+            return output, "it said too much"
+        last = worker.stderr.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
+    finally:
+        killer.cancel()
+        killer.join()
+    if time.monotonic() >= deadline:
+        return output, "it took too long"
+    return output, f"the process that lists tools ended early ({last})" if last else "it was ended early"
 
-    def _watch(self, selector: selectors.BaseSelector) -> None:
-        process = self._process
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        for stream in (process.stdin, process.stdout, process.stderr):
-            os.set_blocking(stream.fileno(), False)
-        selector.register(process.stdin, selectors.EVENT_WRITE)
-        selector.register(process.stdout, selectors.EVENT_READ)
-        selector.register(process.stderr, selectors.EVENT_READ)
 
-    def _move(self, selector: selectors.BaseSelector, stream: object) -> None:
-        """Move one piece on a ready stream. Standard input stays open: the worker ends when it ends."""
-        process = self._process
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        if stream is process.stdin:
-            try:
-                self._unsent = self._unsent[os.write(process.stdin.fileno(), self._unsent[:_PIECE]) :]
-            except BlockingIOError:
-                return
-            except BrokenPipeError:
-                self._unsent = memoryview(b"")
-            if not self._unsent:
-                selector.unregister(process.stdin)
-            return
-        source = process.stdout if stream is process.stdout else process.stderr
-        piece = source.read(_PIECE)
-        if not piece:
-            selector.unregister(source)
-        elif source is process.stdout:
-            self._output += piece
-        else:
-            self._errors = (self._errors + piece)[-4096:]
+def _end(worker: subprocess.Popen[bytes]) -> None:
+    """Kill a process with everything in its group, and free everything."""
+    # Until it is waited for, no other process or group can have its id.
+    _kill_group(worker.pid)
+    worker.wait()
+    for stream in (worker.stdin, worker.stdout, worker.stderr):
+        assert stream is not None
+        with suppress(OSError):
+            stream.close()
 
 
 def _kill_group(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # it has ended; macOS says so for a zombie
+    with suppress(ProcessLookupError, PermissionError):  # it has ended; macOS says so for a zombie
         os.killpg(pid, signal.SIGKILL)
 
 

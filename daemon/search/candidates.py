@@ -43,6 +43,9 @@ SYMBOLS_MAX = 24
 DEFINITIONS_MAX = 20
 """A name with more definitions says nothing about which is meant."""
 
+COVERED_CHUNKS = 100
+"""Chunks that the words rank first, by which it is told how much of what competes has a vector."""
+
 RARE_FILES = 3
 """Words that stand in at most so many files mean these, be they tests or data."""
 
@@ -59,7 +62,8 @@ class Candidates(Struct, frozen=True):
     `why` says so in words, by file. `commits` counts for each file how many of the latest commits changed it.
     `rare` are the files with the question's words where hardly any file has them. `exact` tells for each file
     how much of a text that the question quotes stands there word for word (0 to 1), `lines` by chunk on which
-    line.
+    line. `definitions` counts those of each file. `coverage` tells which part of the chunks that words rank
+    first has been compared by meaning (0 to 1): others have no score there because nobody looked.
     """
 
     lexical: Sequence[tuple[int, float]] = ()
@@ -74,6 +78,8 @@ class Candidates(Struct, frozen=True):
     rare: frozenset[str] = frozenset()
     exact: Mapping[str, float] = field(default_factory=dict)
     lines: Mapping[int, int] = field(default_factory=dict)
+    definitions: Mapping[str, int] = field(default_factory=dict)
+    coverage: float = 1.0
 
 
 def search_terms(question: Question, lexical: LexicalReader) -> dict[str, float]:

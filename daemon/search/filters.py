@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ..index.chunk_table import StoredChunk
 from ..index.text_kind import PROSE_LANGUAGES
-from ..languages.shared.table import LANGUAGES
+from ..languages.shared.language import LANGUAGES
 from ..project.globs import anchored_globs, compile_glob
 from ..project.tree import FileRecord, Tree
 

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from ..context.content import Content, ContentReader
-from ..context.division import split_lines
+from ..context.content import Content, ContentReader, split_lines
 from ..context.focus import split_node_id
 from ..context.known_files import masked_symbols
 from ..core.errors import PermissionDenied

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from contextvars import copy_context
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.errors import Busy, FovealError
 from ..core.work import Work
@@ -26,8 +26,14 @@ FIRST_S = 0.15
 """The best lexical candidates that have no vector yet are embedded before the answer, as many as this time
 allows: about 20 on one core at 160 a second."""
 
-VectorsFound = tuple[tuple[tuple[bytes, float], ...], str]
-"""Contents with their cosines, best first, and in words why there are none or not all."""
+
+class VectorsFound(NamedTuple):
+    """Contents with their cosines, best first; in words why there are none or not all; whether all of the
+    project has vectors."""
+
+    hits: tuple[tuple[bytes, float], ...] = ()
+    problem: str = ""
+    embedded: bool = True
 
 
 class MeaningSearch:
@@ -84,9 +90,9 @@ class MeaningSearch:
 
         texts = question.windows or ((question.text[:1_000],) if question.text.strip() else ())
         if not texts or not self.enabled:
-            return (), ""
+            return VectorsFound()
         if not self._semantics.keeps(self._root):
-            return (), f"{INCOMPLETE}: the project is still being indexed"
+            return VectorsFound(problem=f"{INCOMPLETE}: the project is still being indexed")
         within_s = self._deadline.left(VECTORS_WAIT_S / VECTORS_SHARE) * VECTORS_SHARE
         command = SearchVectors(
             self._root,
@@ -102,7 +108,8 @@ class MeaningSearch:
             async with asyncio.timeout(within_s):
                 hits = await self._semantics.search(command)
         except TimeoutError:
-            return (), "not searched by meaning: the embedding model didn't answer in time"
+            return VectorsFound(problem="not searched by meaning: the embedding model didn't answer in time")
         except FovealError as error:
-            return (), f"not searched by meaning: {error}"
-        return hits.hits, hits.note or (self._semantics.incomplete if hits.pending else "")
+            return VectorsFound(problem=f"not searched by meaning: {error}")
+        problem = hits.note or (self._semantics.incomplete if hits.pending else "")
+        return VectorsFound(hits.hits, problem, not hits.pending)

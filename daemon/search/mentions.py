@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ..core.vocabulary import words
 from ..index.terms import MAX_WORD, looks_like_identifier
-from ..languages.shared.table import language_of
+from ..languages.shared.language import language_of
 from .patterns import compiled
 
 MAX_PATHS = 40

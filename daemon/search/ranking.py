@@ -112,6 +112,9 @@ OFTEN_CHANGED = 30
 NAMED_CHUNK = 0.5
 """The fused score that a chunk has at least when the question names its lines or its definition for sure."""
 
+BARREL_DEFINITIONS = 3
+"""A file with so many definitions of its own is no barrel, whatever its name: `mod.rs` may hold the code."""
+
 SURELY_NAMED = 0.5
 NAMED_FACTOR = 0.8
 """A file that a question names this surely is meant, be it a test or a document: it loses no more."""
@@ -193,6 +196,7 @@ def _fused(question: Question, candidates: Candidates, weights: RankWeights) -> 
     """Return each chunk's score from the lists that rank by words and by meaning, from 0 to 1."""
     fuse = fuse_scores if weights.fusion == "scores" else fuse_ranks
     share = weights.vector_of_names if _names_things(question) else weights.vector
+    share *= candidates.coverage
     lists = {"lexical": candidates.lexical, "vector": candidates.vector}
     fused = fuse(lists, {"lexical": 1 - share, "vector": share})
     for chunk_id, score in candidates.tree:
@@ -207,6 +211,7 @@ class _Evidence:
         self._weights = weights
         self._defined, self._exact = candidates.defined, candidates.exact
         self._named, self._commits = candidates.named, candidates.commits
+        self._definitions = candidates.definitions
         self._factors = {
             role: 1.0 if is_wanted(role, question) else penalty for role, penalty in weights.penalties.items()
         }
@@ -229,12 +234,18 @@ class _Evidence:
 
     def factor(self, path: str, language: str) -> float:
         """Return what a file's evidence is multiplied by for what it is and how often it changes."""
-        factor = self._factors[role_of(path, language)]
+        factor = self._factors[self._role(path, language)]
         if factor < NAMED_FACTOR and path in self._meant:
             factor = NAMED_FACTOR
         commits = self._commits.get(path, 0)
         changed = log1p(commits) / log1p(OFTEN_CHANGED) if commits else 0.0
         return factor * (1 + self._weights.commits * min(1.0, changed))
+
+    def _role(self, path: str, language: str) -> Role:
+        role = role_of(path, language)
+        if role == "barrel" and self._definitions.get(path, 0) >= BARREL_DEFINITIONS:
+            return "source"
+        return role
 
 
 def _best_first(pair: tuple[ChunkPlace, float]) -> tuple[float, int]:

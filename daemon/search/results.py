@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from ..context.content import ContentReader
-from ..context.division import split_lines
+from ..context.content import ContentReader, split_lines
 from ..core.sized_cache import SizedCache
 from ..graph.code_graph import CLASSES
 from ..graph.needed_by import needed_by

@@ -20,7 +20,7 @@ from ..index.store import Reader
 from ..index.terms import document_terms
 from ..project.tree import Tree
 from . import structural
-from .candidates import LEXICAL_MAX, RARE_FILES, Candidates, named_chunks, search_terms
+from .candidates import COVERED_CHUNKS, LEXICAL_MAX, RARE_FILES, Candidates, named_chunks, search_terms
 from .classify import Classification, asked_for, classified, narrow
 from .definitions import FILES_MAX, FUNCTIONS, find_definitions
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
@@ -176,10 +176,11 @@ def conclude(
     weights: RankWeights = DEFAULT,
     *,
     definitions: bool = False,
+    embedded: bool = True,
 ) -> list[Hit]:
     """Rank everything that was found, one hit a file, best first, at most `limit`; with `definitions` each
-    says which of its definitions may be needed."""
-    candidates, languages = candidates_of(gathered, vector_hits, tree, reader)
+    says which of its definitions may be needed. `embedded` says whether all of the project has vectors."""
+    candidates, languages = candidates_of(gathered, vector_hits, tree, reader, embedded=embedded)
 
     def rarity(term: str) -> float:
         return gathered.rarity.get(term, 0.0)
@@ -256,14 +257,20 @@ def _with_text(one: FoundDefinition, candidates: Candidates, *, used: bool) -> F
 
 
 def candidates_of(
-    gathered: GatheredCandidates, vector_hits: Sequence[tuple[bytes, float]], tree: Tree, reader: Reader
+    gathered: GatheredCandidates,
+    vector_hits: Sequence[tuple[bytes, float]],
+    tree: Tree,
+    reader: Reader,
+    *,
+    embedded: bool = True,
 ) -> tuple[Candidates, dict[str, str]]:
     """Return all that was found and passes the filter, and the language of each file."""
-    candidates = _with_vectors(gathered, vector_hits, reader)
+    candidates = _with_vectors(gathered, vector_hits, reader, embedded=embedded)
     kept = _held(gathered.filter, candidates.chunks.values(), tree, reader)
     candidates = _with_named_files(gathered, replace(candidates, chunks=kept), tree, reader)
     languages = {chunk.path: chunk.language for chunk in candidates.chunks.values()}
-    return replace(candidates, commits=reader.commits(languages)), languages
+    definitions = {path: tree.files[path].symbols for path in languages}
+    return replace(candidates, commits=reader.commits(languages), definitions=definitions), languages
 
 
 def _with_candidates(
@@ -364,7 +371,11 @@ def _in_order(
 
 
 def _with_vectors(
-    gathered: GatheredCandidates, vector_hits: Sequence[tuple[bytes, float]], reader: Reader
+    gathered: GatheredCandidates,
+    vector_hits: Sequence[tuple[bytes, float]],
+    reader: Reader,
+    *,
+    embedded: bool,
 ) -> Candidates:
     """Add the chunks of contents that were found by meaning; a content may stand in several files."""
     scores = dict(vector_hits)
@@ -376,7 +387,15 @@ def _with_vectors(
         if scores[digest] >= MEANING_FLOOR or place.id in by_words:
             vector.append((place.id, scores[digest]))
             chunks[place.id] = place
-    return replace(gathered.candidates, vector=_in_order(vector, chunks), chunks=chunks)
+    found = replace(gathered.candidates, vector=_in_order(vector, chunks), chunks=chunks)
+    return found if embedded else replace(found, coverage=_coverage(gathered, scores, reader))
+
+
+def _coverage(gathered: GatheredCandidates, scores: Mapping[bytes, float], reader: Reader) -> float:
+    """Return which part of the chunks that the words rank first has a vector."""
+    first = [number for number, _ in gathered.candidates.lexical[:COVERED_CHUNKS]]
+    stored = reader.chunks.by_ids(first)
+    return sum(stored[number].digest in scores for number in first if number in stored) / len(first or "-")
 
 
 def _held(chosen: Filter, chunks: Iterable[ChunkPlace], tree: Tree, reader: Reader) -> dict[int, ChunkPlace]:

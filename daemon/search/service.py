@@ -128,12 +128,12 @@ class SearchService:
                 self._rebuild(project)
             if hits is not None:
                 return gathered, hits, degraded, described
-            found, problem = await vectors.found(gathered)
+            found, problem, embedded = await vectors.found(gathered)
         finally:
             vectors.cancel()
         if problem:
             degraded.append(problem)
-        conclude = partial(_conclude, snapshot, ask, gathered, found, describe)
+        conclude = partial(_conclude, snapshot, ask, gathered, found, describe, embedded=embedded)
         gathered, hits, described = await self._read(snapshot, conclude)
         return gathered, hits or (), degraded, described
 
@@ -239,12 +239,18 @@ def _conclude(
     vectors: tuple[tuple[bytes, float], ...],
     describe: Describe,
     reader: Reader,
+    *,
+    embedded: bool = True,
 ) -> Turn:
     """Return the hits, and what was gathered with the need of the code where definitions are asked for."""
     from .router import conclude, with_need
 
     definitions = ask.definitions or ask.for_agent > 0
-    hits = tuple(conclude(gathered, vectors, snapshot.tree, reader, _most(ask), definitions=definitions))
+    hits = tuple(
+        conclude(
+            gathered, vectors, snapshot.tree, reader, _most(ask), definitions=definitions, embedded=embedded
+        )
+    )
     if ask.definitions:
         gathered = with_need(gathered, vectors, hits, snapshot.lexical)
     return gathered, hits, describe(snapshot, ask, gathered, hits, reader)

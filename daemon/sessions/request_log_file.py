@@ -1,4 +1,4 @@
-"""The request log's file: opening, locking, transactions, and quarantine of a damaged one.
+"""The request log's file: opening, locking, transactions, migration, and quarantine of a damaged one.
 
 One file has the requests of all projects: a session's id names no project, so separate files would all have
 to be searched; and one limit on disk use holds for all.
@@ -7,27 +7,32 @@ to be searched; and one limit on disk use holds for all.
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import os
 import threading
+import zlib
 from collections.abc import Iterator
 
 from ..core.errors import StateError
 from ..core.quarantine import KEPT_AS, clear_file
 from ..core.storage import (
+    SEAL,
     Database,
     DatabaseError,
     close_database,
     damage_raised,
     may_pass,
     open_database,
+    open_reader,
     quarantine_database,
     transaction,
 )
 from ..core.system import System
-from . import request_log_migration as former
+from ..rules.items import ItemKey
 from . import request_table
 from . import stored_contents as contents
-from .request_record import Sent
+from .request_record import ItemPart, Said, Sent
 
 SCHEMA_VERSION = 2
 """The version of the tables. A file of version 1 is migrated; one of another version goes into quarantine,
@@ -73,17 +78,17 @@ class LedgerFile:
 
     def former_sent(self, database: Database, number: int) -> Sent | None:
         """Return the contents of a request of an earlier version that isn't migrated yet."""
-        return former.sent(database, number) if number <= self._former_last else None
+        return _former_sent(database, number) if number <= self._former_last else None
 
     def move_former(self) -> None:
         """Migrate the contents in the file of an earlier version, in steps, and remove that file."""
         while self._former_last:
             try:
                 with self.writing() as database:
-                    moved = former.move(database, self._former_last)
+                    moved = _move(database, self._former_last)
                 if not moved:
                     with self.reading() as database:
-                        former.detach(database, self.path)
+                        _detach(database, self.path)
                         self._former_last = 0
             except StateError as error:
                 if isinstance(error.__cause__, DatabaseError) and not may_pass(error.__cause__):
@@ -116,7 +121,7 @@ class LedgerFile:
         """Open the file. With `check` all of it is read, which takes a second or more for a large one."""
         try:
             os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
-            former.set_beside(self.path, self._system)
+            _set_former_beside(self.path, self._system)
             opened = open_database(self.path, SCHEMA, SCHEMA_VERSION, self._system, check=check)
         except (OSError, DatabaseError) as error:
             raise StateError(
@@ -131,14 +136,14 @@ class LedgerFile:
 
     def _attach_former(self, database: Database) -> None:
         self._former_last = 0
-        done = clear_file(former.path_of(self.path), self._system)
+        done = clear_file(former_path(self.path), self._system)
         if KEPT_AS in done:
             self._warnings.append(done)
-        if not os.path.exists(former.path_of(self.path)):
+        if not os.path.exists(former_path(self.path)):
             return
         try:
             with damage_raised():
-                self._former_last = former.attach(database, self.path)
+                self._former_last = _attach(database, self.path)
         except DatabaseError as error:
             if may_pass(error):
                 raise
@@ -148,8 +153,8 @@ class LedgerFile:
         self._former_last = 0
         with contextlib.suppress(DatabaseError):
             database.execute("DETACH former")
-        if os.path.exists(former.path_of(self.path)):
-            kept = quarantine_database(former.path_of(self.path), self._system)
+        if os.path.exists(former_path(self.path)):
+            kept = quarantine_database(former_path(self.path), self._system)
             self._warnings.append(f"Of earlier requests some or all is lost: {error}; kept as {kept}.")
 
     def _failure(self, error: DatabaseError) -> StateError:
@@ -168,6 +173,127 @@ class LedgerFile:
         with self._system.scandir(folder) as entries:
             names = [entry.name for entry in entries if entry.name.startswith(aside)]
         moments = {name: int(name.removeprefix(aside).partition("-")[0]) for name in names}
-        for one in names:
-            if moments[one] != max(moments.values()):
-                os.unlink(os.path.join(folder, one))
+        for name in names:
+            if moments[name] != max(moments.values()):
+                os.unlink(os.path.join(folder, name))
+
+
+FORMER_VERSION = 1
+"""The former version: it cut texts into pieces, each stored once, with a list of pieces for each request."""
+
+
+def former_path(path: str) -> str:
+    """Return the path of the former file during the migration: `requests-v1.sqlite`."""
+    name, ending = os.path.splitext(path)
+    return f"{name}-v1{ending}"
+
+
+_TAKE = """
+INSERT INTO requests SELECT r.number, s.name, p.root, r.id, at, message_hash, tokens, bytes, elapsed_ms,
+    items, considered, degraded, pruned, referred, sketch, COALESCE(record, X'')
+    FROM former.requests r JOIN former.sessions s ON s.id = session JOIN former.projects p ON p.id = project
+    LEFT JOIN former.bodies USING (number);
+INSERT INTO items SELECT i.id, root, type, name, server_name
+    FROM former.items i JOIN former.projects p ON p.id = project;
+INSERT INTO item_days SELECT * FROM former.item_days;
+INSERT INTO query_terms SELECT term, request FROM former.query_terms
+"""
+
+
+def _set_former_beside(path: str, system: System) -> None:
+    """Rename the file at `path` if it is of the former version, so that a new one can be made.
+
+    Raises `DatabaseError` or `OSError` if its version can't be read now.
+    """
+    for suffix in ("", "-wal", "-shm", SEAL):
+        if os.path.isfile(path + suffix):
+            clear_file(path + suffix, system)
+    if not os.path.exists(path):
+        return
+    try:
+        open_reader(path, FORMER_VERSION, sealed=True).close()
+    except DatabaseError as error:
+        if may_pass(error):
+            raise
+        return
+    # The write-ahead log first: after a crash both are found under one name.
+    for suffix in ("-wal", ""):
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(path + suffix, former_path(path) + suffix)
+    for suffix in ("-shm", SEAL):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path + suffix)
+
+
+def _attach(database: Database, path: str) -> int:
+    """Attach the renamed file, copy its records if that wasn't done, and return the last request's number.
+
+    Raises `DatabaseError` if it is damaged.
+    """
+    database.execute("ATTACH ? AS former", (former_path(path),))
+    (last,) = database.execute("SELECT COALESCE(MAX(number), 0) FROM former.requests").fetchone()
+    if not database.execute("SELECT 1 FROM requests LIMIT 1").fetchone():
+        with transaction(database):
+            for statement in _TAKE.split(";"):
+                database.execute(statement)
+    return int(last)
+
+
+def _detach(database: Database, path: str) -> None:
+    """Remove the file."""
+    database.execute("DETACH former")
+    for suffix in ("", "-wal", "-shm"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(former_path(path) + suffix)
+
+
+def _move(database: Database, last: int) -> bool:
+    """Migrate the contents of some requests; returns whether there were any. Needs a transaction."""
+    rows = database.execute(
+        "SELECT number FROM requests WHERE pruned = '' AND number <= ?1 AND number >"
+        " (SELECT COALESCE(MAX(last), 0) FROM packs WHERE last <= ?1) ORDER BY number LIMIT ?2",
+        (last, contents.PACK_REQUESTS),
+    ).fetchall()
+    moved: dict[int, Sent] = {}
+    for (number,) in rows:
+        parts = _former_sent(database, number)
+        if parts is None:
+            request_table.set_pruned(database, number, "it was damaged")
+        else:
+            moved[number] = parts
+    contents.add_pack(database, moved)
+    return bool(rows)
+
+
+def _former_sent(database: Database, number: int) -> Sent | None:
+    """Return the contents of a request that isn't migrated yet; None if damaged or missing."""
+    try:
+        (manifest,) = database.execute(
+            "SELECT manifest FROM former.bodies WHERE number = ?", (number,)
+        ).fetchone()
+        plain = json.loads(zlib.decompress(manifest))
+        return _parts(plain, _texts(database, plain["texts"]))
+    except Exception:  # noqa: BLE001 - any exception means damage
+        return None
+
+
+def _texts(database: Database, texts: list[list[int]]) -> Iterator[str]:
+    pieces: dict[int, bytes] = {}
+    for number in {number for text in texts for number in text}:
+        digest, data = database.execute(
+            "SELECT digest, data FROM former.pieces JOIN former.piece_data USING (id) WHERE id = ?", (number,)
+        ).fetchone()
+        pieces[number] = zlib.decompress(data)
+        if hashlib.blake2b(pieces[number], digest_size=16).digest() != digest:
+            raise DatabaseError("a piece is damaged")
+    return (b"".join(pieces[number] for number in text).decode("utf-8", "surrogatepass") for text in texts)
+
+
+def _parts(plain: dict[str, list[str]], texts: Iterator[str]) -> Sent:
+    context, system_prompt, user_prompt = next(texts), next(texts), next(texts)
+    history = tuple(Said(role, next(texts)) for role in plain["roles"])
+    references = tuple(ItemPart(ItemKey("reference", *item), next(texts)) for item in plain["references"])
+    rules = tuple(ItemPart(ItemKey("rule", *item), next(texts)) for item in plain["rules"])
+    described = [(ItemKey("tool", *item), next(texts)) for item in plain["tools"]]
+    tools = tuple(ItemPart(key, text, next(texts)) for key, text in described)
+    return Sent(context, system_prompt, user_prompt, history, references, rules, tools)

@@ -9,12 +9,11 @@ import os
 import shutil
 import stat
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
-from typing import TypeVar, cast, get_args
 
-from msgspec import to_builtins
+from msgspec import Struct, to_builtins
 
-from ..core.errors import NotFound, StateError, TooLarge
+from ..core.errors import FovealError, NotFound, StateError, TooLarge
+from ..core.parameters import read_request
 from ..core.system import Stamp, System, stamp_of
 from ..rules.items import IncludeMode, ItemKey, ItemType
 from .session import IncludedItem, Session, is_id
@@ -211,8 +210,6 @@ def not_found(session_id: str) -> NotFound:
     )
 
 
-T = TypeVar("T")
-
 META_VERSION = 1
 """Raised when a field changes its meaning; a new field doesn't need it."""
 
@@ -253,24 +250,64 @@ def session_in(data: bytes) -> Session:
         raise Damaged(f"is not JSON ({error})") from error
     if not isinstance(fields, dict):
         raise Damaged("is not a map")
-    version = _typed(fields, "version", int)
-    if version > META_VERSION:
+    version = fields.get("version")
+    if isinstance(version, int) and version > META_VERSION:
         raise NewerVersion(f"has version {version}, and this program knows {META_VERSION}")
-    texts = {name: _typed(fields, name, str) for name in _TEXTS if name in _NEEDED or name in fields}
+    try:
+        meta = read_request(_Meta, fields)
+    except FovealError as error:
+        raise Damaged(f"can't be used: {error}") from error
     return Session(
-        **texts,
-        context=_context_in(_typed(fields, "context", dict, {})),
-        items=tuple(_item_in(item) for item in _maps(fields, "items")),
-        removed=tuple(_key_in(key_fields) for key_fields in _maps(fields, "removed")),
+        **{name: getattr(meta, name) for name in _TEXTS},
+        context={name: entries for name, entries in meta.context.items() if entries},
+        items=tuple(IncludedItem(_key(item), item.include) for item in meta.items),
+        removed=tuple(map(_key, meta.removed)),
         selection=_selection_in(fields.get("selection")),
-        revision=_typed(fields, "revision", int, 0),
+        revision=meta.revision,
         extra={name: value for name, value in fields.items() if name not in _KNOWN},
     )
 
 
-_NEEDED = ("id", "project_root", "created")
-_TEXTS = (*_NEEDED, "name", "agent_name", "last_observed", "last_idle", "ended", "current_intent", "env_hint")
-_KNOWN = frozenset(("version", *_TEXTS, "context", "items", "removed", "selection", "revision"))
+class _StoredKey(Struct):
+    """The fields that name an item."""
+
+    type: ItemType
+    name: str
+    server_name: str = ""
+
+
+class _StoredItem(_StoredKey, kw_only=True):
+    """An item of a session."""
+
+    include: IncludeMode
+
+
+class _Meta(Struct):
+    """The fields of a meta.json."""
+
+    version: int
+    id: str
+    project_root: str
+    created: str
+    name: str = ""
+    agent_name: str = ""
+    last_observed: str = ""
+    last_idle: str = ""
+    ended: str = ""
+    current_intent: str = ""
+    env_hint: str = ""
+    context: dict[str, tuple[str, ...]] = {}
+    items: tuple[_StoredItem, ...] = ()
+    removed: tuple[_StoredKey, ...] = ()
+    revision: int = 0
+
+
+_KNOWN = frozenset((*_Meta.__struct_fields__, "selection"))
+_TEXTS = _Meta.__struct_fields__[1:11]
+
+
+def _key(fields: _StoredKey) -> ItemKey:
+    return ItemKey(fields.type, fields.name, fields.server_name)
 
 
 def _json_of(value: object) -> str:
@@ -290,29 +327,6 @@ def _lines_of(entries: Iterable[str]) -> str:
     return ",\n".join(f"    {entry}" for entry in entries)
 
 
-def _key_in(fields: Mapping[str, object]) -> ItemKey:
-    return _item_in({**fields, "include": "manual"}).key
-
-
-def _item_in(fields: Mapping[str, object]) -> IncludedItem:
-    try:
-        return _item(
-            fields.get("type"), fields.get("name"), fields.get("server_name", ""), fields.get("include")
-        )
-    except TypeError as error:
-        raise Damaged("has an item with a list or a map for a text") from error
-
-
-@lru_cache(maxsize=16_384)
-def _item(kind: object, name: object, server_name: object, include: object) -> IncludedItem:
-    """Return the item with these fields, cached: thousands of sessions name the same few hundred."""
-    if kind not in get_args(ItemType) or include not in get_args(IncludeMode):
-        raise Damaged(f"has an item of type {kind!r:.60} and include {include!r:.60}")
-    if not isinstance(name, str) or not isinstance(server_name, str):
-        raise Damaged("has an item whose name or server_name is no text")
-    return IncludedItem(ItemKey(cast("ItemType", kind), name, server_name), cast("IncludeMode", include))
-
-
 def _selection_in(value: object) -> Mapping[str, object]:
     """Return the selection settings, unchecked: an unusable setting must not cost the session.
 
@@ -321,27 +335,3 @@ def _selection_in(value: object) -> Mapping[str, object]:
     if value is None:
         return {}
     return value if isinstance(value, dict) else {"preset": value}
-
-
-def _context_in(sets: Mapping[str, object]) -> Mapping[str, tuple[str, ...]]:
-    context = {}
-    for name, entries in sets.items():
-        if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
-            raise Damaged(f"has a context set {name!r:.60} that is no list of strings")
-        if entries:
-            context[name] = tuple(entries)
-    return context
-
-
-def _maps(fields: Mapping[str, object], name: str) -> list[dict[str, object]]:
-    maps = _typed(fields, name, list, [])
-    if not all(isinstance(fields, dict) for fields in maps):
-        raise Damaged(f"has {name} that are no maps")
-    return maps
-
-
-def _typed(fields: Mapping[str, object], name: str, kind: type[T], default: T | None = None) -> T:
-    value = fields.get(name, default)
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise Damaged(f"lacks {name}" if value is None else f"has {name} of a wrong type")
-    return value

@@ -44,6 +44,7 @@ class Turn(Struct):
 
     number: int = 0
     edited: dict[str, None] = field(default_factory=dict)
+    read: dict[str, None] = field(default_factory=dict)
     changed: bool = False
     taken_back: tuple[str, ...] = ()
     """The last undo by git."""
@@ -251,6 +252,8 @@ class AgentConversation:
             self._changed = self._turn.changed = True
         elif entry.tool == "run":
             self._run(entry)
+        elif entry.tool == "read":
+            self._turn.read |= dict.fromkeys(entry.paths[: _MAX_EDITED - len(self._turn.read)])
         if entry.call_id:
             self._waiting[entry.call_id] = entry
             if len(self._waiting) > _MAX_WAITING:
@@ -373,11 +376,16 @@ class AgentConversation:
             return False
         if not self._called:  # a transcript without calls, such as plain text, has no edits either
             return statement.kind == "cause" or statement.weight >= _SURE
-        return self._changed or statement.kind == "cause"
+        if self._changed or statement.kind == "cause":
+            return True
+        # A subagent that explores, plans or reviews edits nothing, and its report is all that is left of it.
+        return bool(candidate.entry.agent_id) and statement.kind == "choice" and statement.weight >= _SURE
 
     def _files(self, candidate: Candidate) -> tuple[str, ...]:
         if candidate.voice == "user":
             return ()
-        edited = tuple(self._turn.edited)
+        edited, read = tuple(self._turn.edited), tuple(self._turn.read)
         near = tuple(candidate.near) or edited or self._turn.taken_back
-        return files_of(candidate.statement.source, edited, near)
+        if not near and len(read) == 1:
+            near = read  # the only file that it can be about
+        return files_of(candidate.statement.source, edited or read, near)

@@ -30,7 +30,7 @@ _HOST_TAGS = (
 _PASTED_TAGS = ("pasted_content", "ide_selection")
 _TITLE = re.compile(rf"(?m)^{re.escape(CONTEXT_TITLE)}[ \t\r]*$")
 _CODEX_RULES = re.compile(r"\A\s*# AGENTS\.md instructions\b")
-_OWN_TOOL = re.compile(rf"(?:mcp__)?(?:plugin_[\w-]*?)?{SERVER_NAME}(?:__|[./:]).+")
+_OWN_TOOL = re.compile(rf"(?:mcp__?)?(?:plugin_[\w-]*?)?{SERVER_NAME}(?:__?|[-./:]).+")
 _OWN_COMMAND = re.compile(
     rf"(?:^|[;&|(\n])\s*(?:\w+=\S*\s+)*(?:uvx\s+|[\w./-]*python[\d.]*\s+-m\s+|[\w./-]*/)?{SERVER_NAME}(?:\s|$)"
 )
@@ -67,7 +67,8 @@ def printed(text: str) -> str:
 def is_own_tool(name: str, namespace: str = "") -> bool:
     """Whether a tool is one of our MCP server's, whose results are contexts.
 
-    Hosts write `mcp__foveal__x`, with a plugin `mcp__plugin_foveal_foveal__x`, or keep the server apart.
+    Hosts write `mcp__foveal__x`, with a plugin `mcp__plugin_foveal_foveal__x`, `mcp_foveal_x` or `foveal-x`,
+    or keep the server apart.
     """
     if namespace:
         return namespace.removeprefix("mcp__").rstrip("_") == SERVER_NAME

@@ -13,7 +13,7 @@ import sys
 import threading
 from typing import Any, BinaryIO
 
-from msgspec import to_builtins
+from msgspec import convert, to_builtins
 
 from ..core.errors import InvalidRequest
 from .cursor import Cursor
@@ -32,14 +32,14 @@ def mine(path: str, cursor: Cursor | None) -> Mined:
         findings = extract(reading.entries())
         return Mined(
             reading.source,
-            reading.owner,
-            reading.cwd,
+            reading.reader.owner,
+            reading.reader.cwd,
             reading.cursor,
             tuple(findings[:FINDINGS_MAX]),
             len(findings[FINDINGS_MAX:]),
-            tuple((skipped.line, skipped.reason) for skipped in reading.skipped),
+            tuple(reading.skipped),
             reading.skipped_lines - len(reading.skipped),
-            reading.unknown_records,
+            reading.reader.unknown,
             reading.is_finished,
         )
 
@@ -58,9 +58,8 @@ def main() -> None:
 
 
 def _answer(request: dict[str, Any]) -> dict[str, Any]:
-    cursor = request["cursor"]
     try:
-        return {"mined": to_builtins(mine(request["path"], None if cursor is None else Cursor(**cursor)))}
+        return {"mined": to_builtins(mine(request["path"], convert(request["cursor"], Cursor | None)))}
     except InvalidRequest as error:
         return {"problem": str(error), "field": error.field}
 

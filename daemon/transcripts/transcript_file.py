@@ -88,9 +88,7 @@ def lines(descriptor: int, offset: int, end: int, number: int = 0) -> Iterator[L
 
 def not_a_transcript(path: str) -> InvalidRequest:
     """Return the error for a file in no known format."""
-    return _refused(
-        path, "is no transcript of Claude Code or Codex, nor in the plain format (docs/transcripts.md)"
-    )
+    return _refused(path, "is no transcript of a known host, nor in the plain format (docs/transcripts.md)")
 
 
 def _check(path: str, status: os.stat_result) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from aiohttp import web
 
 from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
-from ..view import View
+from ..view import Page, get
 from .slices import SliceRow, slice_rows
 
 CHOICES: Final = 60
@@ -23,16 +23,10 @@ CHANGES: Final = 60
 TEXT_GONE: Final = "the text of one of them isn't kept any more"
 
 
-class Difference:
+class Difference(Page):
     """The page at `/scopes/{scope_id}/difference?before=ID&after=ID`."""
 
-    def __init__(self, view: View) -> None:
-        self._view = view
-
-    def add_to(self, application: web.Application) -> None:
-        """Serve the page."""
-        application.router.add_get("/scopes/{scope_id}/difference", self._serve)
-
+    @get("/scopes/{scope_id}/difference")
     async def _serve(self, request: web.Request) -> web.Response:
         view, scope_id = self._view, request.match_info["scope_id"]
         contexts = (await view.call("ListContexts", scope_id=scope_id, limit=CHOICES))["contexts"]

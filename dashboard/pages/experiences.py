@@ -10,7 +10,7 @@ from aiohttp import web
 
 from ...ipc.errors import INVALID_PARAMS, RpcError
 from ..formats import beginning, escaped_bytes
-from ..view import NotOpen, View, href, page_number
+from ..view import NotOpen, Page, get, href, page_number
 from .sessions import named_session
 
 ROWS: Final = 50
@@ -56,19 +56,10 @@ DAYS_MAX: Final = 1_000_000
 """Maximum age in days, the same as the daemon's."""
 
 
-class ExperiencesPage:
+class ExperiencesPage(Page):
     """The pages below `/experiences`."""
 
-    def __init__(self, view: View) -> None:
-        self._view = view
-
-    def add_to(self, application: web.Application) -> None:
-        """Serve the pages."""
-        application.router.add_get("/experiences", self._timeline)
-        application.router.add_get("/experiences/prune", self._prune)
-        application.router.add_get("/experiences/quarantine", self._quarantine)
-        application.router.add_get("/experiences/{id}", self._one)
-
+    @get("/experiences")
     async def _timeline(self, request: web.Request) -> web.Response:
         view = self._view
         project = await view.project(request)
@@ -104,26 +95,7 @@ class ExperiencesPage:
             outcomes=OUTCOMES,
         )
 
-    async def _one(self, request: web.Request) -> web.Response:
-        view = self._view
-        project = await view.project(request)
-        if not project.root:
-            raise NotOpen(project)
-        found = await view.call("GetExperience", cwd=project.root, experience_id=request.match_info["id"])
-        return await view.page(
-            request,
-            "experience.html",
-            at="experiences",
-            title=found["experience"]["decision"][:80],
-            project=project,
-            one=found["experience"],
-            session=await named_session(view, found["experience"]["session_id"]),
-            deleted=found["deleted"],
-            history=found["history"],
-            changes=CHANGES,
-            outcomes=OUTCOMES,
-        )
-
+    @get("/experiences/prune")
     async def _prune(self, request: web.Request) -> web.Response:
         view = self._view
         project = await view.project(request)
@@ -142,6 +114,7 @@ class ExperiencesPage:
             outcomes=OUTCOMES,
         )
 
+    @get("/experiences/quarantine")
     async def _quarantine(self, request: web.Request) -> web.Response:
         view = self._view
         project = await view.project(request)
@@ -155,6 +128,27 @@ class ExperiencesPage:
             title="Quarantine",
             project=project,
             found=found,
+        )
+
+    @get("/experiences/{id}")
+    async def _one(self, request: web.Request) -> web.Response:
+        view = self._view
+        project = await view.project(request)
+        if not project.root:
+            raise NotOpen(project)
+        found = await view.call("GetExperience", cwd=project.root, experience_id=request.match_info["id"])
+        return await view.page(
+            request,
+            "experience.html",
+            at="experiences",
+            title=found["experience"]["decision"][:80],
+            project=project,
+            one=found["experience"],
+            session=await named_session(view, found["experience"]["session_id"]),
+            deleted=found["deleted"],
+            history=found["history"],
+            changes=CHANGES,
+            outcomes=OUTCOMES,
         )
 
 

@@ -11,23 +11,17 @@ from aiohttp import web
 from markupsafe import Markup, escape
 
 from ...ipc.errors import NOT_FOUND, RpcError
-from ..view import ProjectChoice, View, href
+from ..view import Page, ProjectChoice, get, href
 from .last_open import SESSION
 
 LISTED: Final = 100
 """Maximum definitions and files of a list on the page."""
 
 
-class GraphPage:
+class GraphPage(Page):
     """The page at `/graph`."""
 
-    def __init__(self, view: View) -> None:
-        self._view = view
-
-    def add_to(self, application: web.Application) -> None:
-        """Serve the page."""
-        application.router.add_get("/graph", self._serve)
-
+    @get("/graph")
     async def _serve(self, request: web.Request) -> web.Response:
         view = self._view
         project = await view.project(request)

@@ -14,7 +14,7 @@ from aiohttp import web
 
 from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
 from ..formats import beginning, escaped_bytes, exact, pages_of
-from ..view import PROJECT, ProjectChoice, View, href, page_number
+from ..view import PROJECT, Page, ProjectChoice, get, href, page_number
 from .last_open import SESSION
 
 ItemKey = tuple[str, str, str]
@@ -147,17 +147,10 @@ ABSENT: Final[Mapping[str, Any]] = {
 FILTERS: Final = ("q", "type", "server", "mode")
 
 
-class ItemsPage:
+class ItemsPage(Page):
     """The page at `/items`, and `/items/one`, a whole item for the script that undoes changes."""
 
-    def __init__(self, view: View) -> None:
-        self._view = view
-
-    def add_to(self, application: web.Application) -> None:
-        """Serve the page."""
-        application.router.add_get("/items", self._serve)
-        application.router.add_get("/items/one", self._serve_one)
-
+    @get("/items")
     async def _serve(self, request: web.Request) -> web.Response:
         project = await self._view.project(request)
         if not project.root:
@@ -197,6 +190,7 @@ class ItemsPage:
             to=lambda **changed: _address(request, project, {**kept, **changed}),
         )
 
+    @get("/items/one")
     async def _serve_one(self, request: web.Request) -> web.Response:
         query = request.query
         if not query.get(PROJECT):

@@ -9,10 +9,9 @@ from typing import Final
 from aiohttp import web
 
 from ...hooks.http import pass_on
-from ...ipc.aclient import AsyncClient
+from ...ipc.aclient import AsyncClient, DaemonLink
 from ...ipc.errors import INVALID_PARAMS, RpcError
-from ...ipc.link import DaemonLink
-from ..view import View
+from ..view import Page, get
 
 TOPICS: Final[Mapping[str, str]] = {
     "context.built": "a context was given",
@@ -31,16 +30,10 @@ TOPICS: Final[Mapping[str, str]] = {
 """The topics and their meaning."""
 
 
-class LivePage:
+class LivePage(Page):
     """The page at `/live`."""
 
-    def __init__(self, view: View) -> None:
-        self._view = view
-
-    def add_to(self, application: web.Application) -> None:
-        """Serve the page."""
-        application.router.add_get("/live", self._serve)
-
+    @get("/live")
     async def _serve(self, request: web.Request) -> web.Response:
         return await self._view.page(request, "live.html", at="live", title="Live", topics=TOPICS)
 

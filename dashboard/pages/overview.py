@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from ..drawings.charts import sparkline
-from ..view import ProjectChoice, View
+from ..drawings import sparkline
+from ..view import Page, ProjectChoice, get
 
 CONTEXTS: Final = 12
 """Maximum contexts on the page, the latest ones."""
@@ -29,16 +29,10 @@ STATES: Final[Mapping[str, tuple[str, str]]] = {
 """A project's state in words, and the kind of its badge."""
 
 
-class Overview:
+class Overview(Page):
     """The page at `/`."""
 
-    def __init__(self, view: View) -> None:
-        self._view = view
-
-    def add_to(self, application: web.Application) -> None:
-        """Serve the page."""
-        application.router.add_get("/", self._serve)
-
+    @get("/")
     async def _serve(self, request: web.Request) -> web.Response:
         view = self._view
         status, known, metrics, contexts = await asyncio.gather(

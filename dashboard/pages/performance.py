@@ -10,8 +10,8 @@ from aiohttp import web
 from markupsafe import Markup
 
 from ...ipc.errors import INVALID_PARAMS, RpcError
-from ..drawings.charts import sparkline
-from ..view import View
+from ..drawings import sparkline
+from ..view import Page, get
 
 PERIODS: Final[Mapping[str, str]] = {"hour": "the last hour", "day": "the last day"}
 
@@ -21,16 +21,10 @@ POINTS: Final = 120
 Sample = Mapping[str, Any]
 
 
-class Performance:
+class Performance(Page):
     """The page at `/performance`."""
 
-    def __init__(self, view: View) -> None:
-        self._view = view
-
-    def add_to(self, application: web.Application) -> None:
-        """Serve the page."""
-        application.router.add_get("/performance", self._serve)
-
+    @get("/performance")
     async def _serve(self, request: web.Request) -> web.Response:
         period = request.query.get("period", "hour")
         if period not in PERIODS:

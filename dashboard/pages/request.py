@@ -11,7 +11,7 @@ from aiohttp import web
 
 from ...ipc.errors import NOT_FOUND, RpcError
 from ..formats import beginning, exact
-from ..view import PROJECT, View, href
+from ..view import PROJECT, Page, get, href
 from .items import columns_of, key_of, mode_of, rows_of
 from .sessions import given_contexts, known_items, named_session
 
@@ -54,18 +54,10 @@ REFRESH_S: Final = 1
 """Seconds until a page without a record yet reloads."""
 
 
-class RequestPage:
+class RequestPage(Page):
     """The page at `/sessions/{id}/requests/{request_id}`, and below it each part of what was sent as text."""
 
-    def __init__(self, view: View) -> None:
-        self._view = view
-
-    def add_to(self, application: web.Application) -> None:
-        """Serve the page and the parts."""
-        address = "/sessions/{session_id}/requests/{request_id}"
-        application.router.add_get(address, self._serve)
-        application.router.add_get(address + "/{part}.txt", self._serve_part)
-
+    @get("/sessions/{session_id}/requests/{request_id}")
     async def _serve(self, request: web.Request) -> web.Response:
         view, ids = self._view, _ids(request)
         given = (await given_contexts(view, ids["session_id"])).get(ids["request_id"])
@@ -117,6 +109,7 @@ class RequestPage:
             sent=_sent(request, found),
         )
 
+    @get("/sessions/{session_id}/requests/{request_id}/{part}.txt")
     async def _serve_part(self, request: web.Request) -> web.Response:
         """Answer with a part exactly as it was sent, as plain text."""
         part = request.match_info["part"]

@@ -9,8 +9,8 @@ from typing import Any, Final
 from aiohttp import web
 
 from ...ipc.errors import NOT_FOUND, RpcError
-from ..drawings.sandwich import by_layer, layers_bar, layers_of, sandwich, uses_of
-from ..view import View
+from ..drawings import by_layer, layers_bar, layers_of, sandwich, uses_of
+from ..view import Page, get
 from .sessions import named_session
 from .slices import SliceRow, ordered, slice_rows
 
@@ -27,16 +27,10 @@ PROMPT_MAX: Final = 10_000
 """Maximum characters of a prompt that a preview repeats; longer ones are pasted logs."""
 
 
-class ScopePage:
+class ScopePage(Page):
     """The page at `/scopes/{scope_id}`."""
 
-    def __init__(self, view: View) -> None:
-        self._view = view
-
-    def add_to(self, application: web.Application) -> None:
-        """Serve the page."""
-        application.router.add_get("/scopes/{scope_id}", self._serve)
-
+    @get("/scopes/{scope_id}")
     async def _serve(self, request: web.Request) -> web.Response:
         view, scope_id = self._view, request.match_info["scope_id"]
         scope, given = await asyncio.gather(

@@ -16,7 +16,7 @@ from pygments.lexers import find_lexer_class_for_filename, get_lexer_for_filenam
 from pygments.util import ClassNotFound
 
 from ...ipc.errors import INVALID_PARAMS, RpcError
-from ..view import View
+from ..view import Page, get
 
 LIMIT: Final = 10
 LIMITS: Final = (10, 25, 50, 100)
@@ -38,16 +38,10 @@ SOURCES: Final[Mapping[str, str]] = {
 """The indexes whose ranks are shown, and what each searches."""
 
 
-class SearchPage:
+class SearchPage(Page):
     """The page at `/search`."""
 
-    def __init__(self, view: View) -> None:
-        self._view = view
-
-    def add_to(self, application: web.Application) -> None:
-        """Serve the page."""
-        application.router.add_get("/search", self._serve)
-
+    @get("/search")
     async def _serve(self, request: web.Request) -> web.Response:
         view = self._view
         project = await view.project(request)

@@ -14,7 +14,7 @@ from aiohttp import web
 from ...ipc.errors import NOT_FOUND, RpcError
 from ..formats import editor_href
 from ..guard import VIEWER
-from ..view import PROJECT, NotOpen, ProjectChoice, View, href, page_number
+from ..view import PROJECT, NotOpen, Page, ProjectChoice, View, get, href, page_number
 from .items import ItemKey, columns_of, key_of, matches, mode_of, rows_of
 from .last_open import SET_NAME as APPLET
 from .last_open import last_open
@@ -29,16 +29,10 @@ FILTERS: Final = ("q", "state", "agent", "where")
 """The parameters of the filter, which links to other pages keep."""
 
 
-class SessionsPage:
+class SessionsPage(Page):
     """The page at `/sessions`: those of a project, or with `where=all` of all projects."""
 
-    def __init__(self, view: View) -> None:
-        self._view = view
-
-    def add_to(self, application: web.Application) -> None:
-        """Serve the page."""
-        application.router.add_get("/sessions", self._serve)
-
+    @get("/sessions")
     async def _serve(self, request: web.Request) -> web.Response:
         query = request.query
         project = await self._view.project(request)
@@ -116,17 +110,10 @@ COMPLETIONS: Final = 12
 """Maximum names offered as completions."""
 
 
-class SessionPage:
+class SessionPage(Page):
     """The page at `/sessions/{id}`, and what completes the names of items on it."""
 
-    def __init__(self, view: View) -> None:
-        self._view = view
-
-    def add_to(self, application: web.Application) -> None:
-        """Serve the page."""
-        application.router.add_get("/sessions/{session_id}", self._serve)
-        application.router.add_get("/sessions/{session_id}/items", self._complete)
-
+    @get("/sessions/{session_id}")
     async def _serve(self, request: web.Request) -> web.Response:
         view, session_id = self._view, request.match_info["session_id"]
         before = request.query.get("before") or None
@@ -163,6 +150,7 @@ class SessionPage:
             **_items(session, known, request.query.get("items", "")),
         )
 
+    @get("/sessions/{session_id}/items")
     async def _complete(self, request: web.Request) -> web.Response:
         """Answer with names of items that a session hasn't yet, the likeliest first."""
         session_id, kind = request.match_info["session_id"], request.query.get("type", "rule")

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...ipc.aclient import DaemonLink
 from ...ipc.errors import NOT_FOUND, RpcError
-from ...ipc.link import DaemonLink
 
 PLACES = 100
 """Maximum definitions asked for; editors show no more."""

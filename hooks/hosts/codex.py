@@ -1,6 +1,6 @@
 """Codex: Claude Code's hook format under strict schemas, settings in config.toml.
 
-Not verified: the field names of a subagent's task in the call that starts it.
+Its current models start subagents with `collaborationspawn_agent`, older ones with `spawn_agent`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ TIMEOUT_MAX_S = 120.0
 """Maximum seconds of a start timeout in a server's own settings."""
 
 PATCHING_TOOLS = frozenset(("apply_patch", "Edit", "Write"))
-STARTING_TOOLS = frozenset(("spawn_agent", "Agent"))
+STARTING_TOOLS = frozenset(("collaborationspawn_agent", "spawn_agent", "Agent"))
 PATHS_MAX = 100
 
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\s*$", re.MULTILINE)
@@ -55,13 +55,13 @@ _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\s*
 EVENTS = (
     HookEvent("SessionStart", START_S),
     HookEvent("UserPromptSubmit"),
-    HookEvent("PreToolUse", matcher="Agent"),
+    HookEvent("PreToolUse", matcher="Agent|spawn_agent|collaborationspawn_agent"),
     HookEvent("PostToolUse", matcher="apply_patch", in_background=True),
     HookEvent("SubagentStart"),
     HookEvent("SubagentStop", in_background=True),
     HookEvent("PreCompact"),
     HookEvent("Stop", in_background=True),
-    HookEvent("SessionEnd", None),  # 1 s by itself, 3 s at most
+    HookEvent("SessionEnd", 3),  # the maximum; 1 s by itself
 )
 
 
@@ -69,12 +69,17 @@ def _read(fields: Fields, name: str, cwd: str) -> Event | None:
     tool, given = fields.text("tool_name"), fields.part("tool_input")
     origin = origin_of(HOST, fields, cwd, moment=fields.text("tool_use_id"))
     if name == "PostToolUse" and tool in PATCHING_TOOLS:
-        paths = patched_paths(given)
+        paths = () if _is_refused(fields.text("tool_response")) else patched_paths(given)
         return FileEdited(origin, paths) if paths else None
     if name == "PreToolUse" and tool in STARTING_TOOLS:
         task = given.text("message", "prompt", "task")
         return SubagentAnnounced(origin, given.text("agent_type", "subagent_type"), task)
     return None if name in {"PreToolUse", "PostToolUse"} else read_event(HOST, fields, name, cwd)
+
+
+def _is_refused(response: str) -> bool:
+    """Whether a patch was refused; of an applied one the output begins with `Success`, below its header."""
+    return bool(response) and not re.search(r"(?m)(?:^|\")(?:Success|Done)\b", response)
 
 
 def patched_paths(given: Fields) -> tuple[str, ...]:
@@ -192,7 +197,9 @@ CODEX = Host(
         re.compile(r"^(?:~/\.codex/)?AGENTS(?:\.override)?\.md$|(?:^|/)\.agents/skills/"),
         ("AGENTS.override.md", "AGENTS.md"),
         above=frozenset(("AGENTS.md", "AGENTS.override.md")),
+        summary="AGENTS.md from the root down to its folder",
     ),
+    program="codex",
     switches=_switches,
     review=HookReview(_config, _unreviewed),
     next_step="Codex runs no hook before you reviewed it: enter /hooks there; a project must be trusted, too",

@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ...ipc import errors as codes
+from ...ipc.aclient import DaemonLink
 from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, DaemonUnavailable, RpcError
-from ...ipc.link import DaemonLink
 
 CALL_S = 90.0
 """Maximum seconds of a call: a first question to a large project waits for its index."""

@@ -7,19 +7,22 @@ from typing import Any
 
 from ...ipc.errors import NOT_FOUND, RpcError
 from .caller import Inquiry, ToolError
-from .markdown import NOTE, block, inline, plain
 from .tool import (
     CHARACTERS_PER_TOKEN,
+    NOTE,
     TEXT,
     TEXTS,
     TRUTH,
     WHOLE,
     Arguments,
     Tool,
+    block,
+    inline,
     kept,
     left_out,
     max_tokens,
     number,
+    plain,
     reply,
     rows,
     text,

@@ -5,19 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from .caller import Inquiry, ToolError
-from .markdown import RULES_NOTE, bullets, inline, plain
 from .tool import (
     CHARACTERS_PER_TOKEN,
+    RULES_NOTE,
     TEXT,
     TEXTS,
     TRUTH,
     WHOLE,
     Arguments,
     Tool,
+    bullets,
     fit,
+    inline,
     items,
     kept,
     max_tokens,
+    plain,
     reply,
     text,
     texts,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .caller import Inquiry, ToolError
-from .markdown import NOTE, inline, plain
 from .tool import (
+    NOTE,
     TEXT,
     TEXTS,
     TRUTH,
@@ -14,10 +14,12 @@ from .tool import (
     Arguments,
     Tool,
     choice,
+    inline,
     kept,
     left_out,
     max_tokens,
     number,
+    plain,
     reply,
     rows,
     text,

@@ -15,8 +15,7 @@ from ...ipc.errors import NOT_FOUND, RpcError
 from .caller import Inquiry, ToolError
 from .context_tools import GET_CONTEXT
 from .decision_tools import LIST_DECISIONS
-from .markdown import NOTE, RULES_NOTE, block, inline
-from .tool import CHARACTERS_PER_TOKEN, Argument, Arguments, fit, text
+from .tool import CHARACTERS_PER_TOKEN, NOTE, RULES_NOTE, Argument, Arguments, block, fit, inline, text
 
 SCHEME = "foveal"
 

@@ -7,8 +7,23 @@ from typing import Any
 
 from ...ipc.errors import NOT_FOUND, RpcError
 from .caller import Inquiry, ToolError
-from .markdown import NOTE, inline, plain
-from .tool import TEXT, TEXTS, WHOLE, Arguments, Tool, choice, left_out, max_tokens, reply, rows, text, texts
+from .tool import (
+    NOTE,
+    TEXT,
+    TEXTS,
+    WHOLE,
+    Arguments,
+    Tool,
+    choice,
+    inline,
+    left_out,
+    max_tokens,
+    plain,
+    reply,
+    rows,
+    text,
+    texts,
+)
 
 DEFAULT_TOKENS = 1000
 """Maximum tokens of an answer by default: fifty entries of usual length, the maximum of a session."""

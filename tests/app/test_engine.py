@@ -237,13 +237,13 @@ async def test_project_that_fails_to_open_is_degraded_until_it_opens(base: Path,
 
 FATAL = """
 import os, signal
-from foveal.daemon.index import bulk_work, worker
-step = bulk_work.BulkWork.step
+from foveal.daemon.index import project_index, worker
+step = project_index.BulkWork.step
 def fatal(self):
     if os.path.exists(self._index.command.root + "/fatal"):
         os.kill(os.getpid(), signal.SIGKILL)
     step(self)
-bulk_work.BulkWork.step = fatal
+project_index.BulkWork.step = fatal
 worker.main()
 """
 
@@ -374,7 +374,7 @@ async def test_the_first_prompt_waits_for_names_and_words(
     async with running(base) as engine:  # its indexer isn't there yet
         project = await engine.projects.at(str(root))
         scope = await engine.scoping.scope_for(project, ScopeSelector())
-        searching = engine.contexts._sources._searching
+        searching = engine.contexts._sources.searching
         search = searching.search
 
         async def search_then_link(*arguments: Any, **named: Any) -> Any:

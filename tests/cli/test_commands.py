@@ -76,6 +76,7 @@ def test_open_close_and_list(foveal: Program, tmp_path: Path) -> None:
     code, output, errors = foveal("close", str(tmp_path))
     assert (code, output) == (1, "")
     assert errors.startswith(f"error: '{tmp_path}' isn't open")
+    assert f"'{tmp_path}' isn't open" in Program(foveal.daemon, tmp_path)("close", ".")[2]
 
 
 def test_open_a_file_or_nothing(foveal: Program) -> None:

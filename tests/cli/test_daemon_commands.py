@@ -79,8 +79,32 @@ def kill(daemon: DaemonProcess) -> int:
 def test_up_says_whether_it_started_one(daemon: DaemonProcess) -> None:
     code, output, errors = run(daemon, "up")
     place = f"(pid {daemon.pid}) on {daemon.socket}\n"
-    assert (code, output, errors) == (0, f"started foveal {__version__} {place}", "")
-    assert run(daemon, "up") == (0, f"foveal {__version__} runs already {place}", "")
+    nothing = "note: nothing is indexed: no project is open; to index this folder, run: foveal up .\n"
+    assert (code, output, errors) == (0, f"started foveal {__version__} {place}", nothing)
+    assert run(daemon, "up") == (0, f"foveal {__version__} runs already {place}", nothing)
+
+
+def test_up_without_a_project_says_nothing_where_one_is_open(daemon: DaemonProcess, shop: Path) -> None:
+    daemon.open_ready(shop)
+    assert said(daemon, "up")[::2] == (0, "")
+
+
+def test_projects_and_close_start_no_daemon(daemon: DaemonProcess, tmp_path: Path) -> None:
+    for arguments in (("projects",), ("close", str(tmp_path)), ("status",)):
+        assert said(daemon, *arguments) == (1, "", "error: no daemon runs\nhint: foveal up\n")
+
+
+def test_opening_the_home_folder_warns(daemon: DaemonProcess, tmp_path: Path) -> None:
+    home, project = tmp_path / "home", tmp_path / "home" / "shop"
+    project.mkdir(parents=True)
+    runner = CliRunner(env={**daemon.environ, "NO_COLOR": "1", "HOME": str(home)})
+    for path in (home, tmp_path):
+        assert runner.invoke(foveal, ["open", str(path)]).stderr == (
+            f"warning: {path} is indexed as one project, with everything in it; to stop, run:"
+            f" foveal close {path}\n"
+        )
+    assert runner.invoke(foveal, ["open", str(project)]).stderr == ""
+    assert "is indexed as one project" in runner.invoke(foveal, ["up", str(home)]).stderr
 
 
 def test_up_with_a_project_waits_until_it_is_indexed(daemon: DaemonProcess, shop: Path) -> None:
@@ -187,7 +211,7 @@ def test_foreground_opens_no_project(daemon: DaemonProcess) -> None:
 def test_what_keeps_a_daemon_from_starting_is_said(daemon: DaemonProcess) -> None:
     config = Path(daemon.environ["FOVEAL_CONFIG_DIR"])
     write_files(config, {"config.toml": '[daemon]\nlog_level = "loud"\n'})
-    for arguments in (("up",), ("up", "--foreground"), ("projects",)):
+    for arguments in (("up",), ("up", "--foreground"), ("scopes",)):
         code, output, errors = run(daemon, *arguments)
         assert (code, output) == (1, "")
         assert errors.startswith("error: ")

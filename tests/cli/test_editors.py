@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.cli import editors
+from foveal.cli import hooks as editors
 
 from tests.command_cases import CommandLine
 
@@ -19,6 +19,7 @@ def test_the_plugins_lie_where_it_says(foveal: CommandLine) -> None:
     assert (vscode / "package.json").is_file()
     named = {"folder": str(folder), "neovim": str(neovim), "vscode": str(vscode)}
     assert foveal.json("editors", "path") == named
+    assert foveal.json("editors") == named
 
 
 def test_another_editor_is_told_which_there_are(foveal: CommandLine) -> None:
@@ -29,5 +30,5 @@ def test_another_editor_is_told_which_there_are(foveal: CommandLine) -> None:
 def test_files_that_are_missing_are_told(
     foveal: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(editors, "FOLDER", tmp_path)
+    monkeypatch.setattr(editors, "PLUGIN_FOLDER", tmp_path)
     assert "install foveal again" in foveal.fails("editors", "path", "neovim")

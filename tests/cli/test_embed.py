@@ -182,6 +182,15 @@ def test_wrong_usage(daemon: DaemonProcess, project: Path) -> None:
     assert errors.startswith("error: ")
 
 
+def test_embed_as_json(daemon: DaemonProcess, project: Path) -> None:
+    code, output, errors = run(daemon, project, "embed", "--json")
+    assert (code, errors) == (0, "")
+    status = json.loads(output)
+    assert (status["root"], status["embedding"]) == (str(project), "done")
+    assert json.loads(run(daemon, project, "embed", "--pause", "--json")[1]) == {"paused": True}
+    assert json.loads(run(daemon, project, "embed", "--resume", "--json")[1]) == {"paused": False}
+
+
 def test_where_embedding_is_switched_off(tmp_path: Path, project: Path) -> None:
     with running_daemon(tmp_path) as daemon:
         code, output, errors = run(daemon, project, "embed")

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from foveal.cli.query import LEXERS, WORDS_MAX, highlight, question_words
-from foveal.daemon.languages.shared.table import LANGUAGES
+from foveal.daemon.languages.shared.language import LANGUAGES
 from hypothesis import given
 from hypothesis import strategies as st
 from pygments.lexers import get_lexer_by_name

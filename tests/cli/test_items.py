@@ -79,7 +79,7 @@ def test_what_can_not_be_put_or_deleted(foveal: CommandLine) -> None:
     )
     check(["put", "rule", "x", "--include", "agent", "--level", "7"], 2, "7 is not in the range 100<=x<=999")
     check(["delete", "rule", "nope"], 1, "hint: foveal items list\n")
-    check(["delete", "rule", "CLAUDE.md"], 1, "wasn't put by PutItem")
+    check(["delete", "rule", "CLAUDE.md"], 1, "wasn't put by foveal items put")
     check(["lst"], 2, "hint: did you mean foveal items list?")
 
 

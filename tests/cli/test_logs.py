@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Generator
 from pathlib import Path
 
+from click.testing import CliRunner
+from foveal.cli.app import foveal
 from foveal.cli.status import BLOCK_BYTES, follow_log, last_lines, log_files, tail
+from foveal.ipc.paths import log_file
+
+from tests.conftest import DaemonProcess
 
 
 def test_log_files_are_in_order_of_age(tmp_path: Path) -> None:
@@ -84,3 +90,12 @@ def test_follow_waits_for_a_log_that_is_not_there_yet(tmp_path: Path) -> None:
     path.write_text("begin\n")
     reader.join(30)
     assert "".join(read) == "begin\n"
+
+
+def test_logs_as_json(daemon: DaemonProcess) -> None:
+    daemon.call("Ping")
+    runner = CliRunner(env=daemon.environ)
+    found = json.loads(runner.invoke(foveal, ["logs", "-n", "2", "--json"]).stdout)
+    assert found["file"] == log_file(str(daemon.state))
+    assert 1 <= len(found["lines"]) <= 2
+    assert runner.invoke(foveal, ["logs", "--follow", "--json"]).exit_code == 2

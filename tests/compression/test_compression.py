@@ -9,8 +9,8 @@ import time
 
 import pytest
 from foveal.daemon.compression.compress import FORM_MIN, MARK, Compressed, compress, kind_of, note
+from foveal.daemon.languages.shared.language import LANGUAGES
 from foveal.daemon.languages.shared.parse import parse_source
-from foveal.daemon.languages.shared.table import LANGUAGES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

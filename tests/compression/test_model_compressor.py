@@ -20,7 +20,6 @@ from foveal.daemon.compression.compress import Compressed, compress
 from foveal.daemon.compression.model_compressor import (
     FAILURES_MAX,
     REST_SECONDS,
-    CompressionSettings,
     ModelCompressor,
     problem_of,
 )
@@ -30,6 +29,7 @@ from foveal.daemon.compression.model_endpoint import (
     instructions,
     problem_of_answer,
 )
+from foveal.daemon.config.settings import CompressionConfig
 from foveal.daemon.core.system import System
 
 TEXT = "".join(f"The harbour master of port {n} opens the gate for every ship at dawn.\n" for n in range(200))
@@ -165,7 +165,7 @@ def compressor(
     environment: Mapping[str, str] = {},
     **more: Any,
 ) -> ModelCompressor:
-    settings = CompressionSettings(
+    settings = CompressionConfig(
         **{"enabled": True, "endpoint": url, "model": "small", "timeout_ms": 60_000, "min_tokens": 10, **more}
     )
     return ModelCompressor(settings, system or Clock(), str(folder / "cache" / "answers.db"), environment)
@@ -409,7 +409,7 @@ def test_a_cache_that_cannot_be_used_costs_no_answer(tmp_path: Path) -> None:
 )
 def test_settings_that_cannot_work_are_named(changed: dict[str, Any], key: str, problem: str) -> None:
     fields = {"enabled": True, "endpoint": "http://localhost:11434/v1", "model": "small", **changed}
-    found = problem_of(CompressionSettings(**fields), key)
+    found = problem_of(CompressionConfig(**fields), key)
     assert problem in found
     assert bool(problem) == bool(found)
     assert "secret" not in found

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from foveal.daemon.config.files import LoadedConfig, load_project_config, load_user_config
-from foveal.daemon.config.page import KeyDescription, describe
 from foveal.daemon.config.settings import (
     ContextConfig,
     EmbeddingConfig,
@@ -21,6 +20,7 @@ from foveal.daemon.config.settings import (
 from foveal.daemon.core.errors import ConfigError
 from foveal.daemon.core.system import System
 from foveal.daemon.rules.selection import RULE_PROFILES, resolve
+from foveal.docs.configuration_tables import KeyDescription, describe
 
 
 def load_user(folder: Path, content: str) -> LoadedConfig[UserConfig]:

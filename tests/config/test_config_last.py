@@ -7,8 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from foveal.daemon.config.files import LoadedConfig, load_user_config
-from foveal.daemon.config.last_valid import IN_FORCE, load_or_last
+from foveal.daemon.config.files import IN_FORCE, LoadedConfig, load_or_last, load_user_config
 from foveal.daemon.config.settings import UserConfig
 from foveal.daemon.core.errors import ConfigError
 from foveal.daemon.core.system import System

@@ -6,18 +6,15 @@ from dataclasses import fields
 from pathlib import Path
 
 from foveal.daemon.config.files import load_user_config
-from foveal.daemon.config.page import describe, render_page
 from foveal.daemon.config.settings import FREE_TABLES, UserConfig
 from foveal.daemon.core.system import System
-
-PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
+from foveal.docs.configuration_tables import PAGE, describe, page, sections
 
 
 def test_page_matches_the_keys() -> None:
-    assert PAGE.read_text(encoding="utf-8") == render_page(), (
-        "make it anew: python -c 'from foveal.daemon.config.page import *; print(render_page(), end=\"\")' "
-        ">docs/configuration.md"
-    )
+    text = PAGE.read_text(encoding="utf-8")
+    assert page(text) == text, "run: python -m docs.configuration_tables"
+    assert sections() in text
 
 
 def test_every_field_is_described_and_on_the_page() -> None:
@@ -30,9 +27,9 @@ def test_every_field_is_described_and_on_the_page() -> None:
         if "rule" in key.metadata
     ]
     assert [(key.table, key.key) for key in describe()] == expected
-    page = PAGE.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
     for key in describe():
-        assert f"| `{key.key}` |" in page
+        assert f"| `{key.key}` |" in text
         assert key.description.endswith(".")
         assert key.where in (
             "user",

@@ -14,10 +14,8 @@ from foveal.daemon.context.anchor import (
 from foveal.daemon.context.scopes import HotNode
 from foveal.daemon.context.selection import Form
 from foveal.daemon.memory.experience import Experience, ExperienceMark
-from foveal.daemon.memory.recall import Chosen
-from foveal.daemon.memory.staleness import Staleness
-from foveal.daemon.project.manifests import ProjectCommand
-from foveal.daemon.project.metadata import ProjectMetadata
+from foveal.daemon.memory.recall import Chosen, Staleness
+from foveal.daemon.project.metadata import ProjectCommand, ProjectMetadata
 from foveal.daemon.project.tree import Layout
 
 WIDE = Layout(f"folder_{n // 50}/file_{n}.py" for n in range(5_000))

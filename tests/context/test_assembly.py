@@ -29,12 +29,11 @@ from foveal.daemon.index.chunk_table import StoredChunk
 from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.messages import OpenProject
-from foveal.daemon.index.reader_pool import ReaderPool
 from foveal.daemon.index.store import Reader
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.memory.experience import Experience
 from foveal.daemon.memory.recall import Chosen
-from foveal.daemon.project.index_view import read_tree
+from foveal.daemon.project.index_view import ReaderPool, read_tree
 from foveal.daemon.project.metadata import ProjectMetadata
 from foveal.daemon.project.snapshot import ProjectSnapshot
 from foveal.daemon.project.tree import Tree
@@ -627,7 +626,7 @@ def test_a_shortened_slice_says_how_much_there_was(desk: Desk) -> None:
     assert one["compressed"]
     size = len((desk.root / "lib0/m0.py").read_text())
     assert size / 4 * 0.9 < one["tokens_before"] < size / 4 * 1.2
-    assert one["tokens"] < 700
+    assert one["tokens"] <= 900
     part = slices(desk.build("lib0/m0.py#f0_1"))["focus:lib0/m0.py#f0_1"]
     assert (part["start_line"], part["end_line"]) == (305, 606)
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.context.content import (
-    CleanContents,
     Content,
     ContentReader,
     Shown,
@@ -251,11 +250,11 @@ TOKEN = "ghp_" + "a1B2c3D4e5" * 4
     [
         (".env", "hold secrets"),
         ("conf/.ENV", "hold secrets"),
-        ("link.txt", "leads to as a symlink isn't shown"),
+        ("link.txt", "it is a symlink to a file that isn't shown"),
         ("closed/a.py", "[agents.x]"),
         ("CLOSED/a.py", "[agents.x]"),
-        ("open.py", "leads to as a symlink isn't shown"),
-        ("folder/a.py", "leads to as a symlink isn't shown"),
+        ("open.py", "it is a symlink to a file that isn't shown"),
+        ("folder/a.py", "it is a symlink to a file that isn't shown"),
         ("nowhere/closed.py", "can't be read"),
     ],
 )
@@ -326,20 +325,3 @@ def test_a_content_that_is_known_as_clean_says_nothing_of_another(tmp_path: Path
     write(tmp_path / "a.py", (clean + secret).encode())
     found = ContentReader(str(tmp_path), System(), 1_000, {}).read("a.py")
     assert (found.text, found.masked) == (clean + 'key = "[masked]32+"\n', True)
-
-
-def test_a_content_is_known_for_the_length_that_was_looked_at() -> None:
-    known = CleanContents()
-    known.add((b"one", 100))
-    assert (b"one", 100) in known
-    assert (b"one", 200) not in known
-    assert (b"two", 100) not in known
-    assert None not in known
-
-
-def test_all_are_forgotten_when_there_are_too_many() -> None:
-    known = CleanContents(most=3)
-    for number in range(10):
-        known.add((bytes([number]), 1))
-        assert (bytes([number]), 1) in known
-        assert len(known) <= 3

@@ -137,13 +137,13 @@ async def test_a_search_that_takes_too_long_is_left_out_and_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with running(tmp_path) as (engine, project, scope):
-        search, go_on = engine.contexts._sources._searching.search, asyncio.Event()
+        search, go_on = engine.contexts._sources.searching.search, asyncio.Event()
 
         async def search_slowly(*arguments: Any) -> Any:
             await go_on.wait()
             return await search(*arguments)
 
-        monkeypatch.setattr(engine.contexts._sources._searching, "search", search_slowly)
+        monkeypatch.setattr(engine.contexts._sources.searching, "search", search_slowly)
         reply = await ask(engine, project, scope, deadline_ms=SOON_MS)
         assert reply["partial"]
         assert sources.SEARCH_UNFINISHED in reply["gaps"]

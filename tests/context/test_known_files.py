@@ -14,10 +14,9 @@ from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.messages import OpenProject
-from foveal.daemon.index.reader_pool import ReaderPool
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.privacy.secret_values import mask_secrets
-from foveal.daemon.project.index_view import read_tree
+from foveal.daemon.project.index_view import ReaderPool, read_tree
 from foveal.daemon.project.snapshot import ProjectSnapshot
 from foveal.daemon.project.tree import FileRecord
 from foveal.daemon.rules.instruction_files import RuleSet

@@ -115,4 +115,4 @@ def test_a_text_is_counted_once_and_the_memory_for_that_is_bounded() -> None:
     assert calls == [3]
     for number in range(12):
         counter.count(f"{number:02}" * (CACHE_CHARACTERS // 20))
-    assert counter._held <= CACHE_CHARACTERS
+    assert counter._counts.size <= CACHE_CHARACTERS

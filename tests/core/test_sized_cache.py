@@ -35,3 +35,12 @@ def test_cache_size_is_right_and_within_the_limit() -> None:
         kept = [one for number in range(30) if (one := cache.get(number)) is not None]
         assert (len(cache), cache.size) == (len(kept), sum(kept))
         assert cache.size <= 50
+
+
+def test_a_cleared_cache_is_empty() -> None:
+    cache = SizedCache[str, int](10)
+    cache.put("a", 1, 10)
+    cache.clear()
+    assert (cache.get("a"), cache.size, len(cache)) == (None, 0, 0)
+    cache.put("b", 2, 10)
+    assert cache.get("b") == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from foveal.daemon.context.feedback import feedback_path
-from foveal.daemon.project.project_folder import project_folder
+from foveal.daemon.project.roots import project_folder
 
 from tests.command_cases import CommandLine
 from tests.conftest import DaemonProcess, git, write_files
@@ -101,5 +101,5 @@ def test_what_cannot_be_written_is_told_and_written_later(
 
     assert "feedback on what was useful can't be written" in problems()
     file.rmdir()
-    assert "what was of use" not in problems()
+    assert "usage feedback" not in problems()
     assert file.is_file()

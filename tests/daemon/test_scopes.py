@@ -113,6 +113,19 @@ def test_a_scope_can_be_read(shared_daemon: DaemonProcess, root: str) -> None:
     }
 
 
+def test_a_scope_keeps_its_task_type_until_another_is_given(shared_daemon: DaemonProcess, root: str) -> None:
+    def kept(**params: str) -> Any:
+        reply = shared_daemon.call("GetContext", cwd=root, session_id="kind", **params)
+        return shared_daemon.call("GetScope", scope_id=reply["scope_id"]).get("task_type")
+
+    assert [kept(task_type="review"), kept(), kept(task_type="fix"), kept()] == [
+        "review",
+        "review",
+        "fix",
+        "fix",
+    ]
+
+
 def test_scopes_are_listed_the_latest_used_first(
     shared_daemon: DaemonProcess, root: str, tmp_path: Path
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from foveal.dashboard.drawings.charts import BAR_WIDTH, HEIGHT, ChartPart, sparkline, stacked_bar
+from foveal.dashboard.drawings import BAR_WIDTH, HEIGHT, ChartPart, sparkline, stacked_bar
 
 
 def widths(drawing: str) -> list[float]:

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.pages.contexts import after
+from foveal.dashboard.pages.context import after
 from foveal.dashboard.pages.slices import slice_rows
 from foveal.ipc.errors import NOT_FOUND
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from foveal.dashboard.drawings.sandwich import (
+from foveal.dashboard.drawings import (
     CELLS_MAX,
     LEAST_LAYER,
     SHAPE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from foveal.dashboard.drawings.sandwich import Box, treemap
+from foveal.dashboard.drawings import Box, treemap
 from hypothesis import given
 from hypothesis import strategies as st
 

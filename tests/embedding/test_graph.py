@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding.exact import Halves, Ids, as_ids, unit
-from foveal.daemon.embedding.graph import Graph, GraphBuilder
 from foveal.daemon.embedding.vector_file import read_vector_file, write_vector_file
+from foveal.daemon.embedding.vector_state import Graph, GraphBuilder
 
 DIM = 12
 

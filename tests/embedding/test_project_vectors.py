@@ -59,7 +59,7 @@ class Bench:
 
     def keep(self, batch: Sequence[ChunkText]) -> None:
         self.embedded.extend(one.digest for one in batch)
-        self.vectors.keep(batch, np.stack([vector(one.digest) for one in batch]))
+        self.vectors.keep(self.embedded[-len(batch) :], np.stack([vector(one.digest) for one in batch]))
 
     def ready(self) -> None:
         self.vectors.refresh()
@@ -316,7 +316,8 @@ def test_a_content_without_direction_is_not_found(bench: Bench) -> None:
     put(bench.store, "a.py", mine)
     bench.vectors.refresh()
     batch = bench.vectors.next_batch(3)
-    bench.vectors.keep(batch, np.stack([vector(mine[0].digest), np.zeros(DIM), np.full(DIM, np.nan)]))
+    digests = [chunk.digest for chunk in batch]
+    bench.vectors.keep(digests, np.stack([vector(mine[0].digest), np.zeros(DIM), np.full(DIM, np.nan)]))
     assert bench.state() == (1, 0)
     assert bench.nearest(mine[1], 9) == [mine[0].digest]
 

@@ -14,7 +14,7 @@ from foveal.daemon.embedding.model import EmbeddingModel, model_key
 from foveal.daemon.embedding.project_vectors import FOLDER
 from foveal.daemon.embedding.upkeep import MODELS_FOLDER
 from foveal.daemon.embedding.vector_file import file_name
-from foveal.daemon.embedding.vector_search import VectorSearch
+from foveal.daemon.embedding.worker import VectorSearch
 
 from tests.model_cases import SECOND_MODEL, add_second_model, remove_second_model
 from tests.search_cases import chunk, put

@@ -15,11 +15,11 @@ from foveal.daemon.core.system import System
 from foveal.daemon.memory.experience import ExperienceMark, Provenance
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.memory.pool_filters import ExperienceListing
-from foveal.daemon.memory.staleness import decoded, sketch_of
+from foveal.daemon.memory.recall import decoded, sketch_of
 from foveal.daemon.rules.approvals import Approvals
 from foveal.daemon.rules.item_store import ItemStore
 from foveal.daemon.rules.items import ItemKey
-from foveal.daemon.rules.server_definition import McpServer, ServerFile
+from foveal.daemon.rules.server_config import McpServer, ServerFile
 from foveal.daemon.rules.tool_lists import ListedTool, ToolList, ToolLists
 from foveal.daemon.sessions.request_log import Recalled
 from foveal.daemon.sessions.session import IncludedItem
@@ -29,7 +29,7 @@ from tests.ledger_cases import STYLE, opened, record_of, sent_for
 
 WRITTEN = Path(__file__).parents[1] / "former_state"
 SERVER = McpServer(
-    "github", "cursor", "project", "/srv/shop/.cursor/mcp.json", 3, "/srv/shop", command="npx",
+    name="github", host="cursor", scope="project", source="/srv/shop/.cursor/mcp.json", line=3, base="/srv/shop", command="npx",
     arguments=("-y", "server"), environment=(("TOKEN", "${env:T}"),),
 )  # fmt: skip
 

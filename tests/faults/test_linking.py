@@ -9,8 +9,8 @@ from foveal.benchmarks.faults.import_graphs import FORMS, SHAPES, generated, lin
 from foveal.benchmarks.faults.promise import Ground, attempt
 from foveal.benchmarks.faults.promises.linking import GRAPHS, PROMISE
 from foveal.benchmarks.source_world import SourceWorld
+from foveal.daemon.languages.shared.language import LANGUAGES
 from foveal.daemon.languages.shared.link_rules import LinkRules
-from foveal.daemon.languages.shared.table import LANGUAGES
 from foveal.daemon.linking.questions import FILE_STEPS_MAX, INTERFACE_STEPS, STEPS_MAX
 from hypothesis import given, settings
 from hypothesis import strategies as st

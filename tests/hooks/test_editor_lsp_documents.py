@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from foveal.hooks.editors.lsp_server import LspDocument, LspDocuments
+from foveal.ipc.aclient import DaemonLink
 from foveal.ipc.errors import DaemonUnavailable, RpcError
-from foveal.ipc.link import DaemonLink
 
 A, B = LspDocument("/p", "/p/a"), LspDocument("/p", "/p/b")
 

@@ -23,11 +23,11 @@ class Pool:
     """Takes grafts and tells of each; `failures` are raised one after the other."""
 
     def __init__(self, *failures: Exception) -> None:
-        self.grafted: asyncio.Queue[tuple[str, str, str, str]] = asyncio.Queue()
+        self.grafted: asyncio.Queue[tuple[str, str, str, str, str]] = asyncio.Queue()
         self._failures = list(failures)
 
-    async def graft(self, cwd: str, path: str, session_id: str, agent_id: str) -> None:
-        await self.grafted.put((cwd, _content_of(path), session_id, agent_id))
+    async def graft(self, cwd: str, path: str, session_id: str, agent_id: str, speaker: str) -> None:
+        await self.grafted.put((cwd, _content_of(path), session_id, agent_id, speaker))
         if self._failures:
             raise self._failures.pop(0)
 
@@ -40,7 +40,7 @@ def _content_of(path: str) -> str:
 @asynccontextmanager
 async def running(state: Path, pool: Pool, **more: float) -> AsyncIterator[HookGrafts]:
     """Run the grafts of one daemon over a state folder."""
-    grafts = HookGrafts(str(state), pool.graft, pool.graft, System(), **more)
+    grafts = HookGrafts(str(state), pool.graft, System(), **more)
     task = asyncio.create_task(grafts.run())
     try:
         yield grafts
@@ -64,7 +64,7 @@ def told(host: str = "claude-code", name: str = "SubagentStop", **changed: Any) 
     return host, name, "/home/ada/shop", json.dumps(payload(host, name, **changed))
 
 
-async def next_graft(pool: Pool) -> tuple[str, str, str, str]:
+async def next_graft(pool: Pool) -> tuple[str, str, str, str, str]:
     async with asyncio.timeout(60):
         return await pool.grafted.get()
 
@@ -73,21 +73,21 @@ async def test_subagent_transcript_is_grafted(tmp_path: Path) -> None:
     pool = Pool()
     async with running(tmp_path, pool) as grafts:
         await grafts.keep(*told())
-        cwd, path, session, agent = await next_graft(pool)
+        cwd, path, session, agent, speaker = await next_graft(pool)
         await until(lambda: waiting(tmp_path) == 0)
     assert path.endswith("agent-ab12.jsonl")
-    assert (cwd, session[:4], agent) == ("/home/ada/shop", "6f1e", "explorer")
+    assert (cwd, session[:4], agent, speaker) == ("/home/ada/shop", "6f1e", "explorer", "ab12")
 
 
 async def test_subagent_report_is_grafted(tmp_path: Path) -> None:
     pool = Pool()
     async with running(tmp_path, pool) as grafts:
         await grafts.keep(*told("codex"))
-        _, text, _, agent = await next_graft(pool)
+        _, text, _, agent, speaker = await next_graft(pool)
         await until(lambda: waiting(tmp_path) == 0)
     assert json.loads(text)["role"] == "report"
     assert json.loads(text)["content"].startswith("I decided to expire sessions")
-    assert agent == "explorer"
+    assert (agent, speaker) == ("explorer", "")
     assert not list((tmp_path / "hook-reports").iterdir())
 
 
@@ -131,8 +131,8 @@ async def test_temporary_failure_waits_for_next_start(
 
 async def test_stop_during_graft_loses_nothing(tmp_path: Path) -> None:
     class Slow(Pool):
-        async def graft(self, cwd: str, path: str, session_id: str, agent_id: str) -> None:
-            await super().graft(cwd, path, session_id, agent_id)
+        async def graft(self, cwd: str, path: str, session_id: str, agent_id: str, speaker: str) -> None:
+            await super().graft(cwd, path, session_id, agent_id, speaker)
             await asyncio.get_running_loop().create_future()
 
     slow = Slow()
@@ -168,9 +168,9 @@ async def test_resting_conversation_is_grafted(tmp_path: Path) -> None:
     async with running(tmp_path, pool, rest_s=0.0) as grafts:
         for session in ("first", "second"):
             await grafts.rest(*ending(session_id=session))
-            cwd, path, session_id, agent = await next_graft(pool)
-            assert (cwd, path[-10:], session_id, agent) == (
-                "/home/ada/shop", "6f1e.jsonl", session, "claude-code",
+            cwd, path, session_id, agent, speaker = await next_graft(pool)
+            assert (cwd, path[-10:], session_id, agent, speaker) == (
+                "/home/ada/shop", "6f1e.jsonl", session, "claude-code", "",
             )  # fmt: skip
             await until(lambda: waiting(tmp_path) == 0)
 
@@ -188,6 +188,16 @@ async def test_active_conversation_spools_one_file(tmp_path: Path) -> None:
         assert (await next_graft(pool))[1].endswith("6f1e.jsonl")
         await until(lambda: waiting(tmp_path) == 0)
     assert pool.grafted.empty()
+
+
+async def test_session_end_without_a_transcript_ends_the_rest(tmp_path: Path) -> None:
+    pool = Pool()
+    async with running(tmp_path, pool, rest_s=1e6) as grafts:
+        await grafts.rest(*ending())
+        host, name, event, text = ending("SessionEnd")
+        await grafts.rest(host, name, SessionEnding(event.origin), text)
+        assert (await next_graft(pool))[1].endswith("6f1e.jsonl")
+        await until(lambda: waiting(tmp_path) == 0)
 
 
 async def test_active_conversation_is_grafted_periodically(tmp_path: Path) -> None:
@@ -227,7 +237,7 @@ async def test_unreadable_conversation_is_tried_once(
 
 
 async def test_full_spool_refuses_events(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    grafts = HookGrafts(str(tmp_path), Pool().graft, Pool().graft, System())
+    grafts = HookGrafts(str(tmp_path), Pool().graft, System())
     (tmp_path / "hook-spool").mkdir()
     for number in range(MAX_FILES):
         (tmp_path / "hook-spool" / str(number)).touch()

@@ -65,6 +65,16 @@ class Recorder:
         self.sessions.add(origin.session_id)
         return OpenedSession(resumed, self.resume_text if resumed else "", self.context_sets)
 
+    async def continue_session(self, origin: Origin) -> OpenedSession | None:
+        self.calls.append("continue")
+        self._fail()
+        known = origin.session_id in self.sessions
+        return OpenedSession(True, self.resume_text, self.context_sets) if known else None
+
+    async def task_in(self, origin: Origin, transcript_path: str) -> str:
+        self.calls.append(f"task in {transcript_path}")
+        return "study the login"
+
     async def knows_session(self, origin: Origin) -> bool:
         return origin.session_id in self.sessions
 

@@ -312,6 +312,22 @@ def test_codex_patch_names_its_files() -> None:
     assert patched_paths(Fields({"input": ["apply_patch", text]})) == ("a b.py", "c.py", "d.py")
 
 
+def test_a_refused_codex_patch_is_no_edit() -> None:
+    def edits(response: object) -> bool:
+        given = {"command": "*** Begin Patch\n*** Update File: a.py\n*** End Patch\n"}
+        fields = Fields({"tool_name": "apply_patch", "tool_input": given, "tool_response": response})
+        return isinstance(
+            formats_of("codex", fields, "PostToolUse", {}).reads.read(fields, "PostToolUse", "/w"), FileEdited
+        )
+
+    applied = "Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess. Updated the following files:\nM a.py\n"
+    assert edits(applied)
+    assert edits(json.dumps({"output": "Success."}))
+    assert edits(None)
+    assert not edits("Exit code: 1\nOutput:\napply_patch verification failed: no such lines in a.py")
+    assert not edits("unsupported custom tool call: apply_patch")
+
+
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from foveal.daemon.rules.server_config import read_definition
-from foveal.daemon.rules.server_definition import McpServer
+from foveal.daemon.rules.server_config import McpServer, read_definition
 from foveal.hooks.hosts.registry import host_named
 
 
@@ -14,7 +13,11 @@ def read(name: str, definition: object) -> McpServer:
     host = host_named(name)
     assert host
     assert host.mcp
-    return read_definition(McpServer("s", name, "project", "/p/file", 1, "/p"), definition, host.mcp)
+    return read_definition(
+        McpServer(name="s", host=name, scope="project", source="/p/file", line=1, base="/p"),
+        definition,
+        host.mcp,
+    )
 
 
 @pytest.mark.parametrize(

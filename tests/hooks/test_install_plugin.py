@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -12,8 +13,14 @@ from typing import Any
 import pytest
 from foveal import __version__
 from foveal.hooks.hosts.host import PluginFile
-from foveal.hooks.install.host_files import installable_host, registrations
-from foveal.hooks.install.whole_file import WholeFile, plugin_file, plugin_files, plugin_program
+from foveal.hooks.install.host_files import (
+    WholeFile,
+    installable_host,
+    plugin_file,
+    plugin_files,
+    plugin_program,
+    registrations,
+)
 
 from tests.hook_install_cases import Machine, text_of, tree
 
@@ -189,3 +196,48 @@ def test_the_opencode_plugin_adds_context_or_nothing(tmp_path: Path, kind: str) 
         assert all(
             one.get("parent_session_id") == ("s1" if one["session_id"] == "c1" else None) for one in told
         )
+
+
+IDLE = """
+import { FovealPlugin } from "./foveal.mjs"
+const user = { info: { id: "m1", role: "user" }, parts: [{ type: "text", text: "x".repeat(30_000) }] }
+const reply = { info: { id: "m2", role: "assistant", time: { completed: 1 } }, parts: [{ diff: "unused" }] }
+const running = { info: { id: "m3", role: "assistant", time: {} }, parts: [] }
+let messages = [user, reply, running]
+const session = { messages: async ({ path }) => ({ data: path.id === "lost" ? null : messages }) }
+const hooks = await FovealPlugin({ directory: "/p", client: { session } })
+const tell = (type, properties) => hooks.event({ event: { type, properties } })
+await tell("session.created", { info: { id: "c1", parentID: "s1" } })
+await tell("session.idle", { sessionID: "s1" })
+messages = [...messages.slice(0, 2), { ...running, info: { ...running.info, error: { name: "aborted" } } }]
+await tell("session.idle", { sessionID: "s1" })
+await tell("session.idle", { sessionID: "c1" })
+session.messages = async () => { throw new Error("gone") }
+await tell("session.idle", { sessionID: "s2" })
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
+def test_the_opencode_plugin_writes_finished_messages_once(tmp_path: Path) -> None:
+    program = tmp_path / "foveal"
+    program.write_text("#!/bin/sh\ntold=$(cat)\nprintf '%s\\n' \"$told\" >> calls\n")
+    program.chmod(0o755)
+    (tmp_path / "foveal.mjs").write_text(opencode_plugin(str(program)).content)
+    (tmp_path / "idle.mjs").write_text(IDLE)
+    environment = {**os.environ, "FOVEAL_STATE_DIR": str(tmp_path / "state")}
+    done = subprocess.run(
+        ["node", "idle.mjs"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    folder = tmp_path / "state" / "opencode"
+    told = [json.loads(line) for line in (tmp_path / "calls").read_text().splitlines()]
+    stops = [one for one in told if one["hook_event_name"] in {"Stop", "SubagentStop"}]
+    assert [one.get("transcript_path") or one.get("agent_transcript_path") for one in stops] == [
+        str(folder / "s1.jsonl"), str(folder / "s1.jsonl"), str(folder / "c1.jsonl"), None,
+    ]  # fmt: skip
+    assert (folder.stat().st_mode & 0o777, (folder / "s1.jsonl").stat().st_mode & 0o777) == (0o700, 0o600)
+    first, *rest = [json.loads(line) for line in (folder / "s1.jsonl").read_text().splitlines()]
+    assert [message["info"]["id"] for message in rest] == ["m2", "m3"]
+    assert len(first["parts"][0]["text"]) < 21_000
+    assert rest[0] == {"info": {"id": "m2", "role": "assistant", "time": {"completed": 1}}, "parts": [{}]}
+    assert {json.loads(line)["parent"] for line in (folder / "c1.jsonl").read_text().splitlines()} == {"s1"}

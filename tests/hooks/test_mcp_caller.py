@@ -14,8 +14,8 @@ import pytest
 from foveal.hooks.mcp_server.caller import ClientIdentity, DaemonSession, choose_folder, from_unavailable
 from foveal.hooks.mcp_server.context_tools import GET_CONTEXT
 from foveal.hooks.mcp_server.session_tools import STATUS
+from foveal.ipc.aclient import DaemonLink
 from foveal.ipc.errors import DaemonUnavailable
-from foveal.ipc.link import DaemonLink
 
 from tests.conftest import DaemonProcess
 

@@ -7,8 +7,21 @@ from typing import Any
 
 import pytest
 from foveal.hooks.mcp_server.caller import ToolError
-from foveal.hooks.mcp_server.markdown import LINE_CHARACTERS, block, inline, plain
-from foveal.hooks.mcp_server.tool import Arguments, choice, fit, items, number, text, texts, tokens_of, truth
+from foveal.hooks.mcp_server.tool import (
+    LINE_CHARACTERS,
+    Arguments,
+    block,
+    choice,
+    fit,
+    inline,
+    items,
+    number,
+    plain,
+    text,
+    texts,
+    tokens_of,
+    truth,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator

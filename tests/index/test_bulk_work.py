@@ -9,13 +9,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from foveal.daemon.index import bulk_work, reading, reading_queue
 from foveal.daemon.index import indexer as indexing
+from foveal.daemon.index import project_index as bulk_work
+from foveal.daemon.index import reading, reading_queue
 from foveal.daemon.index.store import Store
 from foveal.daemon.index.suspects import DEATHS_MAX
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import ParsedFile
-from foveal.daemon.project.scan_results import ScanChanges
+from foveal.daemon.project.scan import ScanChanges
 from foveal.daemon.project.watcher import WatchBatch
 
 from tests.conftest import git, write_files

@@ -7,8 +7,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.storage import BATCH
 from foveal.daemon.core.system import Stamp
-from foveal.daemon.index.chunk_table import BATCH, COPIES_READ, ChunkPlace, TextsDamaged
+from foveal.daemon.index.chunk_table import COPIES_READ, ChunkPlace, TextsDamaged
 from foveal.daemon.index.store import FILE_NAME, Reader, Store
 from foveal.daemon.project.tree import FileRecord
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pytest
-from foveal.daemon.index.embedded_text import (
+from foveal.daemon.index.chunks import (
     HEADER_NAMES,
     HEADER_PATH,
     embedded_text,
@@ -32,19 +32,19 @@ class Piece(NamedTuple):
     ],
 )
 def test_header(names: tuple[str, ...], expected: str) -> None:
-    assert header("a.py", Piece(names)) == expected
+    assert header("a.py", names) == expected
 
 
 def test_a_header_leaves_room_for_the_text() -> None:
     path = "/".join(["folder"] * 100) + "/name.py"
-    found = header(path, Piece(tuple(f"name{number}" for number in range(99))))
+    found = header(path, tuple(f"name{number}" for number in range(99)))
     start, _, names = found.partition(" :: ")
     assert path.endswith(f"/{start}")
     assert len(start) <= HEADER_PATH
     assert len(names) <= HEADER_NAMES
     assert names.startswith("name0, name1")
-    assert header("a", Piece(("x" * 300 + "/Last title",))).endswith("/Last title")
-    assert header("a" * 500, Piece(())) == "a" * HEADER_PATH
+    assert header("a", ("x" * 300 + "/Last title",)).endswith("/Last title")
+    assert header("a" * 500, ()) == "a" * HEADER_PATH
 
 
 CODE = "def login(user):\n    return user.token"
@@ -61,7 +61,7 @@ CODE = "def login(user):\n    return user.token"
     ],
 )
 def test_licenses_are_left_out(above: str) -> None:
-    assert embedded_text("a.py", Piece(("login",), above + CODE)) == f"a.py :: login\n{CODE}"
+    assert embedded_text("a.py", ("login",), above + CODE) == f"a.py :: login\n{CODE}"
     assert not is_worth_embedding(above.rstrip(), ())
 
 
@@ -75,11 +75,11 @@ def test_licenses_are_left_out(above: str) -> None:
     ],
 )
 def test_other_comments_stay(text: str) -> None:
-    assert embedded_text("a.py", Piece((), text)) == f"a.py\n{text}"
+    assert embedded_text("a.py", (), text) == f"a.py\n{text}"
 
 
 def test_ornaments_are_left_out() -> None:
-    assert embedded_text("a", Piece((), "# ------\n# A === B\n#########\nx--")) == "a\n# \n# A === B\n\nx--"
+    assert embedded_text("a", (), "# ------\n# A === B\n#########\nx--") == "a\n# \n# A === B\n\nx--"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from foveal.daemon.index.fact_table import FactsDamaged
 from foveal.daemon.index.store import FileContent, Store
 from foveal.daemon.languages.shared.interface import interface_of
 from foveal.daemon.languages.shared.parse import parse_source
-from foveal.daemon.languages.shared.references import References
+from foveal.daemon.languages.shared.records import References
 from foveal.daemon.project.tree import FileRecord
 
 STAMP = Stamp(10, 1_700_000_000_000_000_000, 1_700_000_000_000_000_001, 42)

@@ -9,8 +9,7 @@ from foveal.daemon.core.system import Stamp
 from foveal.daemon.index import link_table
 from foveal.daemon.index.link_table import KINDS, STATES, Link, LinkRow
 from foveal.daemon.index.store import FileContent, Reader, Store
-from foveal.daemon.languages.shared.records import Symbol
-from foveal.daemon.languages.shared.references import NOTHING
+from foveal.daemon.languages.shared.records import NOTHING, Symbol
 from foveal.daemon.project.tree import FileRecord
 
 STAMP = Stamp(10, 1_700_000_000_000_000_000, 1_700_000_000_000_000_001, 42)

@@ -10,15 +10,15 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from foveal.daemon.index import bulk_work, project_index
 from foveal.daemon.index import indexer as indexing
 from foveal.daemon.index import linking as linking_file
+from foveal.daemon.index import project_index
+from foveal.daemon.index import project_index as bulk_work
 from foveal.daemon.index.link_table import KINDS
 from foveal.daemon.index.linking import Linking
 from foveal.daemon.index.store import Reader
 from foveal.daemon.languages.shared.link_rules import World
-from foveal.daemon.languages.shared.records import Symbol
-from foveal.daemon.languages.shared.references import References
+from foveal.daemon.languages.shared.records import References, Symbol
 from foveal.daemon.linking import questions
 from foveal.daemon.linking.linker import LinkedFile, link_file
 

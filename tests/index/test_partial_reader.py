@@ -11,8 +11,8 @@ from foveal.daemon.core.system import System
 from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.messages import OpenProject
-from foveal.daemon.index.reader_pool import PartialReader
 from foveal.daemon.index.store import Reader
+from foveal.daemon.project.index_view import PartialReader
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.search.filters import EVERYTHING
 from foveal.daemon.search.router import conclude, gather

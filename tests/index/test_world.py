@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.store import FileContent, Store
-from foveal.daemon.index.world import BoundedCache, StoredWorld, missing_key
+from foveal.daemon.index.world import StoredWorld, missing_key
 from foveal.daemon.languages.shared.imports import ImportResolver
+from foveal.daemon.languages.shared.language import language_of
 from foveal.daemon.languages.shared.link_rules import ModuleFiles
 from foveal.daemon.languages.shared.parse import parse_source
-from foveal.daemon.languages.shared.table import language_of
 from foveal.daemon.project.tree import FileRecord
 
 STAMP = Stamp(10, 1_700_000_000_000_000_000, 1_700_000_000_000_000_001, 42)
@@ -110,23 +110,3 @@ def test_siblings_are_the_files_of_a_language_family_in_a_folder(project: Projec
     project.put("p/c.py")
     project.remove("p/b.py")
     assert siblings("p/a.py") == ("p/a.py", "p/c.py")
-
-
-def test_a_cache_keeps_the_latest_values_within_its_weight() -> None:
-    cache: BoundedCache[str, int | None] = BoundedCache(10)
-    for weight, key in enumerate("abc", 2):
-        cache.put(key, weight, weight)
-    assert cache.get("a") == (2,)
-    cache.put("d", None, 3)
-    assert [cache.get(key) for key in "abcd"] == [(2,), None, (4,), (None,)]
-    cache.put("a", 9, 9)
-    assert [cache.get(key) for key in "abcd"] == [(9,), None, None, None]
-    cache.put("huge", 1, 11)
-    assert cache.get("huge") is None
-    cache.put("e", 1, 10)
-    cache.drop("e")
-    cache.drop("e")
-    cache.put("f", 1, 10)
-    assert cache.get("f") == (1,)
-    cache.clear()
-    assert cache.get("f") is None

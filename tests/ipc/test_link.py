@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from foveal.ipc.aclient import DaemonLink
 from foveal.ipc.connection import Connection
 from foveal.ipc.errors import DaemonUnavailable, RpcError
-from foveal.ipc.link import DaemonLink
 from foveal.ipc.listener import bind
 from foveal.ipc.server import Server
 

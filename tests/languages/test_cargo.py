@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from foveal.daemon.languages.rust_imports import Crates
-from foveal.daemon.languages.shared.import_config import ImportConfig
-from foveal.daemon.languages.shared.import_folders import ImportFolders, SourceFolders
+from foveal.daemon.languages.shared.import_folders import ImportConfig, ImportFolders, SourceFolders
 
 FILES = {
     "Cargo.toml": '[workspace]\nmembers = ["a-b"]\n',

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.languages.shared.chains import EXPRESSION_MAX, chain_of, last_name, parts_of
-from foveal.daemon.languages.shared.references import CHAIN_MAX, UNKNOWN
+from foveal.daemon.languages.shared.records import CHAIN_MAX, UNKNOWN
 from hypothesis import given
 from hypothesis import strategies as st
 

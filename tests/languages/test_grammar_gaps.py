@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from foveal.daemon.languages.bash import readable_parts
 from foveal.daemon.languages.c import is_cpp
+from foveal.daemon.languages.shared.language import LANGUAGES
 from foveal.daemon.languages.shared.parse import MAX_OPEN, is_tangled, parse_source, readable
 from foveal.daemon.languages.shared.records import ParsedFile
-from foveal.daemon.languages.shared.table import LANGUAGES
 from hypothesis import given
 from hypothesis import strategies as st
 

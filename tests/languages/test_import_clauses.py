@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.languages.shared.language import UseItem
-from foveal.daemon.languages.shared.table import LANGUAGES
+from foveal.daemon.languages.shared.language import LANGUAGES, UseItem
 
 
 def brought_in(language: str, clause: str) -> list[UseItem]:

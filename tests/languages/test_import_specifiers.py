@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from foveal.daemon.languages.shared.import_statements import IMPORTS_MAX
 from foveal.daemon.languages.shared.parse import parse_source
+from foveal.daemon.languages.shared.reference_reader import IMPORTS_MAX
 
 from tests.parse_cases import imports
 

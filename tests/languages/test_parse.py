@@ -7,11 +7,11 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from foveal.daemon.languages.shared.doc_lines import MAX_DOC
+from foveal.daemon.languages.shared.language import LANGUAGES
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import Import, ParsedFile
 from foveal.daemon.languages.shared.source_text import MAX_SIGNATURE
-from foveal.daemon.languages.shared.table import LANGUAGES
+from foveal.daemon.languages.shared.symbols import MAX_DOC
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.languages.shared.table import LANGUAGES
+from foveal.daemon.languages.shared.language import LANGUAGES
 
 from tests.reference_cases import bindings, facts, parsed, references
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from foveal.daemon.languages.shared.language import LANGUAGES
 from foveal.daemon.languages.shared.parse import parse_source
-from foveal.daemon.languages.shared.table import LANGUAGES
 
 from tests.parse_cases import check, docs, heads
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from foveal.daemon.languages.shared.language import LANGUAGES
 from foveal.daemon.languages.shared.parse import LARGE_BYTES, SPLIT_DEPTH, SPLIT_STEPS, parse_source
-from foveal.daemon.languages.shared.table import LANGUAGES
 
 LONG = "x" * LARGE_BYTES
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from foveal.daemon.languages.shared.doc_lines import MAX_DOC
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.source_text import MAX_NAME, MAX_SIGNATURE
+from foveal.daemon.languages.shared.symbols import MAX_DOC
 
 from tests.parse_cases import check, docs, heads, imports
 

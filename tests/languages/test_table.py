@@ -8,8 +8,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from foveal.daemon.languages.shared import table
-from foveal.daemon.languages.shared.table import LANGUAGES, fence_tag, language_of
+from foveal.daemon.languages.shared import language as table
+from foveal.daemon.languages.shared.language import LANGUAGES, fence_tag, language_of
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ import msgspec
 compiled = []
 compile = re.compile
 re.compile = lambda *pattern: compiled.append(pattern) or compile(*pattern)
-from foveal.daemon.languages.shared.table import LANGUAGES
+from foveal.daemon.languages.shared.language import LANGUAGES
 assert "foveal.daemon.languages.python" not in sys.modules
 assert LANGUAGES["python"].grammar
 print([name for name in sys.modules if "tree_s" in name], compiled)

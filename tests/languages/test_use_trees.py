@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.languages.rust_imports import BRACES_MAX, USE_MAX, declared_module, used_names
-from foveal.daemon.languages.shared.import_statements import UseBlock, inside_of
 from foveal.daemon.languages.shared.language import UseItem
+from foveal.daemon.languages.shared.reference_reader import UseBlock, inside_of
 
 
 @pytest.mark.parametrize(

@@ -71,15 +71,17 @@ async def no_pause(seconds: float) -> None:
     """Let time pass at once."""
 
 
-def conversation(project: Project, path: Path, *, agent_id: str = "") -> tuple[str, Claude]:
+def conversation(
+    project: Project, path: Path, decision: str = DECISION, *, agent_id: str = "", session_id: str = "s1"
+) -> tuple[str, Claude]:
     """Write a conversation with one decision about one file of the project."""
-    chat = Claude(agent_id=agent_id, cwd=project.root)
+    chat = Claude(session_id, agent_id, cwd=project.root)
     edited = {"file_path": f"{project.root}/src/store.py", "old_string": "1", "new_string": "2"}
     records = [
         chat.user("Store the sessions"),
         chat.call("Edit", edited),
         chat.result("ok"),
-        chat.text(DECISION),
+        chat.text(decision),
     ]
     return write(path, records), chat
 
@@ -138,12 +140,22 @@ async def test_agent_and_session_that_are_given_come_first(
 ) -> None:
     path, _ = conversation(project, tmp_path / "agent-ab12.jsonl", agent_id="ab12")
     await grafting.graft_transcript(project, path)
-    other, _ = conversation(project, tmp_path / "agent-cd34.jsonl", agent_id="cd34")
+    other, _ = conversation(project, tmp_path / "agent-cd34.jsonl", OTHER, agent_id="cd34")
     await grafting.graft_transcript(project, other, "my session", "my agent")
     assert [(one.agent_id, one.session_id) for one in kept(project)] == [
         ("ab12", "s1"),
         ("my agent", "my session"),
     ]
+
+
+async def test_a_decision_out_of_two_sessions_is_grafted_once(
+    project: Project, grafting: Grafting, tmp_path: Path
+) -> None:
+    for session_id in ("s1", "s2"):
+        path, _ = conversation(project, tmp_path / f"{session_id}.jsonl", session_id=session_id)
+        result = await grafting.graft_transcript(project, path)
+        assert (result.grafted, result.duplicates) == ((1, 0) if session_id == "s1" else (0, 1))
+    assert [one.session_id for one in kept(project)] == ["s1"]
 
 
 async def test_other_hosts_are_grafted_too(project: Project, grafting: Grafting, tmp_path: Path) -> None:
@@ -286,9 +298,30 @@ async def test_a_process_that_dies_or_hangs_is_an_error(
         await grafting.graft_transcript(project, path)
 
 
+async def test_subagent_in_its_parents_transcript_is_grafted_by_its_name(
+    project: Project, grafting: Grafting, tmp_path: Path
+) -> None:
+    sample = Path(__file__).parents[1] / "host_transcripts" / "copilot" / "events-subagent.jsonl"
+    path = tmp_path / "events.jsonl"
+    said = sample.read_text().replace("/home/dev/project", project.root)
+    path.write_text(said.replace("The subagent is done.", OTHER))
+    speaker = "0838d498-86a4-4047-835c-40a0ef49544b"
+    result = await grafting.graft_own(project, str(path), "bc81", "general-purpose", speaker)
+    assert (result.grafted, result.duplicates) == (1, 0)
+    result = await grafting.graft_own(project, str(path), "bc81", "copilot")
+    assert (result.grafted, result.duplicates) == (1, 0), "the cursor of the parent's words didn't move"
+    gzip = ("starlette/middleware/gzip.py",)
+    assert {(one.agent_id, one.session_id, one.files_touched) for one in kept(project)} == {
+        ("general-purpose", "bc81", gzip), ("copilot", "bc81", ()),
+    }  # fmt: skip
+    assert (await grafting.graft_own(project, str(path), "bc81", "copilot")).grafted == 0
+
+
 async def test_many_at_once_are_all_grafted(project: Project, grafting: Grafting, tmp_path: Path) -> None:
     paths = [
-        conversation(project, tmp_path / f"agent-a{number}.jsonl", agent_id=f"a{number}")[0]
+        conversation(
+            project, tmp_path / f"agent-a{number}.jsonl", f"{number}: {OTHER}", agent_id=f"a{number}"
+        )[0]
         for number in range(4)
     ]
     results = await asyncio.gather(*(grafting.graft_transcript(project, path) for path in [*paths, paths[0]]))

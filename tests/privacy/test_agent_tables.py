@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
-from foveal.daemon.privacy.agent_tables import AgentTables, parse_agent_tables
-from foveal.daemon.privacy.policy import NO_POLICY, Policy
+from foveal.daemon.privacy.policy import NO_POLICY, AgentTables, Policy, parse_agent_tables
 
 
 def policy(

@@ -6,9 +6,8 @@ import pytest
 from foveal.daemon.config.settings import PrivacyConfig, ProjectConfig
 from foveal.daemon.context.scopes import Scope
 from foveal.daemon.core.errors import PermissionDenied
-from foveal.daemon.privacy.agent_tables import AgentTables, parse_agent_tables
 from foveal.daemon.privacy.permissions import NAME_CHARACTERS_MAX, Agent, policy_for, policy_of
-from foveal.daemon.privacy.policy import NO_POLICY
+from foveal.daemon.privacy.policy import NO_POLICY, AgentTables, parse_agent_tables
 from foveal.daemon.sessions.service import NOBODY, SessionState
 from foveal.daemon.sessions.session import Session
 

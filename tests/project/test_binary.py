@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.project.binary import classify_content
+from foveal.daemon.index.text_kind import classify_content
 
 
 @pytest.mark.parametrize(

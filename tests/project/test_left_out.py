@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.system import System
-from foveal.daemon.project.left_out import LeftOut, left_out
+from foveal.daemon.project.lister import LeftOut, left_out
+from foveal.daemon.project.rules import ScanSettings
 from foveal.daemon.project.scan import Scanner
-from foveal.daemon.project.scan_settings import ScanSettings
 
 from tests.conftest import git, write_files
 

@@ -8,7 +8,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from foveal.daemon.project.scan_settings import ScanSettings
+from foveal.daemon.project.rules import ScanSettings
 
 from tests.scan_cases import applied, full, git, listed, make, scanner_of
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.system import System
-from foveal.daemon.project.manifests import TEXT_CHARACTERS, Manifest, read_manifests
+from foveal.daemon.project.metadata import TEXT_CHARACTERS, Manifest, read_manifests
 
 
 def read(folder: Path, files: dict[str, str]) -> list[Manifest]:
@@ -84,6 +84,12 @@ CASES: list[tuple[dict[str, str], str, str, list[str]]] = [
         ["build: cmake -B build && cmake --build build", "test: ctest --test-dir build"],
     ),
     ({"mix.exs": "def project do\n [app: :kite]\nend"}, "kite", "", ["build: mix compile", "test: mix test"]),
+    (
+        {"mix.exs": '@description "Flies."\ndef project do\n [app: :kite, description: @description]\nend'},
+        "kite",
+        "Flies.",
+        ["build: mix compile", "test: mix test"],
+    ),
     ({"Gemfile": "", ".rspec": ""}, "", "", []),
     ({"Gemfile": "gem 'x'", ".rspec": ""}, "", "", ["test: bundle exec rspec"]),
     (
@@ -141,3 +147,13 @@ def test_a_text_is_one_line_of_bounded_length(tmp_path: Path) -> None:
     assert "\n" not in found[0].description
     assert "\x1b" not in found[0].description
     assert len(found[0].description) == TEXT_CHARACTERS
+
+
+def test_package_json_follows_the_manifest_of_another_language(tmp_path: Path) -> None:
+    elixir = 'def project do\n [app: :kite,\n  description: "Flies."]\nend'
+    frontend = '{"name": "kite-client", "description": "Talks to kite."}'
+    found = read(tmp_path, {"package.json": frontend, "mix.exs": elixir})
+    assert [(manifest.name, manifest.description) for manifest in found] == [
+        ("kite", "Flies."),
+        ("kite-client", "Talks to kite."),
+    ]

@@ -16,13 +16,11 @@ from pathlib import Path
 import pytest
 from foveal.daemon.config.files import LoadedConfig
 from foveal.daemon.config.settings import UserConfig
-from foveal.daemon.context.division import DIVISIONS
 from foveal.daemon.context.known_files import KEPT_SYMBOLS
 from foveal.daemon.core.errors import ConfigError, ProjectUnavailable
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.messages import EDITS_MAX, ProjectProgress, TreeDelta
-from foveal.daemon.index.reader_pool import READERS_MAX, ReaderPool
 from foveal.daemon.index.store import FILE_NAME, Activity, FileContent, Reader, Store
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.memory.pool import Pool
@@ -34,11 +32,10 @@ from foveal.daemon.project.hot_files import (
     HOT_MAX,
     REMEMBERED_MAX,
 )
-from foveal.daemon.project.index_view import read_tree
-from foveal.daemon.project.project import LoadedProject, Project, load
-from foveal.daemon.project.project_folder import known_roots, project_folder
+from foveal.daemon.project.index_view import READERS_MAX, ReaderPool, read_tree
+from foveal.daemon.project.project import BUFFERS_MAX, LoadedProject, Project, load
+from foveal.daemon.project.roots import known_roots, project_folder
 from foveal.daemon.project.tree import FileRecord, ProjectState, Tree
-from foveal.daemon.project.unsaved_buffers import BUFFERS_MAX
 from msgspec.structs import replace
 
 from tests.conftest import write_files
@@ -49,6 +46,9 @@ GENEROUS_S = 60.0
 
 def record(path: str, digest: bytes = b"d" * 16) -> FileRecord:
     return FileRecord(path, STAMP, digest, "python", symbols=1)
+
+
+SYMBOL = Symbol("f", "function", 1, 1, "def f()", "", 0)
 
 
 def content(path: str, name: str = "f") -> FileContent:
@@ -605,11 +605,10 @@ def test_there_is_no_reader_without_an_index(tmp_path: Path) -> None:
 async def test_caches_forget_former_contents(project: Project) -> None:
     first, other, last = bytes([1] * 16), bytes([2] * 16), bytes([3] * 16)
     project.apply(TreeDelta("/p", 3, (record("a.py", first), record("b.py", other)), (), ()))
-    for one in (first, other, last):
-        DIVISIONS.of("a = 1\n", "python", (), one)
-        KEPT_SYMBOLS.of(record("a.py", one), lambda _: ())
-    before = len(DIVISIONS)
+    for digest in (first, other, last):
+        KEPT_SYMBOLS.of(record("a.py", digest), lambda _: (SYMBOL,))
+    before = KEPT_SYMBOLS.count
     project.apply(TreeDelta("/p", 4, (record("a.py", last), record("b.py", other)), (), ()))
-    assert len(DIVISIONS) == before - 1, "that of the former content of a.py is gone"
+    assert KEPT_SYMBOLS.count == before - 1, "that of the former content of a.py is gone"
     project.apply(TreeDelta("/p", 5, (), ("a.py", "b.py"), ()))
-    assert len(DIVISIONS) == before - 3
+    assert KEPT_SYMBOLS.count == before - 3

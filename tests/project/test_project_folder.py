@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 from foveal.daemon.core.system import System
-from foveal.daemon.project.project_folder import make_usable
+from foveal.daemon.project.roots import make_usable
 
 
 class Recorder(System):

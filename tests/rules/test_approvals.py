@@ -10,8 +10,7 @@ import pytest
 from foveal.daemon.core.errors import InvalidRequest, NotFound, StateError
 from foveal.daemon.core.system import System
 from foveal.daemon.rules.approvals import MAX_DIGESTS, Approvals, approved_servers, file_states, list_tools
-from foveal.daemon.rules.server_config import read_server_files
-from foveal.daemon.rules.server_definition import McpServer, ServerFile
+from foveal.daemon.rules.server_config import McpServer, ServerFile, read_server_files
 from foveal.daemon.rules.tool_lists import ToolLister, ToolLists
 from msgspec.structs import replace
 
@@ -19,7 +18,15 @@ from tests.server_cases import raw_server
 
 
 def server(name: str, command: str = "x") -> McpServer:
-    return McpServer(name, "claude-code", "project", "/p/.mcp.json", 1, "/p", command=command)
+    return McpServer(
+        name=name,
+        host="claude-code",
+        scope="project",
+        source="/p/.mcp.json",
+        line=1,
+        base="/p",
+        command=command,
+    )
 
 
 FILE = ServerFile("/p/.mcp.json", "mcpServers", "claude-code", "project", "d1", (server("web"),))

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Literal
 
 import pytest
-from foveal.daemon.config.page import render_page
 from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.rules.items import Item, ItemKey, ItemType, key_of
 from foveal.daemon.rules.selection import (
@@ -22,6 +21,7 @@ from foveal.daemon.rules.selection import (
     parse_selection,
     resolve,
 )
+from foveal.docs.configuration_tables import PAGE
 from msgspec.structs import replace
 
 NORMAL = Profiles(RULE_PROFILES["normal"], TOOL_PROFILES["normal"])
@@ -120,7 +120,9 @@ def test_references_go_with_rules() -> None:
 def test_the_page_about_settings_shows_the_presets(kind: str) -> None:
     profiles = RULE_PROFILES if kind == "rules" else TOOL_PROFILES
     for name, profile in profiles.items():
-        row = next(line for line in render_page().split("\n") if line.startswith(f"| `{name}` |"))
+        row = next(
+            line for line in PAGE.read_text(encoding="utf-8").split("\n") if line.startswith(f"| `{name}` |")
+        )
         cells = [cell.strip() for cell in row.strip("|").split("|")][1:]
         top_n, *rules_and_tools, top_k = map(float, cells)
         floor, near_best = rules_and_tools[:2] if kind == "rules" else rules_and_tools[2:]

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.rules.server_definition import McpServer, digest_of
+from foveal.daemon.rules.server_config import McpServer, digest_of
 from msgspec.structs import replace
 
 SERVER = McpServer(
-    "web", "claude-code", "project", "/p/.mcp.json", 3, "/p", command="uvx", arguments=("web-mcp", "--fast")
+    name="web",
+    host="claude-code",
+    scope="project",
+    source="/p/.mcp.json",
+    line=3,
+    base="/p",
+    command="uvx",
+    arguments=("web-mcp", "--fast"),
 )
 
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from foveal.daemon.rules.server_definition import McpServer
+from foveal.daemon.rules.server_config import McpServer
 from foveal.daemon.rules.server_launch import (
     Launch,
     NotAllowed,
@@ -30,7 +30,14 @@ ENVIRON = {
 @pytest.fixture
 def server(tmp_path: Path) -> McpServer:
     return McpServer(
-        "s", "claude-code", "project", "/f", 1, str(tmp_path), command="sh", arguments=("-c", "${TOKEN}")
+        name="s",
+        host="claude-code",
+        scope="project",
+        source="/f",
+        line=1,
+        base=str(tmp_path),
+        command="sh",
+        arguments=("-c", "${TOKEN}"),
     )
 
 
@@ -142,7 +149,11 @@ VARIABLES_ENVIRON = {"KEY": "k-1", "EMPTY": "", "NESTED": "${KEY}", "A1_b": "x"}
 
 
 def variables(host: str) -> Variables:
-    return Variables(McpServer("s", host, "project", "/f", 1, "/work/shop"), VARIABLES_ENVIRON, "/home/me")
+    return Variables(
+        McpServer(name="s", host=host, scope="project", source="/f", line=1, base="/work/shop"),
+        VARIABLES_ENVIRON,
+        "/home/me",
+    )
 
 
 @pytest.mark.parametrize(
@@ -189,12 +200,12 @@ def test_unset_variables_are_reported(host: str, text: str, reason: str) -> None
 
 def test_the_names_are_known_before_anything_runs() -> None:
     server = McpServer(
-        "s",
-        "claude-code",
-        "project",
-        "/f",
-        1,
-        "/p",
+        name="s",
+        host="claude-code",
+        scope="project",
+        source="/f",
+        line=1,
+        base="/p",
         command="${TOOLS}/run",
         arguments=("--key=${KEY:-none}", "$BARE"),
         environment=(("X", "${TOKEN}${KEY}"),),
@@ -207,7 +218,12 @@ def test_the_names_are_known_before_anything_runs() -> None:
     assert variables_in(server) == (
         "BEARER", "HEADER", "KEY", "PASSED", "PATH_PART", "SECRET", "TOKEN", "TOOLS",
     )  # fmt: skip
-    assert variables_in(McpServer("s", "codex", "user", "/f", 1, "/", command="x")) == ()
+    assert (
+        variables_in(
+            McpServer(name="s", host="codex", scope="user", source="/f", line=1, base="/", command="x")
+        )
+        == ()
+    )
 
 
 def test_a_hostile_text_is_resolved_quickly() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.system import System
-from foveal.daemon.rules.server_definition import McpServer
+from foveal.daemon.rules.server_config import McpServer
 from foveal.daemon.rules.tool_lists import (
     MAX_LISTS,
     ListedTool,
@@ -29,7 +29,14 @@ from msgspec.structs import replace
 from tests.server_cases import http_server, raw_server, sdk_server
 
 SERVER = McpServer(
-    "web", "gemini", "project", "/p/.gemini/settings.json", 4, "/p", command="x", denied=("drop",)
+    name="web",
+    host="gemini",
+    scope="project",
+    source="/p/.gemini/settings.json",
+    line=4,
+    base="/p",
+    command="x",
+    denied=("drop",),
 )
 LIST = ToolList(
     (ListedTool("search", "Finds", '{"type":"object"}'), ListedTool("drop", "", "")),
@@ -258,7 +265,7 @@ def test_servers_end_with_the_daemon(tmp_path: Path) -> None:
     server = raw_server(tmp_path, "hold", str(pipe))
     code = (
         "import os, sys\n"
-        "from foveal.daemon.rules.server_definition import McpServer\n"
+        "from foveal.daemon.rules.server_config import McpServer\n"
         "from foveal.daemon.rules.tool_lists import ToolLister\n"
         "from foveal.daemon.core.system import System\n"
         f"ToolLister(os.environ, '/', System(), timeout_s=100).list_tools([{server!r}])\n"

@@ -8,8 +8,8 @@ import pytest
 from foveal.daemon.core.system import Stamp
 from foveal.daemon.index.chunk_table import StoredChunk
 from foveal.daemon.index.chunks import chunk_source
+from foveal.daemon.languages.shared.language import LANGUAGES
 from foveal.daemon.languages.shared.parse import parse_source
-from foveal.daemon.languages.shared.table import LANGUAGES
 from foveal.daemon.project.tree import FileRecord, Tree
 from foveal.daemon.search.filters import EVERYTHING, Filter, all_kinds, check_glob, kinds_in, kinds_of
 

@@ -15,9 +15,9 @@ from foveal.daemon.core.system import System, stamp_of
 from foveal.daemon.index.import_table import ImportRow
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import FileContent, Reader, Store
+from foveal.daemon.languages.shared.language import language_of
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import Import
-from foveal.daemon.languages.shared.table import language_of
 from foveal.daemon.project.snapshot import ProjectSnapshot
 from foveal.daemon.project.tree import FileRecord, Tree
 from foveal.daemon.rules.instruction_files import RuleSet

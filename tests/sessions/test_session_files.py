@@ -387,20 +387,23 @@ def test_damage_is_never_read_as_a_session() -> None:
         with pytest.raises(Damaged, match=said):
             session_in(json.dumps({**NEEDED, **fields}).encode())
 
-    check("lacks id", id=None)
+    check("id is missing", id=None)
     check("project_root", project_root=3)
     check("version", version="1")
     check("version", version=True)
     check("name", name=[])
-    check("context", context=[])
-    check("context set 'files'", context={"files": "/a"})
-    check("context set 'files'", context={"files": ["/a", 1]})
-    check("items", items={})
+    check("context", context=[1])
+    check("context.files", context={"files": "/a"})
+    check("context.files", context={"files": ["/a", 1]})
+    check("items", items={"a": 1})
     check("items", items=["A"])
-    check("type 'prompt'", items=[{"type": "prompt", "name": "A", "include": "always"}])
-    check("include None", items=[{"type": "rule", "name": "A"}])
+    check(r"items\[0\].type must be one of", items=[{"type": "prompt", "name": "A", "include": "always"}])
+    check(r"items\[0\].include is missing", items=[{"type": "rule", "name": "A"}])
     check("name", items=[{"type": "rule", "name": 1, "include": "always"}])
-    check("a list or a map", items=[{"type": "rule", "name": [], "include": "always"}])
+    check(
+        r"items\[0\].name must be a string, not a list",
+        items=[{"type": "rule", "name": [], "include": "always"}],
+    )
     check("removed", removed=[3])
     check("name", removed=[{"type": "rule"}])
     check("revision", revision="x")

@@ -142,6 +142,43 @@ def test_events_without_items_count() -> None:
     assert (call.tool, call.paths, result.text, result.failed) == ("edit", ("/w/a.py",), "Done", False)
 
 
+def completed(kind: str, **fields: Any) -> dict[str, Any]:
+    """Return a completed item of a script."""
+    return codex_event("item_completed", item={"type": kind, **fields})
+
+
+def test_what_scripts_did_counts() -> None:
+    script = codex_item("custom_tool_call", name="exec", input="await tools.apply_patch(…)", call_id="c1")
+    changes = {"/w/a.py": {"type": "update", "move_path": "/w/b.py"}, "/w/c.py": {"type": "add"}}
+    change = {"id": "exec-1", "changes": changes, "stdout": "Success."}
+    _, call, result = read(script, completed("FileChange", status="completed", **change))
+    assert (call.tool, call.paths, result.failed) == ("edit", ("/w/a.py", "/w/c.py", "/w/b.py"), False)
+    for status in ("failed", "declined"):
+        assert read(completed("FileChange", status=status, **change))[1].failed
+    ran = {"id": "exec-2", "command": ["/bin/bash", "-lc", "make test"], "aggregated_output": "2 failed"}
+    call, result = read(completed("CommandExecution", status="failed", exit_code=2, **ran))
+    assert (call.command, result.text, result.failed) == ("make test", "2 failed", True)
+    assert read(completed("CommandExecution", status="declined", exit_code=None, **ran))[1].failed
+    assert not read(completed("WebSearch", id="ws"), completed("AgentMessage", id="m"), completed("", id=5))
+
+
+def test_a_refused_patch_fails() -> None:
+    def check(given: Any, *, failed: bool) -> None:
+        entries = read(
+            codex_item("custom_tool_call", name="apply_patch", input=PATCH, call_id="c1"), output(given)
+        )
+        assert entries[1].failed == failed
+
+    check(
+        "Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess. Updated the following files:\nM a.py",
+        failed=False,
+    )
+    check(json.dumps({"output": "Success.", "metadata": {"exit_code": 0}}), failed=False)
+    check("unsupported custom tool call: apply_patch", failed=True)
+    check("apply_patch verification failed: Failed to find expected lines in a.py", failed=True)
+    check("patch rejected by user", failed=True)
+
+
 def test_a_subagent_reports_to_its_parent() -> None:
     spawn = {"subagent": {"thread_spawn": {"parent_thread_id": "t1", "depth": 1}}}
     meta = codex_meta("t2", source=spawn)

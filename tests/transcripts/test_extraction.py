@@ -64,6 +64,32 @@ def test_no_choice_without_a_change() -> None:
     assert Transcript().user().call("agent").agent(CHOICE).found()
 
 
+def test_a_subagent_chooses_without_a_change() -> None:
+    def found(text: str, *paths: str, agent_id: str = "a1") -> list[MinedDecision]:
+        transcript = Transcript().user()
+        for path in paths:
+            transcript.call("read", path)
+        entries = transcript.agent(text).entries
+        return extract(replace(entry, agent_id=agent_id) for entry in entries)
+
+    (finding,) = found(CHOICE, "/w/limit.py")
+    assert (finding.rationale, finding.files) == ("Bursts doubled the load.", ("/w/limit.py",))
+    (finding,) = found(CHOICE, "/w/limit.py", "/w/other.py")
+    assert not finding.files
+    (finding,) = found(
+        "I kept `limit.py` instead of a new module because it has the clock.", "/w/limit.py", "b.py"
+    )
+    assert finding.files == ("/w/limit.py",)
+    assert not found(CHOICE, "/w/limit.py", agent_id="")
+    assert not found("I used a token bucket for the limit.", "/w/limit.py")
+    assert not found("I tried a token bucket, but bursts doubled the load.", "/w/limit.py")
+
+
+def test_half_a_surrogate_pair_breaks_nothing() -> None:
+    finding = Transcript().user().edit("a.py").agent(f"{CHOICE} \ud83d").one()
+    assert finding.decision.startswith("I used a token bucket")
+
+
 def test_a_cause_needs_no_change() -> None:
     text = "The root cause was a missing index on `orders`."
     assert Transcript().user().call("read", "a.py").agent(text).found()

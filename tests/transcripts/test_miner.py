@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
-from foveal.daemon.transcripts.extraction import mined_in
+from foveal.daemon.transcripts.extraction import Mined
 from foveal.daemon.transcripts.miner import mine
-from msgspec import to_builtins
+from msgspec import convert, to_builtins
 
 from tests.transcript_cases import Claude, append, write
 
@@ -50,7 +50,7 @@ def test_mined_decision_roundtrips(tmp_path: Path) -> None:
     (finding,) = mined.findings
     assert "SQLite" in finding.decision
     assert (finding.line, finding.session_id) == (4, "s1")
-    assert mined_in(json.loads(json.dumps(to_builtins(mined)))) == mined
+    assert convert(json.loads(json.dumps(to_builtins(mined))), Mined) == mined
 
 
 def test_mining_continues_from_the_cursor(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_miner_process_answers_like_mine(tmp_path: Path) -> None:
         process.stdin.write(json.dumps({"path": path, "cursor": None}).encode() + b"\n")
         process.stdin.flush()
         answer = json.loads(process.stdout.readline())
-    assert mined_in(answer["mined"]) == mine(path, None)
+    assert convert(answer["mined"], Mined) == mine(path, None)
     assert process.returncode == 0
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from foveal.daemon.app.state import STATE_VERSION, Migration, bring_up, check_version
 from foveal.daemon.core.system import System
-from foveal.daemon.project.project_folder import project_folder
+from foveal.daemon.project.roots import project_folder
 from foveal.ipc.errors import DaemonUnavailable
 
 from ..damaging import files_below

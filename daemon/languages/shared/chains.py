@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from .references import CHAIN_MAX, JOINT, LITERALS, UNKNOWN
+from .records import CHAIN_MAX, JOINT, LITERALS, UNKNOWN
 
 EXPRESSION_MAX = 4_000
 """Maximum characters of an expression that are parsed; of a longer one only the last name is kept. Each call

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from .import_config import ImportConfig
-from .import_folders import ImportFolders, SourceFolders
-from .language import ImportLookup, key_of
+from .import_folders import ImportConfig, ImportFolders, SourceFolders
+from .language import LANGUAGES, ImportLookup, key_of
 from .records import Import
-from .table import LANGUAGES
 
 
 class ImportResolver:

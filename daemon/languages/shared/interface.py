@@ -10,8 +10,7 @@ from msgspec import Struct, field
 
 from .chains import parts_of
 from .qualified_names import base_name
-from .records import Symbol
-from .references import Binding, Export, References, TypeFact
+from .records import Binding, Export, References, Symbol, TypeFact
 
 INLINE_MAX: Final = 3
 """Maximum number of variables followed from an attribute's value to its type."""

@@ -1,21 +1,27 @@
-"""The record of a language: how its files are recognised, parsed, imported and linked. It compiles nothing.
+"""The record of a language (how its files are recognised, parsed, imported and linked), and the table of all.
 
-A language is one file in `daemon/languages/` with a tuple `LANGUAGES` of these records; `table.py` finds it.
+A language is one file in `daemon/languages/` with a tuple `LANGUAGES` of these records. The table imports the
+files when it is first used, which keeps them out of the daemon's start. Nothing here compiles a query.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, NamedTuple
+import os
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache, cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import Struct
 
 from .link_rules import LinkRules
 from .records import Import
+from .source_text import MAX_NAME, lazy_pattern
 
 if TYPE_CHECKING:
-    from .import_config import ImportConfig
-    from .import_folders import ImportFolders
+    from .import_folders import ImportConfig, ImportFolders
+    from .source_text import Span
 
 
 class ImportLookup:
@@ -61,14 +67,6 @@ def key_of(base: str) -> str:
     """
     name = base.rstrip("/").rpartition("/")[2]
     return name[: name.find(".", 1)] if "." in name[1:] else name or "."
-
-
-if TYPE_CHECKING:
-    import re
-
-    from .import_config import ImportConfig
-    from .import_folders import ImportFolders
-    from .source_text import Span
 
 
 class UseItem(NamedTuple):
@@ -269,3 +267,126 @@ class Language(Struct, frozen=True):
     # Linking
 
     links: LinkRules = LinkRules()
+
+
+CLAUSE_MAX = 20_000
+"""Maximum number of characters read of a clause."""
+
+NAME = r"`?[^\W\d][\w$]*`?"
+PATH = rf"{NAME}(?:\s*\.\s*{NAME})*+"
+
+_COMMENT = lazy_pattern(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+
+
+def read_clause(clause: str, reader: Callable[[str], Iterator[UseItem]]) -> list[UseItem]:
+    """Return the names that an import clause introduces, in order, ignoring comments."""
+    text = _COMMENT.sub(" ", clause[:CLAUSE_MAX])
+    return [use for use in reader(text) if use.module and len(use.module) <= MAX_NAME]
+
+
+def plain_path(path: str) -> str:
+    """Return a path without spaces and quotes."""
+    return re.sub(r"[\s`]+", "", path)
+
+
+def split_use(path: str, name: str = "") -> UseItem:
+    """Return the use of the last name of a path."""
+    module, _, last = plain_path(path).rpartition(".")
+    return UseItem(module, last, plain_path(name) or last)
+
+
+def quoted(written: str) -> str:
+    """Return the content of a plain string, an empty string for anything else."""
+    inner = written[1:-1]
+    is_plain = len(written) > 2 and written[0] in "'\"" and written[-1] == written[0]
+    return inner if is_plain and written[0] not in inner and "#{" not in inner else ""
+
+
+def relative(path: str) -> str:
+    """Return a path next to the importer in explicit relative form."""
+    path = path.removeprefix("/")
+    return path if path.startswith(("./", "../")) else f"./{path}"
+
+
+class _Languages(Mapping[str, "Language"]):
+    """The languages declared in the files of the parent folder, by name."""
+
+    def __getitem__(self, name: str) -> Language:
+        return self._rows[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @cached_property
+    def _rows(self) -> dict[str, Language]:
+        package = __name__.rpartition(".shared.")[0]
+        folder = os.path.dirname(os.path.dirname(__file__))
+        names = sorted(name[:-3] for name in os.listdir(folder) if name.endswith(".py"))
+        modules = [import_module(f"{package}.{name}") for name in names if name != "__init__"]
+        rows: list[Language] = [row for module in modules for row in getattr(module, "LANGUAGES", ())]
+        # A row with a grammar wins over one without: plain.py may still list the language.
+        return {row.name: row for row in sorted(rows, key=lambda row: (row.name, row.grammar))}
+
+
+LANGUAGES: Final[Mapping[str, Language]] = _Languages()
+"""Every known language by its name."""
+
+
+def language_of(path: str, head: bytes = b"") -> str:
+    """Return the name of the language of a file, or "" if it is unknown.
+
+    `path` may be relative or absolute; `head` is the beginning of its content. Only a shebang line in it is
+    used, and only if the name doesn't tell.
+    """
+    by_extension, by_file_name, by_interpreter = _names_by_sign()
+    name = path.rpartition("/")[2]
+    found = by_file_name.get(name)
+    if found is None:
+        stem, dot, extension = name.rpartition(".")
+        # A leading dot alone makes a hidden file, not an extension.
+        found = by_extension.get(f".{extension.lower()}") if dot and stem else None
+        if found is None and dot:
+            found = by_file_name.get(name.partition(".")[0])
+    if found is None and head.startswith(b"#!"):
+        found = by_interpreter.get(_interpreter(head))
+    return found or ""
+
+
+def fence_tag(language: str) -> str:
+    """Return the tag for a Markdown code fence around a language's source; "" for an unknown language."""
+    row = LANGUAGES.get(language)
+    return row.fence if row is not None else ""
+
+
+def family_of(language: str) -> str:
+    """Return the family of a language; its files can refer to each other's definitions. Most are alone."""
+    row = LANGUAGES.get(language)
+    return (row.family if row is not None else "") or language
+
+
+def link_rules_of(language: str) -> LinkRules:
+    """Return a language's link rules; the defaults for an unknown language."""
+    return (LANGUAGES.get(language) or LANGUAGES["text"]).links
+
+
+def _interpreter(head: bytes) -> str:
+    """Return the program of a shebang line, without folder and version: `python`, `bash`."""
+    words = head[2:256].partition(b"\n")[0].decode("utf-8", "replace").split()
+    names = [word.rpartition("/")[2] for word in words]
+    if names and names[0] == "env":
+        names = [name for name in names[1:] if not name.startswith("-") and "=" not in name]
+    return names[0].rstrip("0123456789.") if names else ""
+
+
+@cache
+def _names_by_sign() -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """Return the names of languages by extension, by file name and by interpreter."""
+    rows = LANGUAGES.values()
+    return (
+        {extension: row.name for row in rows for extension in row.extensions},
+        {name: row.name for row in rows for name in row.file_names},
+        {name: row.name for row in rows for name in row.interpreters},
+    )

@@ -10,7 +10,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from ...core.vocabulary import words
-from .references import LITERALS, Binding, Export
+from .records import LITERALS, Binding, Export
 
 if TYPE_CHECKING:
     from .interface import FileInterface

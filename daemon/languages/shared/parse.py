@@ -13,14 +13,11 @@ from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser, Query, QueryCursor, TreeCursor
 
 from .definitions import DefinitionReader, Match, PatternSettings
-from .import_statements import ImportReader
-from .language import Language
-from .records import ParsedFile, SplitPoint
-from .reference_reader import ReferenceReader, Settings
-from .references import NOTHING, References
+from .language import LANGUAGES, Language
+from .records import NOTHING, ParsedFile, References, SplitPoint
+from .reference_reader import ImportReader, ReferenceReader, Settings
 from .source_text import SourceText, Span, clean_source
 from .symbols import sections, symbols_of
-from .table import LANGUAGES
 
 PARSER_VERSION: int = 5
 """Raised whenever the same bytes would give another result; stored files are then parsed again."""

@@ -1,4 +1,4 @@
-"""A source as text: clean bytes, ranges, line numbers, and quotations."""
+"""A source as text: clean bytes, ranges, line numbers, quotations; and patterns compiled on first use."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import codecs
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 MAX_SIGNATURE = 400
 """Maximum characters of a signature, from the contract of `Symbol`."""
@@ -103,3 +104,27 @@ def _without_mark(data: bytes) -> bytes:
     if data.startswith(WIDE_MARKS):
         return data.decode(wide_encoding(data), "replace").encode()
     return data.removeprefix(codecs.BOM_UTF8)
+
+
+Text = TypeVar("Text", str, bytes)
+
+if TYPE_CHECKING:
+
+    def lazy_pattern(pattern: Text, flags: int = 0) -> re.Pattern[Text]:
+        """Return a pattern that is compiled on first use."""
+        return re.compile(pattern, flags)
+
+else:
+
+    class lazy_pattern:  # noqa: N801 - it is called as a function
+        """A pattern compiled on the first use of one of its methods. Compiling those of all languages takes
+        30 ms, and the daemon's main process, which parses nothing, needs none of them."""
+
+        def __init__(self, pattern, flags=0):
+            self._written = pattern, flags
+
+        def __getattr__(self, name):
+            compiled = re.compile(*self._written)
+            for method in ("findall", "finditer", "fullmatch", "match", "search", "split", "sub"):
+                setattr(self, method, getattr(compiled, method))
+            return getattr(compiled, name)

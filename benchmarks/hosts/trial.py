@@ -1,0 +1,307 @@
+"""What a host is put through, and what is checked in the requests that it sends to the model."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from foveal.hooks.hosts.events import FileEdited, PromptSubmitted
+from msgspec import Struct, field
+
+from .script import Delegate, Edit, Mcp, Read, Request, Say, Script, Wait
+from .world import MARKER, Run, World
+
+CURSOR_RULE = "CURSOR-RULE-2718"
+START = "## Session context"
+TAG = "foveal-context"
+ELEMENT = re.compile(r"(?:<|&lt;)foveal-context(?:>|&gt;).*?(?:<|&lt;)/foveal-context(?:>|&gt;)", re.DOTALL)
+
+FIRST = "Why does a redirect strip headers in _redirect_headers?"
+SECOND = "Where does GZipDecoder flush its decompressor?"
+STUDY = "Let a subagent study the digest authentication."
+TASK = "Find out how DigestAuth counts its nonces and name the counter."
+LOOK = "Let a subagent look for the cookie handling, without any change."
+LOOK_TASK = "Look for the place where Cookies are merged, and say which one to keep."
+SEARCH = "Search with foveal for the timeout configuration."
+FAILING = "Change the line that is not there."
+LATER = (
+    "Which class sends a request over HTTP/2?",
+    "How is a multipart boundary made?",
+    "Where are proxies read from the environment?",
+    "What does URL.join do with a fragment?",
+    "How does the ASGI transport raise exceptions?",
+)
+NEXT = "What was decided about redirects?"
+AFTER = "How does BasicAuth build its header?"
+ALONE = "Say that foveal is away."
+
+MAIN_DECISION = "I decided to copy the headers in _redirect_headers instead of changing the request"
+SUB_DECISION = "I chose to name the nonce counter in DigestAuth instead of the client"
+LOOK_DECISION = "I chose to keep the merge in _merge_cookies instead of the transport"
+
+
+class Check(Struct, frozen=True):
+    """A check's name and result: None if it doesn't apply, and why it failed or doesn't apply."""
+
+    name: str
+    ok: bool | None
+    detail: str = ""
+
+
+class Costs(Struct):
+    """Characters of foveal's that reached the model, by what brought them."""
+
+    characters: dict[str, int] = field(default_factory=dict)
+
+
+class Session(Struct, frozen=True):
+    """A session in short: for each request the prompt, what was new of foveal's, and the model's answer."""
+
+    lines: list[str]
+
+
+def script_for(world: World) -> Script:
+    """Return the steps of all prompts for a world's host."""
+
+    def path(name: str) -> str:
+        return str(world.root / name)
+
+    wait = [Wait()] if world.host.waits else []
+    steps: dict[str, Sequence[Say | Read | Edit | Delegate | Wait | Mcp]] = {
+        FIRST: [
+            Read(path("httpx/_client.py")),
+            Edit(
+                path("httpx/_client.py"),
+                "        headers = Headers(request.headers)",
+                "        headers = Headers(request.headers)  # a copy",
+            ),
+            Say(f"{MAIN_DECISION}, because the first request may be sent again."),
+        ],
+        SECOND: [Say("In httpx/_decoders.py.")],
+        STUDY: [Delegate(TASK), *wait, Say("The study is done.")],
+        TASK: [
+            Read(path("httpx/_auth.py")),
+            Edit(
+                path("httpx/_auth.py"),
+                "        self._nonce_count += 1",
+                "        self._nonce_count += 1  # one more request",
+            ),
+            Say(f"{SUB_DECISION}, because two clients may share a server."),
+        ],
+        LOOK: [Delegate(LOOK_TASK, reads_only=True), *wait, Say("The look is done.")],
+        LOOK_TASK: [
+            Read(path("httpx/_models.py")),
+            Say(f"{LOOK_DECISION}, because only the client knows all cookies."),
+        ],
+        SEARCH: [Mcp("search_code", {"query": "timeout configuration"}), Say("Found.")],
+        FAILING: [
+            Read(path("httpx/_urls.py")),
+            Edit(path("httpx/_urls.py"), "this line is not there", "nor this"),
+            Say("It is not there."),
+        ],
+        NEXT: [Say("To copy the headers.")],
+        AFTER: [Say("In httpx/_auth.py.")],
+        ALONE: [Say("It is away.")],
+    }
+    return {**steps, **{prompt: [Say("I see.")] for prompt in LATER}}
+
+
+class Trial:
+    """A host's trial. `checks` are its results; `costs` and `session` are recorded on the way."""
+
+    def __init__(self, world: World, *, full: bool) -> None:
+        self.world = world
+        self.full = full
+        self.checks: list[Check] = []
+        self.costs = Costs()
+        self.session = Session([])
+        self._script = script_for(world)
+        self._known = 0
+
+    def go(self) -> None:
+        """Register foveal, run the host through everything, and remove foveal again."""
+        world = self.world
+        before = world.settings()
+        self._check("installed", "done" in world.foveal("hooks", "install", world.host.host, "--yes"))
+        with world.daemon():
+            self._first_session()
+            self._next_session()
+            self._alone()
+        self._check_uninstall(before)
+
+    def _check(self, name: str, ok: bool | None, detail: str = "") -> None:
+        self.checks.append(Check(name, ok, "" if ok else detail))
+
+    def _first_session(self) -> None:
+        world = self.world
+        first = self._prompt(FIRST, "", "start and first prompt")
+        last = _main(first, FIRST)
+        text = last.text if last else ""
+        starts = text.count(START)
+        self._check("start once", starts == 1, f"{starts} times")
+        rules = text.count(MARKER)
+        self._check("AGENTS.md once", rules == 1, f"{rules} times")
+        self._check("other rules once", text.count(CURSOR_RULE) == 1, f"{text.count(CURSOR_RULE)} times")
+        own = [request for request in first.requests if not request.tools]
+        titled = not any(TAG in request.text for request in own)
+        self._check("own requests bare", titled if own else None, "the title's request has the context")
+        second = self._prompt(SECOND, "continue", "second prompt, resumed")
+        self._check_second(first, second)
+        if world.host.has_subagents:
+            self._subagents()
+        search = self._prompt(SEARCH, "continue")
+        request = _main(search, SEARCH)
+        listed = bool(request and any("search_code" in name for name in request.tools))
+        listed = listed or bool(request and "search_code" in request.text)
+        answered = bool(request and "httpx/_config.py" in request.text.rpartition(SEARCH)[2])
+        self._check("MCP listed, called", listed and answered, f"listed {listed}, answered {answered}")
+        self._prompt(FAILING, "continue")
+        if self.full:
+            for number, prompt in enumerate(LATER, 6):
+                self._prompt(prompt, "continue", f"prompt {number}")
+        self._check_events()
+        if world.host.compact is not None:
+            self._compact(world.host.compact)
+
+    def _check_second(self, first: Run, second: Run) -> None:
+        last, request = _main(first, FIRST), _main(second, SECOND)
+        text = request.text if request else ""
+        starts = text.count(START)
+        self._check("resume repeats none", starts <= 1, f"the start is there {starts} times")
+        kept = START in text and CURSOR_RULE in text
+        self._check("start kept", kept, "the start's text is gone, but said to be unchanged")
+        new = _elements(text) - (_elements(last.text) if last else set())
+        news = sum(map(len, new))
+        maps = any("## Project Map" in element or "## Map" in element for element in new)
+        self._check("prompt brings news only", news <= 6_000 and not maps, f"{news:,} characters, map {maps}")
+
+    def _subagents(self) -> None:
+        study = self._prompt(STUDY, "continue", "subagent")
+        own = [request for request in study.requests if _is_about(request, TASK)]
+        if not own:
+            self._check("subagent's context", False, "no subagent ran")
+            return
+        injected = " ".join(_elements(own[0].text))
+        found = "_auth.py" in injected
+        self._check("subagent's context", found, f"{len(injected):,} characters without httpx/_auth.py")
+        times = own[-1].text.count(f"<{TAG}") + own[-1].text.count(f"&lt;{TAG}")
+        self._check("subagent's context once", times <= 1, f"{times} times")
+        self._prompt(LOOK, "continue")
+
+    def _check_events(self) -> None:
+        payloads = self.world.payloads()
+        prompts = [one.event for one in payloads if isinstance(one.event, PromptSubmitted)]
+        ours = [event.prompt for event in prompts if TAG in event.prompt or "<hook_context>" in event.prompt]
+        self._check("nothing of ours as a prompt", not ours, f"{len(ours)} of {len(prompts)} prompts")
+        handed = [event for event in prompts if event.by_person and event.prompt.startswith("<task-notif")]
+        self._check("hand-backs ignored", not handed, f"{len(handed)} taken as a person's")
+        paths = {path for one in payloads if isinstance(one.event, FileEdited) for path in one.event.paths}
+        names = {os.path.basename(path) for path in paths}
+        wanted = {"_client.py"} | ({"_auth.py"} if self.world.host.has_subagents else set())
+        self._check("edits noticed", wanted <= names, f"only {sorted(names)}")
+        self._check("failed edit ignored", "_urls.py" not in names, "_urls.py counts as edited")
+
+    def _compact(self, command: Callable[[], list[str]]) -> None:
+        done = self.world.run_command(self._script, command())
+        after = self._prompt(AFTER, "continue", "after a compaction")
+        request = _main(after, AFTER)
+        starts = request.text.count(START) if request else 0
+        self._check("compaction restores", starts == 1, f"the start is there {starts} times, {done.status}")
+
+    def _next_session(self) -> None:
+        world = self.world
+
+        def holds(decision: str, name: str, needs_file: bool) -> Callable[[], bool]:
+            def look() -> bool:
+                found = [one for one in world.decisions() if decision in one["decision"]]
+                return len(found) == 1 and (not needs_file or name in found[0]["files_touched"])
+
+            return look
+
+        wanted = [("main decision", MAIN_DECISION, "httpx/_client.py", True)]
+        if world.host.has_subagents:
+            wanted.append(("subagent's decision", SUB_DECISION, "httpx/_auth.py", True))
+            wanted.append(("looking subagent's", LOOK_DECISION, "", False))
+        for name, decision, path, needs_file in wanted:
+            ok = world.settle(holds(decision, path, needs_file), 8.0)
+            found = [one["files_touched"] for one in world.decisions() if decision in one["decision"]]
+            self._check(name, ok, f"{len(found)} times, files {found}")
+        run = self._prompt(NEXT, "", "next session")
+        request = _main(run, NEXT)
+        self._check("next session has it", bool(request and MAIN_DECISION in request.text), "it isn't there")
+
+    def _alone(self) -> None:
+        """Run the host while the daemon is stopped, hung, and killed."""
+        world = self.world
+        pid = world.client.call("Ping")["pid"]
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            slow = self._prompt(ALONE, "")
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        self._check("daemon hung", _is_answered(slow), f"status {slow.status}: {slow.output[-200:]}")
+        os.kill(pid, signal.SIGKILL)
+        killed = self._prompt(ALONE, "")
+        self._check("daemon killed", _is_answered(killed), f"status {killed.status}: {killed.output[-200:]}")
+        spool = Path(world.environ["FOVEAL_STATE_DIR"]) / "hook-spool"
+        parts = list(spool.glob("*.tmp")) if spool.exists() else []
+        self._check("nothing half-written", not parts, f"{len(parts)} files in the spool")
+        world.stop_daemon()
+
+    def _check_uninstall(self, before: Mapping[str, bytes]) -> None:
+        world = self.world
+        said = world.foveal("hooks", "uninstall", world.host.host, "--yes")
+        after = world.settings()
+        ours = [path for path, data in after.items() if b"foveal" in data and str(world.home) not in path]
+        left = [
+            path
+            for path, data in after.items()
+            if b"/bin/foveal" in data and before.get(path) != data and _is_settings(path)
+        ]
+        self._check("uninstall clean", not left and not ours, f"left in {left or ours}: {said[-200:]}")
+
+    def _prompt(self, prompt: str, more: str, cost: str = "") -> Run:
+        run = self.world.run(self._script, prompt, more)
+        request = _main(run, prompt)
+        total = sum(map(len, ELEMENT.findall(request.text))) if request else 0
+        brought = total if not more else total - self._known
+        if request is not None:
+            self._known = total
+        if cost:
+            self.costs.characters[cost] = brought
+        self.session.lines.append(f"$ {prompt}{f' ({more})' if more else ''}: {run.seconds:.1f} s")
+        for one in run.requests:
+            names = [message.role for message in one.messages]
+            ours = sum(map(len, ELEMENT.findall(one.text)))
+            self.session.lines.append(
+                f"  {len(names)} messages, {len(one.text):,} characters, {ours:,} of foveal,"
+                f" {len(one.tools)} tools -> {one.answer[:100]}"
+            )
+        return run
+
+
+def _main(run: Run, prompt: str) -> Request | None:
+    """Return the last request of a run that answers a prompt with tools at hand."""
+    found = [request for request in run.requests if request.tools and prompt in request.text]
+    return found[-1] if found else None
+
+
+def _is_about(request: Request, task: str) -> bool:
+    """Whether a request is of the subagent with a task."""
+    return task in request.text and not any(prompt in request.text for prompt in (FIRST, STUDY))
+
+
+def _elements(text: str) -> set[str]:
+    return set(ELEMENT.findall(text))
+
+
+def _is_answered(run: Run) -> bool:
+    return run.status == 0 and any(request.answer == "It is away." for request in run.requests)
+
+
+def _is_settings(path: str) -> bool:
+    names = ("settings.json", "config.toml", "hooks.json", ".claude.json", "mcp-config.json", "foveal.json")
+    return path.endswith((*names, "opencode.json", "foveal.js"))

@@ -1,0 +1,133 @@
+"""Gemini CLI's chats: a head, then a message a line, which is written again whenever it grows.
+
+A line with `$set` changes the head or repeats messages after a resume, one with `$rewindTo` goes back to
+before a message. The host has no hook for subagents: their reports to the agent count as its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from .entry import (
+    Call,
+    Entry,
+    EntryKind,
+    Recent,
+    Record,
+    Tool,
+    TranscriptReader,
+    call_entry,
+    map_at,
+    maps_at,
+    message_entry,
+    parts_at,
+    record_of,
+    result_entry,
+    text_at,
+)
+from .injections import is_own_command, is_own_tool, said
+from .transcript_file import Line
+
+_TOOLS: dict[str, Tool] = {
+    "replace": "edit",
+    "edit": "edit",
+    "write_file": "write",
+    "read_file": "read",
+    "run_shell_command": "run",
+    "grep_search": "search",
+    "search_file_content": "search",
+    "glob": "search",
+    "list_directory": "search",
+    "google_web_search": "search",
+    "invoke_agent": "agent",
+}
+_ENDED = frozenset({"success", "error", "cancelled"})
+_SPEAKERS: dict[str, EntryKind] = {"user": "user", "gemini": "agent"}
+_QUIET = frozenset({"info", "warning", "error"})
+_EXIT_CODE = re.compile(r"(?m)^Exit Code: -?[1-9]\d*$")
+_REPORT = re.compile(r"(?s)\A.{0,300}?^Result:\n", re.MULTILINE)
+"""The lines before a subagent's report."""
+_SETUP = "<session_context>"
+
+
+def is_gemini(record: Record) -> bool:
+    """Whether a record belongs to a chat."""
+    return ("sessionId" in record and "projectHash" in record) or isinstance(record.get("$set"), dict)
+
+
+class GeminiReader(TranscriptReader):
+    """Reads one chat. Each message and each of its calls counts once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: Recent[str, None] = Recent()
+
+    def entries_of(self, line: int, record: Record) -> list[Entry]:
+        """Return what a message adds to what was read of it before."""
+        if "projectHash" in record:
+            self.session_id = self.session_id or text_at(record, "sessionId")
+            self.owner = self.session_id if record.get("kind") == "subagent" else ""
+        elif kind := _SPEAKERS.get(text_at(record, "type")):
+            return self._message(kind, line, record)
+        else:
+            self.unknown += not (
+                "$set" in record or "$rewindTo" in record or text_at(record, "type") in _QUIET
+            )
+        return []
+
+    def _message(self, kind: EntryKind, line: int, record: Record) -> list[Entry]:
+        message_id, at = text_at(record, "id"), text_at(record, "timestamp")
+        blank = Entry(kind, line, at=at, agent_id=self.owner, session_id=self.session_id)
+        entries: list[Entry] = []
+        for thought in maps_at(record, "thoughts"):
+            text = text_at(thought, "description")
+            if text and self._is_new(f"{message_id}\0{text}"):
+                entries += message_entry(blank, "thinking", text)
+        text = "\n".join(part for part in parts_at(record, "content") if not part.startswith(_SETUP))
+        if (text := said(text)) and self._is_new(message_id):
+            entries += message_entry(blank, kind, text)
+        for call in maps_at(record, "toolCalls"):
+            if text_at(call, "status") in _ENDED and self._is_new(text_at(call, "id")):
+                entries += _call(blank, call)
+        return entries
+
+    def _is_new(self, key: str) -> bool:
+        known = key in self._seen
+        self._seen.note(key, None)
+        return not known
+
+
+def _call(blank: Entry, call: Record) -> list[Entry]:
+    """Return a call and its result, which share a record."""
+    name, call_id, given = text_at(call, "name"), text_at(call, "id"), map_at(call, "args")
+    if is_own_tool(name):
+        return []
+    tool = _TOOLS.get(name, "other")
+    path = text_at(given, "file_path", "absolute_path") if tool in {"edit", "write", "read"} else ""
+    command = text_at(given, "command") if tool == "run" else ""
+    task = text_at(given, "prompt") if tool == "agent" else ""
+    entry = call_entry(blank, name, call_id, Call(tool, task, (path,) if path else (), command))
+    text = "\n".join(
+        text_at(map_at(map_at(part, "functionResponse"), "response"), "output", "error")
+        for part in maps_at(call, "result")
+    )
+    failed = call.get("status") != "success" or (tool == "run" and bool(_EXIT_CODE.search(text)))
+    if tool == "agent" and not failed:
+        return [entry, *message_entry(blank, "handback", said(_REPORT.sub("", text)))]
+    output = "" if is_own_command(command) else text
+    return [entry, result_entry(blank, call_id, output, failed=failed)]
+
+
+def gemini_rewinds(lines: Iterable[Line]) -> Iterator[tuple[int, int]]:
+    """Yield the lines that rewinds abandoned: from the first of a message to the rewind to it."""
+    first: dict[str, int] = {}
+    start = 0
+    for line in lines:
+        start = start or line.number
+        if line.data is None or not (record := record_of(line.data)):
+            continue
+        if to := text_at(record, "$rewindTo"):
+            yield first.get(to, start), line.number
+        elif message := text_at(record, "id"):
+            first.setdefault(message, line.number)

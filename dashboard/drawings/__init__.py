@@ -1,1 +1,0 @@
-"""Drawings as SVG for pages."""

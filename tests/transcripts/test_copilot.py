@@ -1,0 +1,118 @@
+"""Copilot's events become entries: words, calls with their files and exit codes, subagents by their id."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from foveal.daemon.transcripts.copilot import CopilotReader, is_copilot
+from foveal.daemon.transcripts.entry import Entry
+
+from tests.transcript_cases import AT, said_in
+
+
+def event(kind: str, agent_id: str = "", **data: Any) -> dict[str, Any]:
+    """Return an event with its envelope."""
+    record = {"type": kind, "data": data, "id": "e1", "timestamp": AT, "parentId": None}
+    return {**record, "agentId": agent_id} if agent_id else record
+
+
+def read(*records: dict[str, Any]) -> list[Entry]:
+    """Return the entries of some records."""
+    reader = CopilotReader()
+    entries: list[Entry] = []
+    for number, record in enumerate(records, start=1):
+        entries += reader.read(number, json.dumps(record).encode()) or []
+    return entries + reader.finish()
+
+
+def start(name: str, call_id: str = "c1", **given: Any) -> dict[str, Any]:
+    return event("tool.execution_start", toolCallId=call_id, toolName=name, arguments=given)
+
+
+def complete(content: str = "ok", call_id: str = "c1", **fields: Any) -> dict[str, Any]:
+    fields = {"success": True, "result": {"content": content}, **fields}
+    return event("tool.execution_complete", toolCallId=call_id, **fields)
+
+
+def test_words_of_both_sides() -> None:
+    entries = read(
+        event("session.start", sessionId="s1", context={"cwd": "/w/app"}),
+        event("user.message", content="Fix it", transformedContent="<current_datetime>…"),
+        event("assistant.message", content="Looking.", reasoningText="Where?", toolRequests=[]),
+        event("assistant.message", content="", toolRequests=[]),
+        event("session.compaction_complete", success=True, summaryContent="So far: x"),
+        event("abort", reason="user_abort"),
+        event("user.message", "a1", content="Find the leak"),
+    )
+    assert said_in(entries) == [
+        ("user", "Fix it"),
+        ("thinking", "Where?"),
+        ("agent", "Looking."),
+        ("boundary", "So far: x"),
+        ("user", "[Request interrupted by user]"),
+        ("user", "Find the leak"),
+    ]
+    assert {(entry.session_id, entry.at) for entry in entries} == {("s1", AT)}
+    assert [(entry.agent_id, entry.sidechain) for entry in entries[-2:]] == [("", False), ("a1", True)]
+
+
+def test_copilot_calls_have_kinds() -> None:
+    def check(record: dict[str, Any], tool: str, command: str = "", paths: tuple[str, ...] = ()) -> None:
+        (entry,) = read(record)
+        assert (entry.tool, entry.command, entry.paths) == (tool, command, paths)
+
+    check(start("edit", path="/w/a.py"), "edit", "", ("/w/a.py",))
+    check(start("create", path="/w/a.py"), "write", "", ("/w/a.py",))
+    check(start("view", path="/w/a.py"), "read", "", ("/w/a.py",))
+    check(start("bash", command="make test"), "run", "make test")
+    check(start("report_intent", intent="x"), "other")
+    (entry,) = read(start("task", agent_type="explore", prompt="Find it"))
+    assert (entry.tool, entry.text) == ("agent", "Find it")
+
+
+def test_files_of_a_patch_stand_in_its_result() -> None:
+    edited = complete(fileEdits=[{"path": "/w/a.py", "kind": "edit"}, {"path": "/w/b.py", "kind": "create"}])
+    call, edit, result = read(start("apply_patch", input="…"), edited)
+    assert (call.tool, edit.tool, edit.paths, edit.call_id) == ("other", "edit", ("/w/a.py", "/w/b.py"), "")
+    assert (result.kind, result.failed) == ("result", False)
+    assert len(read(start("edit", path="/w/a.py"), edited)) == 2
+
+
+def test_a_result_fails_by_its_flag_or_exit_code() -> None:
+    def check(record: dict[str, Any], *, failed: bool) -> None:
+        assert read(start("bash", command="make test"), record)[-1].failed is failed
+
+    check(complete("2 passed\n<shellId: 0 completed with exit code 0>"), failed=False)
+    check(complete("2 failed\n<shellId: 0 completed with exit code 1>"), failed=True)
+    check(complete("2 failed", shellExecution={"exitCode": 1}), failed=True)
+    check(complete(success=False, result=None, error={"message": "denied"}), failed=True)
+
+
+def test_own_tools_and_output_are_left_out() -> None:
+    own = event(
+        "tool.execution_start", toolCallId="c1", toolName="foveal-search_code", mcpServerName="foveal"
+    )
+    assert not read(own, complete("a decision of the past"))
+    assert read(start("bash", command="foveal query x"), complete("a decision of the past"))[1].text == ""
+    context = complete("Created\n<foveal-context>\nI chose x\n</foveal-context>")
+    assert read(start("create", path="/w/a.py"), context)[1].text == "Created\n"
+
+
+def test_unknown_and_malformed_events_are_counted() -> None:
+    reader = CopilotReader()
+    for record in (
+        event("session.start", sessionId=5, context=[]),
+        event("assistant.message", content=["x"], reasoningText=None),
+        event("tool.execution_start", toolCallId=None, toolName=None, arguments="x"),
+        event("tool.execution_complete", toolCallId=None, result="x", error=[], shellExecution=5),
+        event("tool.execution_complete", toolCallId="c9", fileEdits=[None, {"path": 5}]),
+        {"type": "brand new", "data": None},
+        {"type": ["user.message"]},
+    ):
+        assert reader.read(1, json.dumps(record).encode()) is not None
+    assert reader.unknown == 2
+    for line in (b"", b"{", b"[1]", b"\xff"):
+        assert reader.read(1, line) is None
+    assert not is_copilot({"type": "session.start", "data": {}})
+    assert not is_copilot({"type": "user", "data": {}, "parentId": None})
