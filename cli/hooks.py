@@ -17,6 +17,7 @@ import click
 
 from .. import __version__
 from ..hooks.hosts.host import LEVELS, Host, Level, SettingsPlace
+from ..hooks.hosts.last_events import read as last_events
 from ..hooks.install.errors import InstallError
 from ..hooks.install.host_files import (
     INSTALLABLE,
@@ -38,7 +39,6 @@ from ..hooks.install.plan import (
 from ..hooks.install.program import find_program, installed_version
 from ..hooks.install.settings_entries import MCP
 from ..hooks.install.state import HostState, inspect, problems
-from ..hooks.last_events import read as last_events
 from ..ipc.paths import state_folder
 from . import terminal
 from .command import Command, CommandGroup, current_folder, cwd_option, json_option, settings_of
