@@ -9,11 +9,12 @@ from msgspec import Struct, field
 
 from ..graph.subjects import best_suffix
 from ..index.chunk_table import ChunkPlace
-from ..index.lexical_reader import LexicalReader
+from ..index.lexical_reader import LexicalHit, LexicalReader
 from ..index.store import Reader
 from ..index.terms import document_terms, query_terms
 from ..languages.shared.records import Symbol
 from ..project.tree import Tree
+from .filters import Filter
 from .question import Question
 from .stack_trace import Frame
 
@@ -48,6 +49,10 @@ COVERED_CHUNKS = 100
 
 RARE_FILES = 3
 """Words that stand in at most so many files mean these, be they tests or data."""
+
+BEHIND_MAX = 20
+"""Maximum number of files looked at whose words are older than their chunks; while a branch is switched
+there are hundreds, and soon none."""
 
 PATH_MATCHES_MAX = 20
 
@@ -147,6 +152,67 @@ def definitions_of(reader: Reader, name: str) -> Sequence[tuple[str, Symbol]]:
         if found:
             return found
     return ()
+
+
+def as_they_are_now(
+    hits: Sequence[LexicalHit], chunks: dict[int, ChunkPlace], reader: Reader
+) -> list[tuple[int, float]]:
+    """Return the chunks that were found by words with their scores, best first.
+
+    A file that was saved a moment ago has other chunks than those that the words lead to: its first one takes
+    their place, and is added to `chunks`, so that the file isn't missing until its words are committed.
+    """
+    behind: dict[int, float] = {}
+    for hit in hits:
+        if hit.chunk_id not in chunks:
+            behind.setdefault(hit.file_id, hit.score)
+    found = [(hit.chunk_id, hit.score) for hit in hits if hit.chunk_id in chunks]
+    if not behind:
+        return in_order(found, chunks)
+    paths = reader.chunks.paths(list(behind)[:BEHIND_MAX])
+    first: dict[int, ChunkPlace] = {}
+    for chunk in reader.chunks.places_in(paths.values()):
+        first.setdefault(chunk.file_id, chunk)
+    chunks.update((chunk.id, chunk) for chunk in first.values())
+    found += [(chunk.id, behind[file_id]) for file_id, chunk in first.items()]
+    return in_order(found, chunks)
+
+
+def in_order(
+    scored: Iterable[tuple[int, float]], chunks: Mapping[int, ChunkPlace]
+) -> list[tuple[int, float]]:
+    """Return chunks by score, those of the same score by path and line: their numbers come in the order in
+    which several processes read the files."""
+    return sorted(scored, key=lambda pair: (-pair[1], chunks[pair[0]].path, chunks[pair[0]].start_line))
+
+
+def held_chunks(
+    chosen: Filter, chunks: Iterable[ChunkPlace], tree: Tree, reader: Reader
+) -> dict[int, ChunkPlace]:
+    """Return by id the chunks that a filter leaves, in files that still are there."""
+    files = tree.files
+    present = {chunk.id: chunk for chunk in chunks if chunk.path in files}
+    if not chosen.kinds and not chosen.symbol:
+        return present
+    paths = {chunk.path for chunk in present.values()}
+    lines = reader.lines_of_kinds(paths, chosen.kinds) if chosen.kinds else {}
+    stored = reader.chunks.by_ids(present)
+    return {
+        number: chunk
+        for number, chunk in present.items()
+        if number in stored and chosen.holds_chunk(stored[number], lines.get(chunk.path, ()))
+    }
+
+
+def rarities(terms: Iterable[str], lexical: LexicalReader) -> dict[str, float]:
+    """Return the inverse document frequency of terms."""
+    documents = lexical.documents
+    rarity = {}
+    for term in terms:
+        frequency = lexical.document_frequency(term)
+        total = max(documents, frequency)
+        rarity[term] = math.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
+    return rarity
 
 
 def _raise(weights: dict[str, float], others: Mapping[str, float], factor: float) -> None:
