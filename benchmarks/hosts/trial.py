@@ -18,7 +18,9 @@ from .world import MARKER, Run, World
 CURSOR_RULE = "CURSOR-RULE-2718"
 START = "## Session context"
 TAG = "foveal-context"
-ELEMENT = re.compile(r"(?:<|&lt;)foveal-context(?:>|&gt;).*?(?:<|&lt;)/foveal-context(?:>|&gt;)", re.DOTALL)
+ELEMENT = re.compile(
+    r"(?:<|&lt;|\[)foveal-context(?:>|&gt;|\]).*?(?:<|&lt;|\[)/foveal-context(?:>|&gt;|\])", re.DOTALL
+)
 
 FIRST = "Why does a redirect strip headers in _redirect_headers?"
 SECOND = "Where does GZipDecoder flush its decompressor?"
@@ -188,15 +190,16 @@ class Trial:
         self._check("prompt brings news only", news <= 6_000 and not maps, f"{news:,} characters, map {maps}")
 
     def _subagents(self) -> None:
-        study = self._prompt(STUDY, "continue", "subagent")
+        study = self._prompt(STUDY, "continue")
         own = [request for request in study.requests if _is_about(request, TASK)]
         if not own:
             self._check("subagent's context", False, "no subagent ran")
             return
         injected = " ".join(_elements(own[0].text))
+        self.costs.characters["subagent"] = len(injected)
         found = "_auth.py" in injected
         self._check("subagent's context", found, f"{len(injected):,} characters without httpx/_auth.py")
-        times = own[-1].text.count(f"<{TAG}") + own[-1].text.count(f"&lt;{TAG}")
+        times = len(ELEMENT.findall(own[-1].text))
         self._check("subagent's context once", times <= 1, f"{times} times")
         self._prompt(LOOK, "continue")
 
@@ -276,7 +279,7 @@ class Trial:
         run = self.world.run(self._script, prompt, more)
         request = _main(run, prompt)
         total = sum(map(len, ELEMENT.findall(request.text))) if request else 0
-        brought = total if not more else total - self._known
+        brought = total - self._known if more and total >= self._known else total  # a window begins anew
         if request is not None:
             self._known = total
         if cost:

@@ -164,7 +164,8 @@ async def test_resumed_window_gets_nothing_again(ground: Recorder, responder: Re
     await ask(responder, SessionEnding(MAIN))
     ground.calls.clear()
     answer = await ask(responder, SessionResumed(MAIN))
-    assert answer == HookAnswer("", "foveal: context restored (1 files)")
+    sets = "<foveal-context>\nIntent: mend the login\n</foveal-context>"
+    assert answer == HookAnswer(sets, "foveal: context restored (1 files)")
     assert ground.calls == ["continue"]
     prompt = await ask(responder, PromptSubmitted(MAIN, "where is the login?"))
     assert "set_relevant_context" not in prompt.context

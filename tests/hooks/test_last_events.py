@@ -7,7 +7,7 @@ from pathlib import Path
 
 from foveal.daemon.core.system import System
 from foveal.daemon.hooks.last_events import LastEvents
-from foveal.hooks.last_events import NAME, read
+from foveal.hooks.hosts.last_events import NAME, read
 
 
 class Written(System):
