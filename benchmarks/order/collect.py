@@ -164,7 +164,7 @@ class Vectors:
         chunks = {one.digest: one for one in self._reader.chunks.by_digests(digests)}
         texts = self._reader.chunks.texts([one.id for one in chunks.values()])
         known = list(texts.values())
-        matrix = self._embedder.embed_texts([embedded_text(one.path, one) for one in known])
+        matrix = self._embedder.embed_texts([embedded_text(one.path, one.names, one.text) for one in known])
         self._embedder.store.put(self._key, [one.digest for one in known], matrix)
         for one, vector in zip(known, matrix, strict=True):
             self._vectors[one.digest] = (vector / np.linalg.norm(vector)).astype(np.float16)

@@ -13,6 +13,7 @@ from ..index.chunk_table import ChunkPlace
 from ..index.terms import path_terms
 from ..project.path_roles import Role, role_of
 from .candidates import Candidates
+from .file_order import ORDERED_MAX, KnownFile, order_files
 from .question import Question
 
 K = TypeVar("K")
@@ -96,6 +97,7 @@ class RankWeights(Struct, frozen=True):
     named: float = 2.0
     exact: float = 4.0
     commits: float = 0.2
+    learned: bool = True
     penalties: Mapping[Role, float] = field(
         default_factory=lambda: {
             "source": 1.0, "test": 0.3, "example": 0.5, "document": 0.3, "data": 0.5, "shim": 0.5,
@@ -127,12 +129,15 @@ SURE_NAME = 0.7
 
 
 class RankedFile(NamedTuple):
-    """A file that was found: its score, its best chunks with theirs, and why it stands where it does."""
+    """A file that was found: its score, its best chunks with theirs, and why it stands where it does; of the
+    best how probable it is that they answer the question, and which features set them before the others."""
 
     path: str
     score: float
     chunks: Sequence[tuple[ChunkPlace, float]]
     why: Sequence[str]
+    probability: float = 0.0
+    reasons: tuple[str, ...] = ()
 
 
 def rank(
@@ -144,8 +149,29 @@ def rank(
 ) -> list[RankedFile]:
     """Return the files with a candidate, best first; equal scores go by path.
 
-    `rarity` gives a term's inverse document frequency.
+    `rarity` gives a term's inverse document frequency. The evidence is added up, and the best files are put
+    in the order that was learned; the scores stay those of the evidence at each place.
     """
+    found = by_evidence(question, candidates, languages, rarity, weights)
+    files = [file for file, _ in found]
+    if not weights.learned:
+        return files
+    placed = order_files(question, candidates, [known for _, known in found[:ORDERED_MAX]], rarity)
+    first = [
+        files[one.place]._replace(score=file.score, probability=one.probability, reasons=one.reasons)
+        for one, file in zip(placed, files, strict=False)
+    ]
+    return [*first, *files[len(first) :]]
+
+
+def by_evidence(
+    question: Question,
+    candidates: Candidates,
+    languages: Mapping[str, str],
+    rarity: Callable[[str], float],
+    weights: RankWeights = DEFAULT,
+) -> list[tuple[RankedFile, KnownFile]]:
+    """Return the files with a candidate in the order of the evidence added up, with what is known of each."""
     by_file: dict[str, list[tuple[ChunkPlace, float]]] = {}
     places = candidates.chunks
     for chunk_id, score in _fused(question, candidates, weights).items():
@@ -159,12 +185,14 @@ def rank(
         if len(chunks) > 1:
             chunks.sort(key=_best_first)
         share = topic.share(_terms_of_path(path))
-        score = evidence.of(path, chunks, share) * evidence.factor(path, languages.get(path, ""))
+        role = evidence.role(path, languages.get(path, ""))
+        score = evidence.of(path, chunks, share) * evidence.factor(path, role)
         why = list(dict.fromkeys(candidates.why.get(path, ())))
         if share >= TELLING_SHARE:
             why.append("its path has the words of the question")
-        files.append(RankedFile(path, round(score, 6), chunks, why))
-    files.sort(key=lambda file: (-file.score, file.path))
+        known = KnownFile(path, score, chunks, share, role, is_wanted(role, question))
+        files.append((RankedFile(path, round(score, 6), chunks, why), known))
+    files.sort(key=lambda pair: (-pair[0].score, pair[0].path))
     return files
 
 
@@ -215,10 +243,10 @@ class _Evidence:
         evidence += weights.exact * candidates.exact.get(path, 0.0)
         return evidence + weights.named * candidates.named.get(path, 0.0)
 
-    def factor(self, path: str, language: str) -> float:
+    def factor(self, path: str, role: Role) -> float:
         """Return what a file's evidence is multiplied by for what it is and how often it changes."""
         candidates = self._candidates
-        factor = self._factors[self._role(path, language)]
+        factor = self._factors[role]
         if factor < NAMED_FACTOR and (
             candidates.named.get(path, 0.0) >= SURELY_NAMED
             or candidates.exact.get(path, 0.0) >= SURELY_NAMED
@@ -229,7 +257,8 @@ class _Evidence:
         changed = log1p(commits) / log1p(OFTEN_CHANGED) if commits else 0.0
         return factor * (1 + self._weights.commits * min(1.0, changed))
 
-    def _role(self, path: str, language: str) -> Role:
+    def role(self, path: str, language: str) -> Role:
+        """Return the part that a file plays; one with definitions of its own is no barrel."""
         role = role_of(path, language)
         if role == "barrel" and self._candidates.definitions.get(path, 0) >= BARREL_DEFINITIONS:
             return "source"

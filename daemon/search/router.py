@@ -20,7 +20,15 @@ from ..index.store import Reader
 from ..index.terms import document_terms
 from ..project.tree import Tree
 from . import structural
-from .candidates import COVERED_CHUNKS, LEXICAL_MAX, RARE_FILES, Candidates, named_chunks, search_terms
+from .candidates import (
+    COVERED_CHUNKS,
+    COVERED_FILES,
+    LEXICAL_MAX,
+    RARE_FILES,
+    Candidates,
+    named_chunks,
+    search_terms,
+)
 from .classify import Classification, asked_for, classified, narrow
 from .definitions import FUNCTIONS, find_definitions
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
@@ -243,7 +251,9 @@ def candidates_of(
     candidates = _with_named_files(gathered, replace(candidates, chunks=kept), tree, reader)
     languages = {chunk.path: chunk.language for chunk in candidates.chunks.values()}
     definitions = {path: tree.files[path].symbols for path in languages}
-    return replace(candidates, commits=reader.commits(languages), definitions=definitions), languages
+    lines = {path: tree.files[path].lines for path in languages}
+    commits = reader.commits(languages)
+    return replace(candidates, commits=commits, definitions=definitions, lines_of=lines), languages
 
 
 def _with_candidates(
@@ -256,6 +266,7 @@ def _with_candidates(
     exact: list[TextPlace] = []
     hits: list[LexicalHit] = []
     rarity: dict[str, float] = {}
+    cover: dict[int, tuple[float, float, float]] = {}
     degraded: tuple[str, ...] = ()
     damaged = False
     try:
@@ -265,6 +276,7 @@ def _with_candidates(
         most = LEXICAL_MAX * (KINDS_OVERFETCH if start.filter.kinds else 1)
         hits = lexical.search(terms, most, files=start.files)
         rarity = _rarities(start.question, lexical)
+        cover = _cover(terms, hits, lexical)
         exact = find_text(
             start.question,
             start.names or unknown_names(start.question, reader),
@@ -298,6 +310,7 @@ def _with_candidates(
         why=why,
         exact=shares,
         lines={place.chunk.id: place.line for place in reversed(exact)},
+        cover=cover,
     )
     degraded = (*start.degraded, *degraded)
     return replace(start, candidates=candidates, rarity=rarity, degraded=degraded, lexical_damaged=damaged)
@@ -407,6 +420,21 @@ def _rarities(question: Question, lexical: LexicalReader) -> dict[str, float]:
         total = max(documents, frequency)
         rarity[term] = math.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
     return rarity
+
+
+def _cover(
+    terms: Mapping[str, float], hits: Sequence[LexicalHit], lexical: LexicalReader
+) -> dict[int, tuple[float, float, float]]:
+    """Return how many of a question's terms the best files have, each weighing as it is rare."""
+    documents = max(lexical.documents, 1)
+    frequencies = {term: lexical.document_frequency(term) for term in terms}
+    weights = {
+        term: terms[term] * math.log(1 + (max(documents, found) - found + 0.5) / (found + 0.5))
+        for term, found in frequencies.items()
+        if found
+    }
+    files = list(dict.fromkeys(hit.file_id for hit in hits))[:COVERED_FILES]
+    return lexical.coverage(weights, files)
 
 
 def _structural(
