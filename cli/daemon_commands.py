@@ -207,7 +207,7 @@ def _check_files(settings: Settings, *, repair: bool) -> Iterator[Check]:
 
 def _file_checks(state: str, finding: Finding, *, repair: bool) -> Iterator[Check]:
     """Yield the checks of one file, and with `repair` move it out of the way if it is damaged."""
-    from ..daemon.app.state_check import repair as set_aside
+    from ..daemon.app.state_check import repair as quarantine
     from ..daemon.core.system import System
     from .terminal import Check
 
@@ -226,7 +226,7 @@ def _file_checks(state: str, finding: Finding, *, repair: bool) -> Iterator[Chec
             yield Check("file", "wrong", text, "foveal down && foveal doctor --deep --repair")
             return
         try:
-            kept = set_aside(state, finding, System())
+            kept = quarantine(state, finding, System())
         except OSError as error:
             yield Check("file", "wrong", f"{text}; it can't be renamed: {error.strerror}")
         else:

@@ -217,10 +217,6 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-if __name__ == "__main__":
-    main()
-
-
 LINE_BYTES = 192 * 1024
 """Maximum bytes of an address and of a header. The longest search is shorter: a question, a place, a
 project's root and a language, where a letter may take nine bytes."""
@@ -376,3 +372,7 @@ class _Protocol(RequestHandler):
             response = super().handle_error(request, status, exc, message)
         response.headers.update(HEADERS)
         return response
+
+
+if __name__ == "__main__":
+    main()

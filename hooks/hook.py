@@ -48,14 +48,20 @@ AWAITED: Final = frozenset(("SessionStart", "sessionStart"))
 STARTING: Final = AWAITED | {"UserPromptSubmit", "userPromptSubmitted", "beforeSubmitPrompt", "BeforeAgent"}
 """Events that start a daemon if none runs. Those outside `AWAITED` don't wait for it."""
 
-KEPT: Final = frozenset(("SubagentStop", "subagentStop", "SessionEnd", "sessionEnd"))
-"""Events that are spooled if no daemon took them: they name the transcript of what an agent found out."""
+KEPT: Final = frozenset(
+    (
+        *("SubagentStop", "subagentStop", "SessionEnd", "sessionEnd"),
+        *("Stop", "StopFailure", "AfterAgent", "agentStop", "stop"),
+    )
+)
+"""Events that are spooled first of all: they name the transcript of what an agent found out, and hosts kill
+hooks when they end."""
 
 ANSWER_SHARE: Final = 0.8
 """Share of the remaining time for the daemon to start, and again to answer; the rest is for the way back."""
 
-VARIABLES: Final = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", "CURSOR_VERSION")
-"""Environment variables of hosts that the daemon gets."""
+VARIABLES: Final = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", "CURSOR_VERSION", "AI_AGENT")
+"""Environment variables of hosts that the daemon gets; AI_AGENT names Claude Code's version."""
 
 USAGE: Final = (
     "Usage: foveal hook HOST [EVENT]\n\n"
@@ -83,14 +89,16 @@ def run(arguments: Sequence[str]) -> NoReturn:
 
 
 class Event:
-    """An event: `name` is the host's, "" if unknown; `deadline` is a monotonic time."""
+    """An event: `name` is the host's, "" if unknown; `deadline` is a monotonic time; `spooled` is its file
+    in the spool, "" for none."""
 
-    __slots__ = ("deadline", "host", "name", "payload")
+    __slots__ = ("deadline", "host", "name", "payload", "spooled")
 
     def __init__(self, host: str, name: str, payload: bytes, started: float) -> None:
         self.host = host
         self.payload = payload
         self.name = name or event_name(payload)
+        self.spooled = ""
         self.deadline = started + BUDGETS_S.get(self.name, OTHER_S)
 
     @property
@@ -121,6 +129,7 @@ def event_name(payload: bytes) -> str:
 
 
 _TELLING: Final = (
+    (b'"stopReason"', "agentStop"),
     (b'"prompt"', "userPromptSubmitted"),
     (b'"source"', "sessionStart"),
     (b'"reason"', "sessionEnd"),
@@ -152,19 +161,17 @@ def _read_event(arguments: Sequence[str], started: float) -> Event:
 
 
 def _answer(event: Event) -> bytes:
-    """Return the bytes to print; an event that must not be lost is spooled if no daemon took it."""
-    try:
-        client = _connect(event)
-        if client is None:
-            if event.name in KEPT:
-                _spool(event)
-            return b""
-        with client:
-            return _ask(client, event)
-    except Exception:
-        if event.name in KEPT:
-            _spool(event)
-        raise
+    """Return the bytes to print; an event that must not be lost is spooled before."""
+    if event.name in KEPT:
+        try:
+            event.spooled = _spool(event)
+        except Exception as error:  # noqa: BLE001 - the daemon may still take it
+            _log([event.host], event.name, error)
+    client = _connect(event)
+    if client is None:
+        return b""
+    with client:
+        return _ask(client, event)
 
 
 def _connect(event: Event) -> Client | None:
@@ -189,16 +196,18 @@ def _ask(client: Client, event: Event) -> bytes:
         "cwd": _cwd(),
         "variables": {name: os.environ[name] for name in VARIABLES if os.environ.get(name)},
     }
+    if event.spooled:
+        params["spooled"] = event.spooled
     params["deadline_ms"] = max(1, int(event.left_s * ANSWER_SHARE * 1000))
     output = client.call("HookEvent", params, event.left_s)["output"]
     return output.encode("utf-8", "replace") if isinstance(output, str) else b""
 
 
-def _spool(event: Event) -> None:
+def _spool(event: Event) -> str:
     from ..ipc.paths import state_folder
     from .spool import keep
 
-    keep(state_folder(os.environ), (event.host, event.name, _cwd()), event.payload)
+    return keep(state_folder(os.environ), (event.host, event.name, _cwd()), event.payload)
 
 
 def _start_daemon(within_s: float) -> Client | None:

@@ -1,7 +1,8 @@
-"""The spool of events that no daemon took: one durable file an event, a bounded number of them.
+"""The spool of events that must not be lost: one durable file an event, a bounded number of them.
 
-The daemon reads them at its next start, see daemon/hooks/grafts.py. A file holds the words of an event, each
-ended by a zero byte, and then the payload. Imports the standard library only.
+A hook writes it before anything else, because its host may kill it at any time. The daemon that gets the
+event removes it; otherwise the next one reads it at its start, see daemon/hooks/grafts.py. A file holds the
+words of an event, each ended by a zero byte, and then the payload. Imports the standard library only.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ MAX_BYTES: Final = 1024 * 1024
 """Maximum bytes of an event, which names a transcript and a last message."""
 
 
-def keep(state: str, words: Sequence[str], payload: bytes) -> None:
-    """Write an event; durable when this returns.
+def keep(state: str, words: Sequence[str], payload: bytes) -> str:
+    """Write an event, and return the name of its file; durable when this returns.
 
     Raises `OSError`, `PathError`, or `ValueError` if it is too large or a word holds a zero byte.
     """
@@ -43,6 +44,7 @@ def keep(state: str, words: Sequence[str], payload: bytes) -> None:
         os.fsync(descriptor)
     os.replace(f"{path}.tmp", path)
     _sync(folder)
+    return os.path.basename(path)
 
 
 def _remove(path: str) -> None:

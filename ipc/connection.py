@@ -76,17 +76,20 @@ class Limits:
 
 @dataclass(slots=True)
 class Counts:
-    """The server's running counts, shared by its connections; see ServerStatistics."""
+    """The server's running counts, shared by its connections."""
 
     accepted: int = 0
     refused: int = 0
+    """Connections refused because they came from other users."""
     requests: int = 0
     notifications: int = 0
     errors: int = 0
+    """Error replies, and notifications that failed."""
     protocol_errors: int = 0
     events_sent: int = 0
     events_lost: int = 0
     cut_off: int = 0
+    """Connections closed for holding too much memory, or for being too many."""
     received_bytes: int = 0
     sent_bytes: int = 0
 

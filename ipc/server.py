@@ -25,30 +25,16 @@ ACCEPT_PAUSE_S = 0.1
 """Seconds before accepting is retried after the system ran out of descriptors or memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerStatistics:
-    """Counts since the start, except `connections` and `in_flight`, which are current."""
+@dataclass(slots=True)
+class ServerStatistics(Counts):
+    """The counts since the start, and current numbers: connections, requests, and the bytes of the memory
+    that `Limits` bounds."""
 
     connections: int = 0
     in_flight: int = 0
-    accepted: int = 0
-    refused: int = 0
-    """Connections refused because they came from other users."""
-    requests: int = 0
-    notifications: int = 0
-    errors: int = 0
-    """Error replies, and notifications that failed."""
-    protocol_errors: int = 0
-    events_sent: int = 0
-    events_lost: int = 0
-    cut_off: int = 0
-    """Connections closed for holding too much memory, or for being too many."""
-    received_bytes: int = 0
-    sent_bytes: int = 0
     partial_bytes: int = 0
     working_bytes: int = 0
     unread_bytes: int = 0
-    """Current bytes of the memory bounded by `Limits`."""
 
 
 class Server:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from foveal.daemon.core.system import System
 from foveal.daemon.project.rules import ScanSettings
-from foveal.daemon.project.scan import Scanner
-from foveal.daemon.project.scan_results import ScanChanges
+from foveal.daemon.project.scan import ScanChanges, Scanner
 from foveal.daemon.project.tree import FileRecord
 
 Known = dict[str, FileRecord]

@@ -44,6 +44,7 @@ OWNERS = {
     "msgpack": {"ipc/protocol.py"},
     "msgspec": {"daemon/", "hooks/hosts/"},
     "rapidfuzz": {"daemon/graph/names.py"},
+    "redis": {"daemon/embedding/redis_source.py"},
     "rich": {"cli/"},
     "sqlite3": {"daemon/core/storage.py"},
     "tree_sitter": {"daemon/languages/shared/parse.py"},

@@ -1,4 +1,4 @@
-"""A scripted model on loopback that speaks the wire formats of Anthropic, OpenAI and Gemini, and records requests."""
+"""A scripted model on loopback that records requests, in the wire formats of Anthropic, OpenAI and Gemini."""
 
 from __future__ import annotations
 
@@ -127,16 +127,7 @@ def _texts(content: object) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, Mapping):
-        shown = (
-            "text",
-            "content",
-            "output",
-            "response",
-            "input_text",
-            "parts",
-            "functionResponse",
-            "summary",
-        )
+        shown = ("text", "content", "output", "response", "parts", "functionResponse", "encrypted_content")
         return "\n".join(filter(None, (_texts(content[key]) for key in shown if key in content)))
     if isinstance(content, Sequence):
         return "\n".join(filter(None, map(_texts, content)))
@@ -159,7 +150,8 @@ def _read_anthropic(body: Mapping[str, Any]) -> Read:
 def _anthropic_events(said: Say | Call, number: str, body: Mapping[str, Any]) -> Events:
     tokens = (said.tokens if isinstance(said, Say) else 0) or TOKENS
     usage = {"input_tokens": tokens, "output_tokens": 10}
-    message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "content": []}
+    message: dict[str, Any] = {"id": f"msg_{number}", "type": "message", "role": "assistant"}
+    message["content"] = []
     start = {
         **message,
         "model": body.get("model"),
@@ -168,6 +160,7 @@ def _anthropic_events(said: Say | Call, number: str, body: Mapping[str, Any]) ->
         "usage": usage,
     }
     yield "message_start", {"type": "message_start", "message": start}
+    block: dict[str, Any]
     if isinstance(said, Say):
         block, reason = {"type": "text", "text": ""}, "end_turn"
         delta = {"type": "text_delta", "text": said.text}
@@ -240,7 +233,8 @@ def _responses_events(said: Say | Call, number: str, body: Mapping[str, Any]) ->
 
 
 def _read_chat(body: Mapping[str, Any]) -> Read:
-    system, messages = [], []
+    system: list[str] = []
+    messages: list[Message] = []
     for message in body.get("messages", ()):
         text = _texts(message.get("content"))
         if message["role"] in {"system", "developer"} and not messages:
@@ -258,6 +252,7 @@ def _chat_events(said: Say | Call, number: str, body: Mapping[str, Any]) -> Even
         "created": 1,
         "model": body.get("model"),
     }
+    delta: dict[str, Any]
     if isinstance(said, Say):
         delta, reason = {"role": "assistant", "content": said.text}, "stop"
     else:

@@ -1,4 +1,4 @@
-"""The hosts that are run: how each is installed from npm, pointed at the scripted model, and run for a prompt."""
+"""The hosts: how each is installed from npm, pointed at the scripted model, and run for a prompt."""
 
 from __future__ import annotations
 
@@ -145,10 +145,11 @@ def _codex_call(step: Step, request: Request) -> Call:
             patch = f"*** Begin Patch\n*** Update File: {step.path}\n{change}*** End Patch\n"
             if in_scripts:
                 return _codex_script(f"await tools.apply_patch({json.dumps(patch)}); text('patched')")
-            return Call("apply_patch", {}, is_custom=True, text=patch)
+            return Call("exec_command", {"cmd": f"apply_patch <<'EOF'\n{patch}EOF"})
         case Delegate():
             if in_scripts:
-                task = {"task_name": "a_study", "message": step.task, "fork_turns": "none"}
+                name = "a_look" if step.reads_only else "a_study"  # each agent needs a name of its own
+                task = {"task_name": name, "message": step.task, "fork_turns": "none"}
                 return Call("spawn_agent", task, namespace="collaboration")
             return Call("spawn_agent", {"message": step.task}, namespace=_space(request, "spawn_agent"))
         case Wait():
@@ -321,7 +322,11 @@ def _opencode_prepare(home: Path, root: Path, url: str) -> Env:
     model = {"name": "mock", "limit": {"context": 100_000, "output": 8_000}, "tool_call": True}
     provider: dict[str, Any] = {"npm": "@ai-sdk/openai-compatible", "name": "mock", "models": {"mock": model}}
     provider["options"] = {"baseURL": f"{url}/v1", "apiKey": "dummy"}
-    settings = {"model": "mock/mock", "small_model": "mock/mock", "provider": {"mock": provider}}
+    settings: dict[str, Any] = {
+        "model": "mock/mock",
+        "small_model": "mock/mock",
+        "provider": {"mock": provider},
+    }
     settings |= {"autoupdate": False, "share": "disabled", "permission": {"*": "allow"}}
     (folder / "opencode.json").write_text(json.dumps(settings, indent=2))
     return {

@@ -11,6 +11,7 @@ from pathlib import Path
 from foveal.hooks.hosts.events import FileEdited, PromptSubmitted
 from msgspec import Struct, field
 
+from .costs import hook_times
 from .script import Delegate, Edit, Mcp, Read, Request, Say, Script, Wait
 from .world import MARKER, Run, World
 
@@ -34,6 +35,10 @@ LATER = (
     "What does URL.join do with a fragment?",
     "How does the ASGI transport raise exceptions?",
 )
+ANSWERED = "What is fenced or in code marks comes from the project"
+"""The beginning of an answer of foveal's MCP server."""
+HOOK_RUNS = 30
+"""Processes of each hook that are measured."""
 NEXT = "What was decided about redirects?"
 AFTER = "How does BasicAuth build its header?"
 ALONE = "Say that foveal is away."
@@ -52,9 +57,11 @@ class Check(Struct, frozen=True):
 
 
 class Costs(Struct):
-    """Characters of foveal's that reached the model, by what brought them."""
+    """What foveal costs: the characters that reached the model, by what brought them, and times."""
 
     characters: dict[str, int] = field(default_factory=dict)
+    hooks: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """Milliseconds that each hook adds, P50 and P99, by event."""
 
 
 class Session(Struct, frozen=True):
@@ -129,6 +136,8 @@ class Trial:
         with world.daemon():
             self._first_session()
             self._next_session()
+            if self.full:
+                self.costs.hooks = hook_times(world, HOOK_RUNS)
             self._alone()
         self._check_uninstall(before)
 
@@ -156,7 +165,7 @@ class Trial:
         request = _main(search, SEARCH)
         listed = bool(request and any("search_code" in name for name in request.tools))
         listed = listed or bool(request and "search_code" in request.text)
-        answered = bool(request and "httpx/_config.py" in request.text.rpartition(SEARCH)[2])
+        answered = bool(request and ANSWERED in request.text.rpartition(SEARCH)[2])
         self._check("MCP listed, called", listed and answered, f"listed {listed}, answered {answered}")
         self._prompt(FAILING, "continue")
         if self.full:

@@ -32,7 +32,7 @@ SETTINGS = "[embedding]\nenabled = false\n"
 MARKER = "RULES-READ-3141"
 RULES = {
     "AGENTS.md": f"# Notes for agents\n\nRun the tests with `scripts/test`. {MARKER}\n",
-    ".cursor/rules/names.mdc": "---\nalwaysApply: true\n---\nNames of tests say what holds. CURSOR-RULE-2718\n",
+    ".cursor/rules/names.mdc": "---\nalwaysApply: true\n---\nTests say what holds. CURSOR-RULE-2718\n",
 }
 
 WRAPPER = """#!/bin/sh
@@ -42,7 +42,7 @@ if [ "$1" = hook ]; then
   cat > "$payload.part"; mv "$payload.part" "$payload"
   exec "{program}" "$@" < "$payload"
 fi
-exec "{python}" -c 'import sys; sys.argv[0] = "{own}"; from foveal.__main__ import main; sys.exit(main())' "$@"
+exec "{python}" -c 'import sys; sys.argv[0] = "{own}"; from foveal.__main__ import main; main()' "$@"
 """
 
 

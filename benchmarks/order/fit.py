@@ -13,6 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -83,20 +84,18 @@ def read_rows(state: Path) -> Iterator[Ranked]:
                 candidates, languages = candidates_of(
                     known, found.hits[each][1], tree, reader, embedded=each in WHOLE
                 )
-                rarity = known.rarity
-                files = by_evidence(
-                    known.question, candidates, languages, lambda term, r=rarity: r.get(term, 0.0)
-                )[:ORDERED_MAX]
+                rare = partial(_rarity, known.rarity)
+                files = by_evidence(known.question, candidates, languages, rare)[:ORDERED_MAX]
                 table = features(
                     known.question,
                     candidates,
-                    [file for _, file in files],
-                    lambda term, r=rarity: r.get(term, 0.0),
+                    files,
+                    rare,
                 )
                 if not files:
                     continue
                 relevant = found.asked.relevant
-                paths = [file.path for file, _ in files]
+                paths = [file.path for file in files]
                 grades = np.array([2.0 ** relevant.get(path, 0) - 1 for path in paths])
                 yield Ranked(
                     name,
@@ -108,6 +107,10 @@ def read_rows(state: Path) -> Iterator[Ranked]:
                     np.array(table, np.float32),
                     grades,
                 )
+
+
+def _rarity(known: Mapping[str, float], term: str) -> float:
+    return known.get(term, 0.0)
 
 
 def fit(rows: Sequence[Ranked]) -> Table:

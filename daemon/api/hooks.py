@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
@@ -15,15 +16,16 @@ from msgspec.structs import replace
 
 from ...hooks.hosts.events import Origin, SessionEnding, SubagentStopped, TurnEnded
 from ...hooks.hosts.hook_answer import NOTHING
-from ...hooks.hosts.registry import HOSTS
+from ...hooks.hosts.registry import HOSTS, host_named
 from ..app.engine import Engine
 from ..context.scoping import ScopeSelector
 from ..core.errors import FovealError, InvalidRequest
 from ..core.system import System
 from ..hooks.answer import INCOMPLETE_CHARACTERS, incomplete_line
 from ..hooks.grafts import HookGrafts
+from ..hooks.last_events import LastEvents
 from ..hooks.native_rules import folder_in, native_rules
-from ..hooks.payloads import RecentEvents, fields_in, formats_of
+from ..hooks.payloads import RecentEvents, fields_in, formats_of, host_version
 from ..hooks.responder import Clock, HookContextRequest, OpenedSession, Responder
 from ..project.project import Project
 from ..project.roots import relative_path
@@ -37,6 +39,9 @@ from .sessions import CreateSessionRequest, GetRelevantContextRequest, SessionMe
 
 OWN_FILE_BYTES = 256 * 1024
 """Maximum bytes of an instruction file that is compared with others."""
+
+TRANSCRIPT_END_BYTES = 512 * 1024
+"""Bytes at the end of a transcript in which the task of a subagent is looked for."""
 
 DEFAULT_TOKENS = 8_000
 """Default tokens of a start context, if the host only counts characters."""
@@ -57,6 +62,7 @@ class HookEventRequest(AgentRequest, frozen=True, kw_only=True):
     cwd: str = ""
     variables: dict[str, Any] = field(default_factory=dict)
     deadline_ms: Annotated[int, Meta(ge=1, le=DEADLINE_MAX_MS)] = DEADLINE_MS
+    spooled: str = ""
 
 
 class HookEventReply(Struct, frozen=True):
@@ -71,11 +77,14 @@ class HookMethods:
         self._responder = Responder(DaemonHookBackend(engine))
         self._recent = RecentEvents(lambda: asyncio.get_running_loop().time())
         self._grafts = HookGrafts(engine.state_dir, self._graft, System())
+        self._events_seen = LastEvents(engine.state_dir, System())
 
     async def run(self) -> None:
-        """Graft the findings of subagents, also from events that hooks spooled without a daemon; never
-        returns."""
-        await self._grafts.run()
+        """Graft the findings of subagents, also from events that hooks spooled without a daemon, and keep
+        when hosts last sent events; never returns."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._grafts.run())
+            tasks.create_task(self._events_seen.run())
 
     @method("HookEvent", policy="own")
     async def hook_event(self, request: HookEventRequest) -> HookEventReply:
@@ -86,28 +95,37 @@ class HookMethods:
         fields = fields_in("" if payload is None else payload)
         name = request.event or fields.text("hook_event_name", "hookEventName")
         cwd = _project_folder(variables) or request.cwd
-        formats = formats_of(host, fields, name, {key: str(value) for key, value in variables.items()})
+        texts = {key: str(value) for key, value in variables.items()}
+        formats = formats_of(host, fields, name, texts)
         event = formats.reads.read(fields, name, cwd)
         if event is None or self._recent.is_repeated(event):
+            await self._grafts.drop(request.spooled)
             return HookEventReply("")
-        event = replace(event, origin=replace(event.origin, agent_name=request.agent.name))
+        self._events_seen.note(formats.host, name)
+        version = host_version(formats.host, texts)
+        event = replace(event, origin=replace(event.origin, agent_name=request.agent.name, version=version))
         if not os.path.isabs(event.origin.cwd):
             raise InvalidRequest("the payload names no folder; give cwd, an absolute path", "cwd")
         if isinstance(event, TurnEnded | SessionEnding | SubagentStopped):
             text = payload if isinstance(payload, str) else json.dumps(payload, default=repr)
-            await self._keep(formats.host, name, event, text)
+            await self._keep(formats.host, name, event, text, request.spooled)
         answer = await self._responder.answer(event, formats.reads.limit(name), clock)
         return HookEventReply("" if answer == NOTHING else formats.writes.write(name, answer))
 
     async def _keep(
-        self, host: str, name: str, event: TurnEnded | SessionEnding | SubagentStopped, text: str
+        self,
+        host: str,
+        name: str,
+        event: TurnEnded | SessionEnding | SubagentStopped,
+        text: str,
+        spooled: str,
     ) -> None:
-        """Spool an event for grafting. Hooks may have spooled earlier events themselves."""
+        """Spool an event for grafting, unless its hook did. Hooks may have spooled earlier events, too."""
         if isinstance(event, SubagentStopped):
-            await self._grafts.keep(host, name, event.origin.cwd, text)
+            await self._grafts.keep(host, name, event.origin.cwd, text, spooled)
         else:
             self._grafts.look()
-            await self._grafts.rest(host, name, event, text)
+            await self._grafts.rest(host, name, event, text, spooled)
 
     async def _graft(self, cwd: str, path: str, session_id: str, agent_id: str, speaker: str) -> None:
         project = await self._engine.projects.at(cwd)
@@ -150,6 +168,23 @@ class DaemonHookBackend:
             )
         return OpenedSession(False, "", {})
 
+    async def continue_session(self, origin: Origin) -> OpenedSession | None:
+        """Resume a session without forgetting what its window holds."""
+        if await self._session(origin) is None:
+            return None
+        about = GetRelevantContextRequest(session_id=origin.session_id, agent_name=origin.policy_name)
+        await self._guard.call(self._sessions.get_context, about)  # raises if the agent may not
+        _, resume = await self._engine.sessions.resume(origin.session_id)
+        return OpenedSession(True, resume.text, resume.context)
+
+    async def task_in(self, origin: Origin, transcript_path: str) -> str:
+        """Return the task of a subagent that begins, as its parent's transcript has it."""
+        host = host_named(origin.host)
+        if host is None or host.hooks is None:
+            return ""
+        text = await asyncio.to_thread(_end_of, transcript_path)
+        return host.hooks.task_in(text, origin.agent_type)
+
     async def knows_session(self, origin: Origin) -> bool:
         """Whether a session was begun under the host's id."""
         return await self._session(origin) is not None
@@ -191,9 +226,7 @@ class DaemonHookBackend:
         for path in paths:
             with suppress(FovealError):
                 absolute = os.path.join(origin.cwd, path)
-                self._engine.note_file(
-                    project, relative_path(project.root, absolute, "path"), "changed", None
-                )
+                self._engine.note_written(project, relative_path(project.root, absolute, "path"))
 
     async def repository_moved(self, origin: Origin) -> None:
         """Rescan the files and commits of an open project; git's hooks open no project."""
@@ -270,6 +303,20 @@ class DaemonHookBackend:
         return await asyncio.to_thread(find)
 
 
+def _end_of(path: str) -> str:
+    """Return the end of a transcript, "" if it can't be read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    with open(descriptor, "rb") as file:
+        size = os.fstat(descriptor).st_size
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return ""
+        file.seek(max(0, size - TRANSCRIPT_END_BYTES))
+        return file.read(TRANSCRIPT_END_BYTES).decode("utf-8", "replace")
+
+
 def _asks(prompt: str) -> bool:
     # Imported here: its tables of words take longer to load than the daemon to start.
     from ..search.need import is_small_talk
@@ -287,7 +334,7 @@ def _native_in(origin: Origin, root: str, items: tuple[Item, ...], system: Syste
             return None
         return data.decode("utf-8", "replace")
 
-    return native_rules(origin.host, items, folder_in(root, origin.cwd), read)
+    return native_rules(origin.host, items, folder_in(root, origin.cwd), read, origin.version)
 
 
 def _sets(context: Mapping[str, list[str]]) -> Mapping[str, tuple[str, ...]]:

@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from ..app.engine import Engine
 from ..core.errors import InvalidRequest
 from ..core.parameters import LIST_MAX, NonEmpty, Texts
 from ..memory.edits import Edit, changed_fields
@@ -14,7 +13,7 @@ from ..memory.experience import Experience, Provenance, draft_of
 from ..memory.pool_filters import Criteria, ExperienceListing
 from ..memory.records import Known
 from ..rules.items import ItemType
-from .method import ProjectRequest, method, reply_of
+from .method import EngineMethods, ProjectRequest, method, reply_of
 
 LIST_LIMIT = 1_000
 SHOWN_MAX = 100
@@ -174,11 +173,8 @@ class ClearFeedbackReply(Struct, frozen=True):
     cleared: int
 
 
-class ExperienceMethods:
+class ExperienceMethods(EngineMethods):
     """The methods over one engine."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     @method("GraftExperience", policy="project")
     async def graft(self, request: GraftRequest) -> GraftReply:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 
 from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
+from ..app.engine import Engine
 from ..core.errors import InvalidRequest
 from ..core.parameters import LIST_MAX, NonEmpty
 from ..privacy.permissions import Agent
@@ -82,6 +83,19 @@ class ItemFields(Struct, frozen=True):
         return key_in({"type": self.type, "name": self.name, "server_name": self.server_name}, prefix)
 
 
+class ItemName(Struct, frozen=True):
+    """An item in a reply."""
+
+    type: str
+    name: str
+    server_name: str | UnsetType = UNSET
+
+
+def item_name(key: ItemKey) -> ItemName:
+    """Return an item's key in the form of the wire."""
+    return reply_of(ItemName, key)
+
+
 Items = Annotated[tuple[ItemFields, ...], Meta(max_length=LIST_MAX)]
 
 REQUESTS: Mapping[Policy, type[MethodRequest]] = {
@@ -104,6 +118,13 @@ class Declaration(Struct, frozen=True):
     request: type[MethodRequest]
     function: Callable[..., Any]
     takes_connection: bool
+
+
+class EngineMethods:
+    """Methods over one engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
 
 
 WireMap = dict[str, Any]

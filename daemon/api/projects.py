@@ -14,7 +14,7 @@ from ..embedding.messages import VectorProgress
 from ..embedding.semantics import Semantics
 from ..project.project import BUFFER_CHARACTERS, Project
 from ..project.roots import relative_path
-from .method import MethodRequest, ProjectRequest, method, reply_of
+from .method import EngineMethods, MethodRequest, ProjectRequest, method, reply_of
 
 EmbeddingState = Literal["off", "waiting", "running", "paused", "failed", "done"]
 
@@ -145,11 +145,8 @@ class RevokeTrustReply(Struct, frozen=True):
     revoked: int
 
 
-class ProjectMethods:
+class ProjectMethods(EngineMethods):
     """The methods over one engine."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     @method("OpenProject", policy="open")
     async def open(self, request: OpenRequest) -> ProjectReply:

@@ -14,13 +14,14 @@ from ..sessions.item_usage import Reported
 from ..sessions.request_log import Recalled
 from ..sessions.request_record import conversation, record_map
 from .method import (
+    ItemName,
     Items,
     SessionOrProjectRequest,
     SessionRequest,
+    item_name,
     method,
     required_cwd,
 )
-from .sessions import ItemName, item_name
 
 LIST_LIMIT = 1_000
 

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from ..app.engine import Engine
 from ..core.errors import InvalidRequest, NotFound
 from ..core.parameters import LIST_MAX, NonEmpty
 from ..project.freshness import deadline_of
@@ -20,7 +19,16 @@ from ..rules.item_plans import profiles_for
 from ..rules.item_store import draft_of, key_in
 from ..rules.items import IncludeMode, Item, ItemKey, ItemType, item_key, key_of
 from ..rules.selection import ItemScore, ItemSelection, parse_selection, resolve
-from .method import DEADLINE_MAX_MS, Deadline, ProjectRequest, method, milliseconds_since, reply_of
+from .method import (
+    DEADLINE_MAX_MS,
+    Deadline,
+    EngineMethods,
+    ItemName,
+    ProjectRequest,
+    method,
+    milliseconds_since,
+    reply_of,
+)
 
 TEXTS_MAX_BYTES = 8_000_000
 """Maximum bytes of texts in a list, so that it fits a frame; later items are listed without theirs."""
@@ -36,10 +44,7 @@ class ListItemsRequest(ProjectRequest, frozen=True, kw_only=True):
     content: bool = True
 
 
-class ItemReply(Struct, frozen=True, kw_only=True):
-    type: str
-    name: str
-    server_name: str | UnsetType = UNSET
+class ItemReply(ItemName, frozen=True, kw_only=True):
     include: str
     description: str | UnsetType = UNSET
     globs: list[str] | UnsetType = UNSET
@@ -118,12 +123,9 @@ class SearchItemsRequest(ProjectRequest, frozen=True, kw_only=True):
         return None if all(value is None for value in fields.values()) else parse_selection(fields)
 
 
-class ScoredItem(Struct, frozen=True, kw_only=True):
+class ScoredItem(ItemName, frozen=True, kw_only=True):
     """An item in a search result: `similarity_score` decided, `similarity` is the best cosine alone."""
 
-    type: str
-    name: str
-    server_name: str | UnsetType = UNSET
     include: str
     description: str | UnsetType = UNSET
     similarity_score: float
@@ -143,10 +145,7 @@ class ItemUsageRequest(ProjectRequest, frozen=True, kw_only=True):
     since: str = ""
 
 
-class ItemUsage(Struct, frozen=True, kw_only=True):
-    type: str
-    name: str
-    server_name: str | UnsetType = UNSET
+class ItemUsage(ItemName, frozen=True, kw_only=True):
     include: str | None
     requests: int
     reported: int
@@ -154,10 +153,7 @@ class ItemUsage(Struct, frozen=True, kw_only=True):
     last_day: str
 
 
-class SuggestionReply(Struct, frozen=True, kw_only=True):
-    type: str
-    name: str
-    server_name: str | UnsetType = UNSET
+class SuggestionReply(ItemName, frozen=True, kw_only=True):
     action: Literal["remove", "demote"]
     text: str
 
@@ -237,11 +233,8 @@ class RevokeReply(Struct, frozen=True):
     revoked: int
 
 
-class ItemMethods:
+class ItemMethods(EngineMethods):
     """The methods over one engine."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     @method("ListItems", policy="project")
     async def list_items(self, request: ListItemsRequest) -> ItemsReply:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct, UnsetType
 
-from ..app.engine import Engine
 from ..context.scopes import HotNode, Scope
 from ..core.errors import InvalidRequest, TooLarge
 from ..core.parameters import Texts
-from .method import AgentRequest, ScopeRequest, method, node_id_in, reply_of
+from .method import AgentRequest, EngineMethods, ScopeRequest, method, node_id_in, reply_of
 
 NODES_MAX = 1_000
 """Maximum nodes that a call adds or removes; each may have to be looked up on the disk."""
@@ -70,11 +69,8 @@ class ScopesReply(Struct, frozen=True):
     scopes: list[ScopeReply]
 
 
-class ScopeMethods:
+class ScopeMethods(EngineMethods):
     """The methods over one engine."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     @method("ExpandFocus", policy="scope")
     async def expand(self, request: FocusRequest) -> ExpandReply:

@@ -10,7 +10,6 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from ..app.engine import Engine
 from ..context.requests import Freshness
 from ..context.scopes import Scope
 from ..core.errors import InvalidRequest
@@ -25,6 +24,7 @@ from ..search.query import Relation, Route, SearchQuery
 from .method import (
     AgentRequest,
     Deadline,
+    EngineMethods,
     ProjectRequest,
     method,
     milliseconds_since,
@@ -145,11 +145,8 @@ class NodeReply(Struct, frozen=True, kw_only=True):
     elapsed_ms: float
 
 
-class QueryMethods:
+class QueryMethods(EngineMethods):
     """The methods over one engine."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     @method("Query", policy="own")
     async def query(self, request: QueryRequest) -> QueryReply:

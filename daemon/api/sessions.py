@@ -15,8 +15,10 @@ from ..sessions.service import SessionChange
 from ..sessions.session import ItemOutcome, Session
 from .method import (
     AgentRequest,
+    ItemName,
     ProjectRequest,
     SessionRequest,
+    item_name,
     method,
     reply_of,
 )
@@ -25,16 +27,7 @@ Selection = str | dict[str, Any]
 """The choice of items: a preset's name, `off`, or a map of settings."""
 
 
-class ItemName(Struct, frozen=True):
-    type: str
-    name: str
-    server_name: str | UnsetType = UNSET
-
-
-class SessionItemEntry(Struct, frozen=True, kw_only=True):
-    type: str
-    name: str
-    server_name: str | UnsetType = UNSET
+class SessionItemEntry(ItemName, frozen=True, kw_only=True):
     include: str
 
 
@@ -258,21 +251,8 @@ def session_reply(session: Session, warnings: list[str] | UnsetType = UNSET) -> 
     return reply_of(SessionReply, session, items=_items(session), removed=removed, warnings=warnings)
 
 
-def item_name(key: ItemKey) -> ItemName:
-    """Return an item's key in the form of the wire."""
-    return ItemName(key.type, key.name, key.server_name or UNSET)
-
-
 def _items(session: Session) -> list[SessionItemEntry]:
-    return [
-        SessionItemEntry(
-            type=item.key.type,
-            name=item.key.name,
-            server_name=item.key.server_name or UNSET,
-            include=item.include,
-        )
-        for item in session.items
-    ]
+    return [reply_of(SessionItemEntry, item.key, include=item.include) for item in session.items]
 
 
 def _item_reply(session: Session, outcome: ItemOutcome) -> SessionItemReply:

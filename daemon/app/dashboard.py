@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from ..config.settings import DashboardConfig
 from ..core.errors import Busy, FovealError, StateError
-from ..core.quarantine import clear_own_file, set_aside
+from ..core.quarantine import clear_own_file, quarantine
 from ..core.system import System
 
 log = logging.getLogger(__name__)
@@ -329,7 +329,7 @@ class DashboardFile:
         try:
             return _state_in(json.loads(data)), ""
         except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged
-            return DashboardState(), self._problem(f"can't be used ({error}){self._set_aside()}")
+            return DashboardState(), self._problem(f"can't be used ({error}){self._quarantined()}")
 
     def write(self, state: DashboardState) -> None:
         """Replace the file. Raises `StateError`."""
@@ -342,9 +342,9 @@ class DashboardFile:
                 "the dashboard or out of it; see: foveal doctor"
             ) from error
 
-    def _set_aside(self) -> str:
+    def _quarantined(self) -> str:
         try:
-            return f" and is kept as {set_aside(self._path, self._system)}"
+            return f" and is kept as {quarantine(self._path, self._system)}"
         except OSError as error:
             return f" nor set aside ({error.strerror or error})"
 

@@ -201,6 +201,14 @@ class Engine:
         if text is not None:
             project.unsaved.set(path, text)
         elif event == "changed":
-            project.unsaved.set(path, None)
-            refresh = self._freshness.refresh(project, (path,), deadline_of(project, None))
-            self._work.start_unheard(refresh, f"refresh {path}")
+            self._note_changed(project, path)
+
+    def note_written(self, project: Project, path: str) -> None:
+        """Take in that an agent wrote a file, which no editor needs to have open."""
+        project.hot_files.note_edited((path,))
+        self._note_changed(project, path)
+
+    def _note_changed(self, project: Project, path: str) -> None:
+        project.unsaved.set(path, None)
+        refresh = self._freshness.refresh(project, (path,), deadline_of(project, None))
+        self._work.start_unheard(refresh, f"refresh {path}")

@@ -15,7 +15,7 @@ from typing import Self
 from msgspec import Struct
 
 from ..core.errors import StateError
-from ..core.quarantine import clear_file, set_aside
+from ..core.quarantine import clear_file, quarantine
 from ..core.system import System
 
 Migration = Callable[[str, System], None]
@@ -198,7 +198,7 @@ def bring_up(
         return ()
     if mark.problem:
         path = os.path.join(folder, VERSION_FILE)
-        kept = set_aside(path, system)
+        kept = quarantine(path, system)
         _write(folder, system, known)
         return (f"{mark.problem}; it is kept as {kept}, and the folder was taken for one of this version.",)
     start = mark.migrating_from or mark.version
@@ -253,6 +253,6 @@ def _clear(path: str, system: System) -> None:
         fcntl.flock(folder, fcntl.LOCK_EX)
         clear_file(path, system)
         if os.path.islink(path):
-            set_aside(path, system)
+            quarantine(path, system)
     finally:
         os.close(folder)

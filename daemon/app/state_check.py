@@ -19,7 +19,7 @@ from ..compression import model_compressor
 from ..context import scopes
 from ..context.feedback import Feedback
 from ..core.errors import InvalidRequest
-from ..core.quarantine import set_aside
+from ..core.quarantine import quarantine
 from ..core.storage import SEAL, OtherVersion, check_database, open_reader
 from ..core.system import System
 from ..embedding import embeddings
@@ -59,7 +59,7 @@ class Finding(Struct, frozen=True):
 
 class _Kind(Struct, frozen=True):
     pattern: str
-    check: Callable[[str, System], None]
+    check: Callable[[str, System], object]
     derived: bool = False
     is_folder: bool = False
     mends_itself: bool = False
@@ -76,7 +76,7 @@ def repair(state: str, finding: Finding, system: System) -> str:
     A database goes with its log.
     """
     path = os.path.join(state, finding.path)
-    kept = set_aside(path, system)
+    kept = quarantine(path, system)
     for suffix in ("-wal", "-shm", "-journal", SEAL):
         if finding.path.endswith((".sqlite", ".db")) and os.path.lexists(path + suffix):
             os.replace(path + suffix, os.path.join(os.path.dirname(path), kept + suffix))
@@ -143,10 +143,6 @@ class _MendsItself(ValueError):
     """Damage that the owner repairs when the file is opened next."""
 
 
-def _check_dashboard(path: str, system: System) -> None:
-    check_dashboard_file(system.read(path)[0])
-
-
 def _is_of_the_moment(name: str) -> bool:
     """Whether a file holds only temporary state."""
     return any(fnmatchcase(name, pattern) for pattern in _OF_THE_MOMENT)
@@ -161,26 +157,6 @@ def _check_version(path: str, system: System) -> None:
 def _check_json(path: str, system: System) -> None:
     if not isinstance(json.loads(system.read(path)[0]), dict):
         raise ValueError("is no JSON object")
-
-
-def _check_items(path: str, system: System) -> None:
-    ItemStore(path, system).load()
-
-
-def _check_trust(path: str, system: System) -> None:
-    TrustStore(path, system).of("/")
-
-
-def _check_approvals(path: str, system: System) -> None:
-    Approvals(path, system).load()
-
-
-def _check_feedback(path: str, system: System) -> None:
-    Feedback(path, system).check()
-
-
-def _check_tools(path: str, system: System) -> None:
-    list_in(json.loads(system.read(path)[0]))
 
 
 def _check_session(path: str, system: System) -> None:
@@ -202,10 +178,6 @@ def _check_pool(path: str, system: System) -> None:
         os.close(descriptor)
     if bad:
         raise ValueError(f"has lines that can't be read ({bad}); the others are used")
-
-
-def _check_index(path: str, system: System) -> None:
-    check_index(os.path.dirname(path))
 
 
 def _check_database(schema: str, version: int) -> Callable[[str, System], None]:
@@ -234,18 +206,10 @@ def _check_former_requests(path: str, system: System) -> None:
     open_reader(path, ledger_file.FORMER_VERSION).close()  # which is taken over when the daemon is started
 
 
-def _check_cookies(path: str, system: System) -> None:
-    os.listdir(path)
-
-
 def _check_lexical(path: str, system: System) -> None:
     listing = read_listing(path)
     check_format(listing.format)
     check_files(path, listing)
-
-
-def _check_vectors(path: str, system: System) -> None:
-    check_vector_file(path)
 
 
 def _check_model(path: str, system: System) -> None:
@@ -259,27 +223,27 @@ def _check_nothing(path: str, system: System) -> None:
 
 _KINDS = (
     _Kind(VERSION_FILE, _check_version, mends_itself=True),
-    _Kind("trusted.json", _check_trust),
-    _Kind("approvals.json", _check_approvals),
+    _Kind("trusted.json", lambda path, system: TrustStore(path, system).of("/")),
+    _Kind("approvals.json", lambda path, system: Approvals(path, system).load()),
     _Kind("sessions/*/meta.json", _check_session),
-    _Kind("projects/*/items.json", _check_items),
+    _Kind("projects/*/items.json", lambda path, system: ItemStore(path, system).load()),
     _Kind("projects/*/experiences.jsonl", _check_pool, mends_itself=True),
     _Kind("projects/*/experiences.*.jsonl", _check_pool, mends_itself=True),
     _Kind("projects/*/experiences.jsonl.quarantine", _check_nothing),
     _Kind("projects/*/project.json", _check_json, derived=True, mends_itself=True),
-    _Kind("projects/*/feedback.json", _check_feedback),
-    _Kind("projects/*/index.sqlite", _check_index, derived=True),
+    _Kind("projects/*/feedback.json", lambda path, system: Feedback(path, system).check()),
+    _Kind("projects/*/index.sqlite", lambda path, _: check_index(os.path.dirname(path)), derived=True),
     _Kind(
         "projects/*/transcripts.db", _check_database(cursor_store.SCHEMA, cursor_store.VERSION), derived=True
     ),
     _Kind("projects/*/at_work", _check_nothing, derived=True, mends_itself=True),
     _Kind("projects/*/lexical", _check_lexical, derived=True, is_folder=True),
-    _Kind("projects/*/vectors-*.bin", _check_vectors, derived=True),
-    _Kind("projects/*/vectors/vectors-*.bin", _check_vectors, derived=True),
-    _Kind("projects/*/cookies", _check_cookies, derived=True, is_folder=True),
+    _Kind("projects/*/vectors-*.bin", lambda path, _: check_vector_file(path), derived=True),
+    _Kind("projects/*/vectors/vectors-*.bin", lambda path, _: check_vector_file(path), derived=True),
+    _Kind("projects/*/cookies", lambda path, _: os.listdir(path), derived=True, is_folder=True),
     _Kind("projects/*/foveal.last.toml", _check_nothing),
     _Kind("config.last.toml", _check_nothing),
-    _Kind("tools/*.json", _check_tools, derived=True),
+    _Kind("tools/*.json", lambda path, system: list_in(json.loads(system.read(path)[0])), derived=True),
     _Kind("embeddings/models/*.lock", _check_nothing),
     _Kind("embeddings/models/all-MiniLM-L6-v2-int8", _check_model, derived=True, is_folder=True),
     _Kind("embeddings/*.sqlite", _check_database(embeddings.SCHEMA, embeddings.SCHEMA_VERSION), derived=True),
@@ -291,7 +255,9 @@ _KINDS = (
         _check_database(model_compressor.SCHEMA, model_compressor.SCHEMA_VERSION),
         derived=True,
     ),
-    _Kind("dashboard.json", _check_dashboard, mends_itself=True),
+    _Kind(
+        "dashboard.json", lambda path, system: check_dashboard_file(system.read(path)[0]), mends_itself=True
+    ),
     _Kind("hook-spool/*", _check_nothing, mends_itself=True),
 )
 

@@ -1,6 +1,6 @@
-"""Compression: the fullest useful form of a text within a number of characters, for a prompt.
+"""Compression: shortens a text to a number of characters and keeps what matters for a prompt.
 
-Deterministic: the same text, words, room and symbols give the same form. Nothing here reads a file or waits.
+Deterministic: equal arguments give equal results. Nothing here reads files or waits.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from .lines import Folded, Rows, compress_code, compress_data, compress_log, cou
 from .prose import compress_prose
 
 Kind = Literal["code", "prose", "data", "log", "cut"]
-"""How a text was made shorter; `cut` is no kind of text, but the way of last resort."""
+"""The kind of a text, by which it is shortened. `cut` means that only its beginning is shown."""
 
 HEAD = 8_192
-"""Characters at the beginning that tell whether a text is a log."""
+"""Characters at the beginning of a text by which its kind is recognized."""
 
 _PROSE = frozenset({"markdown", "mdx", "restructuredtext", "text", "latex", ""})
 _DATA = frozenset({"json", "json5", "jsonc", "jsonl", "yaml", "toml", "ini", "xml", "diff"})
@@ -36,41 +36,41 @@ _LOG_LINE = re.compile(
 )
 
 MARK = "[COMPRESSED]"
-"""What stands with a text that was made shorter, so that nobody takes it for the whole."""
+"""The mark beside a shortened text, so that nobody takes it for the whole."""
 
 FORM_MIN = 80
-"""With less room a text is cut after its first line: no form of it would say more."""
+"""Minimum characters for a selection of lines; with less room the text is cut."""
 
 SUMMARY_MIN = 400
 SUMMARY_SHARE = 0.15
-"""With less room, in characters, data and logs have no summary; with more it takes at most this share."""
+"""Minimum characters of shortened data and logs with a summary, and its maximum share of them."""
 
 PIECE = 160
-"""Characters around a place in a long line that are shown; about two lines of a terminal."""
+"""Characters shown around a match in a long line, about two lines of a terminal."""
 
 PIECES_MAX = 50
+"""Maximum number of such pieces of one text."""
 
 LONG_LINE = 1_000
-"""A line of more characters was written by no person."""
+"""Characters above which a line counts as generated."""
 
 
 class Compressed(Struct, frozen=True):
-    """A text made shorter.
+    """A shortened text.
 
-    Lines that stand under a number are whole and keep the number that they have in the text.
-    `left_out_lines` counts the lines that aren't blank and aren't whole in it. `kind` is the way it was made:
-    `cut` where no other was of use.
+    Numbered lines are whole and have their number in the original text. `left_out_lines` counts the non-blank
+    lines that aren't shown whole. `kind` is how it was shortened.
     """
 
     text: str
     left_out_lines: int
     kind: Kind
     model: str = ""
-    """The model that made it, where one did."""
+    """The name of the model that shortened it, or ""."""
 
 
 class Compress(Protocol):
-    """Makes a text shorter, as `compress` does."""
+    """The type of functions like `compress`."""
 
     def __call__(
         self,
@@ -81,7 +81,7 @@ class Compress(Protocol):
         symbols: Sequence[Symbol] = (),
         wanted: Collection[str] = (),
     ) -> Compressed:
-        """Return the fullest useful form of a text that fits a number of characters."""
+        """Return a text shortened to a number of characters."""
         ...
 
 
@@ -93,13 +93,14 @@ def compress(
     symbols: Sequence[Symbol] = (),
     wanted: Collection[str] = (),
 ) -> Compressed:
-    """Return the fullest useful form of a text that fits a number of characters; never longer.
+    """Return a text shortened to at most a number of characters; a text that fits is returned unchanged.
 
-    `path` tells the kind of text, with the text itself; `words` are what the prompt asks about, by weight;
-    `symbols` its definitions, if it was parsed: for code without them its indentation has to do; `wanted` the
-    names of those that are known to matter, such as the ones that a search found. A text that fits comes back
-    as it is. With no room at all the text is empty; with less than `FORM_MIN` characters it is the first
-    line, cut where it must be.
+    - `path`: tells the kind of the text, together with the text itself.
+    - `words`: the words of the prompt with their weights.
+    - `symbols`: the definitions in the text; without them code is divided by its indentation.
+    - `wanted`: names of definitions that are known to matter, such as search hits.
+
+    With less than `FORM_MIN` characters the result is the beginning of the text.
     """
     kind = kind_of(path, text, bool(symbols))
     if len(text) <= characters:
@@ -115,9 +116,9 @@ def compress(
 
 
 def note(compressed: Compressed, node_id: str) -> str:
-    """Return the line that goes with a compressed text: its mark, what is missing, and how to get it.
+    """Return the note below a shortened text: the mark, the number of omitted lines, and how to get them.
 
-    A text that is whole needs none: the note is empty. `node_id` is shown as it is given.
+    The note for a whole text is "".
     """
     if not compressed.left_out_lines:
         return ""
@@ -137,7 +138,7 @@ def _folded(
     path: str,
     wanted: Collection[str],
 ) -> Folded | None:
-    """Return the form of a text that its kind has, or None where it has none."""
+    """Return a text shortened by the method for its kind, or None if that can't be used."""
     if kind == "prose":
         return compress_prose(document, terms, characters)
     if is_packed(document, characters):
@@ -153,7 +154,7 @@ def _folded(
 
 
 def _summary(document: Document, what: str, characters: int) -> str:
-    """Return the line above a text that says what it is, "" where the room is too small for it."""
+    """Return the summary line above data or a log, "" if there is too little room."""
     if characters < SUMMARY_MIN:
         return ""
     count = count_of(document.filled_between(0, document.count))
@@ -162,7 +163,7 @@ def _summary(document: Document, what: str, characters: int) -> str:
 
 
 def kind_of(path: str, text: str, parsed: bool = False) -> Kind:
-    """Return the kind of a text; `parsed` says that it has symbols. Any path and text will do."""
+    """Return the kind of a text by its path and content; `parsed` says that it has symbols."""
     name = path.rpartition("/")[2].lower()
     if _LOG_NAME.search(name):
         return "log"
@@ -189,7 +190,7 @@ def _is_log(text: str) -> bool:
 
 
 def _kind_of_unknown(text: str) -> Kind:
-    """Tell code and data from prose by what their lines end with: people end sentences otherwise."""
+    """Tell code and data from prose by how the lines end."""
     head = text[:HEAD].lstrip()
     if head[:1] in ("{", "[", "<"):
         return "data"
@@ -199,9 +200,9 @@ def _kind_of_unknown(text: str) -> Kind:
 
 
 def cut(document: Document, terms: Sequence[Term], characters: int) -> Folded:
-    """Return the first lines that fit, under their numbers, or pieces of the first one if it doesn't fit.
+    """Return the first lines that fit, with their numbers, or pieces of the text if not even one fits.
 
-    Pieces are taken around the terms, with the beginning of the line, and `…` between them.
+    Pieces are the beginning of the text and the surroundings of matches, joined by `…`.
     """
     total = document.filled_between(0, document.count)
     if characters <= 0 or not total:
@@ -212,19 +213,19 @@ def cut(document: Document, terms: Sequence[Term], characters: int) -> Folded:
 
 
 def is_packed(document: Document, characters: int) -> bool:
-    """Whether most of a text stands in lines too long for the room: of these only pieces could be shown."""
+    """Whether most of a text is in lines that are too long to be shown whole."""
     most = max(LONG_LINE, characters // 3)
     return 2 * sum(length for length in map(len, document.lines) if length > most) > len(document.text)
 
 
 def _pieces(document: Document, terms: Sequence[Term], characters: int) -> str:
-    """Return pieces of the text around the terms, within a number of characters."""
+    """Return pieces of the text around matches of the terms, within a number of characters."""
     text = document.text
     start = len(text) - len(text.lstrip())
     if characters < PIECE:
         return text[start : start + characters - 1].replace("\n", " ") + "…"
     count = min(PIECES_MAX, max(1, characters // PIECE) - 1)
-    # The rarest terms first: what stands everywhere in a packed file says nothing.
+    # The rarest terms first: common ones say nothing about a packed file.
     places = sorted((document.places_of(term) for term in terms), key=lambda found: (len(found), found))
     chosen: list[int] = []
     for found in places:
@@ -245,26 +246,26 @@ def _pieces(document: Document, terms: Sequence[Term], characters: int) -> str:
 
 
 NAMED_LINES = 5_000
-"""Lines from the beginning that are searched for names at the top."""
+"""Number of lines searched for top-level names."""
 
 NAMES_MAX = 12
 NAME_MAX = 40
 
 PARSED_MAX = 1_500_000
-"""Characters of JSON that are parsed for the summary: about 15 ms."""
+"""Maximum characters of JSON that are parsed for the summary, which takes about 15 ms."""
 
 _LEVELS = ("FATAL", "CRITICAL", "ERROR", "WARN", "INFO", "DEBUG")
 
 
 def log_summary(document: Document) -> str:
-    """Say how often the levels are named in a log."""
+    """Return a summary of a log: how often each level occurs."""
     counts = ((document.text.count(level), level) for level in _LEVELS)
     known = ", ".join(f"{count:,} times {level}" for count, level in counts if count)
     return f"a log{': ' + known if known else ''}"
 
 
 def data_summary(document: Document, path: str) -> str:
-    """Say in words what the data are: rows and columns, or the names at the top."""
+    """Return a summary of data: rows and columns, or top-level names."""
     separator = separator_of(path)
     if separator:
         return _table(document, separator)
@@ -289,7 +290,7 @@ def _table(document: Document, separator: str) -> str:
 
 
 def _json(text: str) -> str:
-    """Say what a JSON document holds, or nothing if it isn't one or is too large or too deep."""
+    """Return a summary of a JSON document, "" if it is invalid, too large or too deep."""
     if len(text) > PARSED_MAX:
         return ""
     try:
@@ -323,6 +324,6 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _plain(name: str) -> str:
-    """Return a name that can't end its line, nor fill it."""
+    """Return a name on one line, with at most `NAME_MAX` characters."""
     flat = " ".join("".join(c for c in name[: 2 * NAME_MAX] if c.isprintable()).split())
     return flat if len(flat) <= NAME_MAX else f"{flat[:NAME_MAX]}…"

@@ -1,6 +1,6 @@
-"""A text to compress: its lines, how they nest, where each term stands, and how prompt words match terms.
+"""A text to shorten: its lines, their nesting, and the places where words of the prompt occur.
 
-Those of large texts are kept for the next prompt about them.
+Documents of longer texts are cached for the next prompt about them.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from msgspec import Struct
 from ..core.sized_cache import SizedCache
 
 POSTINGS_MAX = 256
-"""Terms whose places are remembered for a document; all are forgotten when there are more."""
+"""Maximum number of terms whose places are cached for a document; above it the cache is cleared."""
 
 TAB = 4
-"""Columns of a tab; only the order of indentations matters."""
+"""Columns of a tab."""
 
 WORKED_OUT_MAX = 4
-"""Things that are remembered for a document besides its lines; all are forgotten when there are more."""
+"""Maximum number of results cached by `worked_out` for a document; above it the cache is cleared."""
 
 AROUND_MAX = 12
-"""Maximum enclosing blocks shown for a line, the inner ones; few people nest deeper."""
+"""Maximum number of enclosing blocks shown for a line, the innermost ones."""
 
 NO_LINE = -1
 
@@ -36,17 +36,15 @@ KEPT_FROM = 4_000
 """Minimum characters of a cached text: a shorter one is analysed in a fraction of a millisecond."""
 
 KEPT_CHARACTERS = 1_500_000
-"""Maximum characters of text kept; with what was worked out of it each takes about ten bytes,
-15 MB together."""
+"""Maximum characters of cached documents; with their results each takes about ten bytes, 15 MB together."""
 
 T = TypeVar("T")
 
 
 class Document:
-    """A text as what every way of compressing it starts from. Threads may share one.
+    """A text with its lines and what was computed from them, or a part of a larger document. Thread-safe.
 
-    Lines are counted from 0 here and end at line feeds only, as the parser counts them. `shown` are the
-    indexes of the lines that aren't blank: what is said of "lines" when they are counted.
+    Lines are numbered from 0 and end at line feeds only, as the parser counts them.
     """
 
     def __init__(
@@ -60,7 +58,7 @@ class Document:
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines without their ends."""
+        """The lines without line ends."""
         lines = self.text.split("\n")
         if not lines[-1]:
             lines.pop()
@@ -68,47 +66,47 @@ class Document:
 
     @cached_property
     def starts(self) -> list[int]:
-        """Where each line begins in the text, and where the last one ends."""
+        """The offsets in the text where lines begin, and where the last one ends."""
         lengths = map(len, self.text.split("\n"))
         return list(accumulate(map(int.__add__, lengths, repeat(1)), initial=0))
 
     @cached_property
     def lower(self) -> str:
-        """The text in lower case, place by place."""
+        """The text in lower case, with the same offsets."""
         return lower_of(self.text)
 
     @cached_property
     def indents(self) -> list[int]:
-        """The columns before each line's first character, -1 for a blank line."""
+        """The indentation of each line in columns, -1 for a blank line."""
         return [indent_of(line) for line in self.lines]
 
     @cached_property
     def blocks(self) -> Blocks:
-        """How the lines lie in one another, by their indentation."""
+        """The nesting of the lines by their indentation."""
         return Blocks(self.lines, self.indents)
 
     @cached_property
     def numbers(self) -> Sequence[int]:
-        """The place of each line in the whole text, from 0."""
+        """The number of each line in the whole document, from 0."""
         return range(len(self.lines)) if self._numbers is None else self._numbers
 
     def part(self, numbers: Sequence[int]) -> Document:
-        """Return some lines as a document of their own, which knows their places in this one."""
+        """Return some lines as a document that knows their numbers in this one."""
         text = "\n".join([self.lines[number] for number in numbers]) + "\n"
         return Document(text, numbers, self)
 
     def filled_between(self, start: int, end: int) -> int:
-        """Return how many lines of the whole text, from one place to before another, aren't blank."""
+        """Return the number of non-blank lines of the whole document from `start` to before `end`."""
         lines = self.lines if self._whole is None else self._whole.lines
         return sum(map(bool, map(str.strip, lines[start:end])))
 
     @property
     def count(self) -> int:
-        """How many lines the whole text has."""
+        """The number of lines of the whole document."""
         return len(self.lines) if self._whole is None else len(self._whole.lines)
 
     def worked_out(self, key: tuple[type[T], Hashable], make: Callable[[], T]) -> T:
-        """Return what was made for a key before, else make it; the key's first part is the class of it."""
+        """Return the cached result for a key, or compute it; the first part of the key is its class."""
         known = self._worked_out.get(key)
         if not isinstance(known, key[0]):
             if len(self._worked_out) >= WORKED_OUT_MAX:
@@ -117,7 +115,7 @@ class Document:
         return known
 
     def places_of(self, term: Term) -> tuple[int, ...]:
-        """Return where a term begins in the text, in order."""
+        """Return the offsets where a term occurs, in order."""
         found = self._postings.get(term)
         if found is None:
             found = tuple(places_of(term, self.text, self.lower))
@@ -127,7 +125,7 @@ class Document:
         return found
 
     def lines_with(self, term: Term) -> tuple[int, ...]:
-        """Return the lines on which a term stands, in order, each as often as it stands there."""
+        """Return the lines in which a term occurs, in order, once for each occurrence."""
         starts = self.starts
         return tuple(bisect_right(starts, place) - 1 for place in self.places_of(term))
 
@@ -161,11 +159,11 @@ DOCUMENTS = Documents()
 
 
 class Blocks:
-    """Which line opens the block that a line lies in; also which one a line goes on with.
+    """The nesting of lines: which line opens the block around a line, and which statement a line continues.
 
-    `parents[i]` is the nearest line above that is indented less, -1 for none. `partners[i]` is, for a line
-    that begins with a closing bracket, a lone opening one, `else`, `except`, `case` and the like, the line of
-    the same indentation that it belongs to, else -1.
+    `parents[i]` is the nearest line above with less indentation, or -1. `partners[i]` is set for a line that
+    begins with a bracket, `else`, `except`, `case` and the like: it is the line with the same indentation
+    that it continues, or -1.
     """
 
     def __init__(self, lines: Sequence[str], indents: Sequence[int]) -> None:
@@ -180,7 +178,7 @@ class Blocks:
                 continue
             if not indent and openers and lines[index][0] == "#" and lines[index][1:2].isalpha():
                 if lines[openers[0]][0] != "}":
-                    self.parents[index] = openers[0]  # a preprocessor's line ends no block
+                    self.parents[index] = openers[0]  # a preprocessor directive doesn't end a block
                 continue
             last = NO_LINE
             while levels and levels[-1] >= indent:
@@ -244,7 +242,7 @@ _BRACKETS = frozenset("(){}[];,")
 
 
 def indent_of(line: str) -> int:
-    """Return the columns before a line's first character, -1 for a blank line."""
+    """Return the indentation of a line in columns, -1 for a blank line."""
     stripped = line.lstrip()
     if not stripped:
         return -1
@@ -270,29 +268,28 @@ def _is_bracket(line: str) -> bool:
 
 
 TERMS_MAX = 64
-"""Maximum number of terms looked for, the weightiest first: each costs a pass over the text, about 0.3 ms a
-MB."""
+"""Maximum number of terms searched for, those with the most weight; each takes about 0.3 ms a MB."""
 
 WORD_MAX = 64
-"""A longer word (base64, a hash) is left out, in characters."""
+"""Maximum characters of a word; longer ones are hashes or base64."""
 
 HITS_MAX = 3_000
-"""Maximum occurrences of a term that are found in a text; a more frequent term says nothing."""
+"""Maximum number of occurrences of a term that are found in a text."""
 
 PART_WEIGHT = 0.6
-"""What a part of an identifier weighs, of the identifier: `retry` of `retry_policy`."""
+"""Weight of a part of an identifier, such as `retry` in `retry_policy`, relative to the whole."""
 
 SHORT = 3
-"""Maximum letters of a word that must match a whole part of an identifier; longer words match by stem."""
+"""Maximum letters of a word that must match exactly; longer words match by their stem."""
 
 Words = Mapping[str, float] | Sequence[str]
-"""The words of a prompt with their weights, or by themselves, each with the weight 1."""
+"""The words of a prompt with their weights, or a sequence of words with the weight 1."""
 
 
 class Term(Struct, frozen=True):
-    """What is looked for in lower case, and how a name or a word may go on behind it.
+    """A prefix in lower case to search for, and which word endings may follow it.
 
-    `tail` is how many more letters it may have, `next_letters` which ones may come first ("" for any).
+    `tail` is the maximum number of further letters; `next_letters` are the allowed first ones ("" for any).
     """
 
     prefix: str
@@ -302,11 +299,11 @@ class Term(Struct, frozen=True):
 
 
 def terms_of(words: Words) -> tuple[Term, ...]:
-    """Return the terms of the words of a prompt, each once, the weightiest first; at most `TERMS_MAX`.
+    """Return the terms of a prompt's words, each once, by descending weight, at most `TERMS_MAX`.
 
-    An identifier (`getUserName`, `get_user_name`) gives itself and, with less weight, its parts. Endings are
-    taken off, so that `retries` is found in `retry` and `expiration` in `expired`; words that were stemmed
-    already do as well. Weights that aren't positive and finite leave a word out.
+    An identifier (`getUserName`, `get_user_name`) becomes a term, and so do its parts with less weight.
+    Endings are removed, so that `retries` matches `retry` and `expiration` matches `expired`. Words without a
+    positive finite weight are ignored.
     """
     weighted = words.items() if isinstance(words, Mapping) else ((word, 1.0) for word in words)
     found: dict[str, Term] = {}
@@ -321,10 +318,10 @@ def terms_of(words: Words) -> tuple[Term, ...]:
 
 
 def places_of(term: Term, text: str, lower: str) -> list[int]:
-    """Return where a term begins in a text, of which `lower` is the lower case of the same length.
+    """Return the offsets of a term in a text; `lower` is the text in lower case with the same length.
 
-    A place counts where a word begins or a part of an identifier does: `name` stands in `fileName` and in
-    `file_name`, not in `filename`. Linear in the text, at most `HITS_MAX` places.
+    A term matches at the beginning of a word or of a part of an identifier: `name` matches in `fileName` and
+    `file_name`, but not in `filename`. Takes linear time and returns at most `HITS_MAX` offsets.
     """
     found: list[int] = []
     prefix, size = term.prefix, len(term.prefix)
@@ -341,7 +338,7 @@ def places_of(term: Term, text: str, lower: str) -> list[int]:
 
 
 def lower_of(text: str) -> str:
-    """Return a text in lower case, of the same length: where a letter would become two, ASCII only."""
+    """Return a text in lower case with the same length; if lengths differ, only ASCII is changed."""
     lower = text.lower()
     return lower if len(lower) == len(text) else text.translate(_ASCII_LOWER)
 
@@ -377,12 +374,12 @@ _ENDINGS = (
     ("ers", 4, "", ""), ("ed", 4, "", ""), ("es", 4, "", ""), ("er", 4, "", ""), ("ss", 2, "ss", ""),
     ("y", 3, "", "yi"), ("i", 3, "", "yi"), ("s", 3, "", ""), ("e", 3, "", ""),
 )  # fmt: skip
-"""Endings, how much has to be left of the word, what stays of the ending, and which letters may follow then.
-The plain `i` is what a stemmer leaves of a y."""
+"""Each ending with the minimum length of the stem, the part of the ending that stays, and the letters that
+may follow. The plain `i` is what a stemmer makes of a `y`."""
 
 
 def _tail(stem: str) -> int:
-    """Return how many letters may follow a stem: a short one would be found in quite other words."""
+    """Return the maximum number of letters after a stem, few for a short stem, which many words share."""
     return 5 if len(stem) <= 4 else _TAIL_ANY
 
 
@@ -398,7 +395,7 @@ def _begins(text: str, place: int) -> bool:
 
 
 def _goes_on(term: Term, text: str, lower: str, after: int) -> bool:
-    """Whether what follows a term, at `after`, is an ending that it may have."""
+    """Whether the text at `after` is an allowed ending of the term."""
     letter = text[after]
     if not letter.islower():
         return True

@@ -1,4 +1,4 @@
-"""Texts shown by numbered lines: code, data and logs as parts for the scorer, and their definitions."""
+"""Shortens code, data and logs to a selection of numbered lines."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from .document import NO_LINE, Blocks, Document, Term
 from .scoring import LOG_WEIGHTS, PartGroup, PartSelection, TextParts, choose, thinned
 
 DECIDES = 0.03
-"""What it is worth that a line decides: returns, raises, branches."""
+"""Value of a line that returns, raises or branches."""
 
 COMMENT_SHARE = 0.8
-"""What a line of a comment is worth, of what a line of code in its place would be."""
+"""Value of a comment line relative to a line of code in its place."""
 
 BEARERS_MAX = 3
-"""A name that more definitions bear doesn't say which one is called."""
+"""Maximum number of definitions with the same name that a call may refer to."""
 
 BODY_LINES = 400
-"""Lines of a definition in which the names of others are looked for."""
+"""Maximum number of lines of a definition that are searched for calls."""
 
 EDGE_HEAD, EDGE_TAIL = 4, 6
-"""Lines with which a log begins and ends that are worth something by themselves."""
+"""Number of lines at the beginning and at the end of a log that get extra value."""
 
 EDGE, RARE, ERROR, WARNING = 0.2, 0.25, 0.6, 0.3
-"""Weights of a log line at an edge, of a unique one, of an error and of a warning."""
+"""Values of a log line at the beginning or end, of a unique one, of an error and of a warning."""
 
 LONG_LINE = 800
 CLIPPED = 240
-"""Maximum characters of a log line; of a longer one, such as a linker's command, both ends are shown."""
+"""A log line with more than `LONG_LINE` characters is clipped to its two ends of together `CLIPPED`."""
 
 SEARCHED = 240
-"""Characters of a line in which its level stands, if it has one."""
+"""Characters of a log line that are searched for its level."""
 
 TRACE_LINES = 40
-"""Lines that are indented below an error and belong to it: the frames of a stack trace."""
+"""Maximum number of indented lines below an error that belong to it, such as a stack trace."""
 
 _DECIDING = frozenset(
     [
@@ -88,7 +88,7 @@ _DIGITS = re.compile(r"[0-9]+")
 
 
 class Folded(Struct, frozen=True):
-    """A text with parts left out, and how many of its lines that aren't blank these are."""
+    """A shortened text, and the number of its non-blank lines that are left out."""
 
     text: str
     left_out_lines: int
@@ -101,7 +101,7 @@ def compress_code(
     characters: int,
     wanted: Collection[str] = (),
 ) -> Folded:
-    """Return the lines of code to show within a number of characters: signatures and the best of bodies."""
+    """Shorten code to its signatures and the most relevant lines of bodies."""
     document, symbols = thinned(document, terms, symbols, characters, wanted)
     rows = Rows(document)
     return rows.render(choose(rows.code(symbols), terms, rows.room(characters), wanted=wanted))
@@ -110,14 +110,14 @@ def compress_code(
 def compress_data(
     document: Document, path: str, terms: Sequence[Term], characters: int, summary: str
 ) -> Folded:
-    """Return the lines of data to show within a number of characters, below a summary, "" for none."""
+    """Shorten data to its most relevant lines, below a summary (or "")."""
     document, _ = thinned(document, terms, (), characters)
     rows = Rows(document)
     return rows.render(choose(rows.code((), path), terms, rows.room(characters, summary)), summary)
 
 
 def compress_log(document: Document, terms: Sequence[Term], characters: int, summary: str) -> Folded:
-    """Return the lines of a log to show, below a summary: errors first, what matches, what is rare."""
+    """Shorten a log to errors, matching and rare lines, below a summary (or "")."""
     document, _ = thinned(document, (*terms, *_TROUBLE), (), characters)
     half = CLIPPED // 2
     rows = Rows(
@@ -128,10 +128,10 @@ def compress_log(document: Document, terms: Sequence[Term], characters: int, sum
 
 
 class Rows:
-    """The lines of a document that aren't blank: what each costs, what holds them together, how they read.
+    """The non-blank lines of a document as parts for the scorer, and their rendering.
 
-    `lines` are the indexes of the lines, `place` finds a line among them. `shown` stands in for those of the
-    document where a shorter form of some is to be shown.
+    `lines` are the numbers of these lines, and `place` the position of each among them. `shown` replaces the
+    lines of the document if some are clipped.
     """
 
     def __init__(self, document: Document, shown: Sequence[str] | None = None) -> None:
@@ -143,7 +143,7 @@ class Rows:
         self.place = {line: part for part, line in enumerate(self.lines)}
 
     def room(self, characters: int, summary: str = "") -> int:
-        """Return the characters that are left for lines."""
+        """Return the characters available for lines."""
         thin = self._document.count > len(self._document.numbers)
         return characters - (len(summary) + 1 if summary else 0) - (self._gap_cost if thin else 0)
 
@@ -156,9 +156,9 @@ class Rows:
         return selection
 
     def code(self, symbols: Sequence[Symbol], data_path: str = "") -> TextParts:
-        """Return the lines as parts in definitions, or in blocks where they have no symbols.
+        """Return the lines as parts, grouped by definitions, or by blocks if there are no symbols.
 
-        `data_path` is the path of data, of which sections and tables are blocks too.
+        `data_path` is the path of a data file, whose sections and tables are blocks too.
         """
         document, place = self._document, self.place
         blocks = document.blocks
@@ -209,14 +209,14 @@ class Rows:
         )
 
     def log(self) -> TextParts:
-        """Return the lines as parts of a log."""
+        """Return the lines of a log as parts."""
         texts = [self._document.lines[line][:SEARCHED] for line in self.lines]
         shapes = [_DIGITS.sub("0", text) for text in texts]
         counts, seen = Counter(shapes), Counter[str]()
         prior: list[float] = []
         for part, (text, shape) in enumerate(zip(texts, shapes, strict=True)):
             severity = ERROR if _ERROR.search(text) else WARNING if _WARNING.search(text) else 0.0
-            # The first of many equal ones tells as much as all of them; each next one half of the one before.
+            # Repeated lines say little new: each is worth half of the one before.
             repeated = 0.5 ** min(seen[shape], 20)
             seen[shape] += 1
             edge = part < EDGE_HEAD or part >= len(texts) - EDGE_TAIL
@@ -236,9 +236,9 @@ class Rows:
         )
 
     def render(self, selection: PartSelection, summary: str = "") -> Folded:
-        """Return what is shown, each line after its number, with marks for the rest.
+        """Return the selected lines with their numbers, and marks for omitted ones; "" if none is selected.
 
-        Empty if nothing is shown. A line that isn't whole counts as left out.
+        A clipped line counts as left out.
         """
         rows = [summary] if summary else []
         numbers, left_out, done = self._document.numbers, 0, 0
@@ -260,7 +260,7 @@ class Rows:
         document, numbers = self._document, self._document.numbers
         costs = [len(self._shown[line]) + self._width + 3 for line in self.lines]
         if document.count > len(numbers):
-            # Lines that were left out before are marked between any two that are shown.
+            # Lines that `thinned` left out need a mark between the shown ones.
             for part in range(1, len(costs)):
                 if numbers[self.lines[part]] != numbers[self.lines[part - 1]] + 1:
                     costs[part] += self._gap_cost
@@ -270,7 +270,7 @@ class Rows:
         return [self.place[line] for line in self._document.lines_with(term)]
 
     def _named(self, definitions: Definitions, index: int) -> list[int]:
-        """Return the definitions that one names in its body, as what it calls or looks into."""
+        """Return the indexes of the definitions that a definition calls or uses by name."""
         definition = definitions.all[index]
         body = "\n".join(
             self._document.lines[definition.head_end : min(definition.end, definition.head_end + BODY_LINES)]
@@ -284,7 +284,7 @@ class Rows:
         ]
 
     def _owners(self) -> list[int]:
-        """Return for each indented line of a log the error above that it belongs to, else -1."""
+        """Return for each line of a log the index of the error that it belongs to, or -1."""
         owners = [-1] * len(self.lines)
         last, count = -1, 0
         for part, line in enumerate(self.lines):
@@ -298,12 +298,12 @@ class Rows:
 
 
 def numbered(line: str, number: int, width: int) -> str:
-    """Return a line after its number, which is right-aligned in `width` characters."""
+    """Return a line with its number, right-aligned in `width` characters."""
     return f"{number:>{width}}  {line}"
 
 
 def gap(count: int, width: int) -> str:
-    """Return the note for a number of omitted lines."""
+    """Return the mark for a number of omitted lines."""
     return f"{'…':>{width}}  {count_of(count)}"
 
 
@@ -313,7 +313,7 @@ def count_of(lines: int) -> str:
 
 
 def width_of(lines: int) -> int:
-    """Return how many characters the line numbers take."""
+    """Return the number of digits of the largest line number."""
     return len(str(max(lines, 1)))
 
 
@@ -323,7 +323,7 @@ def _decides(stripped: str) -> bool:
 
 
 def _data_indents(document: Document, path: str) -> list[int]:
-    """Return the indentation of data as it is meant: keys lie in their section, rows below a table's head."""
+    """Return the logical indentation of data: keys lie in their section, rows below a table's head."""
     if separator_of(path):
         head = next((index for index, indent in enumerate(document.indents) if indent >= 0), NO_LINE)
         return [indent if index == head or indent < 0 else 1 for index, indent in enumerate(document.indents)]
@@ -338,32 +338,32 @@ def _data_indents(document: Document, path: str) -> list[int]:
 
 
 def separator_of(path: str) -> str:
-    """Return what separates the columns of a table, "" if the file is none."""
+    """Return the column separator of a table file, "" for other files."""
     extension = path.rpartition(".")[2].lower()
     return {"csv": ",", "tsv": "\t", "tab": "\t"}.get(extension, "")
 
 
 HEAD_LINES = 12
-"""A head of more lines is a table of arguments; its first ones tell."""
+"""Maximum number of lines of a definition's head."""
 
 DOC_SEARCH = 40
-"""Maximum number of lines above a definition where its documentation may begin."""
+"""Maximum number of lines searched for a signature or documentation."""
 
 LONG_BLOCK = 60
-"""An unnamed block of more lines is divided into what lies in it."""
+"""Maximum lines of an unnamed block that isn't divided into inner blocks."""
 
 DEPTH_MAX = 8
-"""Definitions that lie deeper in others are part of these."""
+"""Maximum nesting of definitions; deeper ones count as a part of the outer one."""
 
 NAME_MIN = 3
-"""A shorter name stands in too many texts to say that a definition is called."""
+"""Minimum characters of a name by which calls are recognized."""
 
 
 class DefinitionLines(Struct, frozen=True):
     """A definition's lines, from 0: `start` to before `end`, its head to before `head_end`.
 
-    `doc` is the line on which its documentation begins, or `NO_LINE`; `outer` the index of the definition
-    that it lies in, or -1; `name` as the symbol has it, "" for a block without one.
+    `doc` is the first line of its documentation, or `NO_LINE`; `outer` the index of the definition around it,
+    or -1; `name` the name of its symbol, "" for an unnamed block.
     """
 
     start: int
@@ -377,8 +377,10 @@ class DefinitionLines(Struct, frozen=True):
 
 
 class Definitions:
-    """The definitions of a document, in the order in which they begin; `owner[i]` is that of line i or -1,
-    `by_name` finds them by their last names."""
+    """The definitions of a document in order.
+
+    `owner[i]` is the index of the innermost definition with line i, or -1; `by_name` has the indexes by the
+    last part of the name."""
 
     def __init__(self, document: Document, symbols: Sequence[Symbol], blocks: Blocks) -> None:
         self._document = document
@@ -394,7 +396,7 @@ class Definitions:
             name = item.name.rpartition(".")[2].partition("~")[0]
             if len(name) >= NAME_MIN:
                 self.by_name.setdefault(name, []).append(index)
-        # The document keeps its definitions: holding it as well, both would stay until cycles are collected.
+        # The document caches this object: a reference back to it would be a cycle.
         del self._document
 
     def _read_symbols(self, symbols: Sequence[Symbol]) -> None:
@@ -404,7 +406,7 @@ class Definitions:
         for symbol in sorted(symbols, key=lambda symbol: (symbol.start_line, -symbol.end_line)):
             first, end = symbol.start_line - 1, min(symbol.end_line, len(lines))
             if not 0 <= first < end:
-                continue  # of an older text than this one
+                continue  # the symbol is of another version of the text
             while open_ones and self.all[open_ones[-1]].end <= first:
                 previous_end = max(previous_end, self.all[open_ones.pop()].end)
             outer = open_ones[-1] if open_ones else -1
@@ -422,7 +424,7 @@ class Definitions:
             open_ones.append(len(self.all) - 1)
 
     def _head(self, symbol: Symbol, first: int, end: int) -> int:
-        """Return the line of the signature, above which decorators may stand."""
+        """Return the line of the signature, which may come after decorators."""
         written = symbol.signature.partition("\n")[0].removesuffix("…")
         for line in range(first, min(end, first + DOC_SEARCH)):
             if written in self._document.lines[line][:2_000]:
@@ -444,7 +446,7 @@ class Definitions:
         return line
 
     def _read_blocks(self, blocks: Blocks) -> None:
-        """Take what the indentation opens for definitions: at the top, and inside of what is long."""
+        """Use indented blocks as definitions: the outer ones, and those inside long ones."""
         open_ones: list[int] = []
         for head, end in _opening_lines(blocks):
             while open_ones and self.all[open_ones[-1]].end <= head:
@@ -463,7 +465,7 @@ class Definitions:
     def _owners(self) -> list[int]:
         owner = [-1] * len(self._document.lines)
         for index, item in enumerate(self.all):
-            # Inner ones come later, and overwrite the part that is theirs.
+            # Inner definitions come later and overwrite their part.
             owner[item.start : item.end] = [index] * (item.end - item.start)
         return owner
 
@@ -472,7 +474,7 @@ COMMENT_MARKS = ("#", "//", "/*", "*", "--", ";;", '"""', "@")
 
 
 def _opening_lines(blocks: Blocks) -> list[tuple[int, int]]:
-    """Return the lines that open blocks of two lines or more, with where these end, in order."""
+    """Return the lines that open blocks of two or more lines, with the ends of these, in order."""
     last = {parent: line for line, parent in enumerate(blocks.parents) if parent >= 0}
     ends: dict[int, int] = {}
     for parent in sorted(last, reverse=True):

@@ -1,4 +1,4 @@
-"""Compression by a language model where the user enabled it, its cache, and the fallback to extraction."""
+"""Shortens texts with a language model if enabled, with a cache of answers and extraction as a fallback."""
 
 from __future__ import annotations
 
@@ -40,39 +40,39 @@ from .model_endpoint import (
 log = logging.getLogger(__name__)
 
 VERSION = 1
-"""Raised when the model is asked in another way: earlier answers are no longer given then."""
+"""Version of the instructions for the model; a new one makes earlier answers invalid."""
 
 SENT_CHARACTERS_MAX = 120_000
-"""A longer text is brought down to this by the extractive way first, so that any model can read it."""
+"""Maximum characters sent to the model; a longer text is shortened by extraction first."""
 
 SENT_RATIO = 16
-"""Maximum text sent, in times the room, brought down the same way: nobody pays for a MB to get 2 KB."""
+"""Maximum ratio of the text sent to the requested size, so that nobody pays for 1 MB to get 2 KB."""
 
 CHARACTERS_PER_TOKEN = 4
-"""The product's estimate; see the context's token counter."""
+"""Estimated characters of a token, as in the context's token counter."""
 
 FAILURES_MAX = 3
 REST_SECONDS = 60.0
-"""After so many failures in a row the endpoint isn't asked for so long: a context shouldn't wait for it."""
+"""Failures in a row after which the endpoint isn't used for `REST_SECONDS`."""
 
 QUESTIONS_MAX = 4
-"""Maximum number of questions at the same time; further ones are answered without the model."""
+"""Maximum number of concurrent requests to the model; further texts are shortened by extraction."""
 
 ROOM_STEPS = 8
-"""Rooms between a power of two and the next are rounded down to one of so many, so that answers are found
-again when a budget shifts a little."""
+"""Number of sizes between two powers of two. Requested sizes are rounded down to one of these, so that cached
+answers still match when a budget changes slightly."""
 
 LATER_MAX = 8
-"""Maximum number of texts of one context given to the model, those that weigh most."""
+"""Maximum number of texts of one context that are sent to the model."""
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class CompressionStatistics(Struct, frozen=True):
-    """What became of the texts that a model was to compress, since the start.
+    """Counts of the texts given to the model since the daemon started.
 
-    `calls` are questions to the endpoint, `cached` answers from the disk, `failures` those of the endpoint
-    and answers that were refused. Tokens are the endpoint's own count, or estimated.
+    `calls` are requests to the endpoint, `cached` answers from the disk, and `failures` failed requests and
+    rejected answers. Tokens are counted by the endpoint, or estimated.
     """
 
     enabled: bool
@@ -87,10 +87,9 @@ class CompressionStatistics(Struct, frozen=True):
 
 
 class ModelCompressor:
-    """Compresses by a model if it can, else by extraction, else by cutting. Blocks: for threads, not a loop.
+    """Shortens texts with a model, or else by extraction, or else by cutting. Blocks. Thread-safe.
 
-    Nothing leaves the machine unless the settings say so, and never a value that looks like a secret.
-    Threads may share it.
+    Nothing leaves the machine unless the user enabled it, and values that look like secrets never do.
     """
 
     def __init__(
@@ -128,16 +127,16 @@ class ModelCompressor:
         wanted: Collection[str] = (),
         seconds: float = math.inf,
     ) -> Compressed:
-        """Return a text within a number of characters, as `compress` does; raises nothing.
+        """Shorten a text as `compress` does. Raises nothing.
 
-        `seconds` is the time that is left, if it is less than the setting; with 0 only what was answered
-        before is used. A form that a model made bears its name.
+        `seconds` is the remaining time, if less than the configured one; with 0 only cached answers are used.
+        The result names the model if one made it.
         """
 
         def extracted(room: int) -> Compressed:
             try:
                 return compress(text, path, words, room, symbols, wanted)
-            except Exception as error:  # noqa: BLE001 - a fault of ours must cost no context: cutting always works
+            except Exception as error:  # noqa: BLE001 - an error here must not fail a context: cutting always works
                 self._remark(f"extraction failed ({type(error).__name__}): the text was cut")
                 folded = cut(Document(text), (), room)
                 return Compressed(folded.text, folded.left_out_lines, "cut")
@@ -152,7 +151,7 @@ class ModelCompressor:
         return Compressed(answer, _lines_missing(text, answer), sent.kind, self._settings.model)
 
     def may_ask(self, text: str, characters: int) -> bool:
-        """Whether a model would be asked to make a text that short: there is one, and the text is long."""
+        """Whether a model is enabled and the text is long enough to be sent to it."""
         is_long = len(text) > characters and len(text) >= self._settings.min_tokens * CHARACTERS_PER_TOKEN
         return self._endpoint is not None and is_long
 
@@ -168,7 +167,7 @@ class ModelCompressor:
             self._cache.close()
 
     def _answer(self, text: str, path: str, names: Sequence[str], room: int, seconds: float) -> str | None:
-        """Return what a model made of a text, or None if it can't or what it made is of no use."""
+        """Return the model's answer for a text, cached or new, or None if there is no usable one."""
         masked = mask_piece(text)
         key = self._key(masked.text, path, names, room)
         answer = self._remembered(key)
@@ -180,7 +179,7 @@ class ModelCompressor:
         return answer
 
     def _asked(self, sent: str, path: str, names: Sequence[str], room: int, seconds: float) -> str | None:
-        assert self._endpoint is not None  # looked at by the caller
+        assert self._endpoint is not None  # checked by the caller
         if self._system.monotonic() < self._rests_until or not self._slots.acquire(blocking=False):
             return None
         try:
@@ -245,7 +244,7 @@ class ModelCompressor:
             self._distrust("an answer could not be kept", error)
 
     def _distrust(self, what: str, error: DatabaseError) -> None:
-        """Say that the cache failed; one that is damaged is opened anew, which quarantines it."""
+        """Report a failure of the cache; a damaged one is reopened, which quarantines the file."""
         self._remark(f"{what}: {error}")
         cache = self._cache
         if cache is not None and not may_pass(error):
@@ -265,7 +264,7 @@ class ModelCompressor:
         self._remark(problem)
 
     def _remark(self, problem: str) -> None:
-        """Keep a problem for Status, and log it unless it was the last one that was logged."""
+        """Store a problem for Status, and log it unless it is the same as the last one."""
         with self._lock:
             known = self._statistics.last_problem == problem
             self._statistics = replace(self._statistics, last_problem=problem)
@@ -284,7 +283,7 @@ class ModelCompressor:
 
 
 class Wanted(Struct, frozen=True):
-    """A text that a model may make shorter, as it was asked for last."""
+    """A text that the model may shorten later, with the arguments of the last request for it."""
 
     text: str
     path: str
@@ -295,10 +294,9 @@ class Wanted(Struct, frozen=True):
 
 
 class LaterCompressor:
-    """Compresses the texts of one context. For one thread.
+    """Shortens the texts of one context without waiting for the model. For one thread.
 
-    What the model made of the same text for the same room and words is used; of the rest the extractive form
-    is given, and it is noted in `wanted`.
+    Cached answers of the model are used. Other texts are shortened by extraction and added to `wanted`.
     """
 
     def __init__(self, model: ModelCompressor) -> None:
@@ -307,7 +305,7 @@ class LaterCompressor:
 
     @property
     def wanted(self) -> tuple[Wanted, ...]:
-        """Texts that the model has not compressed yet, at most `LATER_MAX`."""
+        """Texts that the model hasn't shortened yet, at most `LATER_MAX`."""
         return tuple(self._wanted.values())[:LATER_MAX]
 
     def __call__(
@@ -319,7 +317,7 @@ class LaterCompressor:
         symbols: Sequence[Symbol] = (),
         wanted: Collection[str] = (),
     ) -> Compressed:
-        """Return a text within a number of characters, as `compress` does."""
+        """Shorten a text as `compress` does."""
         made = self._model.compress(text, path, words, characters, symbols, wanted, seconds=0)
         if made.model:
             self._wanted.pop(path, None)
@@ -330,9 +328,9 @@ class LaterCompressor:
 
 
 def problem_of(settings: CompressionConfig, api_key: str) -> str:
-    """Say in words why a model can't be asked with these settings, or "" if it can or isn't to be.
+    """Return why the model can't be used with these settings, or "" if it can or is disabled.
 
-    A key is sent over HTTPS only, or to this machine itself.
+    A key is only sent over HTTPS or to this machine.
     """
     if not settings.enabled:
         return ""
@@ -358,7 +356,7 @@ def problem_of(settings: CompressionConfig, api_key: str) -> str:
 
 
 def _names(words: Words) -> tuple[str, ...]:
-    """Return the words of a prompt, the weightiest first, equal ones by the alphabet."""
+    """Return the words of a prompt by descending weight, then alphabetically."""
     if isinstance(words, Mapping):
         return tuple(sorted(words, key=lambda word: (-words[word], word)))
     return tuple(sorted(set(words)))
@@ -372,23 +370,23 @@ def _rounded(characters: int) -> int:
 
 
 def _lines_missing(text: str, answer: str) -> int:
-    """Return how many lines of a text, but for blank ones, don't stand in an answer, with numbers or not."""
+    """Return the number of non-blank lines of a text that aren't in the answer, with or without numbers."""
     shown = {line.strip().lstrip("0123456789").strip() for line in answer.split("\n")}
     shown.update(line.strip() for line in answer.split("\n"))
     return sum(bool(line) and line not in shown for line in map(str.strip, text.split("\n")))
 
 
 SCHEMA_VERSION = 1
-"""Raised when the table changes; a file of another version is set aside."""
+"""Version of the table; a file of another version is quarantined."""
 
 ANSWERS_BYTES = 32_000_000
-"""Characters of answers that are kept; above it those unused for longest are forgotten."""
+"""Maximum characters of cached answers; above it the least recently used are deleted."""
 
 KEPT_SHARE = 0.9
-"""A cache that is full is cut to this share, not to be full again at once."""
+"""Share of the maximum that a full cache is reduced to."""
 
 USE_NS = 24 * 3_600_000_000_000
-"""The time of the last use is written when it is a day old, so that reading hardly ever writes."""
+"""Minimum age of the stored time of last use before it is updated, so that reads seldom write."""
 
 SCHEMA = """
 CREATE TABLE answers (
@@ -402,10 +400,10 @@ CREATE INDEX answers_by_use ON answers (used_ns);
 
 
 class ModelCache:
-    """Answers by key, in one private SQLite file. Safe across threads.
+    """The cache of answers in one SQLite file. Thread-safe.
 
-    `replaced` says why an earlier file was set aside, or is empty. Every method raises `DatabaseError` where
-    the file can't be used; the constructor `OSError` too.
+    `replaced` says why an earlier file was quarantined, or is "". All methods raise `DatabaseError` if the
+    file can't be used, and the constructor also `OSError`.
     """
 
     def __init__(self, path: str, system: System, most: int = ANSWERS_BYTES) -> None:
@@ -420,7 +418,7 @@ class ModelCache:
         self._size = self._database.execute("SELECT COALESCE(SUM(size), 0) FROM answers").fetchone()[0]
 
     def get(self, key: bytes) -> str | None:
-        """Return the answer that was kept under a key."""
+        """Return the cached answer for a key, or None."""
         with self._lock, damage_raised():
             row = self._database.execute(
                 "SELECT answer, used_ns FROM answers WHERE key = ?", (key,)
@@ -433,7 +431,7 @@ class ModelCache:
             return str(row[0])
 
     def put(self, key: bytes, answer: str) -> None:
-        """Keep an answer, and forget others if there is no more room."""
+        """Store an answer, and delete others if the cache is full."""
         with self._lock, damage_raised(), transaction(self._database):
             before = self._database.execute("SELECT size FROM answers WHERE key = ?", (key,)).fetchone()
             self._database.execute(
@@ -450,12 +448,12 @@ class ModelCache:
         return database_bytes(self.path)
 
     def close(self) -> None:
-        """Close the file; nothing may be asked after that."""
+        """Close the file; the cache can't be used after that."""
         with self._lock:
             close_database(self._database, self.path)
 
     def _forget(self, size: int) -> int:
-        """Forget the answers unused for longest; return how large the rest is."""
+        """Delete the least recently used answers; return the size of the rest."""
         doomed = []
         for key, taken in self._database.execute("SELECT key, size FROM answers ORDER BY used_ns, key"):
             if size <= KEPT_SHARE * self._most:

@@ -1,6 +1,6 @@
 """The HTTP request to a compression model, and the check of its untrusted answer.
 
-The only file of this room that knows HTTP. What it needs for that is imported at the first question, 80 ms.
+The only file of this folder that uses HTTP. The HTTP client is imported with the first request (80 ms).
 """
 
 from __future__ import annotations
@@ -21,27 +21,28 @@ if TYPE_CHECKING:
     from tenacity import RetryCallState
 
 ATTEMPTS = 3
-"""Maximum attempts for one question, and only within its time."""
+"""Maximum number of attempts within the time of a request."""
 
 BACKOFF_SECONDS = 0.5
-"""The pause before the second attempt; each next one is twice as long, if the endpoint names none."""
+"""Seconds before the second attempt, doubled for each further one, unless the endpoint names a pause."""
 
 ANSWER_BYTES_MAX = 1_000_000
-"""An answer with more bytes is refused: no text that it was asked for is that long."""
+"""Maximum bytes of an answer."""
 
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-"""States of HTTP that may be better soon."""
+"""HTTP status codes of temporary errors."""
 
 REFUSAL_HEAD = 200
-"""Characters at the beginning of an answer in which a model says that it won't."""
+"""Characters at the beginning of an answer that are searched for a refusal."""
 
 SHARE_KNOWN = 0.5
-"""Of an answer's different words so many must stand in the text: more than is new was made up."""
+"""Minimum share of an answer's words that must occur in the text; otherwise the model made it up."""
 
 SHARE_MIN = 0.02
-"""An answer of less than this share of the room that it was given has thrown away nearly everything."""
+"""Minimum size of an answer relative to the requested one."""
 
 WORDS_SHOWN = 40
+"""Maximum number of the prompt's words in the instructions."""
 
 _REFUSALS = (
     *("i'm sorry", "i am sorry", "sorry, but", "i cannot", "i can't", "i'm unable", "i am unable", "i won't"),
@@ -52,11 +53,11 @@ _LINK = re.compile(r"(?i)\b[a-z][a-z0-9+.-]{1,20}://[^\s)>\"'`\]]{1,500}")
 
 
 class EndpointFailed(FovealError):
-    """The endpoint's fault, or the network's: no usable answer. The message holds nothing that was sent."""
+    """The endpoint or the network failed. The message contains nothing that was sent."""
 
 
 class _MayPass(EndpointFailed):
-    """A failure that a retry may fix, after `Retry-After` seconds if the endpoint said so."""
+    """A temporary failure; retry after `retry_after` seconds if the endpoint named them."""
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -64,7 +65,7 @@ class _MayPass(EndpointFailed):
 
 
 class ModelAnswer(Struct, frozen=True):
-    """What the model wrote, and how many tokens the endpoint says that it read and wrote; 0 if it doesn't."""
+    """The model's answer with the endpoint's counts of tokens, 0 if it names none."""
 
     text: str
     tokens_in: int
@@ -72,10 +73,9 @@ class ModelAnswer(Struct, frozen=True):
 
 
 class ChatEndpoint:
-    """An OpenAI-compatible chat endpoint. Blocks; not on an event loop. Threads may share it.
+    """An OpenAI-compatible chat endpoint. Blocks. Thread-safe.
 
-    Redirects aren't followed and the environment's proxies aren't used: a text goes where the user said, or
-    nowhere.
+    Redirects aren't followed and proxies of the environment aren't used: texts only go where the user said.
     """
 
     def __init__(self, base_url: str, model: str, api_key: str, system: System) -> None:
@@ -85,7 +85,7 @@ class ChatEndpoint:
         self._system = system
 
     def ask(self, instructions: str, text: str, tokens: int, seconds: float) -> ModelAnswer:
-        """Ask for an answer with a maximum of tokens, within a number of seconds for all attempts.
+        """Request an answer with at most `tokens`, within `seconds` for all attempts.
 
         Raises `EndpointFailed`.
         """
@@ -124,7 +124,7 @@ class ChatEndpoint:
         if self._api_key:
             headers["Authorization"] = f"Bearer {self._api_key}"
         try:
-            # The client's own timeouts are for each step, and start anew with every byte of a slow answer.
+            # The client's own timeouts restart with each received byte.
             async with (
                 asyncio.timeout(seconds),
                 httpx2.AsyncClient(timeout=seconds, trust_env=False, follow_redirects=False) as client,
@@ -141,7 +141,7 @@ class ChatEndpoint:
 
 
 def _pause(state: RetryCallState) -> float:
-    """Return the seconds before the next attempt: as many as the endpoint asked for, else ever more."""
+    """Return the seconds before the next attempt: those named by the endpoint, else doubled each time."""
     error = state.outcome.exception() if state.outcome is not None else None
     if isinstance(error, _MayPass) and error.retry_after is not None:
         return error.retry_after
@@ -176,7 +176,7 @@ async def _read(chunks: Any) -> bytes:
 
 
 def _answer(data: bytes) -> ModelAnswer:
-    """Return what an answer says. Raises `EndpointFailed` unless it is that of a chat endpoint, and whole."""
+    """Parse an answer. Raises `EndpointFailed` if it is invalid or incomplete."""
     try:
         reply = json.loads(data)
         choice = reply["choices"][0]
@@ -199,7 +199,7 @@ def _count(usage: object, key: str) -> int:
 
 
 def instructions(path: str, words: Sequence[str], characters: int) -> str:
-    """Return the instructions for the model, which the text follows."""
+    """Return the instructions for the model, which come before the text."""
     about = ", ".join(_plain(word) for word in words[:WORDS_SHOWN])
     return (
         f"You shorten a file for a software engineer to at most {characters} characters. The user message is"
@@ -212,7 +212,7 @@ def instructions(path: str, words: Sequence[str], characters: int) -> str:
 
 
 def cleaned(answer: str, characters: int) -> str:
-    """Return an answer without a code fence around all of it, cut after a line if it is a little too long."""
+    """Return an answer without a surrounding code fence, cut after a line if it is slightly too long."""
     lines = answer.replace("\r\n", "\n").strip().split("\n")
     if len(lines) > 2 and lines[0].startswith("```") and lines[-1].strip() == "```":
         lines = lines[1:-1]
@@ -223,7 +223,7 @@ def cleaned(answer: str, characters: int) -> str:
 
 
 def problem_of_answer(answer: str, sent: str, characters: int) -> str:
-    """Say in words why an answer can't stand in for the text that was sent, or "" if it can."""
+    """Return why an answer can't replace the text that was sent, or "" if it can."""
     if not answer.strip():
         return "the model's answer is empty"
     if len(answer) > characters or len(answer) >= len(sent):
@@ -250,5 +250,5 @@ def _plain_quotes(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a name on one line: a path or a word may hold anything."""
+    """Return a path or word on one line, without control characters."""
     return " ".join("".join(c if c.isprintable() else " " for c in text[:300]).split())

@@ -1,4 +1,4 @@
-"""Prose: sentences and blocks in sections as parts for the scorer, and how the chosen ones are rendered."""
+"""Shortens prose to a selection of headings, sentences and blocks."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from .scoring import PROSE_WEIGHTS, PartGroup, PartSelection, TextParts, choose,
 UnitKind = Literal["heading", "sentence", "block"]
 
 SENTENCE_MAX = 800
-"""Characters of a sentence; what goes on for longer is no sentence."""
+"""Maximum characters of a sentence; longer text is divided at line ends."""
 
 WHOLE_LINES = 30
-"""A block of code of more lines is shown in part, below its first line."""
+"""Maximum lines of a code block that is one unit; a longer one is divided into lines."""
 
 TITLE_MAX = 200
+"""Maximum characters of a heading."""
 
 LINE = 80
-"""Characters of prose that count as a line where the distance of units matters."""
+"""Characters of prose that count as one line for the distance between units."""
 
 POSITION = 0.03
-"""What the first unit of a section is worth by itself; the next ones less and less."""
+"""Value of the first unit of a section; the following ones have less and less."""
 
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|[0-9]{1,9}[.)]|#\.)[ \t]+\S")
 _MARKED = re.compile(r"(#{1,6}|={1,6})[ \t]+\S")
@@ -43,10 +44,10 @@ _UNDERLINES = frozenset("=-~^\"'`#*+.:_<>")
 
 
 class ProseUnit(Struct):
-    """A piece of prose that is shown whole: where it lies in the text, and its first and last line, from 0.
+    """A piece of prose that is shown whole or not at all: its offsets, and its first and last line, from 0.
 
-    `section` is the index of the heading that it stands under, -1 for none; `needs` is the unit without which
-    it isn't understood, -1 for none; `run` is equal for the sentences of a paragraph.
+    `section` is the index of its heading, or -1; `needs` is the index of the unit that introduces it, or -1;
+    `run` is equal for all sentences of a paragraph.
     """
 
     start: int
@@ -60,12 +61,12 @@ class ProseUnit(Struct):
 
 
 class Units:
-    """The units of a document, in its order; `at` finds the one that a place in the text lies in."""
+    """The units of a document in order."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
         self._levels: dict[tuple[str, bool], int] = {}
-        self._open: list[tuple[int, int]] = []  # headings around the present line: level and unit
+        self._open: list[tuple[int, int]] = []  # headings above the current line: level and unit
         self._line_unit: dict[int, int] = {}
         self._run = 0
         self.all: list[ProseUnit] = []
@@ -77,15 +78,15 @@ class Units:
             self._run += 1
             line = self._heading(line) or self._block(line) or self._paragraph(line)
         self._places = [unit.start for unit in self.all]
-        # The document keeps its units: holding it as well, both would stay until cycles are collected.
+        # The document caches this object: a reference back to it would be a cycle.
         del self._document, self._line_unit
 
     def at(self, place: int) -> int:
-        """Return the index of the unit that a place of the text lies in or follows, -1 before the first."""
+        """Return the index of the unit at or before an offset, -1 before the first."""
         return bisect_right(self._places, place) - 1
 
     def _heading(self, line: int) -> int:
-        """Read a heading; return the line after it, or 0 if there is none."""
+        """Add a heading that begins at a line; return the line after it, or 0 if there is none."""
         text = self._document.lines[line]
         marked, section = _MARKED.match(text[:TITLE_MAX]), _SECTION.match(text)
         if marked is not None:
@@ -121,7 +122,7 @@ class Units:
         return last + 1
 
     def _block(self, line: int) -> int:
-        """Read a block of code, an item or a table; return the line after it, or 0 if there is none."""
+        """Add a code block, list item or table at a line; return the line after it, or 0 if there is none."""
         document, text = self._document, self._document.lines[line]
         stripped, needs = text.lstrip(), self._introduction(line)
         if stripped.startswith(_FENCE):
@@ -149,7 +150,7 @@ class Units:
         return end + 1
 
     def _end(self, line: int, indent: int) -> int:
-        """Return the last line of those that follow a line and are indented so far at least."""
+        """Return the last of the following lines with at least this indentation."""
         end = line
         for index in range(line + 1, len(self._document.lines)):
             if self._document.indents[index] >= indent:
@@ -159,7 +160,7 @@ class Units:
         return end
 
     def _follows_colons(self, line: int) -> bool:
-        """Whether a line begins the literal block of a paragraph that ends with two colons."""
+        """Whether a line begins the literal block below a paragraph that ends with `::`."""
         if not self.all or self.all[-1].kind == "heading":
             return False
         above, indents = self.all[-1].last, self._document.indents
@@ -184,7 +185,7 @@ class Units:
         document, end = self._document, line
         while end + 1 < len(document.lines) and document.indents[end + 1] >= 0 and not self._starts(end + 1):
             if end == line and document.indents[end + 1] > document.indents[line]:
-                break  # a term, above what says its meaning
+                break  # a term above its definition
             end += 1
         start, stop = document.starts[line], document.starts[end] + len(document.lines[end])
         needs = self._above(line)
@@ -196,7 +197,7 @@ class Units:
         return end + 1
 
     def _introduction(self, line: int) -> int:
-        """Return the sentence that introduces a block by a colon at its end, or what the block lies in."""
+        """Return the sentence ending with a colon above a block, or the unit that the block lies in."""
         for index in range(len(self.all) - 1, -1, -1):
             unit = self.all[index]
             if unit.kind != "block":
@@ -205,11 +206,11 @@ class Units:
         return self._above(line)
 
     def _above(self, line: int) -> int:
-        """Return the unit of the line that a line is indented below: a term, or an item of a list."""
+        """Return the unit that a line is indented below, such as a list item, or -1."""
         return self._line_unit.get(self._document.blocks.parents[line], -1)
 
     def _add_sentence(self, start: int, end: int, needs: int) -> None:
-        """Add a sentence; one that never ends is divided at the ends of its lines."""
+        """Add a sentence, or several if it is too long."""
         document = self._document
         while start < end:
             stop = end
@@ -234,7 +235,7 @@ class Units:
 
 
 def compress_prose(document: Document, terms: Sequence[Term], characters: int) -> Folded:
-    """Return the headings, sentences and blocks to show within a number of characters, in their order."""
+    """Shorten prose to its most relevant headings, sentences and blocks."""
     document, _ = thinned(document, terms, (), characters)
     units = document.worked_out((Units, None), lambda: Units(document))
     parts = _parts(document, units)
@@ -249,7 +250,7 @@ def _parts(document: Document, units: Units) -> TextParts:
     costs = [unit.end - unit.start + 2 for unit in found]
     numbers = document.numbers
     if document.count > len(numbers):
-        # Lines that were left out before are marked between any two units that are shown.
+        # Lines that `thinned` left out need a mark between the shown units.
         for index in range(1, len(found)):
             if document.filled_between(numbers[found[index - 1].last] + 1, numbers[found[index].first]):
                 costs[index] += gap_cost
@@ -282,7 +283,7 @@ def _parts(document: Document, units: Units) -> TextParts:
 
 
 def _needed(found: Sequence[ProseUnit], index: int) -> list[int]:
-    """Return what a unit isn't understood without: its headings, what introduces it, what it belongs to."""
+    """Return the units needed to understand a unit: its headings, its introduction, and theirs."""
     needed = [index]
     for unit in needed:
         for item in (found[unit].section, found[unit].needs):
@@ -292,11 +293,11 @@ def _needed(found: Sequence[ProseUnit], index: int) -> list[int]:
 
 
 def _render(document: Document, found: Sequence[ProseUnit], selection: PartSelection) -> Folded:
-    """Return the units that are shown, with marks for the rest; empty if none is."""
+    """Return the selected units with marks for omitted lines; "" if none is selected."""
     text, numbers = document.text, document.numbers
     parts: list[str] = []
     last: ProseUnit | None = None
-    after = 0  # the line of the whole text up to which everything was shown or marked
+    after = 0  # all lines before this one were shown or marked
     whole = {line for line, indent in enumerate(document.indents) if indent >= 0}
     for index, unit in enumerate(found):
         if not selection.shown[index]:

@@ -1,7 +1,6 @@
-"""The scorer: what each part of a text is worth for a prompt, and which parts are shown.
+"""The scorer: rates the parts of a text for a prompt and selects the parts to show.
 
-Code, data, logs and prose give it their parts in the same form (`TextParts`): lines or sentences, in groups
-that are definitions, sections or records.
+Code, data, logs and prose are given as `TextParts`: lines or sentences, grouped by definition or section.
 """
 
 from __future__ import annotations
@@ -19,18 +18,18 @@ from .document import Document, Term, indent_of
 
 
 class ScoreWeights(Struct, frozen=True):
-    """What makes a part worth showing. Set on the tuning half of benchmarks/compression."""
+    """The weights of the rating, tuned on one half of benchmarks/compression."""
 
     group: float = 0.3
-    """What the nearness of its group to the prompt is worth."""
+    """Weight of the score of the part's group."""
     own: float = 0.1
-    """What the terms in the part itself are worth."""
+    """Weight of the terms in the part itself."""
     near: float = 0.7
-    """What the terms in the parts around it are worth."""
+    """Weight of the terms in nearby parts."""
     outline: float = 0.1
-    """The share of the room that the heads of groups may take before the parts that matter."""
+    """Maximum share of the room for heads of groups, which are selected first."""
     called: float = 0.4
-    """What a group gets of the nearness of one that names it."""
+    """Share of a group's score that the groups called by it get."""
 
 
 WEIGHTS = ScoreWeights()
@@ -41,37 +40,38 @@ DECAY = 0.9
 """Factor by which a term on a nearby part counts less for each part between."""
 
 REACH = 12
-"""Parts up to which a term says something of the parts around it."""
+"""Maximum distance in lines at which a term adds to the value of a part."""
 
 SPREAD_MAX = 12_000
-"""Parts with terms whose surroundings are looked at, those of rare terms first: about 30 ms."""
+"""Maximum number of parts with terms whose surroundings are rated, rare terms first: about 30 ms."""
 
 LENGTH_POWER = 0.15
-"""The power of a part's length that its worth is divided by: a long one costs more."""
+"""Power of a part's length by which its value is divided."""
 
 LONG = 20
 LONG_POWER = 0.75
-"""A group of more parts gives each of them less of its nearness: a few of them are meant. By this power."""
+"""In a group with more than `LONG` parts each part gets less of the group's score, by this power."""
 
 OUTLINE_ALONE = 0.6
-"""The share that heads may take where nothing in the text is near to the prompt."""
+"""Maximum share of the room for heads if no term occurs in the text."""
 
 SATURATION = 1.2
 LENGTH_SHARE = 0.5
-"""BM25's k1 and b: b is lower than usual, since a long function may well be the one that is asked about."""
+"""The parameters k1 and b of BM25. b is lower than usual: long functions are often the relevant ones."""
 
 OUTER_SHARE = 0.25
 INNER_SHARE = 0.5
-"""What of a class's score its members have too, and of a member's terms its class."""
+"""Share of a class's score that its members get, and of a member's terms that its class gets."""
 
 GAP_PARTS = 2
-"""Maximum parts of a gap that is filled with the remaining characters at the end."""
+"""Maximum number of parts in a gap that is filled at the end."""
 
 
 class PartGroup(Struct, frozen=True):
-    """What some parts belong to: a definition, a section, a record.
+    """A group of parts: a definition or a section.
 
-    `heads` are the forms of its head, the fuller first. `outer` is the index of the group around it, or -1.
+    `heads` are alternative lists of the parts of its head, the longest first. `outer` is the index of the
+    enclosing group, or -1.
     """
 
     heads: tuple[Sequence[int], ...]
@@ -82,13 +82,20 @@ class PartGroup(Struct, frozen=True):
 
 
 class TextParts(Struct):
-    """The parts of a text that are shown or left out, in order, and what holds them together.
+    """The parts of a text in order, each of which is shown whole or left out.
 
-    `costs` are characters, `at` is where each part lies, in lines; `group` is the index of its group or -1,
-    `prior` what it is worth whatever is asked, `discount` what of its worth it keeps; `continues` is the part
-    before that it goes on with or -1, and `carried` how much of that one's worth it has at least. `found`
-    returns the parts that a term stands in, `around` those without which a part isn't understood, `names`
-    which groups a group names.
+    For each part:
+
+    - `costs`: its characters;
+    - `at`: its position in lines;
+    - `group`: the index of its group, or -1;
+    - `prior`: its value for any prompt;
+    - `discount`: a factor for its value;
+    - `continues`: the index of the earlier part that it continues, or -1; it has at least the share `carried`
+      of that part's value.
+
+    `found` returns the parts with a term, `around` the parts needed to understand a part, and `names` the
+    groups that a group calls by name.
     """
 
     costs: list[int]
@@ -112,9 +119,9 @@ def choose(
     weights: ScoreWeights = WEIGHTS,
     wanted: Collection[str] = (),
 ) -> PartSelection:
-    """Return which parts are shown within a number of characters: heads first, then the most valuable.
+    """Select the parts to show within a number of characters: heads first, then those with the highest value.
 
-    Groups whose names are `wanted` count as much as the one that is nearest to the terms.
+    Groups whose names are `wanted` get the highest score.
     """
     selection = PartSelection(parts.costs, characters, parts.gap_cost)
     hits = [(Counter(parts.found(term)), term.weight) for term in terms]
@@ -221,10 +228,10 @@ def _worth(
 
 
 def _near(parts: TextParts, hits: Sequence[tuple[Counter[int], float]]) -> list[float]:
-    """Return how many of the terms stand in a part or near it, by their rarity, 1 for the part with the most.
+    """Return the sum of the rarities of the terms in or near each part, scaled to at most 1.
 
-    A term fades with the distance to its nearest place; several places of it count once. Across the bounds
-    of a group it fades four times as fast.
+    A term counts less with the distance to its nearest occurrence, and a quarter of that in another group.
+    Several occurrences count once.
     """
     at, group = parts.at, parts.group
     near = [0.0] * len(group)
@@ -248,10 +255,10 @@ def _near(parts: TextParts, hits: Sequence[tuple[Counter[int], float]]) -> list[
 
 
 class PartSelection:
-    """Parts of a text that are shown, in order, and what they and the marks of the gaps between them cost.
+    """The parts selected so far, and the remaining room.
 
-    `costs[i]` are the characters of part i with the end of its line. A run of parts that aren't shown is
-    marked once, which costs `gap_cost`.
+    `costs[i]` are the characters of part i with its line end. Each gap between selected parts has a
+    mark of `gap_cost` characters.
     """
 
     def __init__(self, costs: Sequence[int], room: int, gap_cost: int) -> None:
@@ -262,7 +269,7 @@ class PartSelection:
         self.shown = bytearray(self._count)
 
     def add(self, parts: Iterable[int]) -> bool:
-        """Show parts, all of them or, where the room doesn't do, none; whether they are shown."""
+        """Select all of these parts, or none if there is too little room; return whether they fit."""
         added: list[int] = []
         room = self.room
         for part in parts:
@@ -271,7 +278,7 @@ class PartSelection:
             self.shown[part] = 1
             added.append(part)
             room -= self._costs[part] + self._gap_cost * self._more_gaps(part)
-        # A selection of everything has no gap, and may be cheaper than what led to it.
+        # Checked at the end, since closing gaps gives room back.
         if room < 0:
             for part in reversed(added):
                 self.shown[part] = 0
@@ -280,9 +287,9 @@ class PartSelection:
         return True
 
     def add_joined(self, parts: Sequence[int]) -> bool:
-        """Show parts as `add` does, and a single part between two that are shown then, if there is room.
+        """Select parts as `add` does, and also a single part left between two selected ones if there is room.
 
-        Its mark would take nearly as much, and say less.
+        The mark for one omitted part would take nearly as much room as the part.
         """
         if not self.add(parts):
             return False
@@ -293,13 +300,13 @@ class PartSelection:
         return True
 
     def fill_gaps(self) -> None:
-        """Show what is in gaps of one or two parts, the cheapest first, while there is room."""
+        """Fill gaps of at most `GAP_PARTS` parts, the cheapest first, while there is room."""
         small = [(start, end) for start, end in self.gaps() if end - start <= GAP_PARTS]
         for start, end in sorted(small, key=lambda item: sum(self._costs[item[0] : item[1]])):
             self.add(range(start, end))
 
     def gaps(self) -> Iterable[tuple[int, int]]:
-        """Yield the runs that aren't shown: first part, and the one after the last."""
+        """Yield the gaps: the first part of each, and the part after the last."""
         start = self.shown.find(0)
         while start >= 0:
             end = self.shown.find(1, start)
@@ -308,7 +315,7 @@ class PartSelection:
             start = self.shown.find(0, end)
 
     def _more_gaps(self, part: int) -> int:
-        """Return by how many gaps there are more once a part, marked already, is shown: -1, 0 or 1."""
+        """Return the change of the number of gaps by selecting this part: -1, 0 or 1."""
         left = part > 0 and not self.shown[part - 1]
         right = part + 1 < self._count and not self.shown[part + 1]
         return int(left) + int(right) - 1
@@ -316,26 +323,26 @@ class PartSelection:
 
 LINES_MIN = 1_250
 CHARACTERS_PER_LINE = 15
-"""Lines looked at, or more where the room is for more: one for this many characters of it.
-A text is thinned if it has more than twice as many."""
+"""Number of lines that are rated: `LINES_MIN`, or one for each `CHARACTERS_PER_LINE` of room if that is more.
+A text with more than twice as many lines is thinned before."""
 
 BUCKET = 16
-"""Lines that are judged together."""
+"""Number of consecutive lines that are chosen together when thinning."""
 
 SHARE_NEAR = 0.6
 SHARE_HEADS = 0.2
 SHARE_WANTED = 0.4
-"""What the lines around words, the heads of definitions or sections, and definitions that are wanted may take
-of the lines looked at."""
+"""Maximum shares of the rated lines: lines around terms, heads of definitions, and wanted definitions."""
 
 EDGE_LINES = 40
-"""Lines at the beginning and the end that are always looked at."""
+"""Lines at the beginning and at the end that are always rated."""
 
 CLIMB_LINES = 1_500
 CLIMBS_LINES = 30_000
-"""Lines that are passed upwards to find what a line lies in, for one bucket and for all."""
+"""Maximum number of lines searched upwards for enclosing blocks, for one bucket and for all."""
 
 HEAD_LINES = 3
+"""Lines kept of a definition's head when thinning."""
 
 _RULES = frozenset(mark * 3 for mark in "=-~^\"'`#*+.:_")
 
@@ -347,10 +354,9 @@ def thinned(
     characters: int,
     wanted: Collection[str] = (),
 ) -> tuple[Document, Sequence[Symbol]]:
-    """Return the part of a document that is worth a closer look for a prompt, with the symbols of it.
+    """Return the lines of a large document that are worth rating, with the symbols in them.
 
-    Those of definitions that are `wanted` by their names are among them. The lines keep their numbers. A
-    document that isn't large comes back as it is.
+    `wanted` definitions are included. The lines keep their numbers. A small document is returned unchanged.
     """
     most = max(LINES_MIN, characters // CHARACTERS_PER_LINE)
     if len(document.lines) <= 2 * most:
@@ -376,7 +382,7 @@ def thinned(
         if len(kept) >= limit:
             break
         kept.update(range(line, min(line + HEAD_LINES, len(lines))))
-    # What is left goes to the beginning, which says what the text is.
+    # The rest goes to the beginning, which tells what the text is about.
     for line in range(len(lines)):
         if len(kept) >= most:
             break
@@ -386,7 +392,7 @@ def thinned(
 
 
 def _buckets(document: Document, terms: Sequence[Term]) -> list[int]:
-    """Return the stretches of lines with terms, those with the most and rarest ones first."""
+    """Return the buckets of lines with terms, those with the most and rarest terms first."""
     count = len(document.lines) // BUCKET + 1
     scores: dict[int, float] = {}
     for term in terms:
@@ -398,7 +404,7 @@ def _buckets(document: Document, terms: Sequence[Term]) -> list[int]:
 
 
 def _climb(lines: Sequence[str], line: int, kept: set[int]) -> int:
-    """Keep the lines that open what a line lies in; return how many were passed to find them."""
+    """Keep the lines that open the blocks around a line; return the number of lines searched."""
     indent = next((found for item in lines[line : line + BUCKET] if (found := indent_of(item)) >= 0), 0)
     end = max(0, line - CLIMB_LINES)
     for index in range(line - 1, end - 1, -1):
@@ -414,8 +420,7 @@ def _climb(lines: Sequence[str], line: int, kept: set[int]) -> int:
 def _heads(
     document: Document, terms: Sequence[Term], symbols: Sequence[Symbol], near: Sequence[int]
 ) -> Iterable[int]:
-    """Return the lines on which definitions or sections begin: those around kept lines, then near the terms,
-    then the outer ones."""
+    """Return first lines of definitions or sections: with kept lines, then with terms, then outer ones."""
     if not symbols:
         titles = _titles(document.lines)
         around = dict.fromkeys(
@@ -437,7 +442,7 @@ def _heads(
 
 
 def _titles(lines: Sequence[str]) -> list[int]:
-    """Return the lines that look like headings of prose, or like the head of a section of data."""
+    """Return the lines that look like headings or like the heads of sections in data."""
     return [
         index - (index > 0 and line[:3] in _RULES)
         for index, line in enumerate(lines)
@@ -446,7 +451,7 @@ def _titles(lines: Sequence[str]) -> list[int]:
 
 
 def _mapped(symbols: Sequence[Symbol], numbers: Sequence[int]) -> list[Symbol]:
-    """Return the symbols of which the head is among the lines, with their places among them."""
+    """Return the symbols whose first line is among the lines, with their positions among them."""
     found = []
     for symbol in symbols:
         first = bisect_left(numbers, symbol.start_line - 1)

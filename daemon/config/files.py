@@ -21,20 +21,15 @@ from .settings import (
     FREE_TABLES,
     KEYS,
     PROJECT_FILE,
+    TABLES,
     USER_FILE,
-    CompressionConfig,
     ContextConfig,
-    DaemonConfig,
     DashboardConfig,
     EmbeddingConfig,
-    ExperienceConfig,
     PrivacyConfig,
     ProjectConfig,
-    ScanConfig,
-    ScopesConfig,
     SelectionConfig,
     UserConfig,
-    WeightsConfig,
     rule_of,
 )
 from .source import MAX_CONFIG_BYTES, ConfigSource, Setting, checked, quoted, read_source, type_of, wrong
@@ -66,23 +61,18 @@ def load_user_config(path: str, system: System) -> LoadedConfig[UserConfig]:
     changes: dict[str, dict[str, Any]] = {}
     for setting in _settings(source, warnings):
         changes.setdefault(setting.table, {})[setting.name] = checked(setting, source)
+    tables: dict[str, Any] = {name: owner(**changes.get(name, {})) for name, owner in TABLES.items()}
     config = UserConfig(
-        daemon=DaemonConfig(**changes.get("daemon", {})),
-        scan=ScanConfig(**changes.get("scan", {})),
-        embedding=_embedding(source, changes.get("embedding", {})),
-        compression=CompressionConfig(**changes.get("compression", {})),
-        scopes=ScopesConfig(**changes.get("scopes", {})),
-        context=_with_room(ContextConfig(**changes.get("context", {}), models=models_in(source)), warnings),
-        weights=WeightsConfig(
-            **changes.get("weights", {}), tasks=task_weights_in(source, warnings, trusted=True)
-        ),
-        experience=ExperienceConfig(**changes.get("experience", {})),
+        **tables,
         selection=_selection(source, SelectionConfig(), trusted=True),
-        privacy=_privacy(source, changes.get("privacy", {})),
-        dashboard=_dashboard(source, changes.get("dashboard", {})),
         agents=AgentTables(user=_agents(source)),
     )
-    return LoadedConfig(config, warnings.sentences(), source.stamp)
+    context = _with_room(replace(config.context, models=models_in(source)), warnings)
+    weights = replace(config.weights, tasks=task_weights_in(source, warnings, trusted=True))
+    _check_embedding(source, config.embedding)
+    _check_privacy(source, config.privacy)
+    _check_dashboard(source, config.dashboard)
+    return LoadedConfig(replace(config, context=context, weights=weights), warnings.sentences(), source.stamp)
 
 
 def load_project_config(
@@ -186,26 +176,21 @@ def _agents(source: ConfigSource) -> tuple[AgentTable, ...]:
         raise ConfigError(f"{place}: {error}. Mend it or take it away.") from error
 
 
-def _privacy(source: ConfigSource, changes: dict[str, Any]) -> PrivacyConfig:
-    config = PrivacyConfig(**changes)
+def _check_privacy(source: ConfigSource, config: PrivacyConfig) -> None:
     for pattern in config.show_files:
         try:
             compile_glob(pattern)
         except ValueError as error:
             place = source.place("privacy.show_files")
             raise ConfigError(f"{place}: privacy.show_files can't be used: {error}") from error
-    return config
 
 
-def _dashboard(source: ConfigSource, changes: dict[str, Any]) -> DashboardConfig:
-    config = DashboardConfig(**changes)
+def _check_dashboard(source: ConfigSource, config: DashboardConfig) -> None:
     if problem := editor_problem(config.editor):
         raise ConfigError(f"{source.place('dashboard.editor')}: dashboard.editor {problem}.")
-    return config
 
 
-def _embedding(source: ConfigSource, changes: dict[str, Any]) -> EmbeddingConfig:
-    config = EmbeddingConfig(**changes)
+def _check_embedding(source: ConfigSource, config: EmbeddingConfig) -> None:
     # No message quotes these values: they may hold a password.
     if config.shared and not _STORE_URL.fullmatch(config.shared):
         raise ConfigError(
@@ -218,7 +203,6 @@ def _embedding(source: ConfigSource, changes: dict[str, Any]) -> EmbeddingConfig
                 f"{source.place('embedding.' + name)}: embedding.{name} must say where it is: env:NAME for "
                 "an environment variable of the daemon, file:PATH for an absolute path, never itself."
             )
-    return config
 
 
 _STORE_URL = re.compile(r"rediss?://[^\s/?#]+(/\d*)?(\?\S*)?", re.ASCII)

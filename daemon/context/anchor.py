@@ -1,10 +1,10 @@
-"""The anchor of a context: the project, rules, constraints, decisions and the map, in the forms they take."""
+"""Slices around the focus: project description, rules, references, constraints, decisions and the map."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 
 from msgspec.structs import replace
 
@@ -20,20 +20,20 @@ from .selection import Form, Slice
 from .skeleton import draw_skeleton, printable
 
 LEAST_CHARACTERS = 200
-"""Characters with which a constraint or a decision first enters a context."""
+"""Characters of the smallest form of a constraint or a decision."""
 
 UNLIMITED = 1 << 40
-"""More characters than any form has."""
+"""A number of characters above that of any form."""
 
 DECISIONS_SHARE = 0.1
 """Maximum share of a context's tokens that all decisions together take."""
 
 FOUND_ITEM_VALUE = 0.75
-"""What an item is worth at least that a search found; its score decides on the rest."""
+"""Minimum share of its weight that a found item has; its score decides on the rest."""
 
 
 def item_slices(state: BuildState, items: Sequence[PlannedItem]) -> Iterator[Slice]:
-    """Yield rules, and references, which stand before the focus; tools are no text of a context."""
+    """Yield rules and references; tools aren't part of the text."""
     for position, planned in enumerate(items):
         item = planned.item
         if item.type == "tool":
@@ -57,7 +57,7 @@ def item_slices(state: BuildState, items: Sequence[PlannedItem]) -> Iterator[Sli
 
 
 def visible_metadata(state: BuildState) -> ProjectMetadata | None:
-    """Return what a project says of itself without what names hidden files: commits do, and commands may."""
+    """Return the project's metadata without sentences that name hidden files, such as commit messages."""
     metadata = state.gathered.metadata
     if metadata is None:
         return None
@@ -75,7 +75,7 @@ def visible_metadata(state: BuildState) -> ProjectMetadata | None:
 
 
 def metadata_slices(state: BuildState) -> Iterator[Slice]:
-    """Yield what the project says of itself, where that is known."""
+    """Yield the project's description, if known."""
     metadata = visible_metadata(state)
     if metadata is None:
         return
@@ -94,12 +94,12 @@ def metadata_slices(state: BuildState) -> Iterator[Slice]:
 
 
 def constraint_slices(state: BuildState) -> Iterator[Slice]:
-    """Yield the constraints of the scopes above and of the caller, each once."""
+    """Yield the constraints of ancestor scopes and of the caller, each once."""
     policy, root = state.snapshot.policy, state.snapshot.tree.root
     own, others = [*state.scope.constraints], [*state.gathered.constraints_above]
     if state.request.agent_name not in {"", state.scope.agent_name}:
         own, others = [], [*others, *own]
-    # Those of other agents may name what this one may not see; its own are no news to it.
+    # Constraints of other agents may name files that this agent may not see.
     named = {text for text in others if policy.names_denied(text, root)}
     if named:
         state.gaps.append(f"{len(named):,} constraints name what is hidden from this agent and are left out")
@@ -121,9 +121,9 @@ def constraint_slices(state: BuildState) -> Iterator[Slice]:
 
 
 def experience_slices(state: BuildState, focus: set[str], neighbours: set[str]) -> Iterator[Slice]:
-    """Yield the decisions that matter to the prompt, these files and those around them.
+    """Yield the decisions relevant to the prompt, to the focus and to neighbouring files.
 
-    Each has room for its first sentences; what is left is the first one's as far as it needs it, and so on.
+    Each has room for its first sentences; the remaining room goes to the first decision, then to the next.
     """
     limit = state.snapshot.config.context.experiences_max
     chosen = state.snapshot.relevant_experiences(
@@ -151,12 +151,12 @@ def experience_slices(state: BuildState, focus: set[str], neighbours: set[str]) 
 
 
 def _decision(chosen: Chosen, most: int, words: Collection[str], characters: int) -> Form:
-    """Return a decision in at most as many characters as it may have."""
+    """Return the form of a decision, limited to `most` characters."""
     return experience_form(chosen, min(characters, most), words)
 
 
 def _item_weight(state: BuildState, planned: PlannedItem) -> float:
-    """Return what an item weighs; of one that a search found its score decides on a part."""
+    """Return the weight of an item, which partly depends on the score if a search found it."""
     weight = state.weights.rule if planned.item.type == "rule" else state.weights.reference
     if planned.score is None:
         return weight
@@ -164,43 +164,43 @@ def _item_weight(state: BuildState, planned: PlannedItem) -> float:
 
 
 DECISION_CHARACTERS = 2_000
-"""A decision or its rationale is cut here in a context; it is whole in the pool."""
+"""Maximum characters of a decision, and of its rationale, in a context."""
 
 ERROR_CHARACTERS = 200
+"""Maximum characters of the error in a failed decision."""
 
 METADATA_CHARACTERS_MIN = 160
 """Characters of the smallest form of the project's name and description."""
 
 SKELETON_CHARACTERS = 16_000
-"""A map larger than 4,000 tokens isn't read any more, however large the budget."""
+"""Maximum characters of the map, 4,000 tokens: nobody reads a larger one."""
 
 FENCE_CHARACTERS = 40
-"""More than a fence takes around the map."""
+"""Characters reserved for the fence around the map."""
 
 MAP_CHARACTERS_MIN = 40
-"""The map is given no less: the line of the root, with its number of files, needs fewer."""
+"""Minimum characters for the map, enough for the line of the root."""
 
 
 class SkeletonForms:
-    """The map of a project, within a number of characters. `hidden` is left out, `near` unfolds first."""
+    """The forms of the project's map. `hidden` paths are left out, folders of `near` paths unfold first."""
 
     def __init__(self, layout: Layout, hidden: Collection[str], near: Collection[str], most: int) -> None:
-        self._layout = layout
-        self._hidden = hidden
-        self._near = near
         self.full_characters = min(most, SKELETON_CHARACTERS)
+        # The last rounds of a selection ask for the same size again: drawing is a tenth of a build.
+        self._draw = lru_cache(maxsize=1)(partial(draw_skeleton, layout, hidden, near))
 
     def __call__(self, characters: int) -> Form:
-        """Draw the map folded until it fits; the least is the line of the root."""
+        """Draw the map within a number of characters; the smallest form is the line of the root."""
         room = max(min(characters, self.full_characters) - FENCE_CHARACTERS, MAP_CHARACTERS_MIN)
-        drawn, folded = draw_skeleton(self._layout, self._hidden, self._near, room)
+        drawn, folded = self._draw(room)
         return Form(fenced(drawn, "text"), compressed=folded)
 
 
 def experience_form(chosen: Chosen, characters: int, words: Collection[str] = ()) -> Form:
-    """Give a decision on one line as a note of who took it, with its reasons and files where there is room.
+    """Return a decision as a list item with its agent, and its rationale and files if there is room.
 
-    Of a long one the sentences that are nearest to the `words` of the prompt.
+    A long decision keeps the sentences nearest to the `words` of the prompt.
     """
     experience = chosen.experience
     limit = min(characters, DECISION_CHARACTERS)
@@ -220,7 +220,7 @@ def experience_form(chosen: Chosen, characters: int, words: Collection[str] = ()
 
 
 def metadata_form(metadata: ProjectMetadata, characters: int) -> Form:
-    """Say what a project is, a line for each thing, as many lines as fit; the first is always there."""
+    """Return the project's description, as many lines as fit, at least one."""
     lines = list(_metadata_lines(metadata))
     first = render.list_item(lines[0], max(characters, METADATA_CHARACTERS_MIN))
     text, shown = first.text, 1
@@ -233,7 +233,7 @@ def metadata_form(metadata: ProjectMetadata, characters: int) -> Form:
 
 
 def hot_form(hot: Sequence[HotNode]) -> Form:
-    """List the files that are worked on, each with the reason."""
+    """Return the list of files being worked on, each with the reason."""
     lines = [f"- `{printable(node.path)}` ({node.reason})" for node in hot]
     return Form("Active files:\n\n" + "\n".join(lines) + "\n\n")
 
@@ -253,7 +253,7 @@ def _metadata_lines(metadata: ProjectMetadata) -> Iterator[str]:
 
 
 def _outcome(chosen: Chosen) -> str:
-    """Say what became of a decision, whether it may still hold, and how many others say the same."""
+    """Return the outcome of a decision, why it may be outdated, and the number of similar ones."""
     experience, notes = chosen.experience, []
     outcome = experience.marks[-1].kind if experience.marks else experience.outcome
     if outcome == "failure":
@@ -269,5 +269,5 @@ def _outcome(chosen: Chosen) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a note in which no mark-up speaks to its reader: `<system>` is shown with another bracket."""
+    """Return a text without markup that a model could obey: `<system>` gets another bracket."""
     return re.sub(r"<(?=[/!?]?[A-Za-z|])", "\u2039", text)

@@ -1,6 +1,6 @@
-"""The assembly of a context: from the sources of a request to the rendered text and its record.
+"""Builds a context: from the gathered sources of a request to the rendered text and its record.
 
-Pure but for reading the files that it shows; it runs in a thread, never on the event loop.
+It only reads files and the index. It runs in a thread, never on the event loop.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ from .sent_content import (
 class Built(Struct, frozen=True):
     """A rendered context with its record.
 
-    `stale` are relative paths whose definitions in the index are older than their content on the disk;
-    the context was built without these definitions. `shown` proves what it shows (see `all_hold`), unless
-    it isn't `lasting`: a file or the index could not be read, and no stamp would tell when it can. `items`
-    are in it, `left_out` were considered and are not. `conversation` is what prompts, messages and
-    records are made of, None where none is wanted. With `unfinished` there was no time for a part of it.
+    `stale` are relative paths whose definitions in the index are older than the file; the context was built
+    without them. `shown` are the stamps of the shown files (see `all_hold`). They prove that the context is
+    still valid if it is `lasting`; it isn't if a file or the index could not be read. `items` are in it,
+    `left_out` were considered and are not. `conversation` holds the texts for prompts, messages and request
+    records, if any are needed. With `unfinished` the time ran out for some source.
     """
 
     reply: Mapping[str, Any]
@@ -79,28 +79,28 @@ class Built(Struct, frozen=True):
     conversation: Conversation | None = None
     unfinished: bool = False
     held: tuple[tuple[str, Held], ...] = ()
-    """What a conversation holds of it, once it was sent; without what it held before."""
+    """The slices that the conversation holds after this context is sent and did not hold before."""
     saved_tokens: int = 0
     tokens_before: int = 0
     tokens_by_type: Mapping[str, int] = field(default_factory=dict)
     compressible: tuple[Wanted, ...] = ()
-    """Documents in it that the compression model may shorten and has not seen yet."""
+    """Documents in it that the compression model may shorten and hasn't shortened yet."""
     context_id: str = ""
-    """By which it is known once it is given; empty until somebody names it."""
+    """The id under which it is logged; "" until it is assigned."""
     generation: int = 0
-    """Of the tree that it was built from."""
+    """The generation of the tree that it was built from."""
     held_lines: tuple[SentLines, ...] = ()
-    """The lines of files in what the conversation holds of it, once it was sent."""
+    """The lines of files that the conversation holds after this context is sent."""
 
 
 def build(gathered: GatheredSources) -> Built:
-    """Build a context. Never raises for what a project contains: what is missing goes into `gaps`."""
+    """Build a context. Nothing in a project's files makes it raise; missing parts are listed in `gaps`."""
     if gathered.quick:
         return _built(gathered, None)
     try:
         with gathered.snapshot.reader() as reader, reader.snapshot():
             return _built(gathered, reader)
-    except DatabaseError as error:  # none yet, or damaged, which may show only in the middle
+    except DatabaseError as error:  # no index yet, or a damaged one, which may be noticed late
         problem = f"the index can't be read ({error}): no definitions and no imports are known"
         degraded = (*gathered.degraded, problem)
         return _built(replace(gathered, hits=(), degraded=degraded), None)
@@ -145,7 +145,7 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
         )
         sent = replace(sent, named=unsent.named, held_before=unsent.held, resident=gathered.resident)
     if state.request.news and not has_news(selection.chosen, sent.held_before):
-        # What the window holds already needs no hint at where to look.
+        # If the conversation already holds everything, it needs no hint where to look.
         context = "" if selection.chosen or gathered.need is None else gathered.need.hint
         selection = replace(selection, chosen=(), costs={})
         sent = _Sent(selection)
@@ -153,8 +153,10 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
 
 
 class _Sent(Struct, frozen=True):
-    """What was selected before what the conversation holds was left out of it; `named` are the ids of what is
-    only named for that, `held_before` those of all that it holds."""
+    """The selection before content that the conversation already holds was removed from it.
+
+    `named` are the ids of slices that are only named for that reason, `held_before` those of all held ones.
+    """
 
     whole: Selection
     named: frozenset[str] = frozenset()
@@ -162,7 +164,7 @@ class _Sent(Struct, frozen=True):
     resident: Resident = NOTHING_HELD
 
     def held(self, costs: Mapping[str, int]) -> tuple[tuple[str, Held], ...]:
-        """Return the slices that the conversation holds beside those that it held."""
+        """Return the slices that the conversation newly holds."""
         return tuple(
             held_of(candidate, form, costs[candidate.id])
             for candidate, form in self.whole.chosen
@@ -170,7 +172,7 @@ class _Sent(Struct, frozen=True):
         )
 
     def saved(self, costs: Mapping[str, int]) -> int:
-        """Return the tokens that weren't sent again; `costs` are those that were."""
+        """Return the tokens saved by not sending held content again; `costs` are the tokens sent."""
         return sum(
             max(self.whole.costs[candidate.id].tokens - costs[candidate.id], 0)
             for candidate, _ in self.whole.chosen
@@ -184,11 +186,11 @@ def _record(
     context: str,
     sent: _Sent,
 ) -> Built:
-    """Record what was selected."""
+    """Make the reply and the record of a selection."""
     request = state.request
     fitting = {candidate.id for candidate, _ in selection.chosen} | _fitting_tools(state, planned)
     items = tuple(item for item in planned if item.slice_id in fitting)
-    # What was chosen by hand or by its mode is named though there is no room; what was found isn't.
+    # Items chosen by a person or by their mode are named even without room for them; found ones aren't.
     named = [(item, item.slice_id in fitting) for item in planned]
     named = [(item, fits) for item, fits in named if fits or item.score is None]
     missed = (item for item in planned if item.score is not None and item.slice_id not in fitting)
@@ -209,7 +211,7 @@ def _record(
     )
     if masked := context.count(MASK):
         reply["masked"] = masked
-    # A copy of what is shown isn't, and may become something else.
+    # A duplicate of a shown file must be checked too: it may change and then be shown.
     copies = {
         dropped_slice.slice.path for dropped_slice in selection.dropped if dropped_slice.reason == "duplicate"
     }
@@ -238,7 +240,7 @@ def _record(
 
 
 def _compressible(state: BuildState, selection: Selection) -> tuple[Wanted, ...]:
-    """Return the shortened documents that the compression model has not seen yet."""
+    """Return the shortened documents that the compression model hasn't shortened yet."""
     later = state.gathered.compress
     if not isinstance(later, LaterCompressor):
         return ()
@@ -247,7 +249,7 @@ def _compressible(state: BuildState, selection: Selection) -> tuple[Wanted, ...]
 
 
 def _prompts(state: BuildState, context: str) -> tuple[str, str]:
-    """Return the system prompt, which holds the context, and the user's; a broken template becomes a gap."""
+    """Return the system prompt (with the context) and the user prompt; broken templates are in `degraded`."""
     metadata = visible_metadata(state) or ProjectMetadata(os.path.basename(state.snapshot.tree.root))
     request = state.request
     values = PromptValues(metadata, context, request.prompt, request.task_type, request.agent_name)
@@ -259,7 +261,7 @@ def _prompts(state: BuildState, context: str) -> tuple[str, str]:
 def _figures(
     selection: Selection, reply: Mapping[str, Any], sent: _Sent
 ) -> tuple[tuple[tuple[str, Held], ...], int, int, dict[str, int]]:
-    """Return what the conversation holds now, and the tokens: saved, before compression, and by type."""
+    """Return the newly held slices, and tokens: saved, before compression, and by type of slice."""
     costs = {identifier: cost.tokens for identifier, cost in selection.costs.items()}
     by_type: dict[str, int] = {}
     for item in reply["slices"]:
@@ -293,11 +295,11 @@ def _fitting_tools(state: BuildState, planned: Sequence[PlannedItem]) -> set[str
 BOOSTED: frozenset[SliceType] = frozenset(
     {"document", "compressed_segment", "dependency", "session_set", "rule", "reference"}
 )
-"""What may weigh more: what was found or came along. What somebody asked for outright needs no help."""
+"""Types of slices whose weight feedback may raise; slices that were asked for don't need it."""
 
 
 def boosted(slices: Iterable[Slice], boosts: Mapping[str, float]) -> Iterator[Slice]:
-    """Yield the slices, those that were of use before with more weight, up to 1, and a word about it.
+    """Yield the slices; those that proved useful before get more weight, up to 1, and say so in `source`.
 
     `boosts` are factors by path, and by id for items.
     """
@@ -314,23 +316,23 @@ if TYPE_CHECKING:
     from ..search.query import Need
 
 BEGINNING: frozenset[SliceType] = frozenset({"project_meta", "hot", "skeleton"})
-"""What a conversation begins with, and isn't news with any prompt."""
+"""Types of slices sent at the start of a conversation, and never as news for a later prompt."""
 
 BESIDE: frozenset[SliceType] = frozenset({"agent_history", "dependency"})
-"""What is sent beside other news only."""
+"""Types of slices that are sent only together with other news."""
 
 PROBABILITY_MIN = 0.03
-"""What is needed with less probability isn't sent unasked, unless the prompt surely needs something."""
+"""Minimum probability of a place that a hook sends, unless the prompt surely needs code."""
 
 BEST_ALONE = 0.5
-"""Then the best place is sent, though none is that probable, with those that have this share of it."""
+"""If the prompt surely needs code, this share of the best probability is enough."""
 
 SHARE_OF_BEST = 0.1
-"""Beside a place that is needed surely, one that is ten times less probable isn't worth its tokens."""
+"""Minimum share of the best place's probability: less probable places aren't worth their tokens."""
 
 
 def news_in(slices: Sequence[Slice], resident: Resident | None, need: Need | None = None) -> Iterator[Slice]:
-    """Yield the slices that a prompt may send, given what it needs of the code."""
+    """Yield the slices that may be sent as news for a prompt, given how probably it needs code."""
     best = max((piece.score or 0.0 for piece in slices if piece.competes), default=0.0)
     sure = need is not None and need.is_sure
     least = max(min(PROBABILITY_MIN, BEST_ALONE * best) if sure else PROBABILITY_MIN, SHARE_OF_BEST * best)
@@ -342,23 +344,23 @@ def news_in(slices: Sequence[Slice], resident: Resident | None, need: Need | Non
 
 
 def has_news(chosen: Sequence[tuple[Slice, Form]], held: Collection[str]) -> bool:
-    """Whether anything of what was chosen is worth sending; `held` are the ids of what isn't new."""
+    """Whether any chosen slice is worth sending; `held` are the ids of slices that aren't new."""
     return any(candidate.id not in held and candidate.type not in BESIDE for candidate, _ in chosen)
 
 
 SKELETON_SHARE = 0.25
-"""The map takes at most this much of the budget, even where nothing else wants it."""
+"""Maximum share of the budget for the map of the project."""
 
 
 PROMPTED_SHARE = 0.06
-"""Where a prompt says what is wanted, the map only shows where that lies."""
+"""The same with a prompt, where the map only shows the surroundings of what was found."""
 
 PROMPTED_TOKENS_MIN = 4_000
-"""Smaller contexts for a prompt have no horizon: less than 240 tokens of a map name a few folders."""
+"""Minimum tokens of a context with a prompt and a map: 240 tokens of a map name only a few folders."""
 
 
 def horizon_slices(state: BuildState, focus: set[str], dependencies: set[str]) -> Iterator[Slice]:
-    """Yield what is hot, and the map, each if there is anything to show."""
+    """Yield the list of files being worked on and the map of the project, if they show anything."""
     prompted = bool(state.request.prompt.strip())
     if prompted and state.request.context_tokens < PROMPTED_TOKENS_MIN:
         return
@@ -367,7 +369,7 @@ def horizon_slices(state: BuildState, focus: set[str], dependencies: set[str]) -
     if hot:
         yield Slice("hot", "hot", "horizon", state.weights.hot, (5, 0), *fixed(hot_form(hot)))
     if layout.folders[""].total <= sum(path in files for path in focus):
-        return  # nothing beside the focus
+        return  # all files are in focus
     most = PROMPTED_SHARE if prompted else SKELETON_SHARE
     share = int(state.counter.characters(state.request.context_tokens) * most)
     forms = SkeletonForms(layout, focus, focus | dependencies, share)

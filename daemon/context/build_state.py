@@ -29,16 +29,18 @@ from .tokens import TokenCounter, counter_of
 class GatheredSources(Struct, frozen=True):
     """The input of one build.
 
-    `constraints_above` are those of the scopes above. `hits` are what was found for the prompt, best first:
-    all that may ever be shown, of which the budget takes as many as it has room for. Without a `plan` the
-    items are those of the instruction files, by their modes. `degraded` says what could not be asked, and
-    `unfinished` what there was no time for, both in words. With `quick` no file and no index is read: what
-    is in focus is shown by itself. `metadata` is what the project says of itself, None where that isn't
-    known. `meaning` says how near experiences are to the prompt, by id. `resident` is what the conversation
-    holds and need not be sent again, None where all is to be sent; `boosts` what earlier use adds to weights,
-    by path and by the ids of items; `templates` where those of prompts lie; `compress` what shortens
-    documents. `need` is what the prompt of a hook needs of the code, None where that isn't known; where it is
-    improbable there are no hits.
+    - `constraints_above`: the constraints of the ancestor scopes.
+    - `hits`: the search hits for the prompt, best first; the budget decides how many are shown.
+    - `plan`: the items to include; without one, those of the instruction files by their modes.
+    - `degraded`, `unfinished`: sources that failed and sources that ran out of time, in words.
+    - `quick`: read only a few files in focus and no index.
+    - `metadata`: the project's description from its manifests and git, None if unknown.
+    - `meaning`: the similarity of experiences to the prompt, by id.
+    - `resident`: the content that the conversation already holds, None to send everything.
+    - `boosts`: factors from feedback, by path and by item id.
+    - `templates`: the folders of prompt templates.
+    - `compress`: the function that shortens documents.
+    - `need`: how probably a hook's prompt needs code, None if unknown; if improbable there are no hits.
     """
 
     snapshot: ProjectSnapshot
@@ -60,13 +62,15 @@ class GatheredSources(Struct, frozen=True):
 
 
 class BuildState(Struct):
-    """One build. It is used by one thread and gone with it.
+    """The state shared by the steps of one build. Used by one thread.
 
-    `rule_files` are shown as rules or not at all: what no mode lets in must not come in as something that
-    was found. `words` are those of the prompt. The steps note in `gaps` what is missing, in `wanted` the
-    definitions that are asked for in files that are in focus as a whole, in `passed_over` files of rules in
-    a folder in focus, of which the map says nothing either, and in `left_out` dependencies that have nothing
-    to show for now.
+    `rule_files` are shown as rules or not at all: no search hit may bring in a rule that no mode includes.
+    `words` are the words of the prompt. The steps add to
+
+    - `gaps`: what is missing, in words;
+    - `wanted`: requested definitions, by the path of a file that is in focus as a whole;
+    - `passed_over`: instruction files inside a folder in focus, which the map doesn't show either;
+    - `left_out`: related files that have nothing to show at the moment.
     """
 
     gathered: GatheredSources
@@ -89,14 +93,14 @@ class BuildState(Struct):
     sources: dict[str, FileSource] = field(default_factory=dict)
 
     def lines_of(self, path: str) -> Sequence[str]:
-        """Return the lines of a file as it was read for this build, none of one that can't be read."""
+        """Return the lines of a file as read for this build; none if it can't be read."""
         known = self.file_lines.get(path)
         if known is None:
             known = self.file_lines[path] = split_lines(self.files.read(path).text)
         return known
 
     def source(self, path: str, content: Content) -> FileSource:
-        """Return a file's content with its definitions, of which nothing is known in an unsaved buffer."""
+        """Return a file's content with its definitions, which are unknown for an unsaved buffer."""
         known = self.sources.get(path)
         if known is None or known.text is not content.text:
             tag, unsaved = fence_tag(language_of(path)), self.files.unsaved(path)
@@ -106,7 +110,7 @@ class BuildState(Struct):
 
 
 def begin(gathered: GatheredSources, reader: Reader | None) -> BuildState:
-    """Return the state of a build that begins; `reader` is None where there is no index."""
+    """Return the initial state of a build; `reader` is None without an index."""
     snapshot, request = gathered.snapshot, gathered.request
     plan = gathered.plan or plan_without_session(snapshot.rules.items)
     counter, problem = counter_of(snapshot.config.context.token_counter, request.model)
@@ -134,7 +138,7 @@ def _left_out(need: Need | None) -> tuple[str, ...]:
 
 
 def content_key(content: Content, lines: tuple[int, int] | None = None) -> str:
-    """Return what two slices that show the same text share; empty where there is no text."""
+    """Return a key that is equal for slices that show the same text; "" without text."""
     if content.shown is None or not content.text.strip():
         return ""
     return f"{content.shown.digest.hex()}:{lines or ''}"

@@ -1,4 +1,4 @@
-"""The caller of a request for a context: its agent, session and policy, and the job that its request is."""
+"""The caller of GetContext (agent, session, policy), and the job that carries a request through the room."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .requests import ContextRequest, Freshness
 from .scopes import Scope
 from .sent_content import Resident
 
-TALKS_MAX = 200
-"""Maximum number of cached sessions: each is held whole."""
+CALLERS_MAX = 200
+"""Maximum number of cached callers, each of which holds its session."""
 
 
 class Caller(Struct, frozen=True):
-    """The session of a request, as it was when the request came.
+    """Who asks for a context: the session as it was when the request came, and the agent's policy.
 
-    `key` is what a context depends on of it, `selection` how it chooses items, and `problem` says why the
-    session or its selection can't be used. `policy` is that of the agent. `resident` is what the
-    conversation still holds, None where everything is to be sent.
+    `key` covers the parts of the session that a context depends on. `selection` says how the session chooses
+    items, `problem` why the session or its selection can't be used. `resident` is the content that the
+    conversation already holds, None if everything has to be sent.
     """
 
     session: Session | None = None
@@ -40,7 +40,7 @@ class Caller(Struct, frozen=True):
 
 
 NO_CALLER = Caller()
-"""The caller of a job until its session was looked up."""
+"""The caller of a job whose session hasn't been looked up yet."""
 
 
 class ContextJob(Struct, frozen=True):
@@ -52,40 +52,40 @@ class ContextJob(Struct, frozen=True):
     fresh: Freshness
     caller: Caller
     started: float
-    """When it was asked for, a time of `perf_counter`: the event loop's clock has milliseconds."""
+    """The time of the request by `perf_counter`, which is finer than the event loop's clock."""
 
     @property
     def agent_name(self) -> str:
-        """What the agent is called: by the request, its scope or its session."""
+        """The agent's name from the request, else from its scope, else from its session."""
         session = self.caller.session
         return self.request.agent_name or self.scope.agent_name or (session.agent_name if session else "")
 
 
 class Callers:
-    """The callers of sessions, made once for each state of a session. On the event loop only."""
+    """A cache of callers, one for each state of a session. On the event loop only."""
 
     def __init__(self) -> None:
         self._callers: dict[str, Caller] = {}
 
-    def of(self, project: Project, scope: Scope, request: ContextRequest, met: SessionState) -> Caller:
-        """Return the session of a request, and the policy that holds for it.
+    def of(self, project: Project, scope: Scope, request: ContextRequest, state: SessionState) -> Caller:
+        """Return the caller of a request with its session and policy.
 
-        Raises `InvalidRequest` for a session of another project, `PermissionDenied` for an agent that may not
-        ask.
+        Raises `InvalidRequest` for a session of another project, and `PermissionDenied` for an agent without
+        access.
         """
-        session = met.session
-        policy = policy_for(project.config, Agent(request.agent_name, request.agent_type), scope, met)
+        session = state.session
+        policy = policy_for(project.config, Agent(request.agent_name, request.agent_type), scope, state)
         if session is None:
-            return Caller(problem=met.problem, policy=policy)
+            return Caller(problem=state.problem, policy=policy)
         if session.project_root != project.root:
             raise InvalidRequest(
-                f"the session {session.id} is of {session.project_root}, not of {project.root}: make one for"
-                " this project, or ask without session_id",
+                f"the session {session.id} belongs to {session.project_root}, not to {project.root}: create"
+                " one for this project, or leave out session_id",
                 "session_id",
             )
         caller = self._callers.get(session.id)
         if caller is None or caller.session is not session:
-            if len(self._callers) >= TALKS_MAX:
+            if len(self._callers) >= CALLERS_MAX:
                 self._callers.clear()
             selection, problem = selection_of(session)
             caller = self._callers[session.id] = Caller(session, _key_of(session), selection, problem)
@@ -93,12 +93,12 @@ class Callers:
 
 
 def capped(request: ContextRequest, most: int) -> ContextRequest:
-    """Return a request with `most` tokens, which its policy grants; the reserve is then a quarter at most."""
+    """Return the request limited to `most` tokens, with at most a quarter of them in reserve."""
     return replace(request, max_tokens=most, reserve_tokens=min(request.reserve_tokens, most // 4))
 
 
 def _key_of(session: Session) -> str:
-    """Return what a context depends on of a session: neither its last use nor its name."""
+    """Return the parts of a session that contexts depend on, as JSON: its items, files and selection."""
     parts = (
         [[item.key.type, item.key.name, item.key.server_name, item.include] for item in session.items],
         [[key.type, key.name, key.server_name] for key in session.removed],

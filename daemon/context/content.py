@@ -1,4 +1,4 @@
-"""Reads the files of a project for a context, with the stamp that shows whether they changed since."""
+"""Reads files for a context: decoded, with secrets masked, and with a stamp to detect later changes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ DIGEST_BYTES = 16
 
 
 class Shown(Struct, frozen=True):
-    """A file whose content a context shows, as it was when it was read. `path` is absolute.
+    """The state of a shown file when it was read. `path` is absolute.
 
-    With `racy` the stamp alone doesn't prove that the content is the same (see `RACY_NS`). `digest` is that
-    of the first `length` bytes, as many as were read.
+    With `racy` the stamp alone doesn't prove that the content is unchanged (see `RACY_NS`). `digest` covers
+    the first `length` bytes, as many as were read.
     """
 
     path: str
@@ -33,28 +33,28 @@ class Shown(Struct, frozen=True):
 
 
 class Content(Struct, frozen=True):
-    """A file's text, decoded, and what proves it. `problem` says why there is no text: in words.
+    """A file's decoded text with its state on disk. `problem` says in words why there is no text.
 
-    Values in it that look like secrets are masked, line by line as they stood.
+    Values that look like secrets are masked; the lines stay the same otherwise.
     """
 
     text: str
     shown: Shown | None
     problem: str = ""
     cut: bool = False
-    """The file is larger than the limit; `text` is its beginning."""
+    """Whether the file is larger than the limit, and `text` only its beginning."""
     hidden: bool = False
-    """Nothing of it may be shown, and `problem` says by which rule."""
+    """Whether the policy hides the file; `problem` names the rule."""
     masked: bool = False
-    """Something in it was masked, so that other texts made of it may hold the same secret."""
+    """Whether a secret was masked; other texts made from this file may hold the same secret."""
 
 
 class ContentReader:
-    """Reads files below one root, each once; from a thread, since it blocks.
+    """Reads files below one root, each once. Blocks: use it in a thread.
 
-    A file elsewhere is read by its absolute path, if it lies in one of the folders `outside`, which the user
-    allowed. `overlays` are unsaved buffers of editors by relative path: they stand in for the file. What a
-    policy hides is not read, whatever the name under which it is asked for.
+    A file outside of the root is read by its absolute path if it lies in one of the folders `outside`, which
+    the user allowed. `overlays` are unsaved editor buffers by relative path; they replace the file. Files
+    that the policy hides are not read, whatever path or symlink leads to them.
     """
 
     def __init__(
@@ -82,14 +82,14 @@ class ContentReader:
         return content
 
     def unsaved(self, path: str) -> bool:
-        """Whether an editor's unsaved buffer stands in for the file."""
+        """Whether an unsaved editor buffer replaces the file."""
         return path in self._overlays
 
     def _load(self, path: str) -> Content:
         content = self._load_whole(path)
         if not content.text or not self._policy.mask_values:
             return content
-        # Of an unsaved buffer the digest is that of the file below it.
+        # The digest for an unsaved buffer is that of the file on disk, so it is no key for the buffer.
         shown = None if path in self._overlays else content.shown
         key = None if shown is None else (shown.digest, self._max_bytes)
         masked = None if key is None else MASKED.get(key)
@@ -106,7 +106,7 @@ class ContentReader:
         if path == ".git" or path.startswith(".git/"):
             return Content("", None, "it belongs to git, whose settings may hold passwords")
         full = os.path.join(self._root, path)
-        # A checkout may have put a symlink out of the project in the place of a file that was scanned.
+        # A checkout may have replaced a scanned file by a symlink that leads out of the project.
         try:
             real = os.path.realpath(full)
         except ValueError:
@@ -117,8 +117,8 @@ class ContentReader:
         elif real != self._root and not real.startswith(self._root.rstrip("/") + "/"):
             return Content("", None, "it leads out of the project through a symlink")
         if hidden := self._policy.why_hidden(real[len(self._root.rstrip("/")) + 1 :]):
-            return Content("", None, f"what it leads to as a symlink isn't shown: {hidden}", hidden=True)
-        # Taken before the read: a write while it lasts may leave the time of the last one unchanged.
+            return Content("", None, f"it is a symlink to a file that isn't shown: {hidden}", hidden=True)
+        # Taken before reading: a write during the read may leave the modification time unchanged.
         now = self._system.time_ns()
         try:
             data, status = self._system.read(real, self._max_bytes + 1)
@@ -136,7 +136,7 @@ class ContentReader:
         return Content(decode(data[: self._max_bytes], cut=cut), shown, cut=cut)
 
     def _problem_outside(self, real: str) -> str:
-        """Return why a file outside of the project isn't read, or ""."""
+        """Return why a file outside of the project may not be read, or ""."""
         named = (os.path.expanduser(folder) for folder in self._outside)
         folders = (os.path.realpath(folder) for folder in named if os.path.isabs(folder))
         if not any(real.startswith(folder.rstrip("/") + "/") for folder in folders):
@@ -170,9 +170,9 @@ def count_lines(text: str) -> int:
 
 
 def decode(data: bytes, *, cut: bool = False) -> str:
-    """Decode a text file: UTF-8, UTF-16 and UTF-32 by their marks, else Latin-1, which never fails.
+    """Decode a text file: UTF-8, UTF-16 or UTF-32 by byte order mark, else Latin-1, which never fails.
 
-    With `cut` the data are the beginning of a file and may end within a character, which is left out.
+    With `cut` the data may end inside a character, which is then dropped.
     """
     for mark, encoding in _ENCODINGS:
         if data.startswith(mark):

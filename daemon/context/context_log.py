@@ -1,4 +1,4 @@
-"""The log of delivered contexts: their records, the metrics, and what each context window holds now."""
+"""The log of delivered contexts, with their metrics and the content that each conversation holds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .scopes import Scope
 from .sent_content import ContextWindows
 
 LAST_MAX = 1_000
-"""Maximum number of context windows whose last context is remembered."""
+"""Maximum number of conversations whose last context is remembered."""
 
 
 class ContextLog:
@@ -42,15 +42,15 @@ class ContextLog:
         system: System,
     ) -> None:
         self.windows = ContextWindows()
-        """What the context windows of sessions hold."""
+        """The content that the conversations of sessions hold."""
         self.contexts = GivenContexts(system)
-        """The contexts delivered last."""
+        """The latest delivered contexts."""
         self._sessions = sessions
         self._requests = requests
         self._metrics = metrics
         self._events = events
         self._last: dict[tuple[str, str], str] = {}
-        """The last context of each window: the hot path needn't note it again."""
+        """The last context of each conversation, so that repeating it costs nothing."""
 
     @property
     def reports(self) -> int:
@@ -58,7 +58,7 @@ class ContextLog:
         return self._requests.reports
 
     def given(self, job: ContextJob, built: Built, reply: dict[str, Any]) -> dict[str, Any]:
-        """Log that a context is delivered; returns the reply with the fields that this adds."""
+        """Log a delivered context; return the reply with ids and counts of tokens."""
         scope, request, agent_name = job.scope, job.request, job.agent_name
         if request.prompt and not request.preview:
             job.project.feedback.shown(item["path"] for item in reply["slices"] if "path" in item)
@@ -84,11 +84,11 @@ class ContextLog:
         )
         self._metrics.context_given(figures)
         if reply["cached"] and "context.built" in self._events.topics:
-            self.announce(job, built, job.started, cached=True)  # a new one was announced when it was built
+            self.announce(job, built, job.started, cached=True)  # a new context is announced when it is built
         return reply
 
     def announce(self, job: ContextJob, built: Built, started: float, *, cached: bool = False) -> None:
-        """Publish that a context was built, or a cached one delivered."""
+        """Publish `context.built` for a new context or for a delivered cached one."""
         if not self._events.wanted("context.built"):
             return
         types: dict[str, int] = {}
@@ -110,7 +110,7 @@ class ContextLog:
         self._events.publish("context.built", data)
 
     def forget_window(self, session_id: str, agent_id: str | None = None) -> None:
-        """Forget the windows of a session, or of one agent: it was compacted, or begins anew."""
+        """Forget what a session's conversations hold, or one agent's, after a compaction or a new start."""
         self.windows.forget(session_id, agent_id)
         for window in [item for item in self._last if item[0] == session_id and agent_id in {None, item[1]}]:
             del self._last[window]
@@ -134,14 +134,14 @@ GIVEN_MAX = 300
 """Maximum number of contexts in the log: an afternoon of one busy agent, or some hours of a few."""
 
 MEMORY_MAX = 32 << 20
-"""Maximum bytes of all of them."""
+"""Maximum bytes of the log."""
 
 TEXTS_PER_SCOPE = 8
-"""Maximum number of contexts of one scope that keep their text, the latest: one that is asked a thousand
-times must not take the texts of all others away."""
+"""Maximum number of contexts of one scope that keep their text, so that a busy scope doesn't displace all
+other texts."""
 
 TEXT_CHARACTERS_MAX = 1 << 20
-"""Maximum characters of a stored text: a longer one would displace others and take a millisecond to hash."""
+"""Maximum characters of a stored text; a longer one would displace many others."""
 
 TEXT_FIELDS = ("context", "system_prompt", "user_prompt", "messages", "tools")
 """Fields of a reply that hold its text; the others are its record."""
@@ -154,17 +154,17 @@ RECORD_BYTES = 2_200
 
 
 def new_context_id() -> str:
-    """Return an id that no context has: 64 random bits."""
+    """Return a new random id of 64 bits."""
     return f"c_{secrets.token_hex(8)}"
 
 
 class Given(Struct):
-    """A delivered context as it was the first time, and how often it was delivered since.
+    """A delivered context, and how often it was delivered.
 
-    `reply` is the first answer, without its texts once these are forgotten, `request` is without history.
-    `policy` is what it was built under; by `agent_names` scope and session know its agent.
-    `elapsed_ms` and `cached` are of the first and of the last answer. `previous` is the id of the context of
-    its scope that was given before, "" for none, and `is_same` whether that had the same text to the byte.
+    `reply` is the first reply; its texts are dropped when memory is short. `request` has no history. `policy`
+    is the one that the context was built under. `agent_names` are the names of its agent in scope and
+    session. `elapsed_ms` is of the first delivery, `last_elapsed_ms` and `cached` are of the last. `previous`
+    is the id of the scope's preceding context or "", and `is_same` whether its text was identical.
     """
 
     id: str
@@ -191,25 +191,25 @@ class Given(Struct):
 
     @property
     def record_bytes(self) -> int:
-        """Estimate what it takes beside its text."""
+        """The estimated size without its text."""
         slices = len(self.reply["slices"]) + len(self.reply.get("dropped", ())) + len(self.reply["items"])
         return RECORD_BYTES + SLICE_BYTES * slices + 4 * len(self.request.prompt) + self.scope.memory_bytes
 
 
 class GivenContexts:
-    """The delivered contexts by id, the latest at the end. On the event loop only.
+    """The delivered contexts by id, the latest last. On the event loop only.
 
-    When there are too many, those whose text is forgotten go first; when they take too much, the oldest lose
-    their text first.
+    If there are too many, the oldest without text are removed first. If they take too much memory, the oldest
+    texts are dropped first.
     """
 
     def __init__(self, system: System) -> None:
         self._system = system
         self._given: OrderedDict[str, Given] = OrderedDict()
         self._with_text: dict[str, OrderedDict[str, None]] = {}
-        """By scope, the ids of its contexts that have their text, the latest at the end."""
+        """The ids of contexts with text, by scope, the latest last."""
         self._last: dict[str, str] = {}
-        """By scope, the id of its latest context."""
+        """The id of the latest context of each scope."""
         self._texts_bytes = 0
         self._records_bytes = 0
 
@@ -226,7 +226,7 @@ class GivenContexts:
         return self._given.get(context_id)
 
     def latest_first(self) -> Iterator[Given]:
-        """Yield the contexts, the latest first."""
+        """Return an iterator over the contexts, the latest first."""
         return reversed(self._given.values())
 
     def note(
@@ -255,7 +255,7 @@ class GivenContexts:
             )
             self._add(given)
             return
-        if given.request.preview and not request.preview:  # it was looked at before it was sent
+        if given.request.preview and not request.preview:  # a person looked at it before an agent got it
             given.request = replace(given.request, preview=False)
         given.times += 1
         given.at = self._system.now()
@@ -283,7 +283,7 @@ class GivenContexts:
         self._make_room()
 
     def _keep_text(self, given: Given) -> None:
-        """Store the texts of a reply, shared with those stored already, unless they are huge."""
+        """Count the texts of a reply, or drop them if they are too long to be stored."""
         texts = {name: given.reply[name] for name in TEXT_FIELDS if name in given.reply}
         if len(given.reply["context"]) > TEXT_CHARACTERS_MAX:
             for name in texts:
@@ -306,7 +306,7 @@ class GivenContexts:
 
     def _make_room(self) -> None:
         while len(self._given) > GIVEN_MAX:
-            earlier = islice(self._given.values(), GIVEN_MAX)  # not the one that has just come
+            earlier = islice(self._given.values(), GIVEN_MAX)  # not the newest one
             bare = next((item for item in earlier if not item.has_text), None)
             self._forget(bare or next(iter(self._given.values())))
         while self.memory_bytes > MEMORY_MAX:
@@ -334,6 +334,6 @@ def _size_of(value: Any) -> int:
 
 
 def _kept_names(scope: Scope, caller: Caller) -> tuple[str, ...]:
-    """Return the names of an agent that its scope and its session keep, whatever a request calls itself."""
+    """Return the agent's names in its scope and session, which requests don't change."""
     of_session = caller.session.agent_name if caller.session is not None else ""
     return tuple(filter(None, (scope.agent_name, of_session)))

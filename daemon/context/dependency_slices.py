@@ -1,4 +1,4 @@
-"""Slices of dependencies: signatures of files that the focus imports, that import it, or lie beside it."""
+"""Slices of related files: outlines of files that the focus imports, that import it, or lie beside it."""
 
 from __future__ import annotations
 
@@ -16,31 +16,30 @@ from .focus import FocusNode, package_files
 from .selection import Slice
 
 IMPORTS_MIN, TOKENS_PER_IMPORT = 6, 400
-"""Imported files that every context shows, and tokens for each further one."""
+"""Minimum number of imported files in a context, and the tokens of the context for each further one."""
 
 IMPORTERS_MAX, TOKENS_PER_IMPORTER = 20, 400
-"""A context shows one file that imports the focus for so many of its tokens, at most so many: a file that
-hundreds import says little about each. On 18 commits they show .03 more of the files
-that are changed with the focus."""
+"""Maximum number of files shown that import the focus, and the tokens of the context for each. On 18 commits
+they show .03 more of the files changed together with the focus."""
 
 IMPORTER_VALUE = 0.8
-"""What a file is worth that imports the focus, beside one that the focus imports."""
+"""Weight of a file that imports the focus, relative to one that the focus imports."""
 
 SIBLINGS_MAX, TOKENS_PER_SIBLING = 40, 800
-"""Maximum number of files shown that lie beside the focus, and tokens of the context for each. On 25
-prompts with a focus they show .05 to .1 more of the files that are changed with it."""
+"""Maximum number of files shown from the folder of the focus, and the tokens of the context for each. On 25
+prompts they show .05 to .1 more of the files changed together with the focus."""
 
 SIBLING_VALUE = 0.6
-"""What a file is worth that only lies beside the focus."""
+"""Weight of a file in the folder of the focus, relative to one that the focus imports."""
 
 IMPORTERS_PLACE, SIBLINGS_PLACE = 100_000, 200_000
-"""Importers stand behind all that is imported, and siblings behind them."""
+"""Order of the slices: imported files come first, then importers, then siblings."""
 
 
 def dependencies(state: BuildState, nodes: Sequence[FocusNode]) -> dict[str, str]:
-    """Return the files that the focus imports, with the first importer; names what is missing.
+    """Return the files that the focus imports, each with its first importer; missing ones become gaps.
 
-    They are as many as any context shows; see `dependencies_of_size`.
+    The number is limited by `context.dependencies_max`; `dependencies_of_size` limits it further.
     """
     found: dict[str, str] = {}
     inside = {node.path for node in nodes}
@@ -70,7 +69,7 @@ def dependencies(state: BuildState, nodes: Sequence[FocusNode]) -> dict[str, str
 
 
 def dependencies_of_size(state: BuildState, found: Mapping[str, str]) -> dict[str, str]:
-    """Return as many of the imported files as a context of this size shows, the first ones."""
+    """Return the first imported files, as many as a context of this size shows."""
     wanted = IMPORTS_MIN + state.request.context_tokens // TOKENS_PER_IMPORT
     if len(found) > wanted:
         state.gaps.append(
@@ -80,10 +79,10 @@ def dependencies_of_size(state: BuildState, found: Mapping[str, str]) -> dict[st
 
 
 def siblings(state: BuildState, nodes: Sequence[FocusNode], known: Container[str]) -> dict[str, str]:
-    """Return the files beside those in focus, in their folder, with what they stand beside.
+    """Return files in the folders of the focus, each with the file in focus beside it.
 
-    As many as a context of this size shows, fewer the more is in focus; none that is `known`; tests last.
-    None without a prompt: what is to be done may touch them, what is merely looked at does not.
+    The number depends on the size of the context and of the focus. `known` files are left out, and tests come
+    last. Without a prompt there are none: only a task may change them.
     """
     if not state.request.prompt.strip():
         return {}
@@ -102,10 +101,10 @@ def siblings(state: BuildState, nodes: Sequence[FocusNode], known: Container[str
 
 
 def importers(state: BuildState, nodes: Sequence[FocusNode], known: Container[str]) -> dict[str, str]:
-    """Return files that import the focus, as many as a context of this size shows, with what they import.
+    """Return files that import the focus, each with the file that it imports.
 
-    None of them is `known`. Those in the folder of what they import come first, tests last. None without a
-    prompt, as with `siblings`.
+    The number depends on the size of the context. `known` files are left out; files in the same folder come
+    first, tests last. Without a prompt there are none, as with `siblings`.
     """
     if not state.request.prompt.strip():
         return {}
@@ -139,16 +138,16 @@ def outline_slices(
 def _is_in_no_package(
     state: BuildState, importer: str, imported: ResolvedImport, imports: Iterable[ResolvedImport]
 ) -> bool:
-    """Whether a name that Python imports from a package here is certainly none of its files or names.
+    """Whether a name that Python code imports from a package of the project certainly doesn't exist.
 
-    What a package makes up while it runs can't be told from its text: then it may have any name.
+    A package that creates names at run time may have any name; then the answer is False.
     """
     name, module = imported.imported.name, imported.imported.module
     if not name.isidentifier() or imported.target or language_of(importer) != "python":
         return False
     whole = [each for each in imports if each.imported.module == module and not each.imported.name]
     if not whole or not all(each.imported.required for each in whole):
-        return False  # it may fail, as in `try`
+        return False  # an optional import, as in `try`
     package = _package(importer, module, whole[0].target)
     if package is None:
         return False
@@ -159,19 +158,19 @@ def _is_in_no_package(
         lines = content.text.split("\n")
         if file == importer:
             del lines[imported.imported.line - 1]
-        says_it = re.compile(rf"\b{name}\b|{_MAKES_NAMES}")
-        if content.problem or any(map(says_it.search, lines)):
+        defines_name = re.compile(rf"\b{name}\b|{_MAKES_NAMES}")
+        if content.problem or any(map(defines_name.search, lines)):
             return False
     return not _lies_in(state, folder, name)
 
 
 def _package(importer: str, module: str, target: str) -> tuple[str, str] | None:
-    """Return the folder of the package that a module is, and its file, "" where it has none."""
+    """Return the folder and the file of the package that a module is; the file is "" if there is none."""
     if target:
         folder, _, file = target.rpartition("/")
         return (folder, target) if file in _PACKAGES else None
     if module.strip("."):
-        return None  # without a file it may also lie elsewhere
+        return None  # it may be an installed package
     folder, _, file = importer.rpartition("/")
     if module == "." and file in _PACKAGES:
         return folder, importer
@@ -189,7 +188,7 @@ _MAKES_NAMES = (
 
 
 def _lies_in(state: BuildState, folder: str, name: str) -> bool:
-    """Whether the disk has a file or folder of this name, whatever its ending: also one that is ignored."""
+    """Whether a folder has a file or folder of this name with any extension, including ignored ones."""
     try:
         with state.snapshot.system.scandir(os.path.join(state.snapshot.tree.root, folder)) as entries:
             return any(entry.name.partition(".")[0] == name for entry in entries)

@@ -46,18 +46,18 @@ def shorten(source: FileSource, words: Iterable[str], wanted: Collection[str], c
 def shorten_definition(
     source: FileSource, symbol: Symbol, words: Iterable[str], characters: int, last: int = 0
 ) -> Shortened:
-    """Show the lines of one definition that matter most, with the numbers that they have in their file.
+    """Show the most relevant lines of one definition, with their line numbers in the file.
 
-    Of one that ends behind the line `last` only what stands up to there: the head of a class.
+    With `last` only the lines up to that one are shown, such as the head of a class.
     """
     head = (replace(symbol, end_line=last),) if last and last < symbol.end_line else ()
     symbol = head[0] if head else symbol
     before = symbol.start_line - 1
     lines = source.lines[before : symbol.end_line]
-    # Blank lines in its place, so that the lines keep their numbers.
+    # Blank lines replace what is above the definition, so that its lines keep their numbers.
     text = "\n" * before + "\n".join(lines)
     inside = (*head, *(item for item in source.symbols if _holds(symbol, item)))
-    room = min(characters, len(text) - 1)  # a text that fits would come back without its numbers
+    room = min(characters, len(text) - 1)  # a text that fits would be returned without line numbers
     found = compress(text, source.path, sorted(words), room, inside)
     shown = found.text.split("\n")
     if before and shown and shown[0].lstrip().startswith("…"):
@@ -66,12 +66,12 @@ def shorten_definition(
 
 
 def shorten_text(text: str, path: str, words: Iterable[str], characters: int) -> Compressed:
-    """Show the parts of a text that are nearest to the words of the prompt; prose unless `path` says else."""
+    """Show the parts of a text nearest to the words of the prompt. Without `path` the text is prose."""
     return compress(text, path or "text.md", sorted(words), characters)
 
 
 def is_document(source: FileSource) -> bool:
-    """Whether a file is read for what it says: prose, data or a log, and no code."""
+    """Whether a file is prose, data or a log, and not code."""
     return kind_of(source.path, source.text, bool(source.symbols)) != "code"
 
 
@@ -80,12 +80,12 @@ def _holds(outer: Symbol, inner: Symbol) -> bool:
 
 
 def left_out_note(count: int, what: str) -> str:
-    """Return the note on what a text leaves out; `what` says how to get it."""
+    """Return the note that counts omitted lines; `what` says how to get them."""
     return f"{MARK} {count:,} line{'s' * (count != 1)} left out: {what}"
 
 
 class FileSource(Struct, frozen=True, dict=True):
-    """A file's content as it was read, with the definitions that belong to it (empty if unknown)."""
+    """A file's content with its definitions (empty if unknown)."""
 
     path: str
     text: str
@@ -93,44 +93,46 @@ class FileSource(Struct, frozen=True, dict=True):
     """The language tag of its code fence."""
     symbols: tuple[Symbol, ...] = ()
     compress: Compress = compress
-    """What shortens it where it is a document."""
+    """The function that shortens it if it is a document."""
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines without their ends."""
+        """The lines without line ends."""
         return split_lines(self.text)
 
     @cached_property
     def line_count(self) -> int:
-        """How many lines there are."""
+        """The number of lines."""
         return count_lines(self.text)
 
     def part(self, first: int, last: int) -> list[str]:
-        """Return some of the lines, counted from 1 and inclusive."""
+        """Return the lines from `first` to `last`, counted from 1 and inclusive."""
         return self.lines[first - 1 : last]
 
     @cached_property
     def fence(self) -> str:
-        """A fence that no run of backticks in the text can end."""
+        """A code fence longer than any run of backticks in the text."""
         return fence_of(self.text)
 
 
 def fenced(text: str, tag: str) -> str:
-    """Put a text into a code fence that no run of backticks inside can end."""
+    """Put a text into a code fence longer than any run of backticks in it."""
     fence = fence_of(text)
     return f"{fence}{tag}\n{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{fence}\n"
 
 
 def fence_of(text: str) -> str:
-    """Return a fence that no run of backticks in a text can end."""
-    runs = re.findall(r"`{3,}", text) if "```" in text else ()  # which to know takes a tenth of the time
+    """Return a code fence longer than any run of backticks in a text."""
+    runs = (
+        re.findall(r"`{3,}", text) if "```" in text else ()
+    )  # the check is ten times faster than the search
     return "`" * (max(map(len, runs), default=2) + 1)
 
 
 def outline(symbols: Sequence[Symbol], tag: str, *, docs: bool, depth: int = 99) -> str:
-    """List definitions by signature, each on one line with the line it begins at, down to a depth.
+    """List definitions down to a depth: a line each, with its line number and signature.
 
-    With `docs` the first line of its documentation follows below, as a comment of the language `tag`.
+    With `docs` the first line of the documentation follows as a comment in the language `tag`.
     """
     chosen = [symbol for symbol in symbols if symbol.depth <= depth]
     width = width_of(max((symbol.start_line for symbol in chosen), default=1))

@@ -35,17 +35,17 @@ from .scopes import Scope, ScopeTable
 from .skeleton import drawn_files, printable
 
 RANKS_MAX = 100
-"""So far a file is looked for among what is found for a prompt: contexts take a tenth of these."""
+"""Number of search hits among which the file is looked up; contexts use about a tenth of them."""
 
 SEARCH_MS = 5_000
-"""Maximum wait for the search, in ms: no context depends on it."""
+"""Maximum wait for the search in ms."""
 
 
 class Explaining:
-    """Explains contexts. On the event loop only; what blocks runs in the builders' threads.
+    """Explains logged contexts. On the event loop only; blocking steps run in builder threads.
 
-    All that is asked is asked under the policy that the context was built under, so that an answer tells no
-    more than its agent could have known.
+    Everything is looked up under the policy of the context, so that the explanation tells no more than its
+    agent may know.
     """
 
     def __init__(
@@ -57,14 +57,14 @@ class Explaining:
         self._work = work
 
     async def explain(self, project: Project, given: Given, asked: str) -> dict[str, Any]:
-        """Return whether a file is shown in a context or only named, its slices, reasons and advice in
-        sentences, and what could not be asked.
+        """Return whether a context shows or names a file, with its slices, reasons and advice.
 
-        `asked` is a path or a node id. Raises `InvalidRequest` for a path outside of the project.
+        `asked` is a path or a node id. `degraded` in the reply lists what could not be looked up. Raises
+        `InvalidRequest` for a path outside of the project.
         """
         snapshot = project.snapshot(given.policy)
         path = _path_of(snapshot, asked)
-        reply: Mapping[str, Any] = dict(given.reply)  # its texts may be forgotten while a thread reads them
+        reply: Mapping[str, Any] = dict(given.reply)  # a copy: the log may drop its texts meanwhile
         found = await self._work.in_builder(
             partial(reasons_in_context, given.scope, given.request, reply, path)
         )
@@ -73,11 +73,11 @@ class Explaining:
         absence = await self._work.in_builder(partial(why_not_there, snapshot, path))
         reasons, degraded = list(absence.reasons), list[str]()
         if not absence.is_final and not found.is_settled:
-            reasons += await self._why_not_led_to(project, given, snapshot, reply, path, degraded)
+            reasons += await self._why_not_found(project, given, snapshot, reply, path, degraded)
         advice = self._advice(given, absence, path)
         return _answer(snapshot, found, reasons, advice, degraded)
 
-    async def _why_not_led_to(
+    async def _why_not_found(
         self,
         project: Project,
         given: Given,
@@ -86,7 +86,7 @@ class Explaining:
         path: str,
         degraded: list[str],
     ) -> list[str]:
-        """Return why neither focus nor prompt leads to a file of the tree, the surest first."""
+        """Return why neither focus nor prompt brought in a file of the tree, the surest reason first."""
         reasons = []
         if self._is_in_focus_now(given, path):
             reasons.append("it was put in focus after this context was built: ask for the context again")
@@ -96,7 +96,7 @@ class Explaining:
             return [*reasons, *holds]
         if reply["partial"]:
             reasons.append(
-                "the context was partial: its deadline passed, or the project wasn't indexed whole"
+                "the context was partial: its deadline passed, or the project wasn't fully indexed"
             )
         related = partial(why_not_related, snapshot, given.request, reply, path)
         reasons += await self._work.in_builder(lambda: list(related()))
@@ -105,7 +105,7 @@ class Explaining:
     async def _rank(
         self, project: Project, given: Given, reply: Mapping[str, Any], path: str, degraded: list[str]
     ) -> str:
-        """Return where a file stands in the search for the prompt, as it is answered now."""
+        """Return the rank of a file in a search for the prompt now, in words."""
         prompt, taken = given.request.prompt, taken_hits(reply)
         if not prompt.strip():
             return "the request had no prompt, so that nothing was searched for it"
@@ -137,7 +137,7 @@ class Explaining:
         return path in {node.partition("#")[0] for node in new}
 
     def _advice(self, given: Given, absence: Absence, path: str) -> tuple[str, ...]:
-        """Return what would bring a file in, as commands."""
+        """Return commands that would bring the file into the context."""
         if not absence.by_focus or self._is_in_focus_now(given, path):
             return ()
         quoted = shlex.quote(path)
@@ -155,7 +155,7 @@ def _answer(
     advice: tuple[str, ...],
     degraded: list[str] | tuple[str, ...],
 ) -> dict[str, Any]:
-    """Return the answer, without a sentence that names what is hidden from the context's agent."""
+    """Return the reply without sentences that name something hidden from the agent."""
     policy, root = snapshot.policy, snapshot.tree.root
     return {
         "shown": bool(found.slices),
@@ -168,12 +168,13 @@ def _answer(
 
 
 def _path_of(snapshot: ProjectSnapshot, asked: str) -> str:
-    """Return the path that is asked about, relative to the root; symlinks in it aren't followed, since where
-    they lead is nothing that was asked. Raises `InvalidRequest` for one outside."""
+    """Return the requested path relative to the root, without following symlinks in it.
+
+    Raises `InvalidRequest` for a path outside of the project."""
     root = snapshot.tree.root
     path, _ = split_node_id(snapshot.tree.files, asked)
     if os.path.isabs(path) and not f"{path}/".startswith(f"{root.rstrip('/')}/"):
-        return relative_path(root, path)  # by another way to the root
+        return relative_path(root, path)  # the root by another name, such as a symlink
     relative = os.path.relpath(os.path.join(root, path), root)
     if relative == "." or relative == ".." or relative.startswith("../") or "\0" in path:
         raise InvalidRequest(f"path must name a file of {root}, not {asked!r:.200}", "path")
@@ -186,17 +187,17 @@ NEAR_MAX = 3
 LEFT_OUT: Mapping[str, str] = {
     "ignored": "{part} is ignored by git{rule}",
     "excluded": "{part} is left out{rule}",
-    "vendored": "{part} is a folder of what is fetched, generated or cached, by its name",
+    "vendored": "{part} is by its name a folder of fetched, generated or cached files",
     "worktree": "{part} is another work tree of the same repository",
     "unreadable": "{part} can't be read: look at its permissions",
     "not_utf8_name": "the name of {part} isn't UTF-8",
     "symlink": "{part} is a symlink, which is never followed: what it leads to has a path of its own",
-    "": "{part} isn't known yet: the tree is still being compared with the disk",
+    "": "{part} isn't known yet: the project is still being scanned",
 }
-"""Why a path is not in the tree, in words; `missing` is handled apart."""
+"""Why a path is not in the tree, in words; `missing` is handled separately."""
 
 SHOWN_BY_NAME = frozenset({"ignored", "excluded", "vendored"})
-"""What is left out for these reasons is shown all the same where it is put in focus by its path."""
+"""Reasons that don't apply to a file that is put in focus by its path."""
 
 SKIPPED: Mapping[str, str] = {
     "binary": "it is binary: there is no text to show",
@@ -204,7 +205,7 @@ SKIPPED: Mapping[str, str] = {
     "special": "it is no regular file",
     "symlink": "it is a symlink, which is never followed: what it leads to has a path of its own",
     "not_utf8_name": "its name isn't UTF-8",
-    "quarantined": "it ended the indexer twice: it is left alone until it changes, or: foveal reindex --full",
+    "quarantined": "it ended the indexer twice: it is skipped until it changes. Retry: foveal reindex --full",
 }
 """Why a file of the tree has no content, in words; `too_large` is reported with its size."""
 
@@ -214,22 +215,22 @@ MODES: Mapping[str, str] = {
     "agent": "where a search finds it for the prompt",
     "glob": "where a file in focus matches {globs}",
 }
-"""When an item enters, by its mode."""
+"""When an item is included, by its mode."""
 
 
 class Absence(Struct, frozen=True):
-    """Why a file isn't led to, in sentences. With `by_focus` putting it in focus would show it."""
+    """Why a file can't be found, in sentences. With `by_focus`, putting it in focus would show it."""
 
     reasons: tuple[str, ...] = ()
     by_focus: bool = False
     is_final: bool = False
-    """Whether nothing else matters: it isn't in the tree, or has no text."""
+    """Whether no other reason matters: the file isn't in the tree, or has no text."""
 
 
 def why_not_there(snapshot: ProjectSnapshot, path: str) -> Absence:
-    """Return why a path can't be shown: it isn't in the tree, or has no text; none for a file that can.
+    """Return why a path isn't in the tree or has no text; no reason for a file that can be shown.
 
-    Blocks: it looks at the disk and asks git.
+    Blocks: it reads the disk and runs git.
     """
     tree, policy = snapshot.tree, snapshot.policy
     hidden = policy.why_hidden(path)
@@ -253,7 +254,7 @@ def why_not_there(snapshot: ProjectSnapshot, path: str) -> Absence:
 def why_not_related(
     snapshot: ProjectSnapshot, request: ContextRequest, reply: Mapping[str, Any], path: str
 ) -> Iterator[str]:
-    """Yield how a file is connected with what was in focus, and why that wasn't enough. Blocks."""
+    """Yield how a file is related to the focus, and why it still wasn't shown. Blocks."""
     focus = _focus_in(reply)
     if not focus:
         yield "nothing is in focus, so that no import leads to it"
@@ -284,12 +285,12 @@ def why_not_related(
 
 
 def why_no_item(items: Sequence[Item], root: str, path: str) -> Iterator[str]:
-    """Yield when the rules and references of a file enter; such a file is shown in no other way."""
+    """Yield when the rules and references in a file are included; such a file is shown in no other way."""
     full = os.path.join(root, path)
     for item in items:
         if item.type != "tool" and (item.source == full or full in item.parts):
             when = MODES[item.include].format(globs=", ".join(item.globs))
-            yield f"it holds the {item.type} {item.name}, of the mode {item.include}: that is {when}"
+            yield f"it holds the {item.type} {item.name} (mode {item.include}), which is included {when}"
 
 
 def _of_record(record: FileRecord, most: int) -> Absence:
@@ -313,7 +314,7 @@ def _missing(tree: Tree, path: str, found: LeftOut) -> str:
 
 
 def _unshown(snapshot: ProjectSnapshot, reply: Mapping[str, Any], path: str) -> str:
-    """Return why a file that the focus imports wasn't shown, as far as that is known."""
+    """Return the most likely reason why a file that the focus imports wasn't shown."""
     record = snapshot.tree.files.get(path)
     limits = [gap for gap in reply["gaps"] if "imported files are left out" in gap]
     if limits:
@@ -344,12 +345,14 @@ WORDS: Mapping[str, str] = {
     "reference": "it holds a reference ({source})",
     "dependency": "it is {source}, which is in focus",
 }
-"""How the source of a slice reads, by its type; of the others it is a sentence already."""
+"""The sentence about the source of a slice, by its type."""
 
 
 class PathReasons(Struct, frozen=True):
-    """What a context says of a path: the ids of its `slices`, whether the path is only `named`, why in words,
-    and what would bring it in where something was left out. `is_settled` if that explains all."""
+    """What a context's record says about a path.
+
+    It has the ids of the path's `slices`, whether it is only `named`, the reasons, and advice if something
+    was left out. With `is_settled` no further reason has to be looked for."""
 
     slices: tuple[str, ...] = ()
     named: bool = False
@@ -361,7 +364,7 @@ class PathReasons(Struct, frozen=True):
 def reasons_in_context(
     scope: Scope, request: ContextRequest, reply: Mapping[str, Any], path: str
 ) -> PathReasons:
-    """Return what a context says of a file, or of what lies in a folder, by its path relative to the root."""
+    """Return what a context's record says about a file or folder, by its path relative to the root."""
     shown = [item for item in reply["slices"] if _is_at(item.get("path", ""), path)]
     if shown:
         reasons = [_why_shown(entry, path) for entry in shown]
@@ -376,14 +379,14 @@ def reasons_in_context(
             advice += what_to_do
     settled = bool(reasons)
     if settled and len(reply.get("dropped", ())) >= DROPPED_MAX:
-        reasons.append(f"of what had no room only the {DROPPED_MAX} heaviest are known")
+        reasons.append(f"of the slices without room only the {DROPPED_MAX} with the most weight are recorded")
     reasons += [gap for gap in reply["gaps"] if not settled and _names(gap, path)]
     named = list(_why_named(scope, reply, path))
     return PathReasons((), bool(named), (*reasons, *named), tuple(advice), settled)
 
 
 def taken_hits(reply: Mapping[str, Any]) -> int:
-    """Return how many of the files that were found for the prompt are in a context."""
+    """Return the number of files in a context that were found for the prompt."""
     found = (item for item in reply["slices"] if item["source"].startswith("found for the prompt"))
     return len({match["path"] for match in found})
 
@@ -392,7 +395,7 @@ def _why_shown(entry: Mapping[str, Any], path: str) -> str:
     template, source = WORDS.get(entry["type"], "it was {source}"), entry["source"]
     if entry["type"] == "dependency" and source.startswith(("imports ", "beside ")):
         template = "it {source}, which is in focus" if source.startswith("imports ") else "it lies {source}"
-    elif source.startswith("`"):  # a definition that the prompt names
+    elif source.startswith("`"):  # a definition named in the prompt
         template = "it defines {source}"
     if entry.get("path") != path:
         template = f"of {entry['path']}: {template}"
@@ -400,7 +403,7 @@ def _why_shown(entry: Mapping[str, Any], path: str) -> str:
 
 
 def _amount(entry: Mapping[str, Any]) -> str:
-    """Return how much of it is shown, and with which weight."""
+    """Return the shown lines, tokens and weight of a slice in words."""
     tokens, before = entry["tokens"], entry["tokens_before"]
     lines = f"lines {entry['start_line']} to {entry['end_line']}, " if "start_line" in entry else ""
     size = f"{tokens:,} of its {before:,} tokens" if entry["compressed"] else f"{tokens:,} tokens"
@@ -409,7 +412,7 @@ def _amount(entry: Mapping[str, Any]) -> str:
 
 def _why_dropped(entry: Mapping[str, Any], request: ContextRequest) -> tuple[str, tuple[str, ...]]:
     if entry["reason"] == "duplicate":
-        return "it is left out as another slice shows the same", ()
+        return "it is left out because another slice shows the same", ()
     room = request.context_tokens
     reason = (
         f"there was no room for it in {room:,} tokens: as a {entry['type']} it has the weight"
@@ -428,7 +431,7 @@ def _why_named(scope: Scope, reply: Mapping[str, Any], path: str) -> Iterator[st
 
 
 def _map_in(reply: Mapping[str, Any]) -> str:
-    """Return the map as it is drawn in a context, without its fence; "" where the text isn't kept."""
+    """Return the map of the project in a context, without its fence; "" if the text was dropped."""
     text: str = reply.get("context", "")
     if text.startswith("{"):
         slices = json.loads(text)["slices"]
@@ -440,7 +443,7 @@ def _map_in(reply: Mapping[str, Any]) -> str:
 
 
 def _paths_in(slice_id: str) -> tuple[str, str]:
-    """Return the path that a slice's id names: `document:src/a.py#f`, or by a line `document:src/a.py:12`."""
+    """Return the path in a slice's id, such as `document:src/a.py#f` or `document:src/a.py:12`."""
     path = slice_id.partition(":")[2].partition("#")[0]
     return path, re.sub(r":\d+$", "", path)
 
@@ -450,5 +453,5 @@ def _is_at(path: str, wanted: str) -> bool:
 
 
 def _names(text: str, path: str) -> bool:
-    """Whether a sentence names a path, and no longer one of which it is a part."""
+    """Whether a sentence names a path, and not only a longer path that contains it."""
     return re.search(rf"(?<![\w./-]){re.escape(path)}(?![\w/#-]|\.\w)", text) is not None

@@ -1,8 +1,8 @@
 """Feedback: which files and items of a project proved useful, and how much that raises their weight.
 
-Of use is what an agent went on with: a file that it edited after a context showed it, one that a decision is
-about, an item or a file that a reply referred to. No clock is in it: what was of use fades as other things
-are, so that the same state gives the same weights tomorrow.
+A file counts as used when an agent edits it after a context showed it, when a decision is about it, or when a
+reply refers to it; an item when a reply refers to it. Use fades with each further use of anything, not with
+time, so that the same state gives the same weights tomorrow.
 """
 
 from __future__ import annotations
@@ -13,30 +13,33 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from ..core.quarantine import set_aside
+from ..core.quarantine import quarantine
 from ..core.system import PASSING, System
 
 FADE = 0.98
-"""What each further sign leaves of all earlier ones: half of them after 34 signs, an afternoon's work."""
+"""Factor applied to all earlier uses at each new one: half remains after 34, an afternoon's work."""
 
 LEVELS = ((4.0, 1.15), (2.0, 1.10), (0.75, 1.05))
-"""From so much use on a weight is multiplied by so much. Few steps, so that few contexts change with a sign;
-bounded by .15, so that habit decides between equals and hides nothing that is asked for."""
+"""Minimum use and the factor for the weight. There are few steps, so that few contexts change with a use; the
+factor is at most 1.15, so that it decides only between nearly equal weights."""
 
 KEYS_MAX = 1_000
+"""Maximum number of files and items whose use is kept, the most used."""
+
 USE_MIN = 0.05
-"""What faded below is forgotten: sixty signs after a single one's three quarters."""
+"""Use below this is forgotten: a single use after 148 further ones."""
 
 SHOWN_MAX = 500
-"""Maximum number of shown files, the latest, for which an edit counts as use."""
+"""Maximum number of recently shown files for which an edit counts as use."""
 
 FILE_BYTES = 1_048_576
 VERSION = 1
 
 
 class Feedback:
-    """The feedback of one project, kept in a JSON file. On the event loop but for `load` and `save`, which
-    block. A file that can't be read begins anew: it is a memory of habits, and nothing was promised."""
+    """The feedback of one project, stored in a JSON file. Used on the event loop; `load` and `save` block.
+
+    A damaged file is quarantined, and feedback starts empty: losing it only changes small boosts."""
 
     def __init__(self, path: str, system: System) -> None:
         self._path = path
@@ -45,29 +48,29 @@ class Feedback:
         self._shown: OrderedDict[str, None] = OrderedDict()
         self._boosts: Mapping[str, float] = MappingProxyType({})
         self.generation = 0
-        """Another number whenever a boost is another one."""
+        """Changes whenever a boost changes."""
         self.unsaved = False
         self._unread = False
-        """Whether the file could not be read for a reason that passes: then it must not be written over."""
+        """Whether reading the file failed with a temporary error; `save` must not overwrite it then."""
 
     def load(self) -> str:
-        """Read the file; returns a warning in words or "". What is denied is read before it is written."""
+        """Read the file; return a warning, or "". After a temporary error `save` reads it again first."""
         try:
             uses = self._read()
         except FileNotFoundError:
             return ""
         except OSError as error:
             self._unread = error.errno in PASSING
-            return f"{self._path} can't be read ({error.strerror or error}): what was of use is learnt anew"
+            return f"{self._path} can't be read ({error.strerror or error}): usage feedback starts empty"
         except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged
             kept = self._quarantine()
-            return f"{self._path} can't be used ({error}){kept}: what was of use is learnt anew"
+            return f"{self._path} can't be used ({error}){kept}: usage feedback starts empty"
         self._uses = uses
         self._settle()
         return ""
 
     def _read(self) -> dict[str, float]:
-        """Return what the file says. Raises `OSError`, and whatever a file of another kind leads to."""
+        """Return the uses in the file. Raises `OSError`, or any exception for a damaged file."""
         data, _ = self._system.read(self._path, FILE_BYTES + 1)
         content = json.loads(data)
         uses = content["uses"]
@@ -76,13 +79,13 @@ class Feedback:
         return {key: float(use) for key, use in list(uses.items())[-KEYS_MAX:]}
 
     def check(self) -> None:
-        """Read the file and change nothing. Raises `OSError`, and whatever a damaged file leads to."""
+        """Check that the file can be read. Raises `OSError`, or any exception for a damaged file."""
         self._read()
 
     def _quarantine(self) -> str:
-        """Rename the file; returns in words as what, or why that can't be."""
+        """Rename the damaged file; return a phrase with its new name, or with the error."""
         try:
-            return f" and is kept as {set_aside(self._path, self._system)}"
+            return f" and is kept as {quarantine(self._path, self._system)}"
         except OSError as error:
             return f" nor quarantined ({error.strerror or error})"
 
@@ -108,7 +111,7 @@ class Feedback:
         self._system.write_atomic(self._path, data.encode())
 
     def shown(self, paths: Iterable[str]) -> None:
-        """Note which files a context showed."""
+        """Remember which files a context showed."""
         for path in paths:
             self._shown[path] = None
             self._shown.move_to_end(path)
@@ -116,14 +119,14 @@ class Feedback:
             self._shown.popitem(last=False)
 
     def edited(self, paths: Iterable[str]) -> None:
-        """Note edits. A file counts once for each time that it was shown: saving it ten times is one use."""
+        """Count edits of shown files as use, once each time a file was shown: ten saves are one use."""
         used = [path for path in paths if path in self._shown]
         for path in used:
             del self._shown[path]
         self.used(used)
 
     def used(self, keys: Iterable[str]) -> None:
-        """Note what was of use: paths of files, and items as `type:name` or `type:server/name`."""
+        """Count a use of files by path, and of items as `type:name` or `type:server/name`."""
         wanted = dict.fromkeys(keys)
         if not wanted:
             return
@@ -136,7 +139,7 @@ class Feedback:
         self._settle()
 
     def clear(self) -> int:
-        """Forget all; returns of how many files and items something was known."""
+        """Forget all feedback; return how many files and items had any."""
         count = len(self._uses)
         self._uses = {}
         self._unread = False
@@ -146,7 +149,7 @@ class Feedback:
 
     @property
     def boosts(self) -> Mapping[str, float]:
-        """What a weight is multiplied by, 1.05 to 1.15, for each key that was of use; frozen."""
+        """The factor for the weight of each used file and item, 1.05 to 1.15. Read-only."""
         return self._boosts
 
     def _settle(self) -> None:
@@ -157,7 +160,7 @@ class Feedback:
 
 
 def feedback_path(folder: str) -> str:
-    """Return the file in a project's own folder."""
+    """Return the path of the feedback file in a project's state folder."""
     return os.path.join(folder, "feedback.json")
 
 

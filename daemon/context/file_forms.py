@@ -1,4 +1,4 @@
-"""The forms of a file in a context: whole, in part, one definition, an outline, or a line that names it."""
+"""The ways to show a file in a context: whole, shortened, one definition, an outline, or a line naming it."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from .selection import Form
 from .skeleton import printable
 
 NAMES_MAX = 8
-"""Maximum definitions that the line naming a file lists."""
+"""Maximum number of definitions listed on the line that names a file."""
 
 NAMES_CHARACTERS = 200
-"""Maximum characters of these, which keeps the line to about 100 tokens."""
+"""Maximum characters of that list, which keeps the line to about 100 tokens."""
 
 PASSED_ON_MAX = 12
-"""Maximum files that are named of a file that only imports."""
+"""Maximum number of imported files listed for a file without definitions of its own."""
 
 EXCERPT_CHARACTERS_MIN = 80
-"""With less room a file is named only."""
+"""Minimum characters for an excerpt; with less room a file is only named."""
 
 COMMENTS = ("/", "*", "#", "--", ";", "%")
-"""What comment lines of the languages that are known begin with."""
+"""How comment lines begin in the supported languages."""
 
 AROUND_CHARACTERS = 160
-"""Characters around a shortened text beside the file's name: fences and the note."""
+"""Characters that the fences and the note around a shortened text take."""
 
 
 class FileForms:
-    """A file in focus: whole where it fits, else its definitions and as many bodies as there is room for."""
+    """The forms of a file in focus: whole if it fits, else its most relevant lines."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class FileForms:
             self.full_characters = len(source.text)
 
     def __call__(self, characters: int) -> Form:
-        """Give the fullest form that fits a number of characters; the smallest just names the file."""
+        """Return the longest form within a number of characters; the shortest one only names the file."""
         if self._whole is None:
             return Form(render.block(self._heading, "The file is empty.\n"))
         if not self._cut and len(self._whole) <= characters:
@@ -77,10 +77,10 @@ class FileForms:
 
 
 class DefinitionForms:
-    """A definition, or lines of a file outside of any; `first` and `last` are its lines.
+    """The forms of a definition, or of lines outside of any definition; `first` and `last` are its lines.
 
-    Whole it stands without numbers: they would be an eighth of the tokens. `in_frame` is the form that
-    stands in one block with others of its file, each below a line that says where it begins.
+    A whole definition is shown without line numbers, which would take an eighth of its tokens. With
+    `in_frame` several parts of one file share a code block, each below a line that says where it begins.
     """
 
     def __init__(
@@ -100,7 +100,9 @@ class DefinitionForms:
         self._heading = f"{self._name} (lines {first}-{last})"
         self._mark = f"⋮ line {first}{_inside(symbol)}" if in_frame else ""
         lines = source.part(first, min(last, source.line_count))
-        if symbol is not None and last < symbol.end_line:  # what stands above the next definition is its own
+        if (
+            symbol is not None and last < symbol.end_line
+        ):  # comments above the next definition belong to that one
             while len(lines) > 1 and (not lines[-1].strip() or lines[-1].lstrip().startswith(COMMENTS)):
                 lines.pop()
         self._last = first + len(lines) - 1
@@ -109,7 +111,7 @@ class DefinitionForms:
         self.full_characters = len(self._whole.text)
 
     def __call__(self, characters: int) -> Form:
-        """Give it whole or by the lines that matter most; the least is its signature or first line."""
+        """Return it whole or its most relevant lines; the shortest form is its signature or first line."""
         if self.full_characters <= characters:
             return self._whole
         room = characters - len(self._heading) - len(self._name) - AROUND_CHARACTERS
@@ -123,7 +125,7 @@ class DefinitionForms:
         return self._form(outline([self._symbol], self._source.tag, docs=True), self._text.count("\n"))
 
     def _form(self, text: str, left_out: int | None = None) -> Form:
-        """Return a form of a text; `left_out` is the number of lines that are missing, None of the whole."""
+        """Return a form with this text; `left_out` is the number of omitted lines, None for the whole."""
         note = "" if not left_out else left_out_note(left_out, f"expand {self._name}")
         if not self._mark:
             block = render.code_block(self._heading, text, self._source.tag, note)
@@ -133,10 +135,10 @@ class DefinitionForms:
 
 
 class OutlineForms:
-    """A dependency: its signatures with documentation where they fit, else fewer, else its names.
+    """The forms of a related file: signatures with documentation, signatures alone, or only names.
 
-    Without definitions it is what it passes on (`passed_on` are the files that it imports), else its size.
-    `relation` says in words what it has to do with the focus.
+    A file without definitions shows the files that it imports (`passed_on`), or else its size. `relation`
+    says in words how the file is related to the focus.
     """
 
     def __init__(
@@ -158,13 +160,13 @@ class OutlineForms:
         self.full_characters = max(len(form.text) for form in self._forms)
 
     def __call__(self, characters: int) -> Form:
-        """Give the fullest form that fits a number of characters."""
+        """Return the longest form within a number of characters, or the shortest one if none fits."""
         fitting = [form for form in self._forms if len(form.text) <= characters]
         return fitting[-1] if fitting else self._forms[0]
 
 
 def unshown_form(node: FocusNode, reason: str) -> Form:
-    """Return the form of a node in focus of which nothing can be shown."""
+    """Return the form of a node in focus that can't be shown, with the reason."""
     return Form(render.block(name_of(node.path, node.symbol), f"{reason}\n"))
 
 
@@ -174,20 +176,20 @@ def name_of(path: str, symbol: str = "") -> str:
 
 
 def defines(symbols: Sequence[Symbol], most: int = NAMES_MAX) -> str:
-    """Name the outermost definitions of a file, some of them, in a sentence; empty where there are none."""
+    """Name the first top-level definitions of a file in a sentence; "" if there are none."""
     outermost = [symbol.name for symbol in symbols if symbol.depth == 0]
     names = [f"`{render.inline(name)[:60]}`" for name in outermost[:most]]
     return f"Defines {_some(names, len(outermost))}." if names else ""
 
 
 def _inside(symbol: Symbol | None) -> str:
-    """Say what a definition is a part of: the line above it that says so isn't shown."""
+    """Name the class that a definition lies in, since the line that opens it isn't shown."""
     parent = symbol.name.rpartition(".")[0] if symbol is not None else ""
     return f", in {parent}" if parent else ""
 
 
 def _passes_on(paths: Sequence[str]) -> str:
-    """Say what a barrel offers: what it imports."""
+    """Name the files imported by a file that only re-exports."""
     names = [name_of(path) for path in paths]
     return f"Defines nothing itself; it imports {_some(names[:PASSED_ON_MAX], len(names))}." if names else ""
 
@@ -199,7 +201,7 @@ def _size(content: Content) -> str:
 
 
 def _some(names: Sequence[str], total: int) -> str:
-    """List the first of so many names, `NAMES_CHARACTERS` of them; the first is always there."""
+    """List names up to `NAMES_CHARACTERS`, at least one, and count the rest of `total`."""
     ends = accumulate(len(name) + 2 for name in names)
     count = max(sum(end <= NAMES_CHARACTERS for end in ends), 1)
     more = f" and {total - count:,} more" if total > count else ""

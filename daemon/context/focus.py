@@ -1,4 +1,4 @@
-"""Resolves focus paths, node ids and the words of a prompt to files and definitions."""
+"""Resolves focus paths, node ids and names in a prompt to files and definitions."""
 
 from __future__ import annotations
 
@@ -19,29 +19,31 @@ from ..project.tree import Layout, Tree
 Role = Literal["focus", "expansion", "session_set", "document"]
 
 FOCUS_MAX = 400
-"""Maximum number of nodes in focus; no budget shows more, and gaps name the rest."""
+"""Maximum number of nodes in focus; a gap counts the rest."""
 
 FOLDER_MAX = 100
 """Maximum number of files taken from one folder or glob."""
 
 GLOBS_MAX = 50
-"""Maximum number of globs that are matched for one scope: each is held against every file (30 ms for
-100,000)."""
+"""Maximum number of globs in the focus of a scope; matching one takes 30 ms in 100,000 files."""
 
 HINTS_MAX = 5
+"""Maximum number of missing focus paths that are named."""
+
 MENTIONS_MAX = 5
-"""Maximum number of definitions or files shown because a prompt names them."""
+"""Maximum number of files and definitions shown because the prompt names them."""
 
 NAMESAKES_MAX = 3
-"""A name that more files or definitions bear says too little."""
+"""Maximum number of files or definitions with the same name; more common names are ignored."""
 
 IDENTIFIERS_MAX = 200
-"""Maximum number of different identifiers of a prompt that are looked up; pasted code has thousands."""
+"""Maximum number of identifiers in a prompt that are looked up; pasted code has thousands."""
 
 WORDS_MAX = 64
+"""Maximum number of words taken from a prompt."""
 
 PROMPT_CHARACTERS = 20_000
-"""Of a longer prompt the beginning and the end are read for what it names, half of this each."""
+"""Maximum characters of a prompt that are analysed: half from its beginning, half from its end."""
 
 _GLOB = re.compile(r"[*?\[{]")
 _PATH = re.compile(r"(?<![\w.@+-])(?:[\w.@+-]++(?:/[\w.@+-]++)+|[\w-]++\.[A-Za-z]\w{0,5}\b)")
@@ -60,7 +62,7 @@ _STOP_WORDS = frozenset(_COMMON.split())
 
 
 class FocusNode(Struct, frozen=True):
-    """One node in focus: a file, or with `symbol` a definition in it. `source` says why it is there."""
+    """A node in focus: a file, or a definition in it if `symbol` is set. `source` says why it is there."""
 
     path: str
     symbol: str
@@ -76,11 +78,11 @@ class FocusNode(Struct, frozen=True):
 def resolve_paths(
     tree: Tree, given: Sequence[str], role: Role, policy: Policy = NO_POLICY
 ) -> tuple[list[FocusNode], list[str]]:
-    """Turn paths, folders, globs and node ids into nodes, in the order given; also the gaps, in words.
+    """Resolve paths, folders, globs and node ids to nodes in the order given; return them with gaps in words.
 
-    What a policy denies is reported in the gaps by its rule, whether there is such a file or not.
+    Paths that the policy denies are reported with its rule, whether they exist or not.
 
-    Blocks: what the tree doesn't know is looked for on the disk.
+    Blocks: paths that aren't in the tree are looked up on the disk.
     """
     resolution = _Resolution(tree, role, policy)
     unique = list(dict.fromkeys(given))
@@ -96,9 +98,9 @@ def resolve_paths(
 
 
 def split_node_id(files: Container[str], node_id: str) -> tuple[str, str]:
-    """Split a node id into path and name at the mark that follows a file; at the first mark if none does.
+    """Split a node id at the `#` that follows the path of a file; at the first `#` if none does.
 
-    The names of files and of sections may hold the mark too: `c#/a.md#C# in short`.
+    Names of files and sections may hold a `#` too: `c#/a.md#C# in short`.
     """
     if node_id in files:
         return node_id, ""
@@ -112,11 +114,11 @@ def split_node_id(files: Container[str], node_id: str) -> tuple[str, str]:
 
 
 def mentioned(tree: Tree, reader: Reader, prompt: str) -> list[FocusNode]:
-    """Return the files and definitions that a prompt names outright, at most `MENTIONS_MAX`.
+    """Return the files and definitions that a prompt names, at most `MENTIONS_MAX`.
 
-    A path counts when it or the end of it is a file of the project, a bare file name when at most
-    `NAMESAKES_MAX` files bear it, an identifier when it looks like one (`snake_case`, `camelCase`, `a.b`, a
-    call, or in backticks) and at most as many definitions bear it.
+    A path counts if it, or its end, is a file of the project. A file name or an identifier (`snake_case`,
+    `camelCase`, `a.b`, a call, or in backticks) counts if at most `NAMESAKES_MAX` files or definitions have
+    it.
     """
     text = _ends_of(prompt)
     found: dict[str, FocusNode] = {}
@@ -136,14 +138,14 @@ def mentioned(tree: Tree, reader: Reader, prompt: str) -> list[FocusNode]:
 
 
 def prompt_words(prompt: str) -> frozenset[str]:
-    """Return the telling words of a prompt in lower case, without a plural's s, at most `WORDS_MAX`."""
+    """Return the words of a prompt without stop words, in lower case and singular, at most `WORDS_MAX`."""
     words = (match.group().lower() for match in _WORD.finditer(_ends_of(prompt)))
     telling = dict.fromkeys(_singular(word) for word in words if word not in _STOP_WORDS)
     return frozenset(islice(telling, WORDS_MAX))
 
 
 def folder_files(layout: Layout, folder: str) -> Iterator[str]:
-    """Yield the files below a folder, those right in it first, then folder by folder."""
+    """Yield the files below a folder, breadth first."""
     queue = [folder]
     for path in queue:
         found = layout.folders[path]
@@ -153,11 +155,11 @@ def folder_files(layout: Layout, folder: str) -> Iterator[str]:
 
 
 def package_files(layout: Layout, target: str) -> Iterator[str]:
-    """Yield the files that an import of a file brings in: in Go the whole package without its tests."""
+    """Yield the files that an import of a file includes: in Go the whole package without its tests."""
     yield target
     if target.endswith(".go"):
         folder = target.rpartition("/")[0]
-        # The index may already know a folder that this tree doesn't.
+        # The index may be newer than this tree and know more folders.
         for name in layout.folders[folder].files if folder in layout.folders else ():
             path = f"{folder}/{name}" if folder else name
             if name.endswith(".go") and not name.endswith("_test.go") and path != target:
@@ -165,7 +167,7 @@ def package_files(layout: Layout, target: str) -> Iterator[str]:
 
 
 class _Resolution:
-    """The nodes found so far, by id, and what has to be said of the paths that they came from."""
+    """The nodes found so far, by id, with the gaps about paths that could not be resolved."""
 
     def __init__(self, tree: Tree, role: Role, policy: Policy) -> None:
         self._tree = tree
@@ -178,7 +180,7 @@ class _Resolution:
         self.gaps: list[str] = []
 
     def add(self, given: str) -> None:
-        """Add what a path, folder, glob or node id means."""
+        """Add the nodes of a path, folder, glob or node id."""
         path, name = split_node_id(self._tree.files, given)
         if self._policy.denies(path) or self._policy.denies(given):
             self._denied.append(given if self._policy.denies(given) else path)
@@ -198,9 +200,9 @@ class _Resolution:
             self._missing.append(given)
 
     def missing_gaps(self) -> Iterator[str]:
-        """Yield what is to be said of the paths that mean nothing, with a file of the same name if any.
+        """Yield the gaps about missing paths, each with an existing file of the same name if there is one.
 
-        Those that are denied are counted: where a symlink was named the name of its target isn't to be told.
+        Denied paths are only counted, since naming one could reveal the target of a symlink.
         """
         if self._denied:
             count = "a focus path is" if len(self._denied) == 1 else f"{len(self._denied):,} focus paths are"
@@ -223,7 +225,7 @@ class _Resolution:
         try:
             glob = compile_glob(given)
         except ValueError as error:
-            self.gaps.append(f"focus path {given!r:.300} is no glob that can be used: {error}")
+            self.gaps.append(f"focus path {given!r:.300} is not a valid glob: {error}")
             return
         paths = [path for path in self._tree.files if glob.matches(path)]
         if paths:
@@ -249,15 +251,15 @@ class _Resolution:
         self.found.setdefault(node.node_id, node)
 
     def _on_disk(self, path: str) -> bool:
-        """Whether a path is a file that the tree doesn't know: ignored by git, or new."""
+        """Whether a path is an existing file outside of the tree: a new one, or one ignored by git."""
         return bool(path) and os.path.isfile(os.path.join(self._tree.root, path))
 
 
 def _named_files(tree: Tree, text: str) -> Iterator[str]:
-    """Yield the files that a text names by path, by the end of an absolute path, or by a rare name."""
+    """Yield the files that a text names by relative or absolute path, or by a rare file name."""
     names: dict[str, list[str]] = {}
     for match in _PATH.finditer(text):
-        path = match.group().rstrip(".")  # a sentence may end here
+        path = match.group().rstrip(".")  # it may end a sentence
         while path and path not in tree.files:
             path = path.partition("/")[2]
         if path:

@@ -1,4 +1,4 @@
-"""The nodes in focus: what caller, session and prompt name, each once, without instruction files."""
+"""The files and definitions in focus, named by caller, session or prompt, and their slices."""
 
 from __future__ import annotations
 
@@ -16,36 +16,37 @@ from .selection import Form, GrowForm, Slice, fixed
 
 
 def focus_nodes(state: BuildState) -> list[FocusNode]:
-    """Return the nodes in focus: the caller's, what was expanded, the session's files, what the prompt names.
+    """Return the nodes in focus from the caller, from ExpandScope, from the session and from the prompt.
 
-    Definitions that are asked for in a file that is there itself become `wanted` in it.
+    Definitions in files that are in focus as a whole are added to the state's `wanted` instead.
     """
     tree, policy = state.snapshot.tree, state.snapshot.policy
     primary, gaps = resolve_paths(tree, state.scope.focus_paths, "focus", policy)
     expanded, more_gaps = resolve_paths(tree, state.scope.expanded, "expansion", policy)
     state.gaps.extend([*gaps, *more_gaps])
     if gaps or more_gaps:
-        state.files.lasting = False  # nothing would tell that what is missing has come
+        state.files.lasting = False  # no stamp would tell that a missing file was created
     nodes = {node.node_id: node for node in _without_rules(state, primary)}
     for node in (*_without_rules(state, expanded), *_session_nodes(state), *_named_nodes(state)):
         if node.path not in nodes:
             nodes.setdefault(node.node_id, node)
-        elif node.symbol:  # the file in focus shows it, and shows it first if it doesn't fit
+        elif node.symbol:  # the file in focus shows it, before others if it must be shortened
             state.wanted.setdefault(node.path, set()).add(node.symbol)
     return list(nodes.values())
 
 
 def paths_called_for(state: BuildState, nodes: Sequence[FocusNode]) -> set[str]:
-    """Return the paths that a rule's patterns are held against: what the caller or the session put in
-    focus, be it there already or not. What was merely found or named calls for no rule."""
+    """Return the paths that rules' patterns are matched against: those that caller and session put in focus.
+
+    They need not exist. Files that were only found or named in the prompt don't activate rules."""
     resolved = {node.path for node in nodes if node.role != "document"}
     return _exact_paths(state) | resolved | {path for _, path in _session_paths(state) if path}
 
 
 def _without_rules(state: BuildState, nodes: Sequence[FocusNode]) -> list[FocusNode]:
-    """Return the nodes without files of rules, but for those that a person asked for by their paths.
+    """Return the nodes without instruction files, except those that were requested by their exact paths.
 
-    One that was removed from the session isn't shown even then, and `gaps` says so.
+    A rule that was removed from the session isn't shown even then, which becomes a gap.
     """
     root, exact = state.snapshot.tree.root, _exact_paths(state)
     kept = []
@@ -62,13 +63,13 @@ def _without_rules(state: BuildState, nodes: Sequence[FocusNode]) -> list[FocusN
 
 
 def _exact_paths(state: BuildState) -> set[str]:
-    """Return the paths that the caller put in focus or expanded, as they were given."""
+    """Return the paths that the caller put in focus or expanded, without folders and globs resolved."""
     known = state.snapshot.tree.files
     return {split_node_id(known, path)[0] for path in (*state.scope.focus_paths, *state.scope.expanded)}
 
 
 def _session_nodes(state: BuildState) -> list[FocusNode]:
-    """Return the files of the session; those elsewhere only from folders that the user allowed."""
+    """Return the files of the session; those outside of the project only from allowed folders."""
     root, nodes = state.snapshot.tree.root, []
     for path, relative in _session_paths(state):
         if not relative:
@@ -78,22 +79,24 @@ def _session_nodes(state: BuildState) -> list[FocusNode]:
                 nodes.append(FocusNode(path, "", "session_set", "a file of the session"))
             continue
         if relative in state.rule_files:
-            state.gaps.append(f"{path}, a file of the session, holds rules: shown as such where they are in")
+            state.gaps.append(
+                f"{path}, a file of the session, holds rules, which are shown as rules if included"
+            )
         elif relative in state.snapshot.tree.files or os.path.isfile(os.path.join(root, relative)):
             nodes.append(FocusNode(relative, "", "session_set", "a file of the session"))
         else:
             state.gaps.append(f"{path}, a file of the session, is no file (any more)")
-            state.files.lasting = False  # nothing would tell that it has come
+            state.files.lasting = False  # no stamp would tell that it was created
     return nodes
 
 
 def _session_paths(state: BuildState) -> list[tuple[str, str]]:
-    """Return the files of the session, each with its path relative to the root, empty for one outside."""
+    """Return the files of the session, each with its path relative to the root, "" if outside of it."""
     return [(path, _inside(state.snapshot.tree.root, path)) for path in state.plan.files]
 
 
 def _named_nodes(state: BuildState) -> list[FocusNode]:
-    """Return what the prompt names outright; nothing where it was searched, which finds that as well."""
+    """Return the nodes that the prompt names; none if a search has hits, since those include them."""
     if state.reader is None or not state.request.prompt or state.gathered.hits:
         return []
     found = mentioned(state.snapshot.tree, state.reader, state.request.prompt)
@@ -101,7 +104,7 @@ def _named_nodes(state: BuildState) -> list[FocusNode]:
 
 
 def _inside(root: str, path: str) -> str:
-    """Return the path of a file relative to the root, empty where it lies outside."""
+    """Return the path of a file relative to the root, "" if it lies outside of it."""
     try:
         return relative_path(root, path)
     except InvalidRequest:
@@ -109,19 +112,19 @@ def _inside(root: str, path: str) -> str:
 
 
 NAMED_VALUE = 0.9
-"""What a file or definition that the prompt names outright is worth beside a hit with the best score."""
+"""Weight of a file or definition named in the prompt, relative to the best search hit."""
 
 QUICK_FILES = 8
-"""Maximum number of files in focus that are read when time is short: a millisecond each."""
+"""Maximum number of files in focus that a quick build reads, a millisecond each."""
 
 COPY_CHARACTERS = 200
-"""A longer text isn't shown a second time where another file in focus has the same."""
+"""Minimum characters of a file that isn't shown again if another file in focus is identical."""
 
 UNREAD = Content("", None, "there was no time to read it")
 
 
 def focus_slices(state: BuildState, nodes: Sequence[FocusNode]) -> Iterator[Slice]:
-    """Yield a slice for each node, whether it can be shown or not."""
+    """Yield a slice for each node; one that can't be shown says why."""
     most = QUICK_FILES if state.gathered.quick else FOCUS_MAX
     first: dict[str, str] = {}
     for position, node in enumerate(nodes):
@@ -158,9 +161,9 @@ def _weight(state: BuildState, node: FocusNode) -> float:
 
 
 def _symbol(state: BuildState, node: FocusNode, content: Content) -> Symbol | None:
-    """Return the definition that a node is, None for a file.
+    """Return the definition of a node, None for a file and for definitions in unsaved buffers.
 
-    Where a definition lies in an unsaved buffer isn't known: that is shown as a file.
+    The lines of definitions in unsaved buffers aren't known, so these are shown as files.
     """
     if not node.symbol or content.problem or state.files.unsaved(node.path):
         return None

@@ -1,4 +1,4 @@
-"""Slices of search hits: definitions, members of a class, and what these need to be understood."""
+"""Slices of search hits: found definitions, members of a found class, and definitions that these need."""
 
 from __future__ import annotations
 
@@ -22,38 +22,39 @@ from .focus import FocusNode
 from .selection import Form, Slice, fixed
 
 LONG_CHARACTERS = 4_000
-"""A definition of more characters (1,000 tokens, some 100 lines) enters by the lines that matter most, and
-grows where there is room: else one would take the place of five."""
+"""Maximum characters of a definition that enters whole (1,000 tokens, about 100 lines). A longer one enters
+by its most relevant lines and grows if there is room."""
 
 NEEDED_OF_MAX = 5
-"""Number of definitions, the first ones, that are shown with what they need to be understood."""
+"""Number of the first found definitions that are shown with the definitions that they use."""
 
 NEEDED_TOKENS_MIN = 1_000
-"""A smaller context has room for definitions only."""
+"""Minimum tokens of a context with such used definitions."""
 
 NEEDED_SHARES: Mapping[Role, float] = {"value": 0.1, "call": 0.05}
-"""What a constant that a definition names is worth beside it, and the head of what it calls: in
-benchmarks/needed they show twice as many of the definitions that a commit reads."""
+"""Probability of a used constant and of the head of a called function, relative to the definition that
+uses it. In benchmarks/needed they double the share of shown definitions that a commit reads."""
 
 OPENED_LINES = 30
-"""What the first definitions call is shown whole where room is left, if it has fewer lines."""
+"""Maximum lines of a called function that may be shown whole if there is room."""
 
 MARKS = ("@", "#[", "[")
-"""What lines begin with that annotate a definition."""
+"""How lines begin that annotate a definition."""
 
 MEMBERS_PROBABILITY_MIN = 0.5
-"""The members of a class are listed that is so probably what is meant."""
+"""Minimum probability of a class whose members are listed."""
 
 BARE_LINES = 4
-"""Where fewer lines of it stand above the first one."""
+"""Maximum lines of the head of a class whose members are listed."""
 
 MEMBERS_MAX = 40
-"""Maximum number of these lines."""
+"""Maximum number of listed members."""
 
 
 def hit_slices(state: BuildState, nodes: Sequence[FocusNode], found: Sequence[Found]) -> Iterator[Slice]:
-    """Yield a slice for each definition that can be read and lies in no copy of a file in focus; of an
-    unsaved buffer, of which nobody knows where its definitions lie, for the file."""
+    """Yield a slice for each found definition, except those in copies of files in focus.
+
+    An unsaved buffer gets one slice for the whole file, since the lines of its definitions aren't known."""
     inside = {content_key(state.files.note(node.path)) for node in nodes if found and not node.symbol}
     places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in found))}
     unsaved: set[str] = set()
@@ -125,9 +126,9 @@ def hit_slices(state: BuildState, nodes: Sequence[FocusNode], found: Sequence[Fo
 def needed_slices(
     state: BuildState, nodes: Sequence[FocusNode], found: Sequence[tuple[str, FoundDefinition]]
 ) -> Iterator[Slice]:
-    """Yield a slice for what the first definitions need: values of constants, heads of what they call.
+    """Yield a slice for each constant and the head of each function that the first definitions use.
 
-    What is in focus or competes by itself needs none.
+    Definitions that are in focus or found themselves are skipped.
     """
     if state.reader is None or not found or state.request.context_tokens < NEEDED_TOKENS_MIN:
         return
@@ -137,7 +138,7 @@ def needed_slices(
     places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in found))}
     for _, match in found[:NEEDED_OF_MAX]:
         if match.symbol is None or role_of(match.path, language_of(match.path)) == "test":
-            continue  # a test is an example: what it calls is seldom what the prompt is about
+            continue  # a test is an example; prompts are seldom about what it calls
         if state.files.unsaved(match.path) or not state.files.indexed(match.path):
             continue
         for needed in needed_by(state.reader, match.path, match.symbol):
@@ -178,7 +179,7 @@ def needed_slices(
 
 
 def _without_marks(lines: Sequence[str], needed: Needed) -> tuple[int, int]:
-    """Return the lines to show of what is needed without annotations above it, which say nothing."""
+    """Return the lines of a used definition without the annotations above it."""
     skipped = 0
     while needed.first + skipped < needed.symbol.end_line and lines[
         needed.first + skipped - 1
@@ -224,8 +225,7 @@ def _unsaved(
 
 
 def _is_bare_class(state: BuildState, definition: FoundDefinition, symbol: Symbol) -> bool:
-    """Whether it is a class that is probably meant, of which the lines that are shown say hardly more than
-    the name."""
+    """Whether the definition is a probable class whose shown lines have little more than its name."""
     return (
         symbol.kind in CLASSES
         and definition.probability >= MEMBERS_PROBABILITY_MIN
@@ -236,7 +236,7 @@ def _is_bare_class(state: BuildState, definition: FoundDefinition, symbol: Symbo
 
 
 def _members(symbols: Iterable[Symbol], around: Symbol, tag: str) -> Form:
-    """Return the form that lists what a class holds, by signature."""
+    """Return a form that lists the signatures of the members of a class."""
     members = [
         symbol
         for symbol in symbols
@@ -249,7 +249,7 @@ def _members(symbols: Iterable[Symbol], around: Symbol, tag: str) -> Form:
 
 
 def _as_shown(definition: FoundDefinition, symbols: Iterable[Symbol]) -> Symbol | None:
-    """Return a definition as its file has it now, without secrets; None where it isn't there any more."""
+    """Return a found definition as its file has it now, with secrets masked; None if it is gone."""
     if definition.symbol is None:
         return None
     wanted = (definition.symbol.name, definition.symbol.start_line, definition.symbol.end_line)
@@ -260,30 +260,29 @@ DEFINITIONS_MAX = 60
 """Maximum number of definitions that compete for a context; 8,000 tokens hold about 50 of them."""
 
 SHOWN_MIN = 0.008
-"""What is needed with less probability isn't shown. In benchmarks/needed contexts of 8,000 tokens then show
-.96 of what they show without a threshold, in .64 of the tokens."""
+"""Minimum probability of a shown definition. In benchmarks/needed contexts of 8,000 tokens then show .96 of
+what they show without a minimum, in .64 of the tokens."""
 
 SHOWN_SHARE, SHARED_TOKENS = 0.15, 2_000
-"""And so much less than the best one: beside a sure place what is barely probable is noise. In a context of
-more than `SHARED_TOKENS` in proportion less, as who gives more tokens wants more places. In benchmarks/needed
-.03 for all shows .02, .05, .07, .05 and .03 more of the edited lines at 500 to 8,000 tokens, of which it uses
-a tenth to a third more."""
+"""Minimum share of the best definition's probability, in contexts of up to `SHARED_TOKENS`; in larger ones it
+is proportionally smaller. A share of .03 for all sizes shows .02 to .07 more of the edited lines in
+benchmarks/needed, for a tenth to a third more tokens."""
 
 WANTED_SHARE = 0.5
-"""In a file in focus what is at least so probable beside the best is shown first where not all fits."""
+"""Minimum share of the best probability for definitions that a shortened file in focus shows first."""
 
 LINES_FREE = 15
-"""Lines that each definition is counted as more: else what is trivial comes before what answers."""
+"""Lines added to the length of each definition, so that trivial ones don't come first."""
 
 
 Found = tuple[str, FoundDefinition]
-"""What was found, behind the reasons in words."""
+"""A found definition with the reasons in words."""
 
 
 def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[Found]:
-    """Return what competes for the context, what is worth most for its length first; none lies in another.
+    """Return the found definitions that compete for the context, the best for their length first.
 
-    The best in a file in focus become wanted there.
+    None lies inside another. The best ones in files in focus are added to the state's `wanted` instead.
     """
     inside = {node.path for node in nodes if node.role != "document" and not node.symbol}
     best: dict[tuple[str, int], Found] = {}
@@ -310,14 +309,15 @@ def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[Fou
     ordered = sorted(outermost, key=lambda pair: (-worth(pair[1]), pair[1].path, pair[1].first))
     share = SHOWN_SHARE * min(SHARED_TOKENS / max(state.request.context_tokens, 1), 1.0)
     whole = [item for _, item in ordered if item.symbol is None or item.last == item.symbol.end_line]
-    # That a class is named says nothing of its members: its head raises no bar for them.
+    # The head of a class is left out here: its probability says nothing about its members.
     least = share * max((item.probability for item in whole), default=0.0)
     return [pair for pair in ordered if pair[1].probability >= least][:DEFINITIONS_MAX]
 
 
 def worth(definition: FoundDefinition) -> float:
-    """Return what a definition is worth: its probability for its length. In benchmarks/needed the square
-    root of the lines shows .02 more of the edited lines than none, at 1,000 tokens and above."""
+    """Return the probability of a definition divided by the square root of its length.
+
+    In benchmarks/needed that shows .02 more of the edited lines than the probability alone."""
     return definition.probability / sqrt(definition.last - definition.first + LINES_FREE)
 
 
@@ -330,7 +330,7 @@ def _found(state: BuildState) -> Iterator[Found]:
 
 
 def _shown_whole(state: BuildState, nodes: Sequence[FocusNode]) -> Mapping[str, list[tuple[int, int]]]:
-    """Return by path the lines of the definitions that are in focus."""
+    """Return the lines of the definitions in focus, by path."""
     spans: dict[str, list[tuple[int, int]]] = {}
     for node in nodes:
         if node.role != "document" and node.symbol:
@@ -341,8 +341,9 @@ def _shown_whole(state: BuildState, nodes: Sequence[FocusNode]) -> Mapping[str, 
 
 
 def _outermost(found: Iterable[Found], shown: Mapping[str, Sequence[tuple[int, int]]]) -> Iterator[Found]:
-    """Yield what lies neither in what is shown whole nor in another that was found, which is as probable as
-    what it holds."""
+    """Yield the definitions that lie neither in focus nor inside another found one.
+
+    The outer definition gets the highest probability of those inside."""
     outer: Found | None = None
     for reasons, match in sorted(found, key=lambda pair: (pair[1].path, pair[1].first, -pair[1].last)):
         if any(first <= match.first and match.last <= last for first, last in shown.get(match.path, ())):
@@ -359,7 +360,7 @@ def _outermost(found: Iterable[Found], shown: Mapping[str, Sequence[tuple[int, i
 
 
 def _reasons_of(hit: Hit) -> str:
-    """Return in words why a file was found."""
+    """Return the reasons why a file was found, in words."""
     words = {"lexical": "by its words", "vector": "by its meaning", "tree": "by name"}
     ranked = [f"{words[name]} (rank {rank})" for name, rank in sorted(hit.sources.items())]
     return ", ".join([*ranked, *hit.why]) or "by other parts of its file"

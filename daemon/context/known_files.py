@@ -1,4 +1,4 @@
-"""The files that one build reads: their content, and the definitions and imports that the index has of it."""
+"""The files of one build: their content with the definitions and imports that the index has for them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from .content import Content, ContentReader, Shown
 
 
 class KnownFiles:
-    """The files of one build, with what the record of the context says about them. Blocks: it reads.
+    """The files that one build reads, with what the index knows of them. Blocks.
 
-    `stale` are the files whose content is newer than the index. `shown` proves by relative path what was
-    noted with `note`. `lasting` says that this proof is all: nothing was met that can't be read for now.
+    `stale` are the files whose content is newer than the index. `shown` has, by relative path, the state of
+    each file read with `note`. `lasting` is False if something could not be read, so that no file's state
+    would tell when the context becomes outdated.
     """
 
     def __init__(self, snapshot: ProjectSnapshot, reader: Reader | None) -> None:
@@ -46,11 +47,13 @@ class KnownFiles:
         return self._contents.read(path)
 
     def note(self, path: str) -> Content:
-        """Return the content of a file of which the answer will tell something, if only that it is empty."""
+        """Return the content of a file that the context depends on, and remember its state in `shown`."""
         content = self.read(path)
         if content.shown is not None:
             self.shown[path] = content.shown
-        elif content.problem and not self._policy.hides(path):  # which holds as long as its name
+        elif content.problem and not self._policy.hides(
+            path
+        ):  # a hidden file stays hidden whatever its content
             self.lasting = False
         return content
 
@@ -59,7 +62,7 @@ class KnownFiles:
         return self._contents.unsaved(path)
 
     def symbols(self, path: str) -> tuple[Symbol, ...]:
-        """Return the definitions of a file as it is on the disk; none if they aren't known."""
+        """Return the definitions in a file's present content; none if the index hasn't read it."""
         record = self._record(path)
         if self._reader is None or record is None:
             return ()
@@ -69,25 +72,25 @@ class KnownFiles:
         return MASKED_SYMBOLS.of(record, lambda path: masked_symbols(read(path), content.text))
 
     def imports(self, path: str) -> tuple[ResolvedImport, ...]:
-        """Return the imports of a file; of one that is edited those that it had when it was saved."""
+        """Return the imports of a file; for an unsaved buffer those of the file on disk."""
         if self._reader is None or not (self.unsaved(path) or self.indexed(path)):
             return ()
         return self._reader.imports(path)
 
     def importers(self, path: str) -> tuple[str, ...]:
-        """Return the files that import a file, as far as the index knows, by path."""
+        """Return the paths of the files that import a file, according to the index."""
         return () if self._reader is None else tuple(importer for importer, _ in self._reader.importers(path))
 
     def has_definitions(self, path: str) -> bool:
-        """Whether the index knows definitions of a file, be they of its present content or not."""
+        """Whether the index has definitions of a file, even if the file has changed since."""
         return self._reader is not None and bool(self._reader.symbols(path))
 
     def indexed(self, path: str) -> bool:
-        """Whether what the index knows of a file was read from the very content that is on the disk."""
+        """Whether the index has read the present content of a file."""
         return self._record(path) is not None
 
     def _record(self, path: str) -> FileRecord | None:
-        """Return what the index knows of a file if it was read from the very content that is on the disk."""
+        """Return the index's record of a file if it is of the present content; else note it as stale."""
         content = self.read(path)
         if self._reader is None or content.shown is None or path in self.stale or os.path.isabs(path):
             return None
@@ -101,9 +104,9 @@ class KnownFiles:
         return record
 
     def is_bare(self, path: str) -> bool:
-        """Whether a file without definitions and imports certainly has nothing that an importer could use.
+        """Whether a file without definitions and imports has nothing that an importer could use.
 
-        An empty one has not, and code has not if the index read it; data and style sheets may well have.
+        That holds for empty files and for code that the index has read, but not for data and style sheets.
         """
         content = self.read(path)
         if content.problem:
@@ -116,8 +119,8 @@ class KnownFiles:
 
 
 SYMBOLS_MAX = 30_000
-"""Maximum number of definitions kept, about 350 bytes each, most of which a kept division of their file
-holds as well. A prompt asks for some 1,200 of them, which took an eighth of its build to read."""
+"""Maximum number of cached definitions, about 350 bytes each. A prompt needs some 1,200, which took an eighth
+of its build to read."""
 
 SymbolsKey = tuple[bytes, str, int]
 """The digest of a file's content, its language, and how many definitions it has: these tell its definitions,
@@ -125,7 +128,7 @@ since a parser sees nothing else of it."""
 
 
 class KeptSymbols:
-    """An LRU cache of definitions by the content of their file. Thread-safe."""
+    """A cache of the definitions of files, by content. Thread-safe."""
 
     def __init__(self, most: int = SYMBOLS_MAX) -> None:
         self._most = most
@@ -133,24 +136,24 @@ class KeptSymbols:
 
     @property
     def count(self) -> int:
-        """How many definitions are kept."""
+        """The number of cached definitions."""
         return self._kept.size
 
     def of(self, record: FileRecord, read: Callable[[str], tuple[Symbol, ...]]) -> tuple[Symbol, ...]:
-        """Return the definitions of a file that the index has read, by `read` where they aren't known."""
+        """Return the definitions of a file: cached ones, or those that `read` returns."""
         key = _key_of(record)
         known = self._kept.get(key)
         if known is not None:
             return known
         found = read(record.path)
         if len(found) != record.symbols or not record.digest:
-            return found  # of another moment than the record
+            return found  # the index changed after the record was read
         if len(found) <= self._most:
             self._kept.put(key, found, len(found) or 1)
         return found
 
     def forget(self, record: FileRecord) -> None:
-        """Forget the definitions of a content that a file had until now: mostly no other one has it."""
+        """Forget the definitions of a file's former content, which usually no other file has."""
         self._kept.discard(_key_of(record))
 
 
@@ -159,23 +162,22 @@ def _key_of(record: FileRecord) -> SymbolsKey:
 
 
 KEPT_SYMBOLS = KeptSymbols()
-"""Those of this process: they follow from contents alone, so that all projects may share them."""
+"""The cache of this process; projects may share it, since definitions depend on the content alone."""
 
 MASKED_SYMBOLS = KeptSymbols()
-"""The same with secrets masked."""
+"""The same for files with secrets, which are masked in the definitions."""
 
 
 SIGNATURE_MAX = 400
-"""Characters of a signature, as in the index."""
+"""Maximum characters of a signature, as in the index."""
 
 
 def masked_symbols(symbols: Iterable[Symbol], text: str) -> tuple[Symbol, ...]:
-    """Return the definitions of a file with the secrets masked that its content has, given as `text` in which
-    they are masked already.
+    """Return the definitions of a file with its secrets masked; `text` is the file's masked text.
 
-    What the index keeps may be cut within a secret, so that its form can't be told any more. So where the
-    lines of a head have one, its first line as it is in the text takes its place, and a line of documentation
-    from such lines is left out.
+    A signature in the index may be cut inside a secret, which then isn't recognizable. So a signature whose
+    lines have a masked secret is replaced by its first line in `text`, and documentation from such lines is
+    dropped.
     """
     known = tuple(symbols)
     lines = text.split("\n")
@@ -185,8 +187,10 @@ def masked_symbols(symbols: Iterable[Symbol], text: str) -> tuple[Symbol, ...]:
 
 
 def _masked(symbol: Symbol, lines: list[str], masked: list[int], *, clean: bool) -> Symbol:
-    """Return a definition; `masked` are the indexes of the lines with a secret, in order. With `clean` what
-    the index keeps of it has none."""
+    """Return a definition without secrets; `masked` are the sorted indexes of lines with one.
+
+    With `clean` the signatures and documentation in the index have none.
+    """
     first = symbol.start_line - 1
     head = first + symbol.signature.count("\n") + 1
     signature, doc = symbol.signature, symbol.doc
@@ -202,6 +206,6 @@ def _masked(symbol: Symbol, lines: list[str], masked: list[int], *, clean: bool)
 
 
 def _any_between(masked: list[int], start: int, end: int) -> bool:
-    """Whether any of the lines from one to before another is among those that are masked."""
+    """Whether any line from `start` up to before `end` is masked."""
     place = bisect_left(masked, start)
     return place < len(masked) and masked[place] < end

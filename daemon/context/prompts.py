@@ -1,7 +1,7 @@
 """Prompt templates around a context: where they are found and which variables they may use.
 
-A template is the user's, or a project's that is trusted; it runs in a sandbox that changes nothing and reads
-no file. What it needs is text, so nothing else is handed to it.
+Templates belong to the user or to a trusted project. They run in a sandbox that changes nothing and reads no
+file, and their variables are text.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 TEMPLATE_BYTES = 65_536
-"""A larger template is refused: the one that comes with foveal has 500 bytes."""
+"""Maximum size of a template; the built-in ones have 500 bytes."""
 
 COMPILED_MAX = 16
-"""Templates that are kept compiled: two of a project, and of each type of task."""
+"""Maximum number of cached compiled templates: two for a project and for each type of task."""
 
 PROMPT_CHARACTERS = 2_000_000
-"""What a template adds to the context and to the caller's prompt is no longer."""
+"""Maximum characters that a template adds to the context and the caller's prompt."""
 
 KINDS = ("system", "user")
 
@@ -38,10 +38,10 @@ GROWING_METHODS = frozenset(
     | {"format", "format_map"}
 )
 GROWING_FILTERS = ("center", "format", "indent", "replace", "wordwrap", "xmlattr", "pprint", "tojson")
-"""What makes a text of any length out of a short one. Prompts need none of it."""
+"""Methods and filters that can make a huge text out of a short one; templates may not use them."""
 
 POWER_MAX = 16
-"""No exponent is larger: a power of powers takes minutes and gigabytes."""
+"""Maximum exponent in a template: a power of powers would take minutes and gigabytes."""
 
 
 class BadTemplate(FovealError):
@@ -49,7 +49,7 @@ class BadTemplate(FovealError):
 
 
 class PromptValues(Struct, frozen=True):
-    """What templates are made of. `prompt` is the caller's own, "" without one."""
+    """The values for the variables of a template. `prompt` is the caller's, or ""."""
 
     project: ProjectMetadata
     context: str
@@ -59,7 +59,7 @@ class PromptValues(Struct, frozen=True):
 
 
 class Prompts(Struct, frozen=True):
-    """The system prompt, which holds the context, and the user's; `problems` say which template is broken."""
+    """The system prompt with the context, the user prompt, and the `problems` of broken templates."""
 
     system: str
     user: str
@@ -67,17 +67,17 @@ class Prompts(Struct, frozen=True):
 
 
 class TemplateFolder(Struct, frozen=True):
-    """A folder of templates. `allows` says whether one may be used, by its name and its content."""
+    """A folder of templates. `allows` says whether a template may be used, by its name and content."""
 
     path: str
     allows: Callable[[str, bytes], bool] = lambda name, data: True
 
 
 class PromptTemplates:
-    """The templates in some folders, the first of which goes before the next, and the built-in ones last.
+    """The templates in some folders: the first folder that has a template wins, the built-in ones come last.
 
-    `system.TASK.j2` is for a type of task, `system.j2` for all; the same with `user`. It blocks, and belongs
-    into a thread.
+    `system.TASK.j2` is for a type of task, `system.j2` for all others; the same with `user`. Blocks: use it
+    in a thread.
     """
 
     def __init__(self, folders: Sequence[TemplateFolder], system: System) -> None:
@@ -85,20 +85,20 @@ class PromptTemplates:
         self._system = system
 
     def render(self, values: PromptValues) -> Prompts:
-        """Make the prompts. A template that can't be used is named in `problems`; the next one is taken."""
+        """Render both prompts. Unusable templates are reported in `problems`, and the next one is used."""
         problems: list[str] = []
         system, user = (self._render(kind, values, problems) for kind in KINDS)
         return Prompts(system, user, tuple(problems))
 
     def key(self, task_type: str) -> tuple[tuple[str, Stamp], ...]:
-        """Return what the prompts of a type of task depend on beside their values: a few stats."""
+        """Return the paths and stamps of the templates for a type of task, as part of a cache key."""
         found = []
         for folder, name in (place for kind in KINDS for place in self._places(kind, task_type)):
             path = os.path.join(folder.path, name)
             try:
                 found.append((path, stamp_of(self._system.stat(path))))
             except OSError:
-                continue  # there is none, which is the usual case
+                continue  # usually there is no such template
         return tuple(found)
 
     def _render(self, kind: str, values: PromptValues, problems: list[str]) -> str:
@@ -112,7 +112,7 @@ class PromptTemplates:
         return _run(f"{kind}.j2", _built_in(kind), values)
 
     def _places(self, kind: str, task_type: str) -> Iterator[tuple[TemplateFolder, str]]:
-        # A type of task comes from a request, and must not name a file elsewhere.
+        # The type of task comes from a request and must not lead to a file elsewhere.
         special = task_type if task_type.replace("-", "").replace("_", "").isalnum() else ""
         for folder in self._folders:
             if special:
@@ -138,7 +138,7 @@ class PromptTemplates:
 
 
 def _run(path: str, text: str, values: PromptValues) -> str:
-    """Render a template. Raises `BadTemplate` for everything that it can do wrong."""
+    """Render a template. Raises `BadTemplate` for any error in it."""
     # Imported here: it takes 76 ms, for two of the four formats only.
     from jinja2 import TemplateError, TemplateSyntaxError
 
@@ -155,7 +155,7 @@ def _run(path: str, text: str, values: PromptValues) -> str:
         raise BadTemplate(
             f"the template {path} can't be used: line {error.lineno}: {error.message}"
         ) from error
-    # A template may do anything that its language can: divide by zero, call what isn't a function.
+    # Expressions in a template may fail in any way: divide by zero, call what isn't a function.
     except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
         raise BadTemplate(f"the template {path} can't be used: {error}") from error
     return "".join(parts)
@@ -191,7 +191,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     class TemplateEnvironment(ImmutableSandboxedEnvironment):
-        """A sandbox in which no short expression makes a huge text: the limit is held before, not after."""
+        """A sandbox that refuses operators and methods that make huge texts, before they run."""
 
         intercepted_binops = frozenset({"*", "**", "%"})
 
@@ -201,14 +201,14 @@ def _environment() -> ImmutableSandboxedEnvironment:
                     return super().call_binop(context, operator, left, right)
             elif operator == "%" and not isinstance(left, str | bytes):
                 return super().call_binop(context, operator, left, right)
-            raise SecurityError(f"{operator} is for small numbers in a template")
+            raise SecurityError(f"{operator} is allowed for small numbers only")
 
         def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
             if isinstance(obj, str | bytes) and attr in GROWING_METHODS:
                 return False
             return super().is_safe_attribute(obj, attr, value)
 
-    # What is rendered is text for a model and no HTML: escaping would show `&lt;` in code.
+    # No autoescape: the text is for a model, where `&lt;` in code would be wrong.
     environment = TemplateEnvironment(undefined=StrictUndefined, autoescape=False)
     for name in GROWING_FILTERS:
         environment.filters.pop(name, None)

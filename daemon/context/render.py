@@ -27,30 +27,29 @@ SECTIONS: tuple[tuple[str, tuple[SliceType, ...]], ...] = (
     ("Focus Area", ("focus", "expansion", "session_set", "document", "compressed_segment", "dependency")),
     ("Project Structure", ("hot", "skeleton")),
 )
-"""The sections in their order, each with the types of slices that stand in it."""
+"""The sections in order, each with the types of its slices."""
 
 ITEM_TYPES: tuple[SliceType, ...] = ("rule", "reference")
-"""Slices that are items, and in the format `messages` messages of their own."""
+"""Types of slices that are items, which are separate messages in the format `messages`."""
 
 RULE_CHARACTERS_MIN = 120
-"""A rule is cut to no less: its first two lines or so tell whether to read the file."""
+"""Minimum characters of a shortened rule: about two lines, which tell whether to read the file."""
 
 SENTENCES_MIN = 120
-"""With less room an item of a list is cut: there is none for a sentence beside the mark."""
+"""Minimum room for whole sentences in a list item; with less it is cut."""
 
 NAME_CHARACTERS = 40
-"""A longer name isn't said a second time."""
+"""Maximum characters of a name that is repeated in the note below its text."""
 
 
 def render_markdown(chosen: Sequence[tuple[Slice, Form]]) -> str:
-    """Put the chosen forms into their sections; a section without any is left out."""
+    """Render the chosen forms as Markdown, in sections; empty sections are left out."""
     text = "".join(text for _, text in _parts(chosen))
     return text.rstrip("\n") + "\n"
 
 
 def spans(chosen: Sequence[tuple[Slice, Form]], context: str) -> dict[str, tuple[int, int]]:
-    """Return where each slice's text stands in the Markdown of all, by its id: the characters from the first
-    number up to the second."""
+    """Return the start and end of each slice's text in the Markdown, in characters, by the slice's id."""
     found, at = {}, 0
     for identifier, text in _parts(chosen):
         end = at + len(text)
@@ -61,8 +60,7 @@ def spans(chosen: Sequence[tuple[Slice, Form]], context: str) -> dict[str, tuple
 
 
 def frame_cost(counter: TokenCounter, format_: str, project: str, types: AbstractSet[SliceType]) -> Cost:
-    """Return what a context costs beside its slices: its title and the headings of sections with slices of
-    these types."""
+    """Return the cost of the title and of the headings of sections with these types."""
     if format_ == "json":
         texts = [render_json(project, ())]
     else:
@@ -84,7 +82,7 @@ def render_json(project: str, chosen: Sequence[tuple[Slice, Form]]) -> str:
 
 
 def json_measure(counter: TokenCounter) -> Measure:
-    """Return what a slice costs in the JSON document, with its name, its escapes and the comma behind."""
+    """Return the measure for JSON, which counts a slice's fields, escapes and comma."""
 
     def measure(piece: Slice, form: Form) -> Cost:
         text = f"{json.dumps(_json_slice(piece, form), ensure_ascii=False)}, "
@@ -94,26 +92,27 @@ def json_measure(counter: TokenCounter) -> Measure:
 
 
 def block(heading: str, body: str, note: str = "") -> str:
-    """Return a block of the focus: a heading, a body, and in italics what was left out."""
+    """Return a block with a heading, a body, and a note in italics."""
     noted = f"\n_{note}_\n" if note else ""
     return f"### {heading}\n\n{body}{noted}\n"
 
 
 def code_block(heading: str, text: str, tag: str, note: str = "") -> str:
-    """Return a block whose body is code or another text that must not be read as ours."""
+    """Return a block whose body is fenced, so that it can't be mistaken for the text around it."""
     return block(heading, fenced(text, tag), note)
 
 
 def code_frame(heading: str, fence: str, tag: str) -> tuple[str, str]:
-    """Return what stands before and behind parts of a text that share a block."""
+    """Return the texts before and after parts of a file that share a code block."""
     return f"### {heading}\n\n{fence}{tag}\n", f"{fence}\n\n"
 
 
 def rule_form(
     name: str, text: str, characters: int, *, is_file: bool = True, words: Iterable[str] = ()
 ) -> Form:
-    """Render a rule within a number of characters: what doesn't fit leaves the sentences out that are
-    farthest from the `words` of the prompt. `is_file` if its name is a path."""
+    """Render a rule within a number of characters; a long one keeps what is nearest to the `words`.
+
+    `is_file` says that its name is a path."""
     heading = f"`{inline(name)}`"
     whole = code_block(heading, text, "markdown")
     if len(whole) <= characters:
@@ -130,23 +129,21 @@ def rule_form(
 
 
 def item_message(item: Item, form: Form) -> str:
-    """Return a rule or a reference as the text of a message of its own, no longer than its form in a context:
-    its name, an empty line, and what its form shows."""
+    """Return a rule or reference as a separate message: its name and its shown text."""
     name = inline(item.name)
     text = form.body if form.compressed else item.text
     return f"{name}\n\n{text}" if text.strip() else name
 
 
 def is_file(item: Item) -> bool:
-    """Whether an item's name is the path of the file that it came from."""
+    """Whether an item's name is the path of its file."""
     return item.source.endswith("/" + item.name.removeprefix("~/")) or item.source == item.name
 
 
 def list_item(text: str, characters: int, words: Iterable[str] = ()) -> Form:
     """Render a list item on one line, within a number of characters.
 
-    A longer one keeps the sentences that are nearest to the `words` of the prompt, and is cut where even
-    one has no room.
+    A longer text keeps the sentences nearest to the `words` of the prompt, or is cut if not even one fits.
     """
     flat = inline(text)
     if len(flat) + 3 <= characters:
@@ -160,7 +157,7 @@ def list_item(text: str, characters: int, words: Iterable[str] = ()) -> Form:
 
 
 def inline(text: str) -> str:
-    """Return a text that can't end the line or the block it stands in: white space folded, fences split."""
+    """Return a text on one line, with white space collapsed and code fences broken up."""
     flat = "".join(c for c in text if c.isprintable() or c.isspace())
     flat = re.sub(r"\s+", " ", flat).strip()
     return re.sub(r"`{3,}", lambda run: " ".join("`" * len(run.group())), flat)
@@ -169,11 +166,11 @@ def inline(text: str) -> str:
 def slice_summary(piece: Slice, form: Form, tokens: int) -> dict[str, Any]:
     """Return a slice as the reply lists it.
 
-    `tokens_before` are those that it would have taken whole: where it is compressed, by its characters and
-    the tokens that those have which are shown.
+    `tokens_before` are the tokens of the whole slice; for a compressed one they are extrapolated from the
+    shown part.
     """
     summary: dict[str, Any] = {
-        "id": sys.intern(piece.id),  # hundreds of kept contexts tell the same of the same files
+        "id": sys.intern(piece.id),  # hundreds of cached contexts repeat the same texts
         "type": piece.type,
         "layer": piece.layer,
         "weight": piece.weight,
@@ -195,7 +192,7 @@ def slice_summary(piece: Slice, form: Form, tokens: int) -> dict[str, Any]:
 
 
 def _parts(chosen: Sequence[tuple[Slice, Form]]) -> Iterator[tuple[str, str]]:
-    """Yield the texts that the Markdown is made of, each with the id of its slice, "" for what is of none."""
+    """Yield the pieces of the Markdown, each with the id of its slice, or "" outside of slices."""
     yield "", TITLE
     for title, types in SECTIONS:
         members = [pair for pair in chosen if pair[0].type in types]
@@ -217,7 +214,7 @@ def _json_slice(piece: Slice, form: Form) -> dict[str, Any]:
 
 
 def _rest_of(count: int, name: str, *, is_file: bool) -> str:
-    """Return the note on what a rule leaves out. A long name stands in the heading above, and only there."""
+    """Return the note about omitted lines of a rule. A long name is only in the heading above."""
     shown = inline(name)
     if is_file:
         return left_out_note(count, f"read {shown if len(shown) <= NAME_CHARACTERS else 'it'}")

@@ -1,4 +1,4 @@
-"""The cache of rendered contexts: a request for an unchanged scope costs a look-up and some stats."""
+"""The cache of rendered contexts: a repeated request costs a look-up and a stat of each shown file."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from .assembly import Built
 from .content import Shown, digest_of
 
 ENTRIES_PER_SCOPE = 8
-"""Maximum contexts cached of a scope: few combinations of prompt, budget and format are in use at a time."""
+"""Maximum number of cached contexts of one scope."""
 
 BYTES_MAX = 16 << 20
-"""Maximum of all contexts together, in bytes as they are counted: those of some 200 prompts. Most are never
-asked for again: bounded by `scopes.max_memory_bytes` alone, they grew by 15 MB with each 1,000 requests."""
+"""Maximum estimated bytes of all cached contexts: some 200, most of which are never requested again."""
 
 
 class RenderedEntry(Struct, frozen=True):
-    """A context with what it depends on: the scope's revision and the project's validity."""
+    """A cached context with the scope's revision and the validity key that it was built from."""
 
     revision: int
     validity: tuple[object, ...]
@@ -28,7 +27,7 @@ class RenderedEntry(Struct, frozen=True):
 
 
 def all_hold(shown: Iterable[Shown], system: System) -> bool:
-    """Whether files still have the content that was shown; one loop, since each hot answer waits for it."""
+    """Whether all shown files are unchanged. One plain loop, since each cached reply waits for it."""
     try:
         for shown_file in shown:
             if not is_stamp_of(shown_file.stamp, system.stat(shown_file.path)):
@@ -50,7 +49,7 @@ class RenderedContexts:
         self._max_bytes = max_bytes
         self._scopes: OrderedDict[str, OrderedDict[bytes, RenderedEntry]] = OrderedDict()
         self.bytes = 0
-        """Bytes of all of them."""
+        """The estimated bytes of all cached contexts."""
         self.hits = 0
         self.misses = 0
 
@@ -62,7 +61,7 @@ class RenderedContexts:
         validity: tuple[object, ...],
         hold: Callable[[Sequence[Shown]], bool],
     ) -> Built | None:
-        """Return a context that still holds; `hold` says whether the files that it shows are as they were."""
+        """Return a valid cached context; `hold` tells whether the files that it shows are unchanged."""
         entries = self._scopes.get(scope_id)
         entry = None if entries is None else entries.get(key)
         if (
@@ -80,8 +79,9 @@ class RenderedContexts:
         return None
 
     def put(self, scope_id: str, key: bytes, entry: RenderedEntry) -> None:
-        """Keep a context. What was built for an earlier revision of its scope can't be asked for again and
-        is dropped; above the limits the contexts of the least recently used scopes go."""
+        """Cache a context and drop those of earlier revisions of its scope, which are obsolete.
+
+        Above the limit the contexts of the least recently used scopes are dropped."""
         entries = self._scopes.setdefault(scope_id, OrderedDict())
         self._scopes.move_to_end(scope_id)
         for old in [old for old, kept in entries.items() if old == key or kept.revision < entry.revision]:
@@ -94,7 +94,7 @@ class RenderedContexts:
             self._drop_oldest()
 
     def drop(self, scope_id: str) -> None:
-        """Forget a scope's contexts."""
+        """Drop all contexts of a scope."""
         for entry in self._scopes.pop(scope_id, {}).values():
             self.bytes -= entry.built.memory_bytes
 

@@ -1,4 +1,4 @@
-"""The reply to GetContext: the text that fits the limits, and the record of what it was made of."""
+"""The reply to GetContext: the text within the limits, and the record of its slices."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ DROPPED_MAX = 50
 
 
 class Conversation(Struct, frozen=True):
-    """What a context is in the form of messages: the system prompt, the user's message, and items with their
-    texts as they are shown, which then stand in no other part. Tools come as they are."""
+    """A context in the form of messages.
+
+    It has the system prompt, the user's message, and references and rules with their shown texts, which the
+    prompts then don't repeat. Tools come as they are."""
 
     system_prompt: str
     user_prompt: str
@@ -37,7 +39,7 @@ class Conversation(Struct, frozen=True):
 
     @property
     def memory_bytes(self) -> int:
-        """Estimate what it takes; the items belong to the project."""
+        """The estimated size of its texts; the items belong to the project."""
         texts = (self.system_prompt, self.user_prompt, *(text for _, text in (*self.references, *self.rules)))
         return sum(60 + len(text) for text in texts)
 
@@ -50,11 +52,11 @@ def conversation_of(
     items: Sequence[PlannedItem],
     held: Collection[str],
 ) -> Conversation:
-    """Return the conversation for what was chosen.
+    """Return the conversation for the chosen slices.
 
-    In the format `prompts` the system prompt is what is sent, with all that is in the context. `prompts`
-    makes the two prompts around a context; slices that are `held`, by their ids, are named there and sent no
-    more.
+    `prompts` renders the two prompts around a context. In the format `prompts` the system prompt holds the
+    whole context; else items become messages of their own. `held` are the ids of slices that the conversation
+    already holds, which are only named.
     """
     tools = tuple(item.item for item in items if item.item.type == "tool")
     if request.format == "prompts":
@@ -87,9 +89,9 @@ def reply_of(
     conversation: Conversation | None,
     counter: TokenCounter,
 ) -> dict[str, Any]:
-    """Return what GetContext answers, but for what differs from call to call, and the messages.
+    """Return the reply to GetContext without messages and the fields that differ from call to call.
 
-    `items` are those in it, with True, and with False those that should be and have no room: they are marked.
+    Each item has True if it is in the context, and False if it should be and there was no room for it.
     """
     layers = {"anchor": 0, "focus": 0, "horizon": 0}
     for candidate, _ in selection.chosen:
@@ -115,7 +117,7 @@ def reply_of(
 
 
 def _slices(selection: Selection, request: ContextRequest, context: str) -> list[dict[str, Any]]:
-    """Return the slices as the reply lists them, each with where its text stands but in a JSON document."""
+    """Return the slices for the reply, with the span of their text except in the format `json`."""
     spans = {} if request.format == "json" else render.spans(selection.chosen, context)
     found = []
     for candidate, form in selection.chosen:
@@ -147,10 +149,10 @@ def _dropped(dropped: Sequence[Dropped]) -> list[dict[str, Any]]:
 
 
 def _no_room(dropped: Sequence[Slice], shown: Collection[str]) -> list[str]:
-    """Say what has no room, each file once, and as a part where others of its definitions are `shown`."""
+    """Return the gap that names slices without room, each file once; `shown` files are shown in part."""
     if not dropped:
         return []
-    # What had to be in it comes first.
+    # Required slices come first.
     ranked = sorted(dropped, key=lambda dropped_slice: not dropped_slice.required)
     names = list(
         dict.fromkeys(
@@ -170,23 +172,23 @@ def _capped(gaps: Sequence[str]) -> list[str]:
 
 
 class ContextReply(dict[str, Any]):
-    """An answer whose first fields are those of `kept`, which never changes; what differs comes after."""
+    """A reply that begins with the fields of `kept`, which never change, so that they are packed once."""
 
     __slots__ = ("kept",)
     kept: Mapping[str, Any]
 
 
 REFITS_MAX = 4
-"""Attempts with a smaller budget where the text came out larger than its slices promised."""
+"""Maximum attempts with a smaller budget if the text is larger than the sum of its slices."""
 
 
 def fit(
     slices: Sequence[Slice], request: ContextRequest, project: str, counter: TokenCounter
 ) -> tuple[Selection, str]:
-    """Return what is selected and the context, which is never above the limits of the request.
+    """Return the selection and the context, which never exceeds the limits of the request.
 
-    Which slices are in depends on the limits and the slices alone; only how far they grow may take a second
-    attempt, since a vocabulary may count a whole a little above its parts.
+    A tokenizer may count slightly more tokens for the whole text than for its parts; then it is tried again
+    with less room for slices to grow.
     """
     frame = render.frame_cost(counter, request.format, project, {piece.type for piece in slices})
     limits = Cost(max(request.context_tokens - frame.tokens, 0), max(request.max_bytes - frame.bytes, 0))
@@ -211,7 +213,7 @@ def without_held(
     project: str,
     counter: TokenCounter,
 ) -> tuple[Selection, str, Unsent]:
-    """Return a selection and its context without what the conversation holds already, and what that is."""
+    """Return the selection and the context without content that the conversation holds, and that content."""
     unsent = named_if_held(selection.chosen, resident, lines_of)
     measure = render.json_measure(counter) if request.format == "json" else plain_measure(counter)
     costs = {

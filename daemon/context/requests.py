@@ -23,7 +23,7 @@ class Message(Struct, frozen=True):
 
 
 LONG_CHARACTERS, LONG_HISTORY = 256 * 1024, 500
-"""Characters that take a millisecond to hash, and messages that take one to read."""
+"""Characters and messages above which hashing a request takes more than a millisecond."""
 
 
 class ContextRequest(Struct, frozen=True, dict=True):
@@ -38,41 +38,43 @@ class ContextRequest(Struct, frozen=True, dict=True):
     format: Format = "markdown"
     include_items: tuple[tuple[ItemType, str, str], ...] = ()
     exclude_items: tuple[tuple[ItemType, str, str], ...] = ()
-    """Items by type, name and server, to have or to leave out this once, whatever their mode."""
+    """Items (type, name, server) to include or exclude in this request, whatever their mode."""
     model: str = ""
-    """The name of the model that reads the context: its tokens are counted, its size may be configured."""
+    """The model that reads the context, which decides on the token counter and the default size."""
     delta: bool = False
-    """Whether what the conversation holds already is to be named instead of being sent again."""
+    """Whether to name content that the conversation already holds instead of sending it again."""
     news: bool = False
-    """Whether only what the prompt adds is wanted: neither the map nor what the project is, nothing that the
-    conversation holds, and an empty context where that leaves nothing. Hooks of prompts ask so."""
+    """Whether to send only content that is new for this prompt, as prompt hooks do: without the map and the
+    project's description; the context is empty if nothing is new."""
     preview: bool = False
-    """Whether a person only looks at it: nothing counts as sent. No part of its key either."""
+    """Whether a person only looks at the context, so that nothing counts as sent. Not part of the key."""
     agent_name: str = ""
     agent_type: str = ""
-    """Who asks, as far as the request says it. No part of its key: what follows of it counts."""
+    """The agent named in the request. Not part of the key, which the caller's policy is compared beside."""
 
     @property
     def context_tokens(self) -> int:
-        """What is left for the context when the reserve for the answer is taken off."""
+        """The tokens for the context, without the reserve for the answer."""
         return max(self.max_tokens - self.reserve_tokens, 0)
 
     @property
     def is_long(self) -> bool:
-        """Whether its texts are so long that making its key would keep the event loop from others."""
+        """Whether computing the key would block the event loop for too long."""
         texts = len(self.prompt) + sum(len(message.content) for message in self.history)
         return texts > LONG_CHARACTERS or len(self.history) > LONG_HISTORY
 
     @cached_property
     def key(self) -> bytes:
-        """A digest by which equal requests meet the same rendered context."""
+        """A digest that is equal for equal requests: the key in the cache of contexts."""
         numbers = f"{self.max_tokens} {self.reserve_tokens} {self.max_bytes} {self.delta} {self.news}"
         counts = f"{len(self.include_items)} {len(self.exclude_items)}"
         digest = hashlib.blake2b(digest_size=16)
         texts = (self.prompt, self.task_type, numbers, counts, self.format, self.model)
         for text in (*texts, *self._listed_texts()):
             data = text.encode("utf-8", "surrogatepass")
-            digest.update(len(data).to_bytes(8, "big"))  # so that no two lists of texts run together
+            digest.update(
+                len(data).to_bytes(8, "big")
+            )  # the length, so that different lists of texts never hash alike
             digest.update(data)
         return digest.digest()
 

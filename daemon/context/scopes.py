@@ -1,4 +1,4 @@
-"""Scopes: what each agent sees, their table with eviction, and their store on disk."""
+"""Scopes (what one agent sees of a project), the table of them with eviction, and their database."""
 
 from __future__ import annotations
 
@@ -20,23 +20,22 @@ from ..core.system import System
 SCHEMA_VERSION = 1
 
 ANCESTORS_MAX = 64
-"""A chain of parents is followed so far; longer ones don't come from agents that start agents."""
+"""Maximum number of ancestors followed; agents that start agents make shorter chains."""
 
 
 class HotNode(Struct, frozen=True):
-    """A file that is worked on, and why it counts as that."""
+    """A file that is being worked on, and the reason why it counts as such."""
 
     path: str
     reason: str
 
 
 class Scope(Struct, frozen=True):
-    """What one agent sees of a project. Never changes: the table replaces it by its next revision.
+    """What one agent sees of a project. Immutable: the table replaces it by a new revision.
 
-    `focus_paths` are as the caller gave them, cleaned; `expanded` are node ids that were asked for later.
-    `constraints` are the scope's own, `inherited` those of its ancestors, nearest last, as they were when it
-    was made or when its parent went.
-    `hot` are the files that were worked on when its last context was asked for.
+    `focus_paths` are the caller's, normalized; `expanded` are node ids added later by ExpandScope.
+    `constraints` are the scope's own; `inherited` are those of its ancestors, nearest last, as of its
+    creation or of its parent's removal. `hot` lists the files being worked on at the last request.
     """
 
     id: str
@@ -57,7 +56,7 @@ class Scope(Struct, frozen=True):
 
     @property
     def memory_bytes(self) -> int:
-        """Estimate what the record takes: its strings, each with Python's overhead of about 60 bytes."""
+        """The estimated size of the record: its strings, each with about 60 bytes of overhead."""
         texts = (*self.focus_paths, *self.expanded, *self.constraints, *self.inherited, self.identity)
         return 800 + sum(60 + len(text) for text in texts) + 200 * len(self.hot)
 
@@ -72,9 +71,9 @@ def identity_of(
     constraints: Sequence[str] = (),
     parent_id: str = "",
 ) -> str:
-    """Return what makes two requests mean the same scope.
+    """Return a digest that is equal for requests that mean the same scope.
 
-    With a session that is (project, session, agent), else (project, focus, constraints, parent, name).
+    It covers (project, session, agent) with a session, else (project, focus, constraints, parent, name).
     """
     parts: list[object] = (
         ["session", root, session_id, agent_id]
@@ -87,8 +86,8 @@ def identity_of(
 class ScopeTable:
     """All scopes by id and by identity, the least recently used first. On the event loop only.
 
-    Above `max_bytes` or `max_count` the least recently used are evicted. Changes are collected in
-    `take_changes` for the `ScopeStore` to write.
+    Above `max_bytes` or `max_count` the least recently used scopes are evicted. `take_changes` returns the
+    changes that `ScopeStore` has to write.
     """
 
     def __init__(self, max_bytes: int, max_count: int) -> None:
@@ -97,7 +96,7 @@ class ScopeTable:
         self._scopes: OrderedDict[str, Scope] = OrderedDict()
         self._by_identity: dict[str, str] = {}
         self._children: dict[str, set[str]] = {}
-        """Scopes by their parent, whether that is there or gone."""
+        """Ids of scopes by the id of their parent, which may have been removed."""
         self._total = 0
         self._changed: dict[str, None] = {}
 
@@ -109,17 +108,17 @@ class ScopeTable:
 
     @property
     def memory_bytes(self) -> int:
-        """What the records of the scopes are counted with."""
+        """The estimated size of all scopes."""
         return self._total
 
     def load(self, scopes: Iterable[Scope]) -> None:
-        """Take over scopes from the disk, the least recently used first."""
+        """Add scopes read from the database, the least recently used first."""
         for scope in scopes:
             self._insert(scope)
         self._changed.clear()
 
     def take_over(self, scopes: Sequence[Scope]) -> None:
-        """Take over scopes that aren't on the disk, the most recently used first; they are to be written."""
+        """Add scopes that aren't in the database yet, the most recently used first."""
         for scope in reversed(scopes):
             self._insert(scope)
             self._changed[scope.id] = None
@@ -151,7 +150,7 @@ class ScopeTable:
         return scope
 
     def update(self, scope: Scope) -> Scope:
-        """Put a changed scope in place of its former revision and return it with the next number."""
+        """Replace a scope by a changed one and return that with the next revision number."""
         former = self.get(scope.id)
         scope = replace(scope, revision=former.revision + 1)
         self._insert(scope)
@@ -159,7 +158,7 @@ class ScopeTable:
         return scope
 
     def remove(self, scope_id: str) -> Scope:
-        """Remove a scope; its children keep the constraints that it left them. Raises `NotFound`."""
+        """Remove a scope; its children keep the constraints inherited through it. Raises `NotFound`."""
         scope = self.get(scope_id)
         for child in [self._scopes[child_id] for child_id in self._children.get(scope_id, ())]:
             inherited = self.constraints_above(child)
@@ -173,10 +172,10 @@ class ScopeTable:
         return scope
 
     def evict(self, keep: str = "") -> list[Scope]:
-        """Remove the least recently used scopes until the limits hold; returns them. `keep` stays."""
+        """Remove the least recently used scopes until the limits hold, but not `keep`; return them."""
         evicted: list[Scope] = []
         while self._total > self._max_bytes or len(self._scopes) > self._max_count:
-            # Not over a copy of all: it is asked twice a request, and mostly nothing has to go.
+            # No copy of the table: this runs twice a request, and usually nothing is evicted.
             oldest = next((scope_id for scope_id in self._scopes if scope_id != keep), None)
             if oldest is None:
                 break
@@ -190,7 +189,7 @@ class ScopeTable:
     def constraints_above(self, scope: Scope) -> tuple[str, ...]:
         """Return the constraints of all ancestors, the farthest first, each once.
 
-        An ancestor that is gone leaves what was above its children when it went.
+        A removed ancestor counts with the constraints that its children inherited when it was removed.
         """
         chain: list[str] = []
         seen = {scope.id}
@@ -209,17 +208,17 @@ class ScopeTable:
 
     @property
     def changed(self) -> bool:
-        """Whether there is something to write."""
+        """Whether changes wait to be written."""
         return bool(self._changed)
 
     def take_changes(self) -> dict[str, Scope | None]:
-        """Return what was added, changed or (None) removed since the last call."""
+        """Return the scopes added or changed since the last call, and None for removed ones."""
         changes = {scope_id: self._scopes.get(scope_id) for scope_id in self._changed}
         self._changed.clear()
         return changes
 
     def mark_changed(self, scope_ids: Iterable[str]) -> None:
-        """Have scopes given out by `take_changes` again, since they could not be written."""
+        """Return these scopes from `take_changes` again, since writing them failed."""
         self._changed.update(dict.fromkeys(scope_ids))
 
     def _insert(self, scope: Scope, *, used: bool = True) -> None:
@@ -236,7 +235,7 @@ class ScopeTable:
         self._total += scope.memory_bytes
 
     def _forget_links(self, scope: Scope) -> None:
-        """Forget how a scope is found: by its identity and by its parent."""
+        """Remove a scope from the tables of identities and of children."""
         if self._by_identity.get(scope.identity) == scope.id:
             del self._by_identity[scope.identity]
         siblings = self._children.get(scope.parent_id, set())
@@ -246,13 +245,13 @@ class ScopeTable:
 
 
 class ScopeStore:
-    """The scopes on disk. Used from one thread at a time, not the event loop's.
+    """The database of scopes. Used by one thread at a time, never by the event loop's.
 
-    A write has returned when it survives the process being killed (SQLite's log, synchronous = NORMAL).
+    A finished write survives the process being killed (SQLite's WAL, synchronous = NORMAL).
     """
 
     def __init__(self, path: str, system: System, distrusted: str = "") -> None:
-        """Open the file; `distrusted` says why the one that is there can't be used."""
+        """Open the database; `distrusted` says why the existing file must be replaced."""
         opened = open_database(path, SCHEMA, SCHEMA_VERSION, system, distrusted=distrusted, probe=_rows)
         self._path = path
         self._system = system
@@ -262,8 +261,9 @@ class ScopeStore:
         self.unreadable = 0
 
     def load(self) -> list[Scope]:
-        """Return all scopes, the least recently written first. Those that can't be read are counted in
-        `unreadable` and removed, after the file was copied to `kept`."""
+        """Return all scopes, the least recently written first.
+
+        Damaged rows are counted in `unreadable` and deleted, after the file was copied to `kept`."""
         scopes, unreadable = scopes_in(self._db)
         if unreadable:
             self.kept = f"{self._path}{MARK}{self._system.time_ns()}"
@@ -298,21 +298,21 @@ CREATE INDEX scopes_by_written ON scopes (written);
 
 
 def scopes_in(database: Database) -> tuple[list[Scope], list[tuple[int]]]:
-    """Return the scopes of a file, the least recently written first, and which rows can't be read."""
+    """Return the scopes of a database, the least recently written first, and the ids of damaged rows."""
     scopes, unreadable = [], []
     for scope_id, record, row in _rows(database):
         try:
             scope = msgspec.json.decode(record, type=Scope)
             if scope.id.encode() != scope_id:
-                raise ValueError("it names another scope")
+                raise ValueError("the record has another id")
             scopes.append(scope)
-        except Exception:  # noqa: BLE001 - whatever it raises, it is no scope
+        except Exception:  # noqa: BLE001 - any exception means a damaged row
             unreadable.append((row,))
     return scopes, unreadable
 
 
 def _rows(database: Database) -> list[tuple[bytes, bytes, int]]:
-    # As bytes: SQLite checks no text, and one that isn't UTF-8 would raise for all of them.
+    # As bytes: SQLite doesn't check text, and one invalid UTF-8 text would fail the whole query.
     return database.execute(
         "SELECT CAST(id AS BLOB), CAST(record AS BLOB), rowid FROM scopes ORDER BY written"
     ).fetchall()

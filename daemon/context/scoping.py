@@ -1,4 +1,4 @@
-"""The service of scopes: find, create, change, expand, release, evict and store them."""
+"""The service behind the scope methods: finds, creates, changes, expands, releases and stores scopes."""
 
 from __future__ import annotations
 
@@ -30,16 +30,15 @@ from .scopes import Scope, ScopeStore, ScopeTable, identity_of
 log = logging.getLogger(__name__)
 
 RETRY_S = 2.0
-"""Seconds after a failed write of scopes until it is tried again, without a request: the disk may have
-room."""
+"""Seconds between attempts to write scopes after a failed write, which may have been a full disk."""
 
 _GLOB_MARKS = frozenset("*?[{")
 
 
 class ScopeSelector(Struct, frozen=True):
-    """How a request names its scope: by id, or by what makes two requests mean the same one.
+    """How a request names its scope: by id, or by the parameters that identify one (see `identity_of`).
 
-    None means that the caller didn't say: what the scope has stays as it is.
+    None means that the request doesn't set the field; the scope keeps its value.
     """
 
     scope_id: str = ""
@@ -75,17 +74,17 @@ class Scoping:
         self._retrying = False
         self._path = ""
         self._distrusted = ""
-        """Why the file that is open can't be used, until another is."""
+        """Why the open database is damaged, "" if it isn't; it is replaced at the next retry."""
         self.problem = ""
-        """Why scopes are in memory only, in words; they are written as soon as that can be done."""
+        """Why scopes could not be written, "" if they could; writing is retried."""
 
-    # Life
+    # Start and end
 
     async def load(self, state_dir: str) -> str:
-        """Take over the scopes on the disk, as many as the limits allow; returns a warning or "".
+        """Load the stored scopes, as many as the limits allow; return a warning or "".
 
-        Those that are evicted leave the disk with the next change. Where the file can't be opened scopes
-        live in memory only, until the daemon ends.
+        Evicted ones are deleted with the next write. If the database can't be opened, scopes live in memory
+        until the daemon ends.
         """
         path = os.path.join(state_dir, "scopes.sqlite")
         self._path = path
@@ -107,13 +106,13 @@ class Scoping:
             await self._work.in_writer(self._store.close)
 
     async def persist(self) -> None:
-        """Write changed scopes; when this returns, everything that was changed before is on the disk.
+        """Write all changed scopes to the disk.
 
-        Raises `DatabaseError` where that can't be done; they stay changed then, and it is tried again.
+        Raises `DatabaseError` if that fails; the scopes stay marked as changed, and writing is retried.
         """
         changes = self._scopes.take_changes()
         if changes and self._store is not None:
-            # One thread writes, in order: who waits for the last write has waited for all.
+            # One thread writes in order, so waiting for the last write waits for all.
             write = self._work.in_writer(partial(self._store.write, changes))
             self._last_write = asyncio.ensure_future(write)
             self._last_write.add_done_callback(partial(self._check_written, changes))
@@ -123,7 +122,7 @@ class Scoping:
     # The scope of a request
 
     def find(self, root: str, selector: ScopeSelector) -> Scope | None:
-        """Return the scope that a selector means if there is one and the request changes nothing about it."""
+        """Return the scope of a selector if it exists and the request doesn't change it."""
         scope = (
             self._scopes.get(selector.scope_id)
             if selector.scope_id
@@ -132,7 +131,7 @@ class Scoping:
         return scope if scope is not None and _updated(scope, selector) is scope else None
 
     async def scope_for(self, project: Project, selector: ScopeSelector) -> Scope:
-        """Return the scope that a selector means, made or brought up to date."""
+        """Return the scope of a selector, created or updated as needed."""
         if selector.scope_id:
             scope = self._scopes.get(selector.scope_id)
         else:
@@ -140,7 +139,7 @@ class Scoping:
             scope = self._scopes.find(identity) or self._create(project, identity, selector)
         changed = _updated(scope, selector)
         if changed.parent_id != scope.parent_id:
-            self._scopes.get(changed.parent_id)  # raises with a hint
+            self._scopes.get(changed.parent_id)  # raises `NotFound` with a hint
             changed = replace(changed, inherited=self._scopes.constraints_above(changed))
         if changed is not scope:
             scope = self._change(changed)
@@ -151,21 +150,21 @@ class Scoping:
         return scope
 
     def with_hot(self, project: Project, scope: Scope) -> Scope:
-        """Return a scope with the files that are worked on now, as soon as these are known."""
+        """Return the scope with the files that are being worked on now, once these are known."""
         if has_hot(project, scope) or self._scopes.get(scope.id) is not scope:
             return scope
         return self._scopes.update(replace(scope, hot=project.hot_nodes()))
 
-    # What a client asks for
+    # Methods of clients
 
     async def expand(self, scope_id: str, node_ids: Sequence[str]) -> dict[str, list[str]]:
-        """Add nodes to a scope's focus; returns which were added, already there, and unknown.
+        """Add nodes to a scope's focus; return which were added, already there, and unknown.
 
         At most `GLOBS_MAX` of them may be globs; the others count as unknown.
         """
         project = await self._projects.open_root(self._scopes.get(scope_id).root)
         known = await self._work.in_builder(partial(_existing_nodes, project, tuple(node_ids)))
-        scope = self._scopes.get(scope_id)  # as it is now: others may have expanded it meanwhile
+        scope = self._scopes.get(scope_id)  # read again: another request may have changed it
         present = {*scope.expanded, *scope.focus_paths}
         unique = list(dict.fromkeys(node_ids))
         added = [node for node in unique if node in known and node not in present]
@@ -180,7 +179,7 @@ class Scoping:
         }
 
     async def contract(self, scope_id: str, node_ids: Sequence[str]) -> dict[str, list[str]]:
-        """Take nodes out of a scope's focus; returns which were taken out and which weren't in it."""
+        """Remove nodes from a scope's focus; return which were removed and which weren't in it."""
         scope = self._scopes.get(scope_id)
         present = {*scope.expanded, *scope.focus_paths}
         unique = list(dict.fromkeys(node_ids))
@@ -197,15 +196,15 @@ class Scoping:
         return {"contracted": gone, "unknown": [node for node in unique if node not in present]}
 
     async def release(self, scope_id: str) -> None:
-        """Forget a scope."""
+        """Remove a scope."""
         self._forget(self._scopes.remove(scope_id), evicted=False)
         await self.persist()
 
-    # What these share
+    # Helpers
 
     def _create(self, project: Project, identity: str, selector: ScopeSelector) -> Scope:
         if selector.parent_scope_id:
-            self._scopes.get(selector.parent_scope_id)  # raises with a hint
+            self._scopes.get(selector.parent_scope_id)  # raises `NotFound` with a hint
         scope = Scope(
             id="",
             root=project.root,
@@ -227,7 +226,7 @@ class Scoping:
         return scope
 
     def _change(self, scope: Scope) -> Scope:
-        """Put a changed scope in place."""
+        """Replace a scope by a changed one and publish that."""
         scope = self._scopes.update(scope)
         self._events.publish("scope.changed", {"scope_id": scope.id, "project": scope.root})
         return scope
@@ -245,7 +244,7 @@ class Scoping:
     def _check_written(self, changes: Iterable[str], write: asyncio.Future[None]) -> None:
         error = None if write.cancelled() else write.exception()
         if error is None and not write.cancelled():
-            # Else one that failed is to be tried again, or just is: one thread writes them in order.
+            # A write that comes after this one may still fail, so the problem stays until the last succeeded.
             if not self._scopes.changed and write is self._last_write:
                 self.problem = ""
             return
@@ -261,7 +260,7 @@ class Scoping:
                 self._work.start_unheard(self._retry(), "write scopes again")
 
     async def _open_anew(self) -> None:
-        """Quarantine a file that was found damaged in its use; all scopes are written into the next one."""
+        """Quarantine a damaged database and mark all scopes to be written into the new one."""
         store, distrusted = self._store, self._distrusted
         if store is None:
             return
@@ -276,7 +275,7 @@ class Scoping:
         self._scopes.mark_changed(scope.id for scope in self._scopes.of_project(None)[::-1])
 
     async def _retry(self) -> None:
-        """Write what could not be written, again and again until it could."""
+        """Retry writing until it succeeds."""
         try:
             while self.problem:
                 await asyncio.sleep(RETRY_S)
@@ -289,7 +288,7 @@ class Scoping:
 
 
 def has_hot(project: Project, scope: Scope) -> bool:
-    """Whether a scope names the files that are worked on now; until these are known it keeps what it has."""
+    """Whether a scope lists the files being worked on now, or these aren't known yet."""
     return project.state != "ready" or scope.hot == project.hot_nodes()
 
 
@@ -317,9 +316,9 @@ def _identity(root: str, selector: ScopeSelector) -> str:
 
 
 def _updated(scope: Scope, selector: ScopeSelector) -> Scope:
-    """Return the scope as the selector wants it, or the very same object if it is so already.
+    """Return the scope with the values of the selector; the same object if nothing changes.
 
-    The order of focus paths is no part of a scope's identity, so another order is no change.
+    Focus paths in another order are no change, since a scope's identity doesn't depend on their order.
     """
     wanted: dict[str, Any] = {}
     focus_paths = selector.focus_paths
@@ -333,7 +332,7 @@ def _updated(scope: Scope, selector: ScopeSelector) -> Scope:
         wanted["parent_id"] = selector.parent_scope_id
     if selector.constraints is not None and selector.constraints != scope.constraints:
         wanted["constraints"] = selector.constraints
-    if selector.agent_name and not scope.agent_name:  # the one that it has stays, with its rules
+    if selector.agent_name and not scope.agent_name:  # a name is never replaced, since rules depend on it
         wanted["agent_name"] = selector.agent_name
     if selector.task_type and selector.task_type != scope.task_type:
         wanted["task_type"] = selector.task_type
@@ -345,7 +344,7 @@ def _without(nodes: Sequence[str], gone: frozenset[str]) -> tuple[str, ...]:
 
 
 def _existing_nodes(project: Project, node_ids: Sequence[str]) -> set[str]:
-    """Return those of the node ids that name a file, a folder, a glob with matches or a definition."""
+    """Return the node ids that name an existing file, folder, definition, or a glob with matches."""
     snapshot = project.snapshot()
     found = set()
     globs = 0
@@ -366,10 +365,10 @@ def _existing_nodes(project: Project, node_ids: Sequence[str]) -> set[str]:
 def _is_node(snapshot: ProjectSnapshot, node_id: str) -> bool:
     try:
         return describe_node(snapshot, node_id)[0] is not None
-    except PermissionDenied:  # what is in a file of secrets is for nobody
+    except PermissionDenied:  # a file of secrets, which no agent may see
         return False
 
 
 def _may_be_glob(tree: Tree, node_id: str) -> bool:
-    """Whether a node id has to be held against every file: it has a glob's marks and names no file itself."""
+    """Whether a node id may be a glob: it has glob characters and isn't itself the path of a file."""
     return not _GLOB_MARKS.isdisjoint(node_id) and split_node_id(tree.files, node_id)[0] not in tree.files

@@ -1,16 +1,15 @@
 """Slices, the candidates for a context, and the selection of those that fit its budget.
 
-What it promises, whatever the slices are:
+Guarantees:
 
-- The sum of all costs is never above the limits.
-- With a larger limit no slice is lost that doesn't compete: these enter in their smallest form, in an order
-  that doesn't depend on the limits, up to the first that doesn't fit; only then what remains lets them grow.
-- What competes was found rather than asked for: it enters by its weight where what was asked for, which grows
-  before it, leaves room.
-- What is required comes before all else. Beside that nothing is dropped as long as `LEAST_TOKENS` remain
-  when its turn comes: a smallest form takes no more, and one that does stands behind all others.
-- Nothing is in twice: by its id, by its path and lines, or by its content.
-- The same slices give the same choice, in whatever order they are given.
+- The sum of all costs never exceeds the limits.
+- Slices that were asked for enter first, in their smallest form and in an order that doesn't depend on the
+  limits, up to the first that doesn't fit. So a larger limit never loses one. Then they grow.
+- Slices that were found (`competes`) enter by weight, with the room that the others leave.
+- Required slices come before all others. No other slice is dropped while `LEAST_TOKENS` remain, since
+  smallest forms take no more; slices with a larger smallest form come last.
+- No slice is in twice: ids, paths with lines, and contents are unique.
+- The same slices give the same selection in any order.
 """
 
 from __future__ import annotations
@@ -43,9 +42,9 @@ SliceType = Literal[
 
 
 class Form(Struct, frozen=True):
-    """One way to show a slice: its text as rendered, and whether something of it was left out.
+    """One way to show a slice: its rendered text, and whether it leaves something out (`compressed`).
 
-    `body` is what a compressed item shows of its text, without what stands around it; else it is empty.
+    `body` is the shown text of a compressed item without its heading and fence; else it is "".
     """
 
     text: str
@@ -54,23 +53,25 @@ class Form(Struct, frozen=True):
 
 
 GrowForm = Callable[[int], Form]
-"""Give the fullest form whose text fits a number of characters; larger if none is that small."""
+"""Returns the longest form within a number of characters, or the smallest form if none fits."""
 
 
 class Slice(Struct, frozen=True):
     """A candidate for the context.
 
-    `id` is unique within a context. `smallest` is the form that enters first, of at most 100 tokens; `grow`
-    gives a fuller one for a number of characters, up to `full_characters`. `order` places it within its
-    section; `weight` (0..1) decides who comes first when the budget is short, after what is `required`.
-
-    For the record `source` says where it came from, `score` how near it is to the prompt, `path` and `lines`
-    (from 1, both inclusive, None for the whole file) what it shows, and `content_characters` how much there
-    is of it where that is more than `full_characters`. Of slices with one `content` (any key of what they
-    show, "" for none), or with one path and lines, one enters. What `competes` was found: it enters in a form
-    of any size, by its weight, where what was asked for leaves room. Slices that follow each other and have
-    one `frame`, the texts before and behind, stand in it together. With `beside` it enters only where the
-    slice of that id did.
+    - `id`: unique within a context.
+    - `smallest`: the form that enters first, of at most 100 tokens; `grow` returns a longer one for a number
+      of characters, up to `full_characters`.
+    - `order`: the place within its section.
+    - `weight` (0 to 1): which slices come first when the budget is short, after the `required` ones.
+    - `source`, `score`: for the record, where it came from and how near it is to the prompt.
+    - `path`, `lines`: what it shows; lines from 1, both inclusive, None for the whole file.
+    - `content_characters`: the size of its content if that is more than `full_characters`.
+    - `content`: a key of the shown text, or ""; only one of the slices with the same content enters, and one
+      of those with the same path and lines.
+    - `competes`: it was found rather than asked for; it enters in a form of any size if there is room.
+    - `frame`: the texts before and after it; consecutive slices with the same frame share it.
+    - `beside`: the id of the slice without which it doesn't enter.
     """
 
     id: str
@@ -113,14 +114,14 @@ SHARES: Mapping[SliceType, float] = {
     "hot": 0.04,
     "skeleton": 0.12,
 }
-"""How much of the budget the slices of a type may take together in the first round, so that one huge file
-doesn't leave the agent without a map. What others don't use is given out in a second round, without shares.
-They add up to more than 1 on purpose: few contexts have slices of every type."""
+"""Maximum share of the budget for each type of slices in the first round of growing, so that one huge file
+leaves room for the map. A second round without shares gives out the rest. The shares add up to more than 1,
+since few contexts have slices of every type."""
 
 ASKED_FOR: frozenset[SliceType] = frozenset(
     {"project_meta", "rule", "constraint", "reference", "agent_history", "focus", "expansion", "session_set"}
 )
-"""What grows before anything that was found enters whole."""
+"""Types that grow before found slices enter."""
 
 LEAST_TOKENS = 100
 """Remaining tokens above which the next slice is shortened rather than dropped."""
@@ -129,20 +130,20 @@ ATTEMPTS = 4
 """Attempts to shrink a slice that came out larger than expected; few need three."""
 
 WEIGHT_MIN = 0.05
-"""A slice without weight still gets a small part of the room."""
+"""Minimum weight for sharing room, so that a slice without weight gets a little."""
 
 
 GROWTH_POWER = 2.5
-"""What remains is shared by this power of the weights. Measured by the needed definitions shown (101 prompts,
-7 projects): 1 shows .51, .58 and .70 of the needed definitions in 2,000, 4,000 and 8,000 tokens, 2 shows
-.55, .61 and .74, 3 shows .54, .67 and .76, but a little fewer of the needed files."""
+"""Remaining room is shared in proportion to this power of the weights. Measured by the needed definitions in
+2,000, 4,000 and 8,000 tokens (101 prompts, 7 projects): the power 1 shows .51, .58 and .70, 2 shows .55, .61
+and .74, 3 shows .54, .67 and .76, but slightly fewer of the needed files."""
 
 ROUNDING = 1e-6
-"""Parts are floating-point numbers: the last one is to get all that is left."""
+"""Compensates for floating-point errors, so that the last slice gets all remaining tokens."""
 
 
 class Cost(Struct, frozen=True):
-    """What a slice takes of a context, or what a context may take at the most."""
+    """The size of a slice in a context, or the limits of a context."""
 
     tokens: int
     bytes: int
@@ -151,20 +152,20 @@ class Cost(Struct, frozen=True):
 NOTHING = Cost(0, 0)
 Limits = Cost
 Measure = Callable[[Slice, Form], Cost]
-"""Say what a slice costs in a form, as the context will hold it."""
+"""Returns the cost of a slice in a form, as rendered in the context."""
 
 Reason = Literal["budget", "duplicate"]
 
 
 class Dropped(Struct, frozen=True):
-    """A slice that didn't enter, and why: for want of room, or as another shows the same."""
+    """A slice that didn't enter: there was no room, or another slice shows the same."""
 
     slice: Slice
     reason: Reason
 
 
 class Selection(Struct, frozen=True):
-    """What entered, and what didn't, each in the order of the given slices; `costs` are by id."""
+    """The chosen and the dropped slices, in the order given; `costs` are by id."""
 
     chosen: tuple[tuple[Slice, Form], ...]
     costs: Mapping[str, Cost]
@@ -172,7 +173,7 @@ class Selection(Struct, frozen=True):
 
 
 def plain_measure(counter: TokenCounter) -> Measure:
-    """Return the measure of a context that holds its slices as they are."""
+    """Return the measure for Markdown, which holds the forms as they are."""
     return lambda _, form: Cost(counter.count(form.text), len(form.text.encode("utf-8", "replace")))
 
 
@@ -185,8 +186,8 @@ def select(
 ) -> Selection:
     """Choose slices and their forms within the limits.
 
-    `measure` says what a form costs, by default what the counter says of its text. So much of the limits as
-    is `withheld` lets nothing grow, but doesn't keep anything out.
+    `measure` returns the cost of a form, by default that of its text. `withheld` is a part of the limits that
+    slices may enter with but not grow into.
     """
     measure = measure or plain_measure(counter)
     smallest = {id(piece): measure(piece, piece.smallest) for piece in slices}
@@ -196,7 +197,7 @@ def select(
     given = [item for item in unique if not item.competes]
     is_whole = all(remaining.admit(piece, piece.smallest, smallest[id(piece)]) for piece in given)
     remaining.withhold(withheld)
-    # Where the bytes bind before the tokens do, shares of the tokens would give all to who comes first.
+    # If bytes are scarcer than tokens, shares of the tokens would give all bytes to the first slices.
     room = min(limits.tokens, limits.bytes // CHARACTERS_PER_TOKEN)
 
     def grow(types: Collection[SliceType], shares: Mapping[SliceType, float]) -> None:
@@ -224,7 +225,7 @@ def select(
 
 
 class _Remaining:
-    """What is left of the limits, and what was bought."""
+    """The remaining tokens and bytes, and the slices admitted so far with their forms and costs."""
 
     def __init__(self, limits: Limits, counter: TokenCounter, measure: Measure) -> None:
         self.tokens = limits.tokens
@@ -237,7 +238,7 @@ class _Remaining:
         self._measure = measure
 
     def price(self, piece: Slice, cost: Cost) -> Cost:
-        """Return what it takes to admit a slice: its frame is paid for once."""
+        """Return the cost of admitting a slice, including its frame if no admitted slice shares it."""
         if piece.frame is None or piece.frame in self.frames:
             return cost
         text = "".join(piece.frame)
@@ -245,7 +246,7 @@ class _Remaining:
         return Cost(cost.tokens + self._counter.count(text), cost.bytes + size)
 
     def admit(self, piece: Slice, form: Form, cost: Cost) -> bool:
-        """Take a slice in a form if there is room."""
+        """Admit a slice in a form if there is room; return whether there was."""
         price = self.price(piece, cost)
         if price.tokens > self.tokens or price.bytes > self.bytes:
             return False
@@ -258,7 +259,7 @@ class _Remaining:
         return True
 
     def admit_part(self, piece: Slice) -> bool:
-        """Take a slice in a form for what room there is, if it has one."""
+        """Admit a slice in the longest form that fits; return whether one did."""
         around = self.price(piece, NOTHING)
         part = piece.grow(
             min(self._counter.characters(self.tokens - around.tokens), self.bytes - around.bytes)
@@ -271,14 +272,14 @@ class _Remaining:
         self.bytes = max(self.bytes - cost.bytes, 0)
 
     def can_grow(self, piece: Slice) -> bool:
-        """Whether there is more of a slice than is shown."""
+        """Whether a slice isn't shown whole yet."""
         form = self.chosen[piece.id]
         return form.compressed or len(form.text) < piece.full_characters
 
     def grow(self, piece: Slice, room: int) -> int:
-        """Give a slice a fuller form that costs at most so many tokens more; returns how many it does.
+        """Give a slice a longer form for at most `room` more tokens; return the tokens used.
 
-        A form is asked for by characters: one that is too large in tokens or bytes shows how many fit.
+        Forms are requested by characters. If a form is too large, its cost tells how many characters fit.
         """
         old, paid = self.chosen[piece.id], self.costs[piece.id]
         room = min(room, self.tokens)
@@ -304,7 +305,7 @@ class _Remaining:
 
 
 def _rank(piece: Slice, cost: Cost) -> tuple[object, ...]:
-    """Return what decides who comes first; nothing of it depends on the limits or on the order given."""
+    """Return the sort key of a slice, which depends neither on the limits nor on the given order."""
     bulky = not piece.required and cost.tokens > LEAST_TOKENS
     place = (
         piece.layer,
@@ -319,9 +320,9 @@ def _rank(piece: Slice, cost: Cost) -> tuple[object, ...]:
 
 
 def _compete(ranked: Sequence[Slice], smallest: Mapping[int, Cost], remaining: _Remaining) -> None:
-    """Let slices enter by their rank; what doesn't fit any more is passed over with what stands beside it.
+    """Admit found slices by rank; one that doesn't fit is skipped with the slices that depend on it.
 
-    Of the first at least a part enters: what is most probably needed must not be missing for its length.
+    The first one enters in part if it doesn't fit, since it is the most probably needed.
     """
     for item in ranked:
         if not item.beside or item.beside in remaining.chosen:
@@ -331,7 +332,7 @@ def _compete(ranked: Sequence[Slice], smallest: Mapping[int, Cost], remaining: _
 
 
 def _unique(ranked: Iterable[Slice]) -> list[Slice]:
-    """Return the slices without those that show what one before them shows."""
+    """Return the slices without duplicates of earlier ones."""
     unique: list[Slice] = []
     seen: set[tuple[object, ...]] = set()
     for item in ranked:
@@ -347,7 +348,7 @@ def _unique(ranked: Iterable[Slice]) -> list[Slice]:
 
 
 def _groups(admitted: Iterable[Slice]) -> list[list[Slice]]:
-    """Return the slices by type, types in the order of their first slice."""
+    """Group slices by type, in the order of the first slice of each type."""
     groups: dict[str, list[Slice]] = {}
     for item in admitted:
         groups.setdefault(item.type, []).append(item)
@@ -355,10 +356,10 @@ def _groups(admitted: Iterable[Slice]) -> list[list[Slice]]:
 
 
 def _grow(group: Sequence[Slice], remaining: _Remaining, allowance: int) -> None:
-    """Let the slices of a group grow within an allowance of tokens for all of them together.
+    """Let the slices of a group grow within a common allowance of tokens.
 
-    The smaller ones first, each a part of what is left by its weight, so that several files share the room
-    fairly and a small one is shown whole.
+    Smaller slices come first, and each may use a part of the rest by its weight. So several files share the
+    room fairly, and small ones are shown whole.
     """
     spent = sum(remaining.costs[item.id].tokens for item in group)
     waiting = [item for item in group if remaining.can_grow(item)]
@@ -367,7 +368,7 @@ def _grow(group: Sequence[Slice], remaining: _Remaining, allowance: int) -> None
     for item in waiting:
         room = int(max(min(allowance - spent, remaining.tokens), 0) * _share(item) / weights + ROUNDING)
         weights = max(weights - _share(item), WEIGHT_MIN)
-        # What is whole may be no larger than a smallest form, which has to say that it isn't.
+        # The whole text may be no longer than the smallest form, which has a note.
         if room > 0 or item.full_characters <= len(remaining.chosen[item.id].text):
             spent += remaining.grow(item, room)
 

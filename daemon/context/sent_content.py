@@ -1,7 +1,7 @@
-"""What a conversation still holds of the contexts it was sent, so that it is not sent again.
+"""The content that each conversation already holds, so that it isn't sent again.
 
-A conversation is one window: an agent of a session. What it holds is known here only as long as the daemon
-runs, and forgotten with a compaction: then everything is sent afresh, which costs tokens and loses nothing.
+A conversation is the context window of one agent of a session. Its content is remembered while the daemon
+runs and until a compaction; after that everything is sent again, which only costs tokens.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from . import render
 from .selection import Form, Slice, SliceType
 
 WINDOWS_MAX = 1_000
+"""Maximum number of conversations."""
+
 SLICES_MAX = 2_000
-"""Of one window; a slice has 60 tokens at least with its heading, so that no window in use holds more."""
+"""Maximum number of slices of one conversation; more than fit into a context window at 60 tokens each."""
 
 HELD_MAX = 20_000
-"""Maximum of slices that all windows together hold, at some 250 bytes: hundreds of conversations of some
-contexts each."""
+"""Maximum number of slices of all conversations, at about 250 bytes each."""
 
 LINES_MAX, ALL_LINES_MAX = 200_000, 1_000_000
-"""Maximum of lines that one window holds and that all do, each file counted to its last one: 8 bytes each."""
+"""Maximum number of lines of one conversation and of all: 8 bytes for each line up to a file's last one."""
 
 STANDING: frozenset[SliceType] = frozenset({"rule", "reference", "constraint", "agent_history"})
-"""What is held for good once it was sent, in whatever form."""
+"""Types of slices that count as held once they were sent in any form."""
 
 RESIDENT_ORDER = 1_000_000
-"""What is named only stands behind what is shown in its section."""
+"""Order of slices that are only named: behind the shown ones of their section."""
 
 
 class Held(Struct, frozen=True):
-    """A slice as it was sent: digests of its text and of all that there is of it, the text's characters and
-    tokens."""
+    """A slice as sent: digests of its text and of its whole content, and the text's characters and tokens."""
 
     digest: bytes
     whole: bytes
@@ -50,30 +50,29 @@ class Held(Struct, frozen=True):
 
 
 class HeldLines(Struct, frozen=True, dict=True):
-    """The lines of a file as they were sent: their hashes by their numbers, 0 for those that weren't."""
+    """The sent lines of a file: hashes by line number, 0 for lines that weren't sent."""
 
     hashes: array[int]
 
     @cached_property
     def digest(self) -> bytes:
-        """A digest of them all."""
+        """A digest of all hashes."""
         return hashlib.blake2b(self.hashes, digest_size=16).digest()
 
 
 SentLines = tuple[str, int, "array[int]"]
-"""Lines of a file that follow each other: its path, the first one's number, the hashes of all."""
+"""Consecutive lines of a file: its path, the number of the first line, and the hashes of all."""
 
 
 class Resident(Struct, frozen=True, dict=True):
-    """What one window holds, by the ids of slices and the paths of files. Frozen: a later reply makes another
-    one."""
+    """The content of one conversation: slices by id, lines by path. Immutable: each reply makes a new one."""
 
     slices: Mapping[str, Held] = field(default_factory=dict)
     lines: Mapping[str, HeldLines] = field(default_factory=dict)
 
     @cached_property
     def key(self) -> bytes:
-        """A digest by which equal windows meet the same rendered context."""
+        """A digest that is equal for equal content: a part of the key in the cache of contexts."""
         digest = hashlib.blake2b(digest_size=16)
         for identifier, held in sorted(self.slices.items()):
             digest.update(identifier.encode("utf-8", "surrogatepass") + b"\0" + held.digest)
@@ -83,7 +82,7 @@ class Resident(Struct, frozen=True, dict=True):
 
     @property
     def tokens(self) -> int:
-        """All tokens that the window holds of what it was sent."""
+        """The tokens of all held slices."""
         return sum(held.tokens for held in self.slices.values())
 
 
@@ -91,12 +90,13 @@ NOTHING_HELD = Resident()
 
 
 LinesOf = Callable[[str], Sequence[str]]
-"""Gives the lines of a file by its path, none of one that can't be read."""
+"""Returns the lines of a file by its path; none if it can't be read."""
 
 
 class Unsent(Struct, frozen=True):
-    """What of the forms that were chosen is sent: all in order, the ids of those that are only named, and of
-    those of which the window holds all, named or too short for it."""
+    """The chosen forms without held content, the ids of slices that are only named, and of all held slices.
+
+    Held slices that are shorter than their naming line are sent again."""
 
     chosen: tuple[tuple[Slice, Form], ...]
     named: frozenset[str]
@@ -104,11 +104,10 @@ class Unsent(Struct, frozen=True):
 
 
 def named_if_held(chosen: Sequence[tuple[Slice, Form]], resident: Resident, lines_of: LinesOf) -> Unsent:
-    """Put a line in the place of the forms that a window holds, whole or by their lines, one for each file.
+    """Replace the forms that a conversation holds by a line that names them, one for each file.
 
-    Of a form that it holds in part the lines that it has are left out. It is done after the selection, which
-    so is the same whatever is held: a conversation that asks the same again isn't filled up with ever less
-    that matters.
+    Partly held forms are sent without the held lines. This runs after the selection, which is the same
+    whatever is held: repeating a request doesn't fill the context with less and less relevant content.
     """
     rests = [_rest(candidate, form, resident, lines_of) for candidate, form in chosen]
     by_name: dict[str, list[tuple[Slice, Form]]] = {}
@@ -132,7 +131,7 @@ def named_if_held(chosen: Sequence[tuple[Slice, Form]], resident: Resident, line
 
 
 def sent_lines(chosen: Iterable[tuple[Slice, Form]], lines_of: LinesOf) -> tuple[SentLines, ...]:
-    """Return the lines of files that are sent with these forms."""
+    """Return the lines of files in these forms."""
     return tuple(
         (sys.intern(candidate.path), first, hashes)
         for candidate, form in chosen
@@ -142,7 +141,7 @@ def sent_lines(chosen: Iterable[tuple[Slice, Form]], lines_of: LinesOf) -> tuple
 
 
 def held_of(piece: Slice, form: Form, tokens: int) -> tuple[str, Held]:
-    """Return what a window holds of a slice that was sent in this form."""
+    """Return the id and the record of a slice that is sent in this form."""
     held = Held(_digest(form.text), _whole(piece, form), len(form.text), tokens)
     return sys.intern(piece.id), held
 
@@ -182,7 +181,7 @@ class ContextWindows:
         before = self._pop((session_id, agent_id))
         known = dict(before.slices)
         for identifier, held in slices:
-            known.pop(identifier, None)  # so that the latest stand last
+            known.pop(identifier, None)  # so that the latest are last
             known[identifier] = held
         while len(known) > SLICES_MAX:
             del known[next(iter(known))]
@@ -195,7 +194,7 @@ class ContextWindows:
         return resident
 
     def forget(self, session_id: str, agent_id: str | None = None) -> None:
-        """Forget what a session's windows hold, or one agent's: it was compacted, or begins anew."""
+        """Forget the conversations of a session, or of one agent, after a compaction or a new start."""
         for window in [
             window for window in self._windows if window[0] == session_id and agent_id in {None, window[1]}
         ]:
@@ -209,14 +208,14 @@ class ContextWindows:
 
 
 def _whole(piece: Slice, form: Form) -> bytes:
-    """Return the digest of all that there is of a slice; of a file, which may be long, of what is shown."""
+    """Return the digest of a slice's whole content; for a file, which may be long, of the shown text."""
     if form.compressed and piece.type in STANDING:
         form = piece.grow(piece.full_characters)
     return _digest(form.text)
 
 
 def _rest(piece: Slice, form: Form, resident: Resident, lines_of: LinesOf) -> Form | None:
-    """Return what a window doesn't hold of a form, None where it holds all."""
+    """Return a form without held lines, None if everything is held."""
     if holds(resident, piece, form):
         return None
     lines = resident.lines.get(piece.path)
@@ -226,7 +225,7 @@ def _rest(piece: Slice, form: Form, resident: Resident, lines_of: LinesOf) -> Fo
 
 
 def _with_lines(before: Mapping[str, HeldLines], sent: Iterable[SentLines]) -> Mapping[str, HeldLines]:
-    """Return the lines that a window holds with those that it was sent, the latest files last."""
+    """Return the held lines with those sent now, the latest files last."""
     changed: dict[str, array[int]] = {}
     for path, first, hashes in sent:
         held = changed.get(path)
@@ -252,14 +251,14 @@ def _count(lines: Mapping[str, HeldLines]) -> int:
 
 
 def _name(piece: Slice) -> str:
-    """Return what a slice is named by; definitions share a line if they are of one file."""
+    """Return the name of a slice in a naming line; definitions of one file share a line."""
     return (piece.path or piece.id.partition(":")[2] or piece.id) + (
         "\0" if piece.path and piece.lines else ""
     )
 
 
 def _line(name: str, slices: Iterable[Slice]) -> str:
-    """Return the line that names slices of one name."""
+    """Return the line that names held slices with the same name."""
     ranges: list[tuple[int, int]] = []
     for first, last in sorted({piece.lines for piece in slices if piece.path and piece.lines}):
         if ranges and first <= ranges[-1][1] + 1:
@@ -275,10 +274,10 @@ def _digest(text: str) -> bytes:
 
 
 NOTES = ("\u2026", "\u22ee", MARK)
-"""What rows begin with that say something of the lines around them."""
+"""How rows begin that are notes about omitted lines."""
 
 NOTE_SHARE = 2
-"""Least ratio of the characters of omitted lines to those of the note that replaces them."""
+"""Minimum ratio of the characters of omitted lines to those of the note that replaces them."""
 
 _NUMBERED = re.compile(r" *(\d+)(?:  (.*))?")
 _TELLING = re.compile(r"\w")
@@ -290,10 +289,10 @@ def line_hash(line: str) -> int:
 
 
 class ShownLines:
-    """The lines of its file that a slice shows in a form; `source` are all lines of the file.
+    """Finds which lines of its file a slice shows in a form; `source` are all lines of the file.
 
-    A row counts only if it is the line that it says to be: behind its number, or in its place below the first
-    line of the slice where rows have no numbers. The rows of a form that is no code show none.
+    A row counts as a line if it equals the line with its number. Rows without numbers are compared in order
+    with the lines from the first one of the slice. Other rows, such as headings, count as none.
     """
 
     def __init__(self, piece: Slice, form: Form, source: Sequence[str]) -> None:
@@ -304,15 +303,15 @@ class ShownLines:
         self._numbers = self._numbered() or self._in_place(piece.lines[0] if piece.lines else 1)
 
     def runs(self) -> Iterator[tuple[int, array[int]]]:
-        """Yield the number of the first and the hashes of all lines of each run of shown lines."""
+        """Yield each run of shown lines: the number of the first, and the hashes of all."""
         for rows in self._runs(sorted(self._numbers)):
             numbers = [self._numbers[row] for row in rows]
             yield numbers[0], array("q", (line_hash(self._source[number - 1]) for number in numbers))
 
     def without(self, held: Sequence[int]) -> Form | None:
-        """Return the form without runs of lines that are held, None where it shows nothing else.
+        """Return the form without runs of held lines, None if it shows nothing else.
 
-        `held` are the hashes of the lines that are held, by their numbers from 0.
+        `held` are the hashes of held lines, indexed by line number.
         """
         known = [row for row in sorted(self._numbers) if self._holds(held, self._numbers[row])]
         if not known:
@@ -344,7 +343,7 @@ class ShownLines:
         return not text.startswith(NOTES) and _TELLING.search(shown) is not None
 
     def _runs(self, rows: Sequence[int]) -> Iterator[list[int]]:
-        """Yield rows in runs that follow each other here and in the file."""
+        """Yield runs of rows that are consecutive in the form and in the file."""
         run: list[int] = []
         for row in rows:
             if run and not (row == run[-1] + 1 and self._numbers[row] == self._numbers[run[-1]] + 1):
@@ -355,7 +354,7 @@ class ShownLines:
             yield run
 
     def _numbered(self) -> Mapping[int, int]:
-        """Return the rows that are lines behind their numbers."""
+        """Return the line numbers of numbered rows."""
         found = {}
         for row in self._body:
             match = _NUMBERED.fullmatch(self._rows[row])
@@ -365,7 +364,7 @@ class ShownLines:
         return found
 
     def _in_place(self, first: int) -> Mapping[int, int]:
-        """Return the rows that are the lines from the first one on."""
+        """Return the line numbers of rows that equal the lines from `first` on."""
         found = {}
         for number, row in enumerate(self._body, first):
             if number > len(self._source) or self._rows[row].rstrip("\r") != self._source[number - 1]:
@@ -380,7 +379,7 @@ def lines_named(first: int, last: int) -> str:
 
 
 def _body(rows: Sequence[str], *, in_frame: bool) -> range:
-    """Return the rows between what stands around them: a line with the place, or a heading and a fence."""
+    """Return the rows without the heading, the fences and the line that says where a part begins."""
     if in_frame:
         return range(1, len(rows) - 1)
     fences = [row for row, text in enumerate(rows) if text.startswith("```")]

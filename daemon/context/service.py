@@ -1,4 +1,4 @@
-"""The service behind GetContext: cached contexts that are still valid, and builds shared by their callers."""
+"""The service behind GetContext: returns valid cached contexts, and shares builds between callers."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ ATTEMPTS = 3
 """Build attempts when shown files change meanwhile; after that the reply says that it is stale."""
 
 ITEMS_LEAST_S = 0.2
-"""Minimum wait for rules in seconds, whatever the deadline: without them a context says too little."""
+"""Minimum wait for rules in seconds, even after the deadline: a context without them is misleading."""
 
 BUILD_SHARE, BUILD_S = 0.2, 0.4
-"""Share of the time until the deadline reserved for the build, and its maximum in seconds: eight times
-what it takes to build 100 KB."""
+"""Share of the time until the deadline that is reserved for the build, and its maximum in seconds:
+eight times what building 100 KB takes."""
 
 QUICK_SHARE, QUICK_S = 0.15, 0.2
-"""The same for the quick build that follows where the build takes longer: it needs 20 ms, and ten times that
-on a machine that is busy with a first index."""
+"""The same for the quick build that replaces a build that takes too long. It takes 20 ms, or ten times that
+while a first index is made."""
 
 QUICK = "there was no time to read the index: files in focus are shown without what they define and import"
 
 
 class Contexts:
-    """The contexts of all scopes. On the event loop only; they are built in a thread."""
+    """The contexts of all scopes. On the event loop only; builds run in threads."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Contexts:
     def get_nowait(
         self, project: Project, scope: Scope, request: ContextRequest, fresh: Freshness
     ) -> dict[str, Any] | None:
-        """Return the answer if it is cached and still valid: the path that has to be fast."""
+        """Return the reply if it is cached and valid. This path has to be fast."""
         found = self._find_nowait(project, scope, request, fresh)
         if found is None:
             return None
@@ -104,7 +104,7 @@ class Contexts:
         return self._log.given(job, built, reply)
 
     def is_ready(self, project: Project, scope: Scope, request: ContextRequest, fresh: Freshness) -> bool:
-        """Whether the answer is cached and still valid."""
+        """Whether the reply is cached and valid."""
         return self._find_nowait(project, scope, request, fresh) is not None
 
     async def get(
@@ -115,7 +115,7 @@ class Contexts:
         fresh: Freshness,
         deadline_ms: int | None,
     ) -> dict[str, Any]:
-        """Return a context, built if need be. The same request by several callers is computed once."""
+        """Return a context, building it if needed. Equal concurrent requests share one build."""
         job = ContextJob(project, scope, request, fresh, NO_CALLER, time.perf_counter())
         return self._log.given(*await self._get(job, deadline_ms))
 
@@ -126,7 +126,7 @@ class Contexts:
         project, scope, fresh = job.project, job.scope, job.fresh
         times = _Times.until(deadline_of(project, deadline_ms))
         degraded: list[str] = []
-        # Rules of folders and what the project says of itself are looked up by names.
+        # Rules of folders and the project's metadata need the names of all files.
         await self._freshness.wait_named(project, times.gathered)
         compared: Tree | None = None
         if fresh == "tree":
@@ -135,21 +135,21 @@ class Contexts:
                 degraded.append(
                     "the tree was not compared with the disk in time: files changed just now may be missing"
                 )
-        # As for a cached answer: what was found is looked at now, the places of new files twice a second.
+        # As for a cached reply: known instruction files are checked now, places of new ones twice a second.
         if fresh == "tree" or not self._items.holds(project, asyncio.get_running_loop().time()):
             refreshed = self._items.refresh(project)
             if await self._sources.within(times.gathered, refreshed, "refresh items", ITEMS_LEAST_S) is None:
                 degraded.append("rules and references were not compared with the disk in time")
-        # Waited for whatever the deadline: the session may say who asks, and so what may be shown.
+        # Without a deadline: the session may name the agent, whose policy decides what may be shown.
         session = await self._sessions.find(scope.session_id) if scope.session_id else NOBODY
         job = self._with_caller(job, session)
         if job.request.is_long:
-            await self._work.in_builder(lambda: job.request.key)  # and it is remembered
+            await self._work.in_builder(lambda: job.request.key)  # computes and caches the key in a thread
         await self._permissions.prepare(project, job.caller.policy)
         degraded += filter(None, (job.caller.problem, self._scoping.problem))
         job = replace(job, scope=self._scoping.with_hot(project, scope))
         project.pending_edits.settle()
-        # Before it is looked up, so that all who ask now ask for the same.
+        # Before the cache is read, since the cache key depends on it.
         metadata = await self._sources.metadata(project, times.gathered)
         validity = self._validity(job, compared)
         built = self._cached(job, validity)
@@ -171,16 +171,16 @@ class Contexts:
                     joined = key in self._building
                     built = await self._building.run(key, begin, f"context {job.scope.id}")
                     if joined and fresh != "no" and not all_hold(built.shown, self._system):
-                        # It was begun before this was asked, and may have read what changed between the two.
+                        # The shared build began before this request, and files changed since.
                         built = await self._building.run(key, begin, f"context {job.scope.id}")
-            except TimeoutError:  # it goes on, and the next request finds it
+            except TimeoutError:  # the build goes on, and the next request uses it
                 built = await self._build_quickly(job)
             if built.stale:
                 named = ", ".join(built.stale[:5])
                 degraded.append(
                     f"{named} changed and could not be read again in time: their definitions are left out"
                 )
-        # Nothing is missing of a tree that was compared with the disk for this request.
+        # A tree that was compared with the disk for this request is complete.
         missing = (
             "" if compared is not None else project.index_state.unsettled(project.tree, job.caller.policy)
         )
@@ -198,7 +198,7 @@ class Contexts:
         fresh: Freshness,
         deadline_ms: int | None,
     ) -> None:
-        """Start to build a context in the background, for a request that follows."""
+        """Start to build a context in the background for a later request."""
         job = ContextJob(project, scope, request, fresh, NO_CALLER, time.perf_counter())
         self._work.start_unheard(self._prepare(job, deadline_ms), f"prepare {scope.id}")
 
@@ -209,7 +209,7 @@ class Contexts:
     async def _build(
         self, job: ContextJob, metadata: ProjectMetadata | None, times: _Times, tree: Tree | None
     ) -> Built:
-        """Build a context of a tree, the latest where None is given, and cache it if that can be done."""
+        """Build a context of a tree (None: the latest) and cache it if it is complete."""
         project, scope, request = job.project, job.scope, job.request
         deadline, started = times.gathered, time.perf_counter()
         if not project.index_state.searchable:
@@ -217,7 +217,9 @@ class Contexts:
         if project.tree.pending:
             await self._freshness.refresh(project, _unread_focus(project, scope), deadline)
         if request.prompt.strip() or scope.focus_paths or scope.expanded:
-            await self._freshness.wait_searchable(project, deadline)  # the rest needs names only
+            await self._freshness.wait_searchable(
+                project, deadline
+            )  # other contexts only need the names of files
         self._sources.searching.prefer(project, (*scope.focus_paths, *scope.expanded))
         sources = await self._sources.sources(job, deadline)
         for _ in range(ATTEMPTS):
@@ -225,7 +227,7 @@ class Contexts:
                 await self._sources.within(deadline, self._items.refresh(project), "refresh items")
             plan = await self._sources.plan(job, sources, deadline)
             planned_of = project.instructions.items
-            # Both at the same moment, so that the entry says what it was built from.
+            # Both at the same moment, so that the validity key fits the snapshot.
             validity = self._validity(job, tree)
             snapshot = project.snapshot(job.caller.policy, tree)
             found = NOTHING_FOUND if sources.found is None else sources.found
@@ -250,11 +252,11 @@ class Contexts:
             built = await self._work.in_builder(partial(_built, gathered))
             if not built.stale or not await self._freshness.refresh(project, built.stale, deadline):
                 break
-            tree = None  # of these files a later one knows more
-            # The file that changed may not be what was looked for any more, or just that.
+            tree = None  # a later tree has the new state of these files
+            # The changed file may be a hit no more, or become one.
             sources = await self._sources.sources(job, deadline)
         self._compressing.ask_later(project, built.compressible)
-        # What could not be asked may be asked the next time.
+        # Don't cache a context whose sources were incomplete: they may answer the next time.
         settled = sources.is_whole and metadata is not None
         settled = settled and (not request.prompt or self._sources.searching.is_settled(project))
         settled = settled and not plan.degraded and planned_of is project.instructions.items
@@ -264,7 +266,7 @@ class Contexts:
         return built
 
     async def _build_quickly(self, job: ContextJob) -> Built:
-        """Build what needs neither a search nor the index, in a thread that waits for nobody."""
+        """Build a context without search and index, in a thread outside of the builders' pool."""
         project, request = job.project, job.request
         gathered = GatheredSources(
             project.snapshot(job.caller.policy),
@@ -281,7 +283,7 @@ class Contexts:
         return await asyncio.to_thread(_built, gathered)
 
     def _templates(self, project: Project) -> tuple[TemplateFolder, ...]:
-        """Return the folders of prompt templates: the project's, as far as it is trusted, and the user's."""
+        """Return the folders of prompt templates: the project's trusted ones and the user's."""
         trusted = project.settings.trusted
 
         def allows(name: str, data: bytes) -> bool:
@@ -290,9 +292,9 @@ class Contexts:
         return TemplateFolder(os.path.join(project.root, TEMPLATE_FOLDER), allows), self._own_templates
 
     def _with_caller(self, job: ContextJob, session: SessionState) -> ContextJob:
-        """Return a job with its caller, within that caller's limits.
+        """Return a job with its caller, limited by the caller's policy.
 
-        Where the conversation keeps what it was sent, the caller has what it holds.
+        For a request with `delta` the caller has the content that the conversation holds.
         """
         scope, request = job.scope, job.request
         caller = self._callers.of(job.project, scope, request, session)
@@ -306,7 +308,7 @@ class Contexts:
     def _find_nowait(
         self, project: Project, scope: Scope, request: ContextRequest, fresh: Freshness
     ) -> tuple[ContextJob, Built] | None:
-        """Return a cached context that is valid as far as can be told without waiting."""
+        """Return a cached context if its validity can be checked without waiting."""
         started = time.perf_counter()
         if fresh == "tree" or not project.settings.hold():
             return None
@@ -326,12 +328,12 @@ class Contexts:
         return None if built is None else (job, built)
 
     def _cached(self, job: ContextJob, validity: tuple[object, ...]) -> Built | None:
-        """Return a cached context whose files are unchanged: on the disk, or as far as the tree knows."""
+        """Return a cached context whose files are unchanged on disk, or for fresh `no` in the tree."""
         hold = job.project.knows if job.fresh == "no" else partial(all_hold, system=self._system)
         return self._rendered.find(job.scope.id, job.request.key, job.scope.revision, validity, hold)
 
     def _validity(self, job: ContextJob, tree: Tree | None = None) -> tuple[object, ...]:
-        """Return what a context depends on besides its scope, its request and the files that it shows."""
+        """Return the cache key of all that a context depends on besides scope, request and shown files."""
         scope, request, caller = job.scope, job.request, job.caller
         prompted = bool(request.prompt)
         return (
@@ -349,21 +351,21 @@ class Contexts:
 
 
 class _Times(Struct, frozen=True):
-    """When the sources must have answered, and when the context must be built; the rest is for the reply."""
+    """The deadlines for gathering the sources and for the build, before that of the reply."""
 
     gathered: Deadline
     built: Deadline
 
     @staticmethod
     def until(deadline: Deadline) -> _Times:
-        """Divide the time until a deadline."""
+        """Divide the time until the deadline of the reply."""
         total = deadline.left(LONG_S)
         build_s, quick_s = min(total * BUILD_SHARE, BUILD_S), min(total * QUICK_SHARE, QUICK_S)
         return _Times(Deadline(deadline.at - build_s - quick_s), Deadline(deadline.at - quick_s))
 
 
 def _built(gathered: GatheredSources) -> Built:
-    """Build a context and name it, in a thread; in the format `messages` with the messages and tools."""
+    """Build a context with an id, in a thread; in the format `messages` with the messages and tools."""
     generation = gathered.snapshot.tree.generation
     built = replace(build(gathered), context_id=new_context_id(), generation=generation)
     if gathered.request.format != "messages":
@@ -373,7 +375,7 @@ def _built(gathered: GatheredSources) -> Built:
 
 
 def _reply(job: ContextJob, built: Built, missing: str, degraded: Sequence[str]) -> dict[str, Any]:
-    """Return the reply with a context; `missing` says what may be missing as not all is indexed."""
+    """Return the reply; `missing` says what may be missing because the index is incomplete."""
     reply: dict[str, Any]
     if missing or degraded:
         reply = {**built.reply, "gaps": [*built.reply["gaps"], *filter(None, (missing,))]}
@@ -386,7 +388,7 @@ def _reply(job: ContextJob, built: Built, missing: str, degraded: Sequence[str])
 
 
 def _unread_focus(project: Project, scope: Scope) -> list[str]:
-    """Return the files in focus that the index hasn't read yet."""
+    """Return the files in focus that the index has not read yet."""
     files = project.tree.files
     nodes, _ = resolve_paths(project.tree, (*scope.focus_paths, *scope.expanded), "focus")
     return [node.path for node in nodes if node.path not in files or not files[node.path].digest]

@@ -12,40 +12,39 @@ from msgspec import Struct
 from ..project.tree import Folder, Layout
 
 NAMES_MAX = 40
-"""Maximum number of files, and of folders, named below one folder; the rest is counted."""
+"""Maximum number of files, and of folders, listed below one folder; the rest is counted."""
 
 FEWER = (NAMES_MAX, 10, 3)
-"""The root and the folders on the way to the focus are shown with fewer names before they are folded."""
+"""Numbers of names tried for the root and for folders above the focus before they are folded."""
 
 LEAST_FOLDER_LINE = len("a/ (1 file)\n")
-"""The characters that a folder takes at the least, below the folder that names it."""
+"""Minimum characters of a folder's line, without indentation."""
 
 _FOLDER_LINE = re.compile(r"(.+)/(?: \([\d,]+ files?\))?")
-"""A folder: what is in it follows, or is counted."""
+"""The line of a folder, with the number of its files if it is folded."""
 
 _SIDE = frozenset(
     {"test", "tests", "testing", "__tests__", "spec", "specs", "e2e", "fixtures", "benchmarks"}
     | {"doc", "docs", "example", "examples", "static", "assets", "migrations"}
     | {"locale", "locales", "i18n", "vendor", "third_party"}
 )
-"""Folders that are unfolded after all others, with what is in them: they are large and say little of a
-design."""
+"""Folders that are unfolded last, with everything in them: they are large and say little about the design."""
 
 
 def draw_skeleton(
     layout: Layout, hidden: Collection[str], near: Iterable[str], characters: int
 ) -> tuple[str, bool]:
-    """Draw the folders of a layout within a number of characters; returns the text and whether it is folded.
+    """Draw a project's folders within a number of characters; return the text and whether it is incomplete.
 
-    `hidden` are paths that are shown elsewhere and left out here. Folders on the way to the paths in `near`
-    unfold first, then level by level the larger ones before the smaller. The cost is that of what is
-    drawn, not of the tree, so that 100,000 files take no longer than 1,000.
+    `hidden` paths are left out, since they are shown elsewhere. Folders above the paths in `near` unfold
+    first, then all others level by level, larger ones first. The time depends on what is drawn, not on the
+    size of the project.
     """
     return _Map(layout, hidden, near, characters).draw()
 
 
 def drawn_files(drawn: str) -> Iterator[str]:
-    """Yield the paths of the files that a map names, with their names as `printable` has them."""
+    """Yield the paths of the files in a drawn map, with names as `printable` returns them."""
     above: list[str] = []
     for line in drawn.splitlines():
         text = line.lstrip(" ")
@@ -60,7 +59,7 @@ def drawn_files(drawn: str) -> Iterator[str]:
 
 
 def printable(name: str) -> str:
-    """Return a name with its control characters escaped: a file name may hold line breaks and fences."""
+    """Return a name with control characters and backticks escaped."""
     if name.isprintable() and "`" not in name:
         return name
     escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
@@ -68,7 +67,7 @@ def printable(name: str) -> str:
 
 
 class _Unfolded(Struct):
-    """What is drawn below a folder: one line of file names, the folders by name, and what was left out."""
+    """The entries drawn below a folder: a line of file names, folder names, and a line counting the rest."""
 
     names: str
     folders: Sequence[str]
@@ -78,19 +77,19 @@ class _Unfolded(Struct):
 
 
 class _Map:
-    """One drawing. `_unfolded` are the folders whose inside is drawn; `_room` is what is left for others."""
+    """One drawing. `_unfolded` are the folders with drawn entries; `_room` is the remaining characters."""
 
     def __init__(self, layout: Layout, hidden: Collection[str], near: Iterable[str], characters: int) -> None:
         self._folders = layout.folders
         self._hidden = _by_folder(hidden)
         self._on_the_way = {ancestor for path in near for ancestor in _ancestors(path)}
-        self._room = characters + 1  # every line is counted with its end, which the last one hasn't
+        self._room = characters + 1  # each line is counted with its line feed, but the last has none
         self._unfolded: dict[str, _Unfolded] = {}
         self._queue: list[tuple[tuple[bool, int, int, str], str]] = []
         self._folded = False
 
     def draw(self) -> tuple[str, bool]:
-        """Unfold what there is room for and return the text, and whether anything is left out."""
+        """Unfold folders while there is room; return the text and whether anything is left out."""
         self._push("")
         while self._queue:
             _, path = heapq.heappop(self._queue)
@@ -107,7 +106,7 @@ class _Map:
         heapq.heappush(self._queue, ((side, depth, -self._folders[path].total, path), path))
 
     def _unfold(self, path: str) -> None:
-        """Unfold a folder if what is in it fits, and put the folders in it into the queue."""
+        """Unfold a folder if its entries fit, and queue its subfolders."""
         ranked: Sequence[str] | None = None
         for most in FEWER if path in self._on_the_way or not path else FEWER[:1]:
             least = (2 * _depth(path) + LEAST_FOLDER_LINE) * min(len(self._folders[path].folders), most)
@@ -128,7 +127,7 @@ class _Map:
             self._push(_join(path, name))
 
     def _inside(self, path: str, most: int, ranked: Sequence[str]) -> _Unfolded:
-        """Return the entries of a folder, with a maximum number of names of each kind."""
+        """Return the entries of a folder, with at most `most` files and folders."""
         folder = self._folders[path]
         names, names_complete = self._file_names(folder, path, most)
         chosen = folder.folders if len(folder.folders) <= most + 1 else sorted(ranked[:most])
@@ -146,10 +145,10 @@ class _Map:
         return found
 
     def _file_names(self, folder: Folder, path: str, most: int) -> tuple[str, bool]:
-        """Return the names of a folder's files on one line, and whether those are all."""
+        """Return a line with the file names of a folder, and whether it is complete."""
         hidden = self._hidden.get(path, set())
         total = len(folder.files) - sum(_is_in(name, folder.files) for name in hidden)
-        if total <= most + 1:  # `… 1 more` would take the place of the name
+        if total <= most + 1:  # `… 1 more` would be as long as the name
             most = total
         names: list[str] = []
         for name in folder.files:
@@ -162,7 +161,7 @@ class _Map:
         return "  ".join(names), total == most
 
     def _folders_by_size(self, path: str) -> Sequence[str]:
-        """Return the folders to name when there are too many: on the way to the focus, then the largest."""
+        """Return subfolders in the order of importance: those above the focus, then the largest."""
         names = self._folders[path].folders
         if len(names) <= FEWER[-1]:
             return names
@@ -173,9 +172,9 @@ class _Map:
         return list(dict.fromkeys([*near, *largest]))
 
     def _lines(self) -> list[str]:
-        """Return the lines of the map. Paths may be deeper than Python's limit on recursion."""
+        """Return the lines of the map. Not recursive: paths may be deeper than Python's recursion limit."""
         lines: list[str] = []
-        stack = [("", 0, "")]  # a folder with its depth, or a line that is ready
+        stack = [("", 0, "")]  # a folder with its depth, or a finished line
         while stack:
             path, depth, line = stack.pop()
             if line:
@@ -183,7 +182,7 @@ class _Map:
                 continue
             label = printable(path.rpartition("/")[2])
             found = self._unfolded.get(path)
-            # A folder with nothing but one folder is drawn on one line with it: `src/main/java/`.
+            # A folder that only holds one folder is drawn on the same line: `src/main/java/`.
             while path and found and not found.names and len(found.folders) == 1 and not found.more:
                 label = f"{label}/{printable(found.folders[0])}"
                 path = _join(path, found.folders[0])
@@ -217,7 +216,7 @@ def _by_folder(paths: Iterable[str]) -> dict[str, set[str]]:
 
 
 def _is_in(name: str, names: Sequence[str]) -> bool:
-    """Whether a name is among sorted ones."""
+    """Whether a name is in a sorted list."""
     position = bisect_left(names, name)
     return position < len(names) and names[position] == name
 

@@ -1,6 +1,6 @@
-"""The sources of a context beside its files: search, items, experiences, metadata, a compressing model.
+"""The sources of a context besides files: search, items, experiences, metadata and the compression model.
 
-A source that fails or takes too long is left out and named; the others don't wait for it.
+A source that fails or takes too long is left out and reported; the others don't wait for it.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ from .caller import Caller, ContextJob
 T = TypeVar("T")
 
 LONG_S = 3_600.0
-"""Longer than any deadline."""
+"""Seconds that are longer than any deadline."""
 
 SEARCH_UNFINISHED = "retrieval was not finished in time: what the prompt is about is missing"
 
 METADATA_WAIT_S = 0.5
-"""Git needs some milliseconds for the last commits; a slow disk isn't waited for."""
+"""Maximum wait for metadata in seconds; git usually needs some milliseconds."""
 
 
 class Sources(Struct, frozen=True):
-    """The results for a prompt: hits, None where there was no time, and the similarity of experiences."""
+    """The results for a prompt: search hits (None if the time ran out) and similar experiences."""
 
     found: SearchResult | None
     meanings: Meanings
     served: asyncio.Future[Mapping[ItemKey, float]]
-    """How well items served nearly equal earlier prompts."""
+    """Scores of items that served similar earlier prompts."""
 
     @property
     def degraded(self) -> tuple[str, ...]:
@@ -62,12 +62,12 @@ class Sources(Struct, frozen=True):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the sources would answer the same again."""
+        """Whether asking the sources again would give the same results."""
         return self.found is not None and not self.degraded and not self.meanings.pending
 
     @property
     def unfinished(self) -> tuple[str, ...]:
-        """Sources that there was no time for, in words."""
+        """Sources that ran out of time, in words."""
         return (SEARCH_UNFINISHED,) if self.found is None else ()
 
 
@@ -94,7 +94,7 @@ class ContextSources:
         self._reading = SharedWork[str, ProjectMetadata](work)
 
     async def sources(self, job: ContextJob, deadline: Deadline) -> Sources:
-        """Query all sources for a prompt at once; nothing without a prompt, or where no hit may enter."""
+        """Query all sources for a prompt concurrently; without a prompt the results are empty."""
         meaning = self._meaning.near(job.project, job.request.prompt, deadline.left(WAIT_S))
         near = self._work.start(meaning, "compare experiences")
         served = self._work.start(self._served(job), "find what served earlier")
@@ -109,7 +109,7 @@ class ContextSources:
     async def metadata(self, project: Project, deadline: Deadline) -> ProjectMetadata | None:
         """Return the metadata of a project, read again if its manifests or its commit changed.
 
-        None where that takes too long; then the next request finds it.
+        None if that takes too long; the reading goes on, and the next request uses it.
         """
         now = asyncio.get_running_loop().time()
         if project.metadata.value is not None and project.metadata.holds(project.tree, now):
@@ -119,7 +119,7 @@ class ContextSources:
         return await self.within(left, read, "read metadata")
 
     async def plan(self, job: ContextJob, sources: Sources, deadline: Deadline) -> ItemPlan:
-        """Return the items of a request; items of mode `agent` are searched as long as there is time."""
+        """Return the items of a request; those of mode `agent` are searched within the deadline."""
         plan = await self.within(deadline, self._plan_searched(job, sources, deadline), "plan items")
         if plan is None:
             plan = await self.plan_unsearched(job)
@@ -128,7 +128,7 @@ class ContextSources:
         return plan
 
     async def plan_unsearched(self, job: ContextJob) -> ItemPlan:
-        """Return the items of a request that need no search, at once."""
+        """Return the items of a request that need no search."""
         profiles = profiles_for(job.project.config, job.agent_name, job.caller.selection)
         silent = replace(job.request, prompt="", history=())
         known, session = await self._visible(job.project, job.caller)
@@ -137,7 +137,7 @@ class ContextSources:
     async def within(
         self, deadline: Deadline, work: Coroutine[Any, Any, T], name: str, least_s: float = 0.0
     ) -> T | None:
-        """Return the result of work, or None where it takes longer; then it goes on in the background."""
+        """Return the result of work, or None after the deadline; the work goes on in the background."""
         future = self._work.start(work, name)
         await asyncio.wait({future}, timeout=max(deadline.left(LONG_S), least_s))
         if future.done():
@@ -178,14 +178,14 @@ class ContextSources:
         try:
             served = await asyncio.shield(sources.served)
         except StateError as error:
-            problem = (f"what served earlier requests isn't known: {error}",)
+            problem = (f"items that served earlier requests aren't known: {error}",)
         within_s = deadline.left(ITEMS_WAIT_S)
         known, session = await self._visible(project, job.caller)
         plan = await plan_items(known, session, request, profiles, served, self._item_search, within_s)
         return replace(plan, degraded=(*plan.degraded, *problem)) if problem else plan
 
     async def _visible(self, project: Project, caller: Caller) -> tuple[AgentItems, Session | None]:
-        """Return the items and the session as the agent may see them."""
+        """Return the items and the session without what the agent may not see."""
         items = project.instructions.items
         known = await self._permissions.items(project, caller.policy)
         if caller.session is None:
@@ -195,10 +195,11 @@ class ContextSources:
 
 
 CACHE_FILE = "compressions.sqlite"
+"""The file in the state folder with what the compression model answered."""
 
 
 class Compressing:
-    """Provides each build with a compressor, and runs the model afterwards. On the event loop only."""
+    """Provides a compressor for each build and runs the model afterwards. On the event loop only."""
 
     def __init__(
         self, config: CompressionConfig, environment: Environment, system: System, work: Work
@@ -209,10 +210,10 @@ class Compressing:
         self._work = work
         self._model: ModelCompressor | None = None
         self._asked: set[tuple[str, str, int]] = set()
-        """Texts being compressed: project, path, characters."""
+        """Documents being compressed now: project, path, characters."""
 
     async def load(self) -> None:
-        """Open the cache, where a model is switched on."""
+        """Open the model's cache if a model is enabled."""
         if self._config.enabled:
             path = os.path.join(self._environment.state_dir, CACHE_FILE)
             variables = self._environment.variables
@@ -229,7 +230,7 @@ class Compressing:
         return compress if self._model is None else LaterCompressor(self._model)
 
     def ask_later(self, project: Project, wanted: Sequence[Wanted]) -> None:
-        """Have the model shorten documents for later contexts."""
+        """Let the model shorten documents in the background, for later contexts."""
         new = [
             document
             for document in wanted
@@ -240,7 +241,7 @@ class Compressing:
             self._work.start_unheard(self._ask(project, self._model, new), f"compress for {project.root}")
 
     def describe(self) -> dict[str, Any] | None:
-        """Describe the model and its statistics for Status; None where none is enabled."""
+        """Describe the model and its statistics for Status; None if no model is enabled."""
         if self._model is None:
             return None
         settings = {"endpoint": self._config.endpoint, "model": self._config.model}

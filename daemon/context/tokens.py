@@ -1,4 +1,4 @@
-"""Token counts: an estimate that needs no vocabulary, and exact counters for the models that have one."""
+"""Token counters: an estimate, and exact counts with the vocabulary of a model."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ CounterName = Literal["estimate", "exact"]
 
 
 class TokenCounter(Protocol):
-    """Counts a text's tokens, with a model's vocabulary or by an estimate. Several threads may use it."""
+    """Counts the tokens of a text. Thread-safe."""
 
     @property
     def name(self) -> str:
-        """What the counter is called in a record: `estimate`, or the vocabulary's name."""
+        """The name in records: `estimate`, or that of the vocabulary."""
         ...
 
     def count(self, text: str) -> int:
-        """Return how many tokens a text has."""
+        """Return the number of tokens of a text."""
         ...
 
     def characters(self, tokens: int) -> int:
-        """Return how long a text of a number of tokens usually is; the first guess when one must fit."""
+        """Return the usual number of characters of so many tokens."""
         ...
 
 
 class Estimate:
-    """ceil(characters * 0.25). Takes no time, and the same for every model."""
+    """Estimates a token for each four characters, for every model."""
 
     name = "estimate"
 
@@ -57,15 +57,13 @@ def estimate(characters: int) -> int:
 
 
 def counter_of(wanted: str, model: str) -> tuple[TokenCounter, str]:
-    """Return the counter that the settings want, for a model's name or "", and a problem in words or "".
+    """Return the configured counter for a model's name or "", and a problem in words or "".
 
-    Where the exact one isn't installed it is the estimate. Loads a vocabulary the first time, a second or
-    so: call it in a thread.
+    If the exact counter isn't installed, the estimate is used. The first call loads a vocabulary, which takes
+    about a second: call it in a thread.
     """
     if wanted != "exact":
         return ESTIMATE, ""
-    # Here, since the vocabularies take a second to load and 150 MB, and few want them.
-
     try:
         return exact_counter(model), ""
     except NotInstalledError as error:
@@ -73,7 +71,7 @@ def counter_of(wanted: str, model: str) -> tuple[TokenCounter, str]:
 
 
 DEFAULT_VOCABULARY = "o200k_base"
-"""That of the current OpenAI models, and the nearest to others whose vocabularies aren't published."""
+"""The vocabulary of current OpenAI models, and the nearest to models with unpublished ones."""
 
 VOCABULARIES: tuple[tuple[str, str], ...] = (
     ("gpt-4o*", "o200k_base"),
@@ -81,21 +79,21 @@ VOCABULARIES: tuple[tuple[str, str], ...] = (
     ("gpt-4*", "cl100k_base"),
     ("gpt-3*", "cl100k_base"),
 )
-"""Globs of model names, the first that matches, with their vocabularies; any other has the default."""
+"""Vocabularies by globs of model names; the first match counts."""
 
 PIECE_CHARACTERS = 100_000
-"""Longer texts are counted in pieces: the package refuses a million characters and 200,000 tokens."""
+"""Maximum characters counted at once: the package refuses texts with a million characters."""
 
 CACHE_CHARACTERS = 4_000_000
 """Maximum characters of text whose token counts are cached: some forty contexts of the largest usual size."""
 
 
 class NotInstalledError(Exception):
-    """The package isn't there or can't be loaded. The text says what to do."""
+    """The optional package bpe-openai isn't installed. The message says what to do."""
 
 
 class ExactCounter:
-    """Counts with one vocabulary: .05 ms for 1,000 characters of code, and the same text once only."""
+    """Counts with one vocabulary (.05 ms for 1,000 characters of code) and caches the counts."""
 
     def __init__(self, name: str, encode: Callable[[str], list[int]]) -> None:
         self._name = name
@@ -108,9 +106,9 @@ class ExactCounter:
         return self._name
 
     def count(self, text: str) -> int:
-        """Return the tokens of a text; marks of special tokens in it count as plain text.
+        """Return the number of tokens of a text; special tokens in it count as plain text.
 
-        A text of several pieces counts as their sum, which may be some tokens above the whole.
+        A long text is counted in pieces, which may give a few tokens more.
         """
         count = self._counts.get(text)
         if count is None:
@@ -119,7 +117,7 @@ class ExactCounter:
         return count
 
     def characters(self, tokens: int) -> int:
-        """Return 4.5 characters for each token, what code has with o200k_base; dense texts have fewer."""
+        """Return 4.5 characters for each token, the average of code with o200k_base."""
         return tokens * 9 // 2
 
 
@@ -129,13 +127,13 @@ def exact_counter(model: str) -> ExactCounter:
 
 
 def vocabulary_of(model: str) -> str:
-    """Return the name of a model's vocabulary; what a vendor puts before a slash is no part of the model."""
+    """Return the name of a model's vocabulary; a vendor's prefix before a slash is ignored."""
     name = model.lower().rpartition("/")[2]
     return next((found for glob, found in VOCABULARIES if fnmatchcase(name, glob)), DEFAULT_VOCABULARY)
 
 
 def pieces(text: str) -> list[str]:
-    """Divide a long text after line feeds, where tokens end too, or else anywhere."""
+    """Divide a long text after line feeds if possible, since tokens end there."""
     found = []
     start = 0
     while len(text) - start > PIECE_CHARACTERS:
@@ -148,7 +146,7 @@ def pieces(text: str) -> list[str]:
 @cache
 def _counter(vocabulary: str) -> ExactCounter:
     with warnings.catch_warnings():
-        # The package reads its data by a function that Python 3.11 deprecated and later versions kept.
+        # The package reads its data with a function that Python 3.11 deprecates.
         warnings.simplefilter("ignore", DeprecationWarning)
         try:
             # Optional, and without types.

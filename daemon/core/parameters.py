@@ -196,7 +196,7 @@ def _noun(wanted: inspect.Type) -> str:
         case inspect.IntType():
             return "an integer"
         case inspect.FloatType(ge=least, le=most):
-            return f"a number from {least} to {most}"
+            return f"a number from {least:g} to {most:g}"
         case inspect.VarTupleType(item_type=entry):
             is_map = isinstance(entry, inspect.StructType | inspect.DictType)
             return "a list of maps" if is_map else "a list of strings"

@@ -1,8 +1,8 @@
-"""Quarantines things in the state folder that are of the wrong kind, or damaged.
+"""Quarantines entries of the state folder that are damaged or of the wrong kind.
 
-A folder, a pipe or a dangling symlink in the place of a file would end the daemon or block it for ever,
-and so would a file in the place of a folder. It is renamed, never removed. A thing of the right kind with
-a wrong mode gets its mode back. Contents aren't looked at.
+A folder, a pipe or a dangling symlink where a file belongs would crash the daemon or block it for ever, and
+so would a file where a folder belongs. Such an entry is renamed, never removed. An entry of the right kind
+whose owner can't read or write it gets its mode corrected. Contents aren't checked here.
 """
 
 from __future__ import annotations
@@ -18,23 +18,22 @@ from msgspec import Struct
 from .system import System
 
 MARK = ".damaged-"
-"""Between the name of a file and the time at which it was quarantined, in nanoseconds."""
+"""Separates a quarantined file's former name from the time of its quarantine in nanoseconds."""
 
 KEPT_AS = "it is kept as"
-"""Part of every message about a quarantined file, and of no message about a mended mode."""
+"""Part of each message about a quarantined file; messages about a corrected mode don't have it."""
 
 
 def clear_file(path: str, system: System) -> str:
-    """Make sure that a regular file, or nothing, lies at a path; returns what was done, in words, or "".
+    """Quarantine whatever is at a path unless it is a regular file; return a sentence that says so, or "".
 
-    A symlink to a regular file counts as a file. Raises `OSError` where the folder can't be changed.
+    A symlink to a regular file counts as a file. Raises `OSError` if the folder can't be changed.
     """
     return _clear(path, system, stat.S_ISREG, 0o600, "a file")
 
 
 def clear_own_file(path: str, system: System) -> str:
-    """Make sure that a regular file of this user, or nothing, lies at a path, and no symlink to one; as
-    `clear_file`."""
+    """Do as `clear_file`, and quarantine symlinks and other users' files too."""
     done = clear_file(path, system)
     try:
         status = system.lstat(path)
@@ -42,25 +41,25 @@ def clear_own_file(path: str, system: System) -> str:
         return done
     if stat.S_ISLNK(status.st_mode) or status.st_uid != os.geteuid():
         whose = "a symlink" if stat.S_ISLNK(status.st_mode) else f"the user {status.st_uid}'s"
-        return f"{path} is {whose}; {KEPT_AS} {set_aside(path, system)}"
+        return f"{path} is {whose}; {KEPT_AS} {quarantine(path, system)}"
     return done
 
 
 def clear_folder(path: str, system: System) -> str:
-    """Make sure that a folder, or nothing, lies at a path; as `clear_file`."""
+    """Quarantine whatever is at a path unless it is a folder; returns as `clear_file` does."""
     return _clear(path, system, stat.S_ISDIR, 0o700, "a folder")
 
 
 def clear_socket(path: str, system: System) -> str:
-    """Make sure that a socket, or nothing, lies at a path; as `clear_file`."""
+    """Quarantine whatever is at a path unless it is a socket; returns as `clear_file` does."""
     return _clear(path, system, stat.S_ISSOCK, 0o600, "a socket")
 
 
-def set_aside(path: str, system: System) -> str:
+def quarantine(path: str, system: System) -> str:
     """Rename a file or folder to a quarantined name beside it, and return that name without the folder."""
-    aside = f"{path}{MARK}{system.time_ns()}"
-    os.replace(path, aside)
-    return os.path.basename(aside)
+    target = f"{path}{MARK}{system.time_ns()}"
+    os.replace(path, target)
+    return os.path.basename(target)
 
 
 def quarantine_last(path: str, system: System) -> str:
@@ -68,7 +67,7 @@ def quarantine_last(path: str, system: System) -> str:
     folder, name = os.path.split(path)
     with system.scandir(folder) as entries:
         former = [entry.path for entry in entries if entry.name.startswith(f"{name}{MARK}")]
-    kept = set_aside(path, system)
+    kept = quarantine(path, system)
     for old in former:
         if os.path.isdir(old) and not os.path.islink(old):
             shutil.rmtree(old, ignore_errors=True)
@@ -89,7 +88,7 @@ def _clear(path: str, system: System, is_right: Callable[[int], bool], mode: int
         except OSError:
             status = link  # a loop, or it leads nowhere
     if not is_right(status.st_mode):
-        return f"{path} is {_kind(status.st_mode)}, not {wanted}; {KEPT_AS} {set_aside(path, system)}"
+        return f"{path} is {_kind(status.st_mode)}, not {wanted}; {KEPT_AS} {quarantine(path, system)}"
     if status.st_uid == os.geteuid() and stat.S_IMODE(status.st_mode) & mode != mode:
         os.chmod(path, stat.S_IMODE(status.st_mode) | mode)
         return f"{path} could not be read and written by its owner; its mode was mended"
@@ -103,11 +102,11 @@ def _kind(mode: int) -> str:
 
 
 NAMED_MAX = 5
-"""Maximum number of files that a sentence names."""
+"""Maximum number of files named in a message."""
 
 
 class _Folder(Struct, frozen=True):
-    """A folder as it was listed: quarantined names in it, and folders below it."""
+    """A listed folder: the quarantined names in it, and its subfolders."""
 
     mtime_ns: int
     names: tuple[str, ...]
@@ -115,7 +114,7 @@ class _Folder(Struct, frozen=True):
 
 
 class QuarantineLog:
-    """The quarantined files below a state folder. Made when the daemon starts; thread-safe."""
+    """Finds files below a state folder that were quarantined since this was made. Thread-safe."""
 
     def __init__(self, folder: str, system: System) -> None:
         self._folder = folder
@@ -125,9 +124,9 @@ class QuarantineLog:
         self._lock = threading.Lock()
 
     def problem(self, said: Sequence[str] = ()) -> str:
-        """Say what was quarantined since the start and isn't `said` already, or nothing.
+        """Return a sentence about quarantined files that `said` doesn't name yet, or "".
 
-        A stat for each folder below; blocks.
+        Blocks for a stat of each folder.
         """
         with self._lock:
             listed: dict[str, _Folder] = {}
@@ -143,7 +142,7 @@ class QuarantineLog:
         )
 
     def _below(self, folder: str, listed: dict[str, _Folder]) -> Iterator[str]:
-        """Yield what was quarantined in a folder and below it, and note in `listed` the folders there are."""
+        """Yield the quarantined paths in a folder and below it; add the folders to `listed`."""
         try:
             mtime_ns = self._system.stat(os.path.join(self._folder, folder)).st_mtime_ns
             known = self._listed.get(folder)

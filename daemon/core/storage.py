@@ -26,7 +26,7 @@ T = TypeVar("T")
 class Opened(Struct, frozen=True):
     """A database open for writing.
 
-    `replaced` says why an earlier file was set aside, or is empty; `anew` that there was an earlier one, of
+    `replaced` says why an earlier file was quarantined, or is empty; `anew` that there was an earlier one, of
     which nothing is in it.
     """
 

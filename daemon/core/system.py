@@ -1,4 +1,4 @@
-"""Time and the file system, so that tests can stop the clock and make disks fail."""
+"""The clock and the file system behind one class, which tests replace to stop time or make disks fail."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Stamp(Struct, frozen=True):
 
 
 LATEST_NS = 2**63 - 1
-"""The last nanosecond, in 2262, that a database takes."""
+"""Maximum nanoseconds since the epoch that fit SQLite's signed 64-bit integers; reached in 2262."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -45,8 +45,7 @@ def is_racy(stamp: Stamp, now_ns: int) -> bool:
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
-    """Return the stamp of a stat result. Some file systems know times that no database takes: these are the
-    latest, or the earliest."""
+    """Return the stamp of a stat result. Times that don't fit SQLite are clamped to `LATEST_NS`."""
     mtime_ns, ctime_ns = status.st_mtime_ns, status.st_ctime_ns
     if not -LATEST_NS <= mtime_ns <= LATEST_NS or not -LATEST_NS <= ctime_ns <= LATEST_NS:
         mtime_ns, ctime_ns = (min(max(each, -LATEST_NS), LATEST_NS) for each in (mtime_ns, ctime_ns))
@@ -54,7 +53,7 @@ def stamp_of(status: os.stat_result) -> Stamp:
 
 
 def is_stamp_of(stamp: Stamp, status: os.stat_result) -> bool:
-    """Whether a stat result has this stamp; cheaper than making another to compare."""
+    """Whether a stat result has this stamp; cheaper than making a second stamp to compare."""
     return (
         status.st_mtime_ns == stamp.mtime_ns
         and status.st_size == stamp.size
@@ -68,8 +67,8 @@ def stamps_hold(
 ) -> bool:
     """Whether paths still have their stamps, None for a path without a file.
 
-    `stat_path` is `System.stat`, or `System.lstat` which doesn't follow links. One loop, since each cached
-    answer waits for it.
+    `stat_path` is `System.stat`, or `System.lstat`, which doesn't follow links. Written as one loop because
+    every cached answer runs it.
     """
     for path, stamp in stamps:
         try:
@@ -110,7 +109,7 @@ class System:
     def time_ns(self) -> int:
         """Return the wall clock in nanoseconds, comparable to file times; between 1970 and 2262.
 
-        A clock that shows anything else is wrong, and its time fits no database and no calendar.
+        Other values come from a wrong clock; neither SQLite nor `datetime` could store them.
         """
         return min(max(self.clock_ns(), 0), LATEST_NS)
 
@@ -209,8 +208,10 @@ class System:
             os.close(descriptor)
 
     def make_folder(self, path: str, above: str) -> None:
-        """Make a private folder and those between it and `above`, which is there, and force their names to
-        the disk: also of folders that were there, since who made them may have died before it did that."""
+        """Make a private folder and its missing parents below `above`, which exists, and fsync each parent.
+
+        Parents of existing folders are fsynced too: the process that made them may have died before it did.
+        """
         os.makedirs(path, mode=0o700, exist_ok=True)
         while path != above:
             path = os.path.dirname(path)

@@ -1,8 +1,8 @@
-"""The default model on the disk: read from its packages, rebuilt once, cached, checked at each load.
+"""The default embedding model on disk: rebuilt once from installed packages, cached, verified at each load.
 
-The kept folder holds the rebuilt graph, the tokenizer, the small files that fastembed reads beside them, and
-a manifest with the hash of each. It is made under a lock and appears by a rename, so it is whole or absent.
-One that is damaged, or was made by another version of foveal or onnxruntime, is made again.
+The cache folder holds the rebuilt ONNX graph, the tokenizer, the settings files that fastembed reads, and a
+manifest with the SHA-256 of each. It is written under a lock and renamed into place, so it is complete or
+absent. A folder that is damaged, or from another version of foveal or onnxruntime, is rebuilt.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from .messages import ModelUnavailable, RebuildFailed
 
 Phase = Literal["waiting", "reading", "rebuilding", "writing", "fetching", "loading", "ready"]
 Progress = Callable[[Phase, float], None]
-"""Told what is being done, and how much of making the model ready is behind it, from 0 to 1."""
+"""Called with the current phase and the share of the whole preparation that is done, from 0 to 1."""
 
 GRAPH_FILE = "model.onnx"
 
 LAYOUT_VERSION = 1
-"""Raised when the rebuild or the files beside it change, so that what older versions kept is made again."""
+"""Increment this when the rebuild or its files change, so that folders of older versions are rebuilt."""
 
 TOKEN_WINDOW = 128
-"""Tokens of a text that are embedded, the marks of start and end among them.
+"""Maximum tokens of a text that are embedded, including the start and end tokens.
 
-Measured on questions about code: 128 found better than 256, and 64 nearly as well.
+On questions about code, 128 tokens found better results than 256; 64 were nearly as good.
 """
 
 LOCK_WAIT_S = 60.0
@@ -46,8 +46,8 @@ LOCK_WAIT_S = 60.0
 class ModelFolder(Struct, frozen=True):
     """A folder that fastembed can load.
 
-    `rebuilt` says whether its graph is the fused one; the file as it is needs pooling. `reason` is empty
-    where all is as it should be, else it says for a person what isn't.
+    `rebuilt` says whether it has the fused graph; the original graph needs pooling. `reason` says in words
+    why it isn't the cached, rebuilt model, or is empty.
     """
 
     path: str
@@ -57,11 +57,11 @@ class ModelFolder(Struct, frozen=True):
 
 @contextmanager
 def open_model_folder(cache_dir: str, progress: Progress, system: System) -> Iterator[ModelFolder]:
-    """Give the folder of the default model, rebuilt if need be; `cache_dir` is made if it isn't there.
+    """Yield the folder of the default model, which is rebuilt first if needed; creates `cache_dir`.
 
-    Where the cache can't be written the folder is a temporary one, gone when the context ends. Where the
-    model can't be rebuilt it is used as it is. Raises `ModelUnavailable` when the model's packages aren't
-    installed or are damaged, or when no folder at all can be written.
+    If the cache can't be written, the folder is a temporary one that is removed afterwards. If the model
+    can't be rebuilt, the original is used. Raises `ModelUnavailable` if the model's packages are missing or
+    damaged, or if no folder can be written at all.
     """
     kept = os.path.join(cache_dir, _FOLDER)
     try:
@@ -80,7 +80,7 @@ def open_model_folder(cache_dir: str, progress: Progress, system: System) -> Ite
 
 
 def is_whole(folder: str, system: System) -> bool:
-    """Whether a kept folder was made by this version, is complete, and every file has its hash."""
+    """Whether a cache folder is complete, of this version, and every file has the hash in its manifest."""
     try:
         manifest = json.loads(system.read(os.path.join(folder, _MANIFEST_FILE))[0])
         if not isinstance(manifest, dict) or manifest != _manifest(manifest.get("files")):
@@ -95,7 +95,7 @@ _FOLDER = "all-MiniLM-L6-v2-int8"
 _MANIFEST_FILE = "manifest.json"
 _LOCK_POLL_S = 0.05
 
-# What fastembed wants beside a graph; the tokenizer itself knows the rest.
+# Settings files that fastembed needs; everything else is in tokenizer.json.
 _SETTINGS: Mapping[str, object] = {
     "config.json": {"pad_token_id": 0},
     "tokenizer_config.json": {"model_max_length": TOKEN_WINDOW, "pad_token": "[PAD]"},
@@ -119,12 +119,12 @@ class _Made(Struct, frozen=True):
 
 
 def _ensure(folder: str, progress: Progress, system: System) -> _Made | None:
-    """See to it that the kept folder is whole and return None; or return what can be had but not kept.
+    """Make the cache folder complete and return None; return the files instead if they can't be cached.
 
-    Raises `OSError` when the cache's folder can't be made or its lock can't be taken.
+    Raises `OSError` if the cache folder can't be created or locked.
     """
     if is_whole(folder, system):
-        # A home that is read-only now keeps what was left; the model can be used all the same.
+        # In a read-only home leftovers can't be removed, which doesn't matter here.
         with suppress(OSError):
             if _left_behind(folder):
                 with _locked(f"{folder}.lock", progress, system):
@@ -132,8 +132,8 @@ def _ensure(folder: str, progress: Progress, system: System) -> _Made | None:
         return None
     os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
     with _locked(f"{folder}.lock", progress, system):
-        _clear(folder)  # at once: to make it takes seconds
-        # Whoever held the lock before may have made it.
+        _clear(folder)  # before the rebuild, which takes seconds
+        # The previous holder of the lock may have made it.
         if is_whole(folder, system):
             return None
         made = _make(progress, system)
@@ -155,14 +155,14 @@ def _not_kept(made: _Made, folder: str, error: OSError) -> _Made:
 
 
 def _make(progress: Progress, system: System) -> _Made:
-    """Return the files of the best model that can be had, rebuilt or else as it is."""
+    """Return the files of the rebuilt model, or of the original if it can't be rebuilt."""
     progress("reading", 0.0)
     weights, tokenizer = read_bundled(WEIGHTS, system), read_bundled(TOKENIZER, system)
     beside = {name: json.dumps(value).encode() for name, value in _SETTINGS.items()}
     beside["tokenizer.json"] = tokenizer
     progress("rebuilding", 0.1)
     try:
-        # Imported here: onnx is needed once, not each time that the model is loaded.
+        # Imported here: onnx is needed for the rebuild only, not at each load.
         from .quantize import rebuild
 
         return _Made({GRAPH_FILE: rebuild(weights), **beside}, rebuilt=True)
@@ -199,7 +199,7 @@ def _lock_nowait(descriptor: int) -> bool:
 
 
 def _replace(folder: str, files: Mapping[str, bytes], system: System) -> None:
-    """Put a new folder in the place of whatever is there; called under the lock."""
+    """Replace whatever is at the path by a new folder; called under the lock."""
     parent, name = os.path.split(folder)
     work = tempfile.mkdtemp(prefix=f"{name}.", suffix=".tmp", dir=parent)
     try:
@@ -215,7 +215,7 @@ def _replace(folder: str, files: Mapping[str, bytes], system: System) -> None:
 
 
 def _left_behind(folder: str) -> list[str]:
-    """Return what processes left that were killed while they wrote, or are writing now."""
+    """Return the temporary folders of writers that were killed, or that are still writing."""
     parent, name = os.path.split(folder)
     return [
         os.path.join(parent, entry)
@@ -241,7 +241,7 @@ def _manifest(files: object) -> dict[str, object]:
     return {
         "layout": LAYOUT_VERSION,
         "weights": WEIGHTS.sha256,
-        # The rebuilt graph was tried with this one.
+        # The rebuilt graph was tested with this version.
         "onnxruntime": _runtime_version(),
         "files": files,
     }

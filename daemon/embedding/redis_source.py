@@ -18,6 +18,8 @@ ANSWER_S = 1.0
 """Maximum seconds for a connection, and between two parts of an answer. A round trip to another continent
 takes .3 s."""
 
+CLUSTER_RETRIES = 3
+
 BATCH = 1_000
 """Keys of one round trip: 0.8 MB of vectors with 384 dimensions."""
 
@@ -134,6 +136,8 @@ class RedisSource:
         client = self._redis.Redis.from_url(self._url, **options)
         try:
             if client.info("cluster").get("cluster_enabled"):
+                # Tried again, as the node that it asks first may be gone.
+                options["retry"] = Retry(NoBackoff(), CLUSTER_RETRIES)
                 self._cluster = RedisCluster.from_url(self._url, require_full_coverage=False, **options)
                 client.close()
                 return

@@ -135,7 +135,7 @@ class TextScorer:
                 ids = store.ids(model.key, digests)
                 stored = store.vectors(model.key, ids.values())
         except (DatabaseError, OSError) as error:
-            self._set_aside(error)
+            self._do_without(error)
             return
         matrix: Halves = stored.matrix.astype(np.float16)  # as it is stored, so nothing is lost
         self._documents.update(zip(stored.digests, matrix, strict=True))
@@ -147,7 +147,7 @@ class TextScorer:
                 store.put(model.key, digests, matrix.astype(np.float32))
                 store.prune(MAX_BYTES)
         except (DatabaseError, OSError) as error:
-            self._set_aside(error)
+            self._do_without(error)
 
     def _opened(self) -> EmbeddingStore:
         if self._store is None:
@@ -157,7 +157,7 @@ class TextScorer:
                 log.warning("%s", self._store.replaced)
         return self._store
 
-    def _set_aside(self, error: DatabaseError | OSError) -> None:
+    def _do_without(self, error: DatabaseError | OSError) -> None:
         """Go on without the file; one that is damaged is checked, and replaced, when it is opened next."""
         log.warning("embeddings of texts can't be kept for now: %s", error)
         if isinstance(error, DatabaseError) and not may_pass(error):

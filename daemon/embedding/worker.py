@@ -297,10 +297,6 @@ def _give_way(nice: int) -> None:
             os.sched_setscheduler(thread, os.SCHED_BATCH, os.sched_param(0))
 
 
-if __name__ == "__main__":
-    main()
-
-
 class VectorSearch:
     """Answers questions, on a thread of its own. `later` has something done on the thread of `upkeep`."""
 
@@ -411,3 +407,7 @@ def _embedded(model: EmbeddingModel, texts: tuple[str, ...]) -> Floats:
     """Return the embeddings of a question's texts (windows, dim), without those that have no direction."""
     queries = np.concatenate([no_vectors(model.dim), *map(model.embed_query, texts)])
     return queries[have_direction(queries)]
+
+
+if __name__ == "__main__":
+    main()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ..index.link_table import Definition, Link
@@ -103,6 +103,15 @@ class CodeGraph:
             found.setdefault(owner, member)
         return found
 
+    def uses(self, stands_for: Mapping[int, int], kinds: Collection[str], limit: int) -> list[Link]:
+        """Return the references to what `made_by` gave. Who names a class in a type doesn't construct it, so
+        of those to a class in place of its constructor only calls and bases count."""
+        return [
+            link
+            for link in self.links.into(stands_for, kinds, limit)
+            if stands_for[link.target] == link.target or link.kind in _CONSTRUCTING
+        ]
+
     def reached(
         self, starts: Collection[int], kinds: Collection[str], depth: int, most: int
     ) -> Iterator[Reached]:
@@ -118,7 +127,7 @@ class CodeGraph:
         for level in range(1, depth + 1):
             stands_for = self.made_by(self.definitions(frontier).values())
             following: list[int] = []
-            for link in self.links.into(stands_for, kinds, most):
+            for link in self.uses(stands_for, kinds, most):
                 met = link.scope in steps if link.scope else link.path in files
                 if not met:
                     meant = stands_for[link.target]
@@ -149,4 +158,5 @@ def leads(names: Sequence[str]) -> str:
     return " → ".join(names)
 
 
+_CONSTRUCTING = frozenset({*CALLS, "inherit"})
 _SOURCES = frozenset({"source", "barrel", "stub", "shim"})

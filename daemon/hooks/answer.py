@@ -57,6 +57,15 @@ def session_section(session_id: str) -> str:
     )
 
 
+def fork_section(session_id: str) -> str:
+    """Return the section for the copy of a session, whose window holds the text of the first one's start."""
+    return (
+        "## Session context\n\n"
+        "This conversation is a copy of an earlier one."
+        f" Its session's id for foveal's tools is now: `{session_id}`."
+    )
+
+
 def incomplete_line(reasons: Sequence[str]) -> str:
     """Return the line that tells the model which parts its context lacks."""
     line = f"(This context is incomplete: {'; '.join(reasons)}.)"

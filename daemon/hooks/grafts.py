@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from ...hooks.hosts.events import Event, SessionEnding, SubagentStopped, TurnEnded
 from ..core.errors import InvalidRequest
-from ..core.quarantine import MARK, clear_file, set_aside
+from ..core.quarantine import MARK, clear_file, quarantine
 from ..core.system import System
 from .payloads import fields_in, formats_of
 
@@ -97,26 +97,41 @@ class HookGrafts:
         """Read the spool again: hooks write events there if no daemon took them."""
         self._waiting.set()
 
-    async def keep(self, host: str, event: str, cwd: str, payload: str) -> None:
-        """Keep an event until it is grafted; durable when this returns."""
-        if not await asyncio.to_thread(self._spool.put, (host, event, cwd), payload):
+    async def keep(self, host: str, event: str, cwd: str, payload: str, spooled: str = "") -> None:
+        """Keep an event until it is grafted; durable when this returns.
+
+        `spooled` is the name of the file in which its hook kept it already, if it did.
+        """
+        put = partial(self._spool.put, (host, event, cwd), payload)
+        if not spooled and not await asyncio.to_thread(put):
             log.warning("the end of an agent's work isn't grafted: too many wait already")
         self._waiting.set()
 
-    async def rest(self, host: str, name: str, event: TurnEnded | SessionEnding, payload: str) -> None:
+    async def drop(self, spooled: str) -> None:
+        """Remove the file in which a hook kept an event that needs no graft; "" for none."""
+        if spooled:
+            await asyncio.to_thread(self._spool.remove, self._spool.path_of(spooled))
+
+    async def rest(
+        self, host: str, name: str, event: TurnEnded | SessionEnding, payload: str, spooled: str = ""
+    ) -> None:
         """Record that a conversation is idle or ended; durable when this returns.
 
-        Nothing is written if it is already queued, or if its transcript can't be read.
+        Nothing is kept if it is already queued, or if its transcript can't be read.
         """
         path = event.transcript_path or self._path_of(event.origin.session_id)
         if not os.path.isabs(path) or path in self._refused:
+            await self.drop(spooled)
             return
         async with self._files:
             ends, now = isinstance(event, SessionEnding), asyncio.get_running_loop().time()
             resting = self._resting.get(path)
-            if resting is None:
+            if resting is not None:
+                await self.drop(spooled)
+            else:
                 put = partial(self._spool.put, (host, name, event.origin.cwd), payload)
-                if not (file := await asyncio.to_thread(put)):
+                file = self._spool.path_of(spooled) if spooled else await asyncio.to_thread(put)
+                if not file:
                     log.warning("a conversation isn't grafted: too much waits already")
                     return
                 resting = _Resting(event.origin.session_id, file, now, now + self._latest_s)
@@ -184,8 +199,9 @@ class HookGrafts:
         try:
             await self._graft(origin.cwd, path, origin.session_id, origin.policy_name, "")
         except InvalidRequest:
-            if await asyncio.to_thread(_has_content, path):  # its host may not have written to it yet
-                self._refused[path] = None
+            if not await asyncio.to_thread(_has_content, path):
+                return  # its host hasn't written to it yet, or never does: the session ended without a prompt
+            self._refused[path] = None
             if len(self._refused) > REFUSED_MAX:
                 self._refused.popitem(last=False)
             raise
@@ -218,6 +234,8 @@ MAX_BYTES = 9 * 1024 * 1024
 """Maximum bytes of a spooled event; hooks spool smaller ones."""
 MAX_FILES = 256
 """Maximum spooled events."""
+PART_NS = 60 * 10**9
+"""Nanoseconds after which a file that isn't complete is nobody's: a hook takes seconds at most."""
 
 
 class Spooled(Struct, frozen=True):
@@ -237,6 +255,10 @@ class Spool:
         self._folder = os.path.join(state_dir, FOLDER)
         self._system = system
 
+    def path_of(self, name: str) -> str:
+        """Return the path of a file in the spool by its name."""
+        return os.path.join(self._folder, os.path.basename(name))
+
     def put(self, words: Sequence[str], payload: str) -> str:
         """Write an event; durable when this returns. Returns its file, "" if the spool is full."""
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
@@ -248,17 +270,29 @@ class Spool:
         return path
 
     def waiting(self) -> tuple[Spooled, ...]:
-        """Return the spooled events, oldest first; foreign files are left alone."""
+        """Return the spooled events, oldest first; foreign files are left alone.
+
+        Parts that hooks left when their host killed them are removed.
+        """
         try:
             names = sorted(os.listdir(self._folder))
         except FileNotFoundError:
             return ()
+        for name in names:
+            if name.endswith(".tmp"):
+                self._remove_old(os.path.join(self._folder, name))
         found = (
             self._read(os.path.join(self._folder, name))
             for name in names
             if not name.endswith(".tmp") and MARK not in name
         )
         return tuple(event for event in found if event is not None)
+
+    def _remove_old(self, path: str) -> None:
+        """Remove a part that no hook writes any more."""
+        with suppress(OSError):
+            if self._system.time_ns() - os.stat(path).st_mtime_ns > PART_NS:
+                os.unlink(path)
 
     def remove(self, path: str) -> None:
         """Remove a handled event."""
@@ -276,7 +310,7 @@ class Spool:
         parts = data.split(b"\0", 3)
         if len(parts) < 4:
             with suppress(OSError):
-                set_aside(path, self._system)  # left in place it would count as one of the files
+                quarantine(path, self._system)  # left in place it would count as one of the files
             return None
         host, event, cwd = (os.fsdecode(part) for part in parts[:3])
         return Spooled(path, host, event, cwd, parts[3].decode("utf-8", "replace"))

@@ -12,9 +12,9 @@ from ..rules.items import Item
 
 
 def native_rules(
-    host: str, items: Iterable[Item], folder: str, read: Callable[[str], str | None]
+    host: str, items: Iterable[Item], folder: str, read: Callable[[str], str | None], version: str = ""
 ) -> tuple[Item, ...]:
-    """Return the rules that a host reads itself.
+    """Return the rules that a host reads itself; one that only some versions read needs the `version`.
 
     `folder` is the agent's, relative to the root ("" for the root). `read` returns the text of a file at the
     root by its relative path, None if it doesn't exist. Files that a native file imports, and files with the
@@ -27,8 +27,9 @@ def native_rules(
     rules = [item for item in items if item.type == "rule"]
     texts = {_plain(text) for name in native.roots if (text := read(name)) is not None}
     own = [rule for rule in rules if _is_native(native, rule.name, folder)]
-    if native.otherwise and not texts and not any(rule.name in native.roots for rule in rules):
-        own += [rule for rule in rules if native.otherwise.search(rule.name)]
+    reads_otherwise = native.otherwise and _numbers(version) >= native.otherwise_since
+    if reads_otherwise and not texts and not any(rule.name in native.roots for rule in rules):
+        own += [rule for rule in rules if native.otherwise and native.otherwise.search(rule.name)]
     parts = {part for rule in own for part in rule.parts}
     names = {rule.name for rule in own}
     return tuple(
@@ -41,6 +42,11 @@ def native_rules(
 def _is_native(native: NativeRules, name: str, folder: str) -> bool:
     above, _, base = name.rpartition("/")
     return bool(native.names.search(name)) or (base in native.above and f"{folder}/".startswith(f"{above}/"))
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version, none for an unknown one, which is then older than any."""
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
 def _plain(text: str) -> str:

@@ -62,6 +62,12 @@ def formats_of(host: str, fields: Fields, name: str, variables: Mapping[str, str
     return HookFormats(found.name, found.hooks, found.hooks)
 
 
+def host_version(host: str, variables: Mapping[str, str]) -> str:
+    """Return the version of a host, as its own variables tell it, or ""."""
+    found = host_named(host)
+    return found.version(variables) if found is not None else ""
+
+
 class RecentEvents:
     """A bounded table of the events of the last seconds. `clock` gives monotonic seconds.
 

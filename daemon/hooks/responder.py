@@ -29,7 +29,7 @@ from ...hooks.hosts.events import (
 )
 from ...hooks.hosts.hook_answer import NOTHING, HookAnswer, OutputLimit
 from ..core.errors import FovealError
-from .answer import changed_line, resumed_line, session_section, text_limit, wrapped
+from .answer import changed_line, fork_section, resumed_line, session_section, text_limit, wrapped
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -74,6 +74,12 @@ class HookBackend(Protocol):
 
     async def open_session(self, origin: Origin) -> OpenedSession:
         """Begin a session under the host's id, or resume it if it exists."""
+
+    async def continue_session(self, origin: Origin) -> OpenedSession | None:
+        """Resume a session whose window still holds its texts, None if there is no session."""
+
+    async def task_in(self, origin: Origin, transcript_path: str) -> str:
+        """Return the task of a subagent that begins, as its parent's transcript has it, or ""."""
 
     async def knows_session(self, origin: Origin) -> bool:
         """Whether a session exists under the host's id."""
@@ -132,8 +138,10 @@ class Responder:
     async def answer(self, event: Event, limit: OutputLimit, clock: Clock) -> HookAnswer:
         """Act on an event, and return the text for the model and the line for the user."""
         match event:
-            case SessionStarted() | SessionResumed() | SessionCompacted():
-                return await self._start(event.origin, limit, clock)
+            case SessionStarted() | SessionCompacted():
+                return await self._start(event.origin, event.prompt, limit, clock)
+            case SessionResumed():
+                return await self._resume(event, limit, clock)
             case PromptSubmitted():
                 return await self._prompt(event, limit, clock)
             case SubagentAnnounced():
@@ -155,22 +163,44 @@ class Responder:
                 pass  # it is grafted from the spool; an answer would run the subagent again
         return NOTHING
 
-    async def _start(self, origin: Origin, limit: OutputLimit, clock: Clock) -> HookAnswer:
-        """Begin or resume the session. A new window contains no injected texts."""
+    async def _start(self, origin: Origin, prompt: str, limit: OutputLimit, clock: Clock) -> HookAnswer:
+        """Begin or resume the session. A new window contains no injected texts.
+
+        Some hosts send the prompt as well, whose own event then needs no answer.
+        """
         self._clear(origin)
         window = self._window(origin)
+        window.start_prompt = prompt if limit.characters else ""
         sections, message = await self._open(origin, window, clock)
         if not limit.characters:
             return HookAnswer(message=message)
-        text = await self._filled(origin, "", sections, limit, clock)
+        asks = bool(prompt) and await self._part(self._backend.asks_something(prompt), clock)
+        text = await self._filled(origin, prompt if asks else "", sections, limit, clock)
         window.started = True  # only now: if the host stops waiting, this is cancelled earlier
         return HookAnswer(text, message)
+
+    async def _resume(self, event: SessionResumed, limit: OutputLimit, clock: Clock) -> HookAnswer:
+        """Resume a session whose window holds what was sent; a fork needs to know its new id only."""
+        origin = event.origin
+        window = self._window(origin)
+        if event.is_fork:
+            await self._open(origin, window, clock)
+            window.started = bool(limit.characters)
+            return HookAnswer(wrapped(fork_section(origin.session_id), limit))
+        opened = await self._part(self._backend.continue_session(origin), clock)
+        if opened is None:
+            return await self._start(origin, "", limit, clock)
+        window.sets = opened.sets
+        window.started = True
+        return HookAnswer(message=resumed_line(opened.sets) if opened.text else "")
 
     async def _prompt(self, event: PromptSubmitted, limit: OutputLimit, clock: Clock) -> HookAnswer:
         if not event.by_person or not event.prompt.strip():
             return NOTHING
         origin, window = event.origin, await self._known_window(event.origin, clock)
         message = "" if origin.agent_id else await self._change(origin, window, clock)
+        if window.is_answered(event.prompt, origin.agent_id):
+            return HookAnswer(message=message)
         asks = await self._part(self._backend.asks_something(event.prompt), clock)
         prompt = event.prompt if asks else ""
         if not limit.characters:
@@ -195,6 +225,9 @@ class Responder:
     async def _subagent(self, event: SubagentStarting, limit: OutputLimit, clock: Clock) -> HookAnswer:
         origin, window = event.origin, self._window(event.origin)
         task = event.task or window.take_task(origin.agent_type)
+        if not task and event.transcript_path:
+            task = await self._part(self._backend.task_in(origin, event.transcript_path), clock) or ""
+        window.note_task(origin.agent_id, task)
         # Also built in the background, so that it continues if this answer runs out of time.
         await self._part(self._backend.prepare(_request(origin, task, limit, clock)), clock)
         if not limit.characters:
@@ -302,8 +335,12 @@ class Window(Struct):
     """A prompt whose context the host couldn't take; the next event that takes text brings it."""
     sets: Mapping[str, tuple[str, ...]] | None = None
     """The session's context sets when its user last got a line about them."""
+    start_prompt: str = ""
+    """The prompt that came with the session's start."""
     _sent: OrderedDict[tuple[str, bytes], None] = field(default_factory=OrderedDict)
     _tasks: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=TASKS_MAX))
+    _begun: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=TASKS_MAX))
+    """The latest subagents that got the context of their task: their ids and tasks."""
 
     def is_new(self, text: str, agent_id: str = "") -> bool:
         """Whether a text wasn't sent to this agent yet; it is recorded as sent."""
@@ -314,6 +351,18 @@ class Window(Struct):
         if len(self._sent) > SENT_MAX:
             self._sent.popitem(last=False)
         return True
+
+    def is_answered(self, prompt: str, agent_id: str) -> bool:
+        """Whether the context of a prompt came with the session's start, or of a task with its subagent's."""
+        if agent_id:
+            return (agent_id, prompt.strip()) in self._begun
+        answered, self.start_prompt = self.start_prompt, ""
+        return bool(answered) and answered.strip() == prompt.strip()
+
+    def note_task(self, agent_id: str, task: str) -> None:
+        """Remember the task of a subagent that begins; its host may send it once more as a prompt."""
+        if agent_id and task.strip():
+            self._begun.append((agent_id, task.strip()))
 
     def announce(self, agent_type: str, task: str) -> None:
         """Remember the task of a subagent that is about to start."""

@@ -1,4 +1,4 @@
-"""The division of a file into ranges of lines that fit into chunks."""
+"""Divides a file into ranges of lines small enough for chunks, along its structure."""
 
 from __future__ import annotations
 
@@ -11,30 +11,32 @@ from itertools import accumulate
 from ..languages.shared.records import SplitPoint, Symbol
 
 MAX_CHARACTERS = 1_500
-"""Characters of a chunk's text. Definitions up to this size stay whole."""
+"""Maximum characters of a chunk's text. A definition of up to this size becomes one chunk."""
 
 MERGE_CHARACTERS = 600
-"""Characters up to which neighbours that are no parts of one function become one chunk: what the default
-model sees of a chunk, 128 tokens, ends there. What is larger than two thirds of it stays alone."""
+"""Maximum characters of a chunk merged from separate neighbouring definitions. The default model reads 128
+tokens of a chunk, which is about this much."""
 
 ALONE_CHARACTERS = 400
-"""Characters from which a statement or a definition is a chunk of its own."""
+"""Minimum characters of a statement or definition that is not merged with its neighbours: two thirds of
+`MERGE_CHARACTERS`."""
 
 HEAD_CHARACTERS = 200
-"""Characters up to which the head of a large definition, such as `class A:`, doesn't stand alone."""
+"""Maximum characters of the head of a large definition, such as `class A:`, that is joined to the part after
+it."""
 
 PART_CHARACTERS = MAX_CHARACTERS - HEAD_CHARACTERS
-"""Characters up to which the parts of one large definition become one chunk, so that its head fits in too."""
+"""Maximum characters of a chunk merged from parts of one large definition; leaves room for its head."""
 
 Range = tuple[int, int]
 """The first and the last line of something, from 1."""
 
 
 class Divider:
-    """Divides one file's lines into ranges that fit into chunks, along its structure where that is known.
+    """Divides the lines of one file into ranges.
 
-    `kind` is that of its text. `symbols` and `points` say what its structure is, by rising lines; without
-    points it is divided by its looks.
+    `kind` is the kind of its text. `symbols` and `points` describe its structure in the order of lines.
+    Without points it is divided by its layout: blank lines and indentation.
     """
 
     def __init__(
@@ -49,7 +51,7 @@ class Divider:
         self._ends = [0, *accumulate(map(len, lines))]
 
     def divide(self) -> list[Range]:
-        """Return the ranges in order. They hold every line once, blank ones too."""
+        """Return the ranges in order. Each line, blank or not, is in exactly one of them."""
         parts = self._parts(1, len(self._lines), 0)
         symbol = self._symbols[0] if self._symbols else None
         if symbol is not None and symbol.start_line <= parts[0][1] < symbol.end_line:
@@ -61,13 +63,13 @@ class Divider:
         return self._ends[last] - self._ends[first - 1] + last - first + 1
 
     def _parts(self, first: int, last: int, level: int) -> list[Range]:
-        """Divide a range by its structure, or where that says nothing by its looks, `level` levels down."""
+        """Divide a range by its structure, else by its layout; `level` counts earlier uses of layout."""
         starts = self._inner_points(first, last)
         if starts:
             limit = PART_CHARACTERS if self._is_one(first, last, starts[0]) else MERGE_CHARACTERS
         else:
             starts = self._starts_by_looks(first, last, level)
-            # The blocks of code without a syntax tree stand for definitions.
+            # Without a syntax tree, top-level blocks of code are treated like definitions.
             is_block = self._kind == "code" and level == 0 and not self._points
             limit = MERGE_CHARACTERS if is_block else PART_CHARACTERS
             level += 1
@@ -82,7 +84,7 @@ class Divider:
         return block_starts(self._lines, first, last, level)
 
     def _inner_points(self, first: int, last: int) -> list[int]:
-        """Return the outermost points inside a range, its first line excepted."""
+        """Return the lines of the outermost split points inside a range, except its first line."""
         begin = bisect_right(self._point_lines, first)
         inner = self._points[begin : bisect_right(self._point_lines, last, begin)]
         if not inner:
@@ -91,7 +93,7 @@ class Divider:
         return [point.line for point in inner if point.depth == depth]
 
     def _grouped(self, starts: Sequence[int], last: int, level: int, limit: int) -> list[Range]:
-        """Return the parts that begin at `starts`: large ones divided, others alone, small ones together."""
+        """Return ranges for the parts that begin at `starts`: large ones divided, small neighbours merged."""
         alone = ALONE_CHARACTERS if limit == MERGE_CHARACTERS else limit
         parts: list[Range] = []
         run: list[Range] = []
@@ -122,10 +124,10 @@ class Divider:
         return [(run[first][0], run[behind - 1][1]) for first, behind in group(sizes, strengths, limit)]
 
     def _strength(self, index: int, start: int) -> int:
-        """Return how well the text may be cut before a line: blank lines above, then what looks like chance.
+        """Return how good a cut before a line is: by the blank lines above it, then pseudo-randomly.
 
-        Chance is a checksum of the line, so that it stays when the file changes elsewhere; the index parts
-        lines that are equal.
+        The pseudo-random part is a checksum of the line, so that edits elsewhere don't move the cut; the
+        index distinguishes equal lines.
         """
         blank = 0
         while blank < 2 and start - 2 - blank >= 0 and not self._lines[start - 2 - blank].strip():
@@ -155,11 +157,11 @@ class Divider:
 
 
 _SCATTER = 2_654_435_761
-"""Knuth's multiplier, 2^32 divided by the golden ratio: consecutive numbers come to lie far apart."""
+"""Knuth's multiplicative hash, 2^32 divided by the golden ratio, which spreads consecutive numbers."""
 
 
 TINY = 100
-"""Characters below which a group is joined to a neighbour, if both fit into the limit."""
+"""Groups of fewer characters are joined to a neighbour if both fit into the limit."""
 
 Group = tuple[int, int]
 """A run of units: the index of the first and the one behind the last."""
@@ -168,11 +170,11 @@ Group = tuple[int, int]
 def group(sizes: Sequence[int], strengths: Sequence[int], limit: int) -> list[Group]:
     """Return how a run of units is grouped: in order, each at most `limit` unless it is one unit.
 
-    `sizes` are in characters. `strengths[i]` says how well the run may be cut before unit `i`; the first is
-    not looked at. The run is cut at its strongest gap until what is left fits. Packing from the left gives
-    7 % fewer groups (in Django 5.2), but one longer unit moves all cuts behind it, and each moved cut costs
-    two embeddings. Here a unit whose size changes only concerns the groups beside it, since strengths don't
-    depend on sizes. Linear.
+    `sizes` are in characters. `strengths[i]` says how good a cut before unit `i` is; the first is
+    ignored. The run is cut at its strongest gap until every part fits. Packing from the left gives 7 %
+    fewer groups (in Django 5.2), but a unit that grows moves all cuts behind it, and each moved cut costs
+    two embeddings. Here it only affects the groups beside it, because strengths don't depend on sizes.
+    Takes linear time.
     """
     ends = [0, *accumulate(sizes)]
     parts = _cut(ends, *_strongest_first(strengths), limit)
@@ -190,7 +192,7 @@ def group(sizes: Sequence[int], strengths: Sequence[int], limit: int) -> list[Gr
 
 
 def _cut(ends: Sequence[int], root: int, below: list[int], above: list[int], limit: int) -> list[Group]:
-    """Return the parts of a run in order; `below` and `above` are the children in a tree of its gaps."""
+    """Return the parts of a run in order; `below` and `above` are the child lists of a tree of its gaps."""
     parts: list[Group] = []
     pending = [(0, len(ends) - 1, root)]
     while pending:
@@ -204,8 +206,9 @@ def _cut(ends: Sequence[int], root: int, below: list[int], above: list[int], lim
 
 
 def _strongest_first(strengths: Sequence[int]) -> tuple[int, list[int], list[int]]:
-    """Return the tree (root, left and right children, -1 for none) whose every gap is stronger than those
-    below it; of equal ones the first is the higher.
+    """Return a Cartesian tree of the gaps: its root, and left and right children (-1 for none).
+
+    Each gap is stronger than those below it; of equal gaps the first is higher.
     """
     count = len(strengths)
     left, right = [-1] * count, [-1] * count
@@ -222,8 +225,8 @@ def _strongest_first(strengths: Sequence[int]) -> tuple[int, list[int], list[int
 
 
 MAX_LEVEL = 8
-"""Levels at which indentation is followed; below them every line is a part. Text made to be a staircase of
-a thousand levels would otherwise be read a thousand times."""
+"""Maximum levels of indentation that are followed; below them every line is a part. Hostile text with a
+thousand levels would otherwise be scanned a thousand times."""
 
 
 def paragraph_starts(lines: Sequence[str], first: int, last: int, level: int) -> list[int]:

@@ -16,8 +16,7 @@ from ..languages.shared.imports import ImportResolver, keys_of_path
 from ..languages.shared.language import language_of
 from ..languages.shared.records import Import
 from ..project.metadata import NO_SOURCE
-from ..project.scan import Scanner
-from ..project.scan_results import ScanChanges, ScanStatistics
+from ..project.scan import ScanChanges, Scanner, ScanStatistics
 from ..project.tree import FileRecord, ProjectState, WatchMode
 from .import_table import ImportRow, StoredImport
 from .lexing import Lexing

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from ..core.errors import FovealError
 from ..core.system import System
-from ..project.scan_results import RootGone
+from ..project.lister import RootGone
 from ..project.watcher import Watcher
 from .messages import Event, OpenProject, Refreshed
 from .project_index import STEP_S, BulkWork, ProjectIndex

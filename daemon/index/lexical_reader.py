@@ -119,6 +119,13 @@ class LexicalReader:
             return search.best(search.among(query, "file_key", map(str, files)), limit)
         return search.best(query, limit, files if isinstance(files, AbstractSet) else frozenset(files))
 
+    def may_hold(self, weights: Mapping[str, float], least: float) -> bool:
+        """Whether any chunk may hold terms that weigh at least so much together. Raises `LexicalDamaged`.
+
+        Takes .15 ms where `search` and `holding` take .7, and of most questions no chunk holds enough.
+        """
+        return least <= 0 or _Search(self._searcher, self._schema).heaviest(weights) >= least - 0.001
+
     def holding(
         self, hits: Collection[LexicalHit], weights: Mapping[str, float], least: float
     ) -> AbstractSet[int]:
@@ -205,16 +212,7 @@ class _Search:
 
     def holding(self, files: Collection[str], weights: Mapping[str, float], least: float) -> frozenset[int]:
         """Return the chunks of files, by their keys, in whose text terms of so much weight stand."""
-        clauses = [
-            (
-                tantivy.Occur.Should,
-                tantivy.Query.const_score_query(
-                    tantivy.Query.term_query(self.schema, "body", term, "freq"), weight
-                ),
-            )
-            for term, weight in weights.items()
-        ]
-        query = self.among(tantivy.Query.boolean_query(clauses), "file_key", files)
+        query = self.among(self._weighing(weights), "file_key", files)
         documents = int(self.searcher.num_docs)
         size = min(HOLDING_FETCHED, documents)
         while True:
@@ -225,6 +223,27 @@ class _Search:
                 with raising(LexicalDamaged):
                     return frozenset(map(int, filter(None, self.searcher.fast_field_values("chunk", enough))))
             size = min(size * 4, documents)
+
+    def heaviest(self, weights: Mapping[str, float]) -> float:
+        """Return the most that terms in the text of one chunk weigh together."""
+        if not self.searcher.num_docs or not weights:
+            return 0.0
+        with raising(LexicalDamaged):
+            found = self.searcher.search(self._weighing(weights), 1, count=False).hits
+        return float(found[0][0] or 0.0) if found else 0.0
+
+    def _weighing(self, weights: Mapping[str, float]) -> tantivy.Query:
+        """Make a query whose score is the weight of the terms in a chunk's text."""
+        clauses = [
+            (
+                tantivy.Occur.Should,
+                tantivy.Query.const_score_query(
+                    tantivy.Query.term_query(self.schema, "body", term, "freq"), weight
+                ),
+            )
+            for term, weight in weights.items()
+        ]
+        return tantivy.Query.boolean_query(clauses)
 
     def coverage(
         self, weights: Mapping[str, float], files: Collection[int]
@@ -303,10 +322,8 @@ class _Search:
             chunks: Sequence[Any] = self.searcher.fast_field_values("chunk", addresses)
             files: Sequence[Any] = self.searcher.fast_field_values("file", addresses)
         # Equal chunks may differ in the last bits, by the order in which their terms were added up.
-        return [
-            LexicalHit(chunk, file, round(score, 3))
-            for (score, _), chunk, file in zip(found, chunks, files, strict=True)
-        ]
+        scores = [round(score, 3) for score, _ in found]
+        return list(map(LexicalHit._make, zip(chunks, files, scores, strict=True)))
 
 
 HOLDING_FETCHED = 100

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from ..core.system import System
 from ..languages.shared.parse import PARSER_VERSION
 from ..project import git
+from ..project.lister import RootGone
 from ..project.rules import ALWAYS_SKIPPED_FOLDERS, ScanSettings
 from ..project.scan import Scanner
-from ..project.scan_results import RootGone
 from ..project.tree import FileRecord
 from ..project.watcher import Watcher
 from .chunks import CHUNKER_VERSION

@@ -36,8 +36,8 @@ from .link_table import SCHEMA as LINK_SCHEMA
 from .link_table import SYMBOL, LinkQueries, LinkTable
 
 SCHEMA_VERSION = 4
-"""Raised when the tables change; an index of another version is set aside and built anew, since all of it
-can be derived from the project's files."""
+"""Increment this when the tables change. An index of another version is quarantined and rebuilt from the
+project's files."""
 
 FILE_NAME = "index.sqlite"
 
@@ -79,7 +79,7 @@ class Activity(Struct, frozen=True):
 class Store:
     """The writing side. One per project, in the indexer process only; not safe across threads.
 
-    `replaced` says why an earlier file had to be set aside, or is empty.
+    `replaced` says why an earlier file was quarantined, or is empty.
     """
 
     def __init__(self, folder: str, system: System, distrusted: str = "") -> None:

@@ -9,8 +9,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
 from ..core.system import RACY_NS, System
-from ..project.scan import Scanner
-from ..project.scan_results import ListingNeeded, ScanChanges
+from ..project.scan import ListingNeeded, ScanChanges, Scanner
 from ..project.tree import WatchMode
 from ..project.watcher import WatchBatch, Watcher
 from .indexed_files import IndexedFiles, Progress

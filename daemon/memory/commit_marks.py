@@ -118,7 +118,7 @@ class CommitHistory(Struct, frozen=True):
 
     def holds(self, commit: str) -> bool:
         """Tell whether a commit is checked out and not reverted by another one."""
-        there = any(one.id.startswith(commit) for one in self.log) or _names(self.reverts.restored, commit)
+        there = any(held.id.startswith(commit) for held in self.log) or _names(self.reverts.restored, commit)
         return there and not _names(self.reverts.undone, commit)
 
     def since(self, parents: Collection[str]) -> tuple[Commit, ...]:
@@ -130,10 +130,10 @@ class CommitHistory(Struct, frozen=True):
         older: set[str] = set()
         ahead = list(parents)
         while ahead:
-            one = by_id.get(ahead.pop())
-            if one is not None and one.id not in older:
-                older.add(one.id)
-                ahead += one.parents
+            commit = by_id.get(ahead.pop())
+            if commit is not None and commit.id not in older:
+                older.add(commit.id)
+                ahead += commit.parents
         return tuple(commit for commit in self.log if commit.id not in older)
 
 

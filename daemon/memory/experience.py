@@ -90,7 +90,7 @@ def fields_of(experience: Experience) -> dict[str, object]:
     return {name: value for name, value in fields.items() if value}
 
 
-SPECIFIC_CHARACTERS = 40
+SPECIFIC_CHARACTERS = 32
 """Minimum length of a decision whose words alone identify it; `I reverted that change.` is another one in
 another session."""
 

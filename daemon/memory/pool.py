@@ -156,7 +156,7 @@ class Pool:
             ids, more = self._append(
                 [(number, checked_draft.experience) for number, checked_draft in valid], now
             )
-            warnings = sorted([*warnings, *more], key=lambda one: one[0])
+            warnings = sorted([*warnings, *more], key=lambda warning: warning[0])
         return GraftResult(len(ids), len(valid) - len(ids), tuple(skipped), ids, tuple(warnings))
 
     def refresh(self) -> bool:

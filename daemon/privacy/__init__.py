@@ -1,1 +1,1 @@
-"""What must not be shown, and what must not be believed: secrets, and texts that steer their reader."""
+"""Secrets, policies of agents, trust in files, and texts that try to steer their reader."""

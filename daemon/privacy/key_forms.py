@@ -8,49 +8,48 @@ import base64
 import re
 from collections.abc import Iterator
 
-from .secret_names import NameKind, kind_of_name
-from .value_tests import is_key_text, is_random, is_reference, is_secret
+from .secret_evidence import NameKind, is_key_text, is_random, is_reference, is_secret, kind_of_name
 
 Span = tuple[int, int]
 
 BEFORE_MAX = 200
-"""Characters of a command before its option with the password."""
+"""Maximum characters of a command that are searched before its option with the password."""
 
 NEAR_ID = 400
-"""So far before and behind the id of a key of AWS its secret is looked for: a paragraph."""
+"""Maximum characters between the id of an AWS key and its secret: about a paragraph."""
 
 MANIFEST_MAX = 20_000
-"""Characters of a manifest of Kubernetes that are looked at."""
+"""Maximum characters of a Kubernetes manifest that are searched."""
 
 
 def key_forms(text: str, lowered: str) -> Iterator[Span]:
-    """Yield where a secret of a known form stands. `lowered` is as long as `text`."""
+    """Yield the spans of secrets of a known form. `lowered` is as long as `text`."""
     around = _around_runs(text)
     for literal, pattern in _FORMS:
         if literal not in around:
             continue
-        for place in _places(text, literal):
+        for place in places(text, literal):
             if found := pattern.match(text, place):
                 yield found.span("secret" if pattern.groups else 0)
                 if literal in _AWS_IDS:
                     yield from bare_keys(text, max(place - NEAR_ID, 0), place + NEAR_ID)
     for found in _DISCORD.finditer(around):
-        for place in _places(text, found[0]):
+        for place in places(text, found[0]):
             yield place, place + len(found[0])
     if "-us" in around:
         for found in _MAILCHIMP.finditer(text):
             yield found.span()
     for literal, pattern in _FOLDED_FORMS:
-        for place in _places(lowered, literal):
+        for place in places(lowered, literal):
             if (found := pattern.match(text, place)) and _is_named(literal, text, place, found["secret"]):
                 yield found.span("secret")
     for literal, calls in _CALLS.items():
-        for place in _places(lowered, literal):
+        for place in places(lowered, literal):
             yield from _in_call(text, place, calls)
-    for place in _places(text, "sudo -S"):
+    for place in places(text, "sudo -S"):
         if found := _TO_SUDO.search(text, max(place - BEFORE_MAX, 0), place):
             yield found.span("secret")
-    for place in _places(lowered, "chpasswd"):
+    for place in places(lowered, "chpasswd"):
         if found := _TO_CHPASSWD.search(text, max(place - BEFORE_MAX, 0), place):
             yield found.span("secret")
     yield from _key_lines(text)
@@ -61,7 +60,7 @@ def key_forms(text: str, lowered: str) -> Iterator[Span]:
 def _key_lines(text: str) -> Iterator[Span]:
     """Yield the lines of private keys as PuTTY and SSH2 write them."""
     for literal, pattern in _KEY_BLOCKS:
-        for place in _places(text, literal):
+        for place in places(text, literal):
             if found := pattern.match(text, place):
                 for line in _KEY_LINE.finditer(text, *found.span("lines")):
                     yield line.span()
@@ -101,7 +100,7 @@ def _in_call(text: str, place: int, calls: list[_Call]) -> Iterator[Span]:
 
 
 def _is_named(literal: str, text: str, place: int, value: str) -> bool:
-    """Whether what stands before a value lets it be one: no key of another kind, no word after `basic`."""
+    """Whether the text before a value allows a secret: no key of another kind, no word after `basic`."""
     if literal == "basic":
         return _is_pair(value)
     if literal != "key=":
@@ -117,8 +116,11 @@ def _secret_of(found: re.Match[str]) -> str:
 
 
 def _around_runs(text: str) -> str:
-    """Return the runs of 20 letters, digits and signs of keys with a digit, each with what stands before it:
-    all keys have one and little of code, so that 90 literals are looked for in a part of a text only."""
+    """Return the runs of at least 20 characters of keys that hold a digit, each with the text before it.
+
+    Every key has such a run and little code does, so the 90 literals are searched in a small part of a
+    text.
+    """
     marks = text.encode("ascii", "replace").translate(_RUN_MARKS)
     parts = []
     end = 0
@@ -130,7 +132,8 @@ def _around_runs(text: str) -> str:
     return "\n".join(parts)
 
 
-def _places(text: str, literal: str) -> Iterator[int]:
+def places(text: str, literal: str) -> Iterator[int]:
+    """Yield each place where a literal stands."""
     place = text.find(literal)
     while place >= 0:
         yield place
@@ -179,14 +182,14 @@ _PLACEHOLDER_IN_URL = re.compile(
 
 def _in_urls(text: str) -> Iterator[Span]:
     """Yield passwords of URLs, and of sources of data as Go writes them."""
-    for place in _places(text, "://"):
+    for place in places(text, "://"):
         if found := _IN_URL.match(text, place):
             value = found["secret"]
             if not _PLACEHOLDER_IN_URL.match(value) and "example" not in value and value != "...":
                 yield found.span("secret")
         elif (found := _TOKEN_IN_URL.match(text, place)) and is_random(found["secret"]):
             yield found.span("secret")
-    for place in _places(text, "@tcp("):
+    for place in places(text, "@tcp("):
         start = max(place - BEFORE_MAX, 0)
         found = _BEFORE_DRIVER.search(text[start:place])
         if found and not _PLACEHOLDER_IN_URL.match(found["secret"]):
@@ -210,8 +213,8 @@ _COOKIE_PAIR = re.compile(
 
 
 def _in_headers(text: str, lowered: str) -> Iterator[Span]:
-    """Yield what proves who asks: the values of Authorization and of cookies."""
-    for place in _places(lowered, "authorization"):
+    """Yield the credentials in headers: the values of Authorization and of cookies."""
+    for place in places(lowered, "authorization"):
         found = _HEADER.match(text, place)
         if found is None or is_reference(found["secret"]):
             continue
@@ -224,7 +227,7 @@ def _in_headers(text: str, lowered: str) -> Iterator[Span]:
         ):
             yield found.span("secret")
     done = 0
-    for place in _places(lowered, "cookie"):
+    for place in places(lowered, "cookie"):
         if place < done:
             continue
         if found := _COOKIE.match(text, place):
@@ -384,7 +387,6 @@ _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{4,76}")
 
 _FOLDED_FORMS = _forms(
     ("jdbc:oracle:", r"(?i)jdbc:oracle:\w{2,5}:[\w$#]{1,60}/(?P<secret>(?!\$\{|[@<{])[^\s@\"'<>]{3,100})@"),
-    ("aws", r"(?i)aws.{0,30}secret.{0,30}?[\"'=:\s](?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"),
     (
         "key= sig= signature=",
         r"(?i)[a-z]{3,9}=(?P<secret>(?=[A-Za-z_~.+/%-]{0,100}\d)[A-Za-z0-9_~.+/%-]{24,512}={0,2})(?=[&#;\s\"'<)\]]|\Z)",
@@ -481,4 +483,4 @@ _CALLS = _calls(
         None,
     ),
 )
-"""Calls, commands and sentences that name a secret by its place; their literals are in lower case."""
+"""Calls, commands and sentences whose argument at a certain place is a secret; literals in lower case."""

@@ -9,22 +9,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .secret_names import NAME_MAX, NameKind, kind_of_name
-from .value_tests import is_bare_secret, is_key_text, is_random, is_reference, is_secret
+from .secret_evidence import (
+    NAME_MAX,
+    NameKind,
+    is_bare_secret,
+    is_key_text,
+    is_random,
+    is_reference,
+    is_secret,
+    kind_of_name,
+)
 
 Span = tuple[int, int]
 
 VALUE_MAX = 512
-"""Characters of a value."""
+"""Maximum characters of a value."""
 
 LINE_MAX = 300
-"""Characters of a line that are looked at before and behind a name."""
+"""Maximum characters of a line that are read before and behind a name."""
 
 PARAGRAPH_LINES = 4
-"""Lines before and behind that tell settings from code."""
+"""Number of lines before and behind a value that tell settings from code."""
 
 NEAR = 120
-"""Characters around `pass` in which a user is spoken of where it is a password."""
+"""Maximum characters between `pass` and the mention of a user that shows it is a password."""
 
 LITERALS = (
     *("pass", "pw", "secret", "token", "key", "cred", "auth", "salt", "psk"),
@@ -41,8 +49,7 @@ OTHER_LITERALS = (
     "비밀번호",
     "şifre",
 )
-"""The same in letters beyond ASCII: looked for only where a text has some."""
-"""What each name that speaks of a secret holds, in lower case."""
+"""Parts of names of secrets in lower case; those beyond ASCII are searched only in texts that have any."""
 
 _NAME_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 _QUOTE = r"(?:\\{1,8}[\"']|\"{3}|'{3}|``|[\"'`]|&quot;|&#34;)"
@@ -152,7 +159,7 @@ def named_values(text: str, lowered: str) -> Iterator[Span]:
 
 
 def _may_begin(literal: str, lowered: str, place: int) -> bool:
-    """Whether a name may hold a literal at a place: `key` has something before it, `pw` nothing behind it."""
+    """Whether a literal at a place may be part of a name: text precedes `key`, nothing follows `pw`."""
     before = lowered[place - 1 : place]
     if literal == "key":
         return before.isalnum() or before in {"_", "-", ".", " "}
@@ -176,20 +183,16 @@ def _values_of(text: str, place: int, head: re.Match[str]) -> Iterator[Span]:
     if sep.endswith(">") and not sep.endswith("=>"):
         yield from _in_markup(text, start, head, kind, name)
         return
-    if (opened := _OPENING.match(text, head.end())) and (span := _quoted(text, opened)):
-        if _is_quoted_secret(text, start, head, opened, span, kind, name):
-            yield span
-            return
-        if sep not in {":", "="}:
-            return
-    if sep == "(" or "," in sep:
-        return
-    if span := _bare(text, start, head, kind, name):
+    opened = _OPENING.match(text, head.end())
+    span = opened and _quoted(text, opened)
+    if not (opened and span and _is_quoted_secret(text, start, head, opened, span, kind, name)):
+        span = _bare(text, start, head, kind, name)
+    if span:
         yield span
 
 
 def _name_at(text: str, place: int, rest: str) -> tuple[int, str]:
-    """Return where the name begins that goes on with `rest` at a place, and the name. `api key` is one."""
+    """Return the start and the text of the name that continues with `rest`. `api key` is one name."""
     window = text[max(place - NAME_MAX, 0) : place]
     left = window[len(window.rstrip(_NAME_LETTERS)) :]
     name = (left + rest).strip(".-")
@@ -199,7 +202,7 @@ def _name_at(text: str, place: int, rest: str) -> tuple[int, str]:
 
 
 def _kind_of_pass(text: str, start: int, end: int, sep: str) -> NameKind:
-    """Return what `pass` says: it is a word of many trades, and a password beside a user."""
+    """Return the kind of the name `pass`: a password only if a user is mentioned near it."""
     near = text[max(start - NEAR, 0) : start] + text[end : end + NEAR]
     if sep == "" or not (
         _USER.search(near) or re.match(r"[\"'\\]*[^\s\"'\\]*[\d#!@$%^&]", text[end : end + 40])
@@ -212,7 +215,7 @@ def _kind_of_pass(text: str, start: int, end: int, sep: str) -> NameKind:
 
 
 def _quoted(text: str, opened: re.Match[str]) -> Span | None:
-    """Return where the inside of quotes stands that open somewhere, None if they don't close in the line."""
+    """Return the span between quotes, None if they don't close on the line."""
     quote, start = opened["quote"], opened.end()
     if "#" in (opened["prefix"] or ""):
         quote += opened["prefix"][1:]
@@ -247,13 +250,11 @@ def _is_quoted_secret(
     if sep == "(" and kind is NameKind.PHRASE and value.replace(" ", "").isalpha():
         return False
     if sep in {"to", "is", "was", "is:", "was:"}:
-        return kind is NameKind.PASSWORD and (is_secret(value, kind, name) or _is_said(value))
+        return kind is NameKind.PASSWORD and is_secret(value, kind, name)
     if sep == "":
         if kind >= NameKind.TOKEN and len(value) >= 16 and is_random(value) and re.search(r"\d", value):
             return True
         if kind is not NameKind.PASSWORD and text[start : start + 1] != "-":
-            return False
-        if close and text[start : start + 1] != "-":
             return False
     elif sep.startswith(","):
         if not _is_argument(text, start, span[1], value, sep):
@@ -261,11 +262,6 @@ def _is_quoted_secret(
     elif sep == "(" and close:
         return False
     return is_secret(value, kind, name)
-
-
-def _is_said(value: str) -> bool:
-    """Whether quoted words behind `password to` may be one."""
-    return " " in value and len(value.split()) <= 5 and value.replace(" ", "").isalnum()
 
 
 def _is_argument(text: str, start: int, end: int, value: str, sep: str) -> bool:
@@ -295,7 +291,7 @@ def _is_argument(text: str, start: int, end: int, value: str, sep: str) -> bool:
 
 
 def _of_pair(text: str, place: int) -> Iterator[Span]:
-    """Yield the value that stands beside a name which is a value itself."""
+    """Yield the value of a pair whose name is a value itself."""
     for pattern in (_VALUE_OF, _BLOCK_DEFAULT, _PLIST):
         if not (found := pattern.match(text, place)) or (pattern is _VALUE_OF and not found["gap"]):
             continue
@@ -328,7 +324,7 @@ def _in_markup(text: str, start: int, head: re.Match[str], kind: NameKind, name:
 
 
 def _bare(text: str, start: int, head: re.Match[str], kind: NameKind, name: str) -> Span | None:
-    """Return a value without quotes: what it may be depends on where it stands."""
+    """Return the span of a value without quotes, by the syntax around it."""
     place = head.end()
     first = text[place : place + 1]
     sep, close = head["sep"].strip().replace("\uff1a", ":"), head["close"].strip()
@@ -442,7 +438,7 @@ def _to_end(text: str, place: int, before: str, sep: str, kind: NameKind, name: 
         return None
     if sep == "=" and (not before or _SHELL_START.search(before)):
         return span
-    if ":" in sep and sep == ":" and not name.isupper():
+    if sep == ":" and not name.isupper():
         return None
     if ":" in sep and value[:1].isupper() and value.isalpha():
         return None
@@ -494,7 +490,7 @@ def _in_prose(text: str, place: int, kind: NameKind, name: str) -> Span | None:
 
 
 def _behind_space(text: str, place: int, before: str, kind: NameKind, name: str) -> Span | None:
-    """Return a value behind nothing but a space: in settings of servers, or one drawn at random in prose."""
+    """Return a value behind a space only: in settings of servers, or a random one in prose."""
     found = _TOKEN.match(text, place)
     if found is None:
         return None
@@ -520,7 +516,7 @@ def _behind_space(text: str, place: int, before: str, kind: NameKind, name: str)
 
 
 def _in_settings(text: str, place: int) -> bool:
-    """Whether the lines around a place are those of settings rather than of code: up to an empty line."""
+    """Whether the lines around a place, up to an empty line, are settings rather than code."""
     start = max(place - PARAGRAPH_LINES * LINE_MAX, 0)
     before = text[start:place].split("\n")[:-1]
     behind = text[place : place + PARAGRAPH_LINES * LINE_MAX].split("\n")[1:]
@@ -530,11 +526,11 @@ def _in_settings(text: str, place: int) -> bool:
             if number >= PARAGRAPH_LINES or not line.strip():
                 break
             around.append(line)
-    return all(len(one) < LINE_MAX and _SETTING.match(one) and not _CODE.match(one) for one in around)
+    return all(len(line) < LINE_MAX and _SETTING.match(line) and not _CODE.match(line) for line in around)
 
 
 def _before(text: str, place: int) -> Span | None:
-    """Return a value that stands before its name: `"x" == password`, `x` as the password."""
+    """Return a value before its name: `"x" == password`, `x` as the password."""
     start = max(place - 180, 0)
     before = text[start:place]
     if "=" in before[-70:] and (found := _REVERSED.search(before)):

@@ -1,5 +1,5 @@
-"""The policy of a request: that of the agent that it names, and of those that its scope
-and session keep. The one place that decides it.
+"""The policy of a request: that of the agent that it names, combined with those of the agents that its scope
+and its session name.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ from .policy import NO_TABLES, AgentTables, Policy, combined
 from .visible import visible_items
 
 ITEM_VIEWS_MAX = 16
-"""A project's items are kept in the form that so many policies leave of them."""
+"""Maximum number of policies for which a project's visible items are cached."""
 
 NAME_CHARACTERS_MAX = 1_000
-"""Of a longer name the beginning is looked up: globs are held against it."""
+"""Maximum characters of a name that are compared with globs; the rest is ignored."""
 
 
 class Agent(Struct, frozen=True):
-    """Who asks, as far as a request says it: a name and a type, each "" where it doesn't."""
+    """The agent of a request: its name and its type, each "" if unknown."""
 
     name: str = ""
     type: str = ""
 
     @classmethod
     def of(cls, name: str, type_: str) -> Agent:
-        """Return an agent with so much of its name and type as globs are held against."""
+        """Return an agent, with a long name or type shortened."""
         return cls(name[:NAME_CHARACTERS_MAX], type_[:NAME_CHARACTERS_MAX])
 
 
 class Permissions:
     """The policies of requests. On the event loop only.
 
-    An agent can't shed a rule by leaving out or changing its name where its scope or its session keeps one:
-    all names that are known of it count, and what their tables take away adds up.
+    An agent can't escape a rule by leaving out or changing its name if its scope or its session has one: all
+    its known names count, and the restrictions of their tables add up.
     """
 
     def __init__(
@@ -70,26 +70,26 @@ class Permissions:
         session: Session | None = None,
         session_id: str = "",
     ) -> Policy:
-        """Return what holds for a request about a project. Raises `PermissionDenied` where it may not ask.
+        """Return the policy of a request about a project. Raises `PermissionDenied` if it is refused.
 
-        A changed foveal.toml holds from now on. The session may be given, or its id.
+        A changed foveal.toml is read first. The session may be given, or its id.
         """
         await self._projects.reload_settings(project)
         session_id = session_id or (scope.session_id if scope else "")
-        met = SessionState(session)
+        state = SessionState(session)
         if session is None and session_id and project.config.agents != NO_TABLES:
-            met = await self._sessions.find(session_id)
-        policy = policy_for(project.config, agent, scope, met)
+            state = await self._sessions.find(session_id)
+        policy = policy_for(project.config, agent, scope, state)
         await self.prepare(project, policy)
         return policy
 
     async def prepare(self, project: Project, policy: Policy) -> None:
-        """Have a project seen as an agent may see it: in a thread, where that takes a while."""
+        """Prepare the view of a project under a policy, in a thread if that takes long."""
         if not project.index.is_ready(project.tree, policy):
             await self._work.in_builder(partial(project.index.prepare, project.tree, policy))
 
     async def items(self, project: Project, policy: Policy) -> AgentItems:
-        """Return a project's items as an agent gets them, see `visible_items`; kept while they stay."""
+        """Return the items that a policy shows of a project, cached until they change."""
         items, views = self._items.get(project.root, (None, {}))
         if items is not project.instructions.items:
             items, views = self._items[project.root] = project.instructions.items, {}
@@ -100,7 +100,7 @@ class Permissions:
         return views[policy]
 
     async def denied_items(self, root: str, policy: Policy) -> frozenset[ItemKey]:
-        """Return the items of a project that an agent doesn't get; none where it isn't open."""
+        """Return the items of a project that a policy hides; none if the project isn't open."""
         project = self._projects.get(root)
         if project is None:
             return frozenset()
@@ -108,31 +108,31 @@ class Permissions:
         visible = await self.items(project, policy)
         return frozenset(items.by_key.keys() - visible.by_key.keys())
 
-    async def at_root(self, root: str, agent: Agent, scope: Scope | None, met: SessionState) -> Policy:
-        """Return what holds for a request about a project, which may not be open.
+    async def at_root(self, root: str, agent: Agent, scope: Scope | None, state: SessionState) -> Policy:
+        """Return the policy of a request about a project, which need not be open.
 
-        Raises `PermissionDenied` where it may not ask, `ConfigError` where its rules can't be read.
+        Raises `PermissionDenied` if it is refused, `ConfigError` if the project's settings can't be read.
         """
-        return policy_for(await self._config(root), agent, scope, met)
+        return policy_for(await self._config(root), agent, scope, state)
 
-    async def of_root(self, root: str, agent: Agent, met: SessionState = NOBODY) -> Policy | None:
-        """Return what holds for a request in a list over projects, None where it gets nothing of this one:
-        it may not ask, or the project's rules can't be read. A project that isn't open stays so."""
+    async def of_root(self, root: str, agent: Agent, state: SessionState = NOBODY) -> Policy | None:
+        """Return the policy of a request for a list of projects, None if this one is left out: the request
+        is refused, or the project's settings can't be read. A closed project stays closed."""
         try:
-            return policy_for(await self._config(root), agent, None, met)
+            return policy_for(await self._config(root), agent, None, state)
         except FovealError:
             return None
 
     async def as_one_of(self, root: str, agent: Agent, names: Iterable[str]) -> Policy:
-        """Return what holds for who asks about something that agents of these names were given, as if they
-        asked for it now. Raises `PermissionDenied` where one of them may not ask, `ConfigError`."""
+        """Return the policy of a request about something that agents of these names were given, as if they
+        asked for it now. Raises `PermissionDenied` if one of them is refused, `ConfigError`."""
         policy = policy_of(await self._config(root), (agent.name, *names), agent.type)
         if not policy.allow:
             raise PermissionDenied(policy.refusal())
         return policy
 
     async def _config(self, root: str) -> ProjectConfig:
-        """Return the settings of a project; of one that is gone the user's."""
+        """Return the settings of a project, the user's if it is gone."""
         project = self._projects.get(root)
         if project is not None:
             await self._projects.reload_settings(project)
@@ -141,17 +141,18 @@ class Permissions:
         return (await self._work.in_builder(read)).config
 
 
-def policy_for(config: ProjectConfig, agent: Agent, scope: Scope | None, met: SessionState) -> Policy:
-    """Return what holds for a request with all names that are known of its agent: its own, the scope's, the
-    session's. Raises `PermissionDenied` where it may not ask.
+def policy_for(config: ProjectConfig, agent: Agent, scope: Scope | None, state: SessionState) -> Policy:
+    """Return the policy for all known names of a request's agent: its own, the scope's, the session's.
 
-    Where a session can't be read its agent isn't known: if there are tables at all, nothing is answered.
+    Raises `PermissionDenied` if it is refused, also if there are tables and the session can't be read: then
+    its agent isn't known.
     """
-    if met.problem and config.agents != NO_TABLES:
+    if state.problem and config.agents != NO_TABLES:
         raise PermissionDenied(
-            f"{met.problem}; so it isn't known which of the rules for agents holds. Ask again, or without it."
+            f"{state.problem}; so it isn't known which of the rules for agents holds."
+            " Ask again, or without it."
         )
-    names = (agent.name, scope.agent_name if scope else "", met.session.agent_name if met.session else "")
+    names = (agent.name, scope.agent_name if scope else "", state.session.agent_name if state.session else "")
     privacy = config.privacy
     policy = _policy_of(config.agents, privacy.show_files, privacy.mask_values, names, agent.type)
     if not policy.allow:
@@ -160,7 +161,7 @@ def policy_for(config: ProjectConfig, agent: Agent, scope: Scope | None, met: Se
 
 
 def policy_of(config: ProjectConfig, names: Iterable[str], kind: str) -> Policy:
-    """Return what the tables and `[privacy]` say of an agent with some names and a type."""
+    """Return the policy of the tables and `[privacy]` for an agent with some names and a type."""
     return _policy_of(
         config.agents, config.privacy.show_files, config.privacy.mask_values, tuple(names), kind
     )

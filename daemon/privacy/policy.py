@@ -83,7 +83,7 @@ class Policy(Struct, frozen=True):
         return folded != path and any(glob.matches(path) for glob in _globs(self.deny_paths))
 
     def hides(self, path: str) -> bool:
-        """Whether nothing of a file's content may be shown: by a rule, or since it holds secrets.
+        """Whether a file's content is hidden, by a rule or because it holds secrets.
 
         A file of secrets keeps its name in the map of a project: it is good to know that there is one.
         """
@@ -100,7 +100,7 @@ class Policy(Struct, frozen=True):
         return ""
 
     def is_secret(self, path: str) -> bool:
-        """Whether a file holds secrets by its name, and the user doesn't let it through all the same."""
+        """Whether a file's name marks it as holding secrets, and the user's `show_files` doesn't allow it."""
         return is_secret_file(path) and not any(glob.matches(path) for glob in _globs(self.shown_secrets))
 
     def mask(self, text: str) -> str:
@@ -108,7 +108,7 @@ class Policy(Struct, frozen=True):
         return mask_secrets(text).text if self.mask_values else text
 
     def names_denied(self, text: str, root: str = "") -> bool:
-        """Whether a text in words names a path that is taken from the agent: relative, absolute below `root`,
+        """Whether a text names a path that is denied to the agent: relative, absolute below `root`,
         or as a module (`secret.vault`). Names without a folder or an ending may be any words."""
         if not self.deny_paths:
             return False
@@ -136,7 +136,7 @@ class Policy(Struct, frozen=True):
         full = f"{server_name}/{name}" if server_name else name
         for pattern in self.deny_items:
             denied, _, names = pattern.partition(":")
-            if denied == kind and (not names or any(_names_match(names, one) for one in (name, full))):
+            if denied == kind and (not names or any(_names_match(names, known) for known in (name, full))):
                 return True
         return False
 
@@ -172,8 +172,8 @@ def folded_path(path: str) -> str:
     return path.lower() if path.isascii() else unicodedata.normalize("NFC", path).casefold()
 
 
-def _union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*one, *other)))
+def _union(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *second)))
 
 
 @lru_cache(maxsize=256)
@@ -191,9 +191,9 @@ def _denying(patterns: tuple[str, ...]) -> tuple[Glob, ...]:
 def _globs(patterns: tuple[str, ...]) -> tuple[Glob, ...]:
     """Return the compiled patterns; each also covers everything below a folder that it matches."""
     return tuple(
-        compile_glob(one)
+        compile_glob(each)
         for pattern in patterns
-        for one in ((pattern,) if pattern.endswith(("/", "/**")) else (pattern, f"{_anchored(pattern)}/**"))
+        for each in ((pattern,) if pattern.endswith(("/", "/**")) else (pattern, f"{_anchored(pattern)}/**"))
     )
 
 

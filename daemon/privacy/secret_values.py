@@ -2,7 +2,7 @@
 
 Precision counts as much as recall: a masked constant is a hole in the code that an agent reads. So a value is
 masked if it has the form of a provider's key (`key_forms`), or if a name says that it is secret
-(`named_values`) and it is no reference, placeholder or name (`value_tests`).
+(`named_values`) and it is no reference, placeholder or name (`secret_evidence`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from .key_forms import bare_keys, key_forms, kubernetes_secrets
+from .key_forms import bare_keys, key_forms, kubernetes_secrets, places
 from .named_values import named_values
 
 MASK = "[masked]"
@@ -24,7 +24,7 @@ showing the password's length."""
 
 
 _APART = "\n" * 8
-"""Separates texts that are searched together: no form of a secret spans so many line breaks."""
+"""Separates texts that are searched together: no form of a secret spans eight line breaks."""
 
 
 class Masked(Struct, frozen=True):
@@ -135,13 +135,6 @@ def _mask_of(length: int) -> str:
     return MASK + next((f"{least}+" for least in LENGTH_CLASSES if length >= least), "")
 
 
-def _places(text: str, literal: str) -> Iterator[int]:
-    place = text.find(literal)
-    while place >= 0:
-        yield place
-        place = text.find(literal, place + 1)
-
-
 # Private keys
 
 _LOCK = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
@@ -176,7 +169,7 @@ def _end_of_key(text: str, begin: int) -> int:
 
 def _private_keys(text: str) -> Iterator[tuple[int, int]]:
     """Yield the body of each private key, line by line: line numbers may be in between."""
-    for place in _places(text, "-----BEGIN "):
+    for place in places(text, "-----BEGIN "):
         begin = _LOCK.match(text, place)
         if begin is None:
             continue

@@ -9,13 +9,13 @@ from typing import Literal, cast
 
 from msgspec import Struct, field
 
+from ..core.errors import ProjectUnavailable
 from ..core.relative_paths import within
 from ..core.system import RACY_NS, Stamp, System, stamp_of
 from ..languages.shared.language import language_of
 from . import git
 from .ignore import IgnoreRules
 from .rules import BUILD_FILES, MARKS, OUTPUT_FOLDERS, Entry, PathRules, ScanSettings
-from .scan_results import RootGone
 from .tree import FileRecord
 
 UNKNOWN_STAMP = Stamp(0, 0, 0, 0)
@@ -26,6 +26,10 @@ _FOLDERS_AT_ONCE = 128
 
 _RECORDS_AT_ONCE = 1000
 """Records in a batch, at most."""
+
+
+class RootGone(ProjectUnavailable):
+    """The project's root folder doesn't exist or can't be listed. Once it is back, a sweep finds all."""
 
 
 class Lister:

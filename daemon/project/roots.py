@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Collection, Iterator
 
 from ..core.errors import InvalidRequest
-from ..core.quarantine import clear_file, clear_folder, clear_own_file, set_aside
+from ..core.quarantine import clear_file, clear_folder, clear_own_file, quarantine
 from ..core.system import System
 from ..core.vocabulary import words
 
@@ -274,7 +274,7 @@ def write_record(root: str, folder: str, system: System) -> None:
         pass
     except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged: it holds nothing else
         if not isinstance(error, OSError):
-            set_aside(record, system)
+            quarantine(record, system)
     system.write_atomic(record, json.dumps({"root": root}).encode())
 
 

@@ -37,7 +37,7 @@ class WatchSettings(Struct, frozen=True):
     at rest. Answers don't wait for it: they look at the files that they show. Every stream of events
     costs a thread and one of the 128 inotify instances a user has, so more than `max_streams` are merged.
     A stream that fails is replaced; after `max_failures` in the life of a watcher it polls. `native` False
-    polls from the start. `poll_interval_s` is for the caller, who sweeps when the mode is `polling`.
+    polls from the start.
     """
 
     step_ms: int = 40
@@ -46,7 +46,6 @@ class WatchSettings(Struct, frozen=True):
     retire_timeout_s: float = 10.0
     max_failures: int = 5
     native: bool = True
-    poll_interval_s: float = 2.0
 
 
 class WatchBatch(Struct, frozen=True):
@@ -59,18 +58,6 @@ class WatchBatch(Struct, frozen=True):
     paths: frozenset[str]
     overflow: bool = False
     lost_folders: frozenset[str] = frozenset()
-
-
-class WatchStatistics(Struct, frozen=True):
-    """The state of a watcher, for people. `reason` says why it isn't `native`."""
-
-    mode: Mode
-    reason: str
-    folders: int
-    streams: int
-    batches: int
-    overflows: int
-    failures: int
 
 
 class Cookie(Struct, eq=False):
@@ -98,14 +85,12 @@ class Watcher:
         on_batch: Callable[[WatchBatch], None],
         *,
         cookie_folder: str,
-        extra_folders: Iterable[str] = (),
         settings: WatchSettings | None = None,
     ) -> None:
         """Start watching; returns when the watches are in place. A failure shows in `mode`, not as an error.
 
-        `folders` and `extra_folders` are absolute, missing ones are left out; the extra ones stay through
-        every `replace`. `cookie_folder` is an existing folder for this watcher alone, outside of every
-        project; raises `NotADirectoryError` without it.
+        `folders` are absolute; missing ones are left out. `cookie_folder` is an existing folder for this
+        watcher alone, outside of every project; raises `NotADirectoryError` without it.
         """
         self._cookie_folder = os.path.realpath(cookie_folder)
         if not os.path.isdir(self._cookie_folder):
@@ -113,7 +98,6 @@ class Watcher:
                 f"{cookie_folder} is no folder, and the watcher needs one for its cookies"
             )
         self._on_batch = on_batch
-        self._extra = frozenset(extra_folders)
         self._settings = settings or WatchSettings()
         self._changing = threading.Lock()
         """Held while streams are opened: one change of what is watched at a time."""
@@ -127,7 +111,7 @@ class Watcher:
         self._mode: Mode = "off"
         self._reason = ""
         self._closed = False
-        self._batches = self._overflows = self._failures = 0
+        self._failures = 0
         self.replace(folders)
 
     @property
@@ -141,22 +125,15 @@ class Watcher:
         return self._reason
 
     @property
-    def poll_interval_s(self) -> float:
-        """Seconds between two sweeps while the mode is `polling`."""
-        return self._settings.poll_interval_s
-
-    @property
     def folders(self) -> frozenset[str]:
         """The folders watched now."""
         with self._state:
             return frozenset(self._watched)
 
-    def statistics(self) -> WatchStatistics:
-        """Return the state and the counts since the start."""
-        with self._state:
-            folders, streams = len(self._watched), len(self._streams)
-            counts = (self._batches, self._overflows, self._failures)
-            return WatchStatistics(self._mode, self._reason, folders, streams, *counts)
+    @property
+    def streams(self) -> int:
+        """The number of streams of events, including those that end once another has taken over."""
+        return len(self._streams)
 
     def add(self, folders: Iterable[str]) -> None:
         """Watch more folders; returns when the watches are in place. Those watched already cost nothing.
@@ -186,7 +163,7 @@ class Watcher:
                     return
                 streams = [stream for stream in self._streams if not stream.retiring]
                 self._watched.clear()
-            self._open(self._extra.union(folders), streams)
+            self._open(folders, streams)
 
     def write_cookie(self) -> Cookie:
         """Ask all streams to tell when they have delivered every event until now; see `wait_cookie`.
@@ -349,8 +326,6 @@ class Watcher:
         with self._delivering:
             if self._closed:
                 return
-            self._batches += 1
-            self._overflows += batch.overflow
             self._on_batch(batch)
 
 

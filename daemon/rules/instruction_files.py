@@ -1,6 +1,6 @@
-"""Finds and reads the instruction files of a project and its user (AGENTS.md and the like), as rules.
+"""Finds the instruction files of a project and its user (AGENTS.md and the like) and reads them as rules.
 
-Which file counts for which agent, and what its frontmatter means, follows the agents' own documentation.
+Which agent reads which file, and what its frontmatter means, follows the agents' own documentation.
 A project's files are untrusted: neither an import nor a symbolic link in them reaches a file outside the
 project, and the limits below bound their cost.
 """
@@ -25,7 +25,7 @@ MANAGED_FOLDER = {
     "darwin": "/Library/Application Support/ClaudeCode",
     "win32": r"C:\Program Files\ClaudeCode",
 }.get(sys.platform, "/etc/claude-code")
-"""Where an administrator puts Claude Code's instructions."""
+"""The folder of an administrator's instructions for Claude Code."""
 
 MAX_FRONTMATTER_TOTAL = 1024 * 1024
 """Maximum characters of all frontmatter together; YAML takes about 2 µs for each."""
@@ -139,7 +139,7 @@ class _Found(Struct, frozen=True):
         return self.zone.absolute(self.path)
 
     def order(self) -> tuple[object, ...]:
-        """Return what it is sorted by; CLAUDE.local.md comes last in its folder, as Claude Code reads it."""
+        """Return its sort key; CLAUDE.local.md comes last in its folder, as Claude Code reads it."""
         local = self.place.path == "CLAUDE.local.md"
         return self.level, self.folder.split("/"), local, *os.path.split(self.path)
 
@@ -163,7 +163,7 @@ _STRENGTH: dict[IncludeMode, int] = {"manual": 0, "agent": 1, "glob": 2, "always
 
 
 def _merge(rules: list[_Rule]) -> tuple[Item, ...]:
-    """Make one item of those that have the same file or the same text.
+    """Merge items of the same file or the same text.
 
     The first by precedence stands for all, and is included wherever one of them would have been.
     """

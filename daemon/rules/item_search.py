@@ -1,4 +1,4 @@
-"""The search of an agent's items: which of those that it may get by itself a request is about.
+"""The search of items of mode `agent`: which of them a message is about.
 
 An item's score is the best similarity of its chunks to the message in meaning, plus what its words add.
 """
@@ -273,34 +273,36 @@ def _degraded(batch: _Batch, pending: frozenset[int]) -> tuple[str, ...]:
 
 
 MESSAGE_CHUNKS = 12
-"""Of the message: 6,000 characters. A longer one has a pasted log or file; its beginning and end say most."""
+"""Maximum number of chunks of the message, 6,000 characters. A longer one holds a pasted log or file, whose
+beginning and end say most."""
 
 HISTORY_MESSAGES = 6
 """Maximum number of earlier messages that count; older ones would weigh next to nothing."""
 
 HISTORY_CHUNKS = 2
-"""Of each earlier message: its beginning and its end, where questions and conclusions stand."""
+"""Maximum number of chunks of an earlier message: its beginning and its end, where questions and conclusions
+are."""
 
 HISTORY_WEIGHT = 0.9
 HISTORY_DECAY = 0.8
-"""What the message before the current one weighs, and how the weight falls with each one before that. A
-message such as `yes, do it` says all by what stands before it; a new subject has higher scores of its own.
-Too few of the labelled queries have a history to choose these by them."""
+"""The weight of the message before the current one, and the factor for each one before that. `yes, do it`
+means what the messages before it say; a new subject has higher scores of its own. Not measured: too few of
+the labelled queries have a history."""
 
 
 class QueryText(Struct, frozen=True):
-    """A piece of what is searched for, at most `CHUNK_CHARACTERS` long. `weight` is 1 for the message's own
-    pieces and less the older a message is."""
+    """A piece of a query, at most `CHUNK_CHARACTERS` long. `weight` is 1 for pieces of the current message,
+    less for older messages."""
 
     text: str
     weight: float
 
 
 def query_texts(message: str, history: Sequence[Mapping[str, object]] = ()) -> tuple[QueryText, ...]:
-    """Return the pieces of a message and of what was said before it, the latest first.
+    """Return the pieces of a message and of the messages before it, the latest first.
 
-    `history` is `{role, content}` in the order of the conversation. System messages say nothing of what is
-    asked and are left out, as is what has no text.
+    `history` is `{role, content}` in the order of the conversation. System messages and messages without text
+    are left out.
     """
     found = [QueryText(text, 1.0) for text in _ends(chunks_of(message), MESSAGE_CHUNKS)]
     weight = HISTORY_WEIGHT
@@ -325,21 +327,22 @@ def chunks_of(message: str) -> tuple[str, ...]:
 
 
 def _ends(texts: Sequence[str], most: int) -> Sequence[str]:
-    """Return at most so many texts, half of them from the end."""
+    """Return at most `most` texts, half of them from the end."""
     if len(texts) <= most:
         return texts
     return (*texts[: most - most // 2], *texts[-(most // 2) :])
 
 
 NAMED_MAX = 3
-"""An identifier that stands in more items than these names none of them."""
+"""Maximum number of items with an identifier; a more common one identifies none of them."""
 
 IDENTIFIERS_MAX = 50
-"""Of a piece of a query: more are a log or a listing."""
+"""Maximum number of identifiers in a piece of a query; more are a log or a listing."""
 
 DOUBT = 1.5
-"""Added to the weight of a query's words, that of the rarest word being 1. So the one word of a short query
-proves less than the ten of a long one: `continue` gives .4 at most. Chosen with `LEXICAL_WEIGHT`."""
+"""Added to the total weight of a query's words, where the rarest word weighs 1, so that the single word of a
+short query counts less than ten words of a long one: `continue` scores .4 at most. Chosen together with
+`LEXICAL_WEIGHT`."""
 
 
 class ItemWords(Struct, frozen=True):
@@ -368,11 +371,11 @@ class WordEvidence:
         for position, item in enumerate(items):
             for term in item.terms:
                 self._holding.setdefault(term, []).append(position)
-        # What a term weighs that no item has.
+        # The weight of a term that no item has.
         self._rarest = _weight(len(items), 0)
 
     def cover(self, text: str) -> list[float]:
-        """Return for each item how much of a text's words it has, by weight: from 0 to below 1."""
+        """Return for each item the share of a text's words that it has, by weight: from 0 to below 1."""
         covered = [0.0] * len(self._items)
         total = DOUBT
         for term, weight in _query_terms(text).weights.items():
@@ -427,7 +430,7 @@ _UNLIKE_PROSE = re.compile(r"[-_./]|[a-z][A-Z]")
 
 
 def _stands_in(name: str, text: str) -> bool:
-    """Whether a text holds a name that is no part of a longer one."""
+    """Whether a text holds a name as a whole, not as a part of a longer one."""
     start = text.find(name)
     while start >= 0:
         end = start + len(name)

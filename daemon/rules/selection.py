@@ -130,13 +130,11 @@ def _profile(settings: KindSettings, presets: Mapping[Preset, Profile]) -> Profi
     if settings.preset == "off":
         return None
     base = presets[settings.preset or "normal"]
-    return Profile(
-        base.top_k if settings.top_k is None else settings.top_k,
-        base.top_n if settings.top_n is None else settings.top_n,
-        # With a floor of its own, `near_best` doesn't count.
-        *((base.floor, base.near_best) if settings.floor is None else (settings.floor, 0.0)),
-        base.include_score if settings.include_score is None else settings.include_score,
-    )
+    given = {name: value for name, value in asdict(settings).items() if value is not None}
+    given.pop("preset", None)
+    if "floor" in given:
+        given["near_best"] = 0.0  # with a floor of its own, it doesn't count
+    return replace(base, **given)
 
 
 def _parse_kind(value: object, field: str) -> KindSettings:

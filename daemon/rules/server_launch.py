@@ -50,14 +50,14 @@ class Launch(Struct, frozen=True):
 
     transport: Transport
     timeout_s: float
-    command: str
-    arguments: tuple[str, ...]
-    environment: dict[str, str]
-    folder: str
-    url: str
-    headers: dict[str, str]
-    is_loopback: bool
-    secrets: tuple[str, ...]
+    command: str = ""
+    arguments: tuple[str, ...] = ()
+    environment: dict[str, str] = {}
+    folder: str = ""
+    url: str = ""
+    headers: dict[str, str] = {}
+    is_loopback: bool = True
+    secrets: tuple[str, ...] = ()
 
     def redacted(self, text: str) -> str:
         """Return a text with the launch's secrets masked."""
@@ -102,9 +102,6 @@ def launch_of(
         tuple(variables.resolve(argument) for argument in server.arguments),
         environment,
         folder,
-        "",
-        {},
-        is_loopback=True,
         secrets=_secrets(server, variables, [value for _, value in server.environment]),
     )
 
@@ -131,14 +128,10 @@ def _remote(server: McpServer, variables: Variables, *, network: bool, timeout_s
     return Launch(
         server.transport,
         timeout_s,
-        "",
-        (),
-        {},
-        "",
-        url,
-        headers,
-        is_loopback,
-        _secrets(server, variables, [value for _, value in server.headers]),
+        url=url,
+        headers=headers,
+        is_loopback=is_loopback,
+        secrets=_secrets(server, variables, [value for _, value in server.headers]),
     )
 
 

@@ -23,7 +23,7 @@ from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
 from ..core.errors import StateError
-from ..core.quarantine import clear_file, set_aside
+from ..core.quarantine import clear_file, quarantine
 from ..core.system import System
 from .items import Item, has_harmful, one_line
 from .server_config import McpServer
@@ -91,7 +91,7 @@ class ToolLists:
         except Exception as error:  # noqa: BLE001 - any exception means damage
             log.warning("the list of tools in %s can't be used (%s): they are listed anew", path, error)
             with suppress(OSError):
-                set_aside(path, self._system)
+                quarantine(path, self._system)
             return None
 
     def store(self, server: McpServer, found: ToolList) -> ToolList:
@@ -150,21 +150,14 @@ def tool_items(server: McpServer, found: ToolList) -> tuple[Item, ...]:
     )
 
 
-class _Listed(Struct, frozen=True):
-    """A list as it stands in a file or in the reply of the process that lists tools."""
-
-    tools: tuple[ListedTool, ...]
-    problem: str
-    left_out: int
-    listed_at: str = ""
-
-
 def list_in(fields: object) -> ToolList:
     """Read a list out of a map; unknown fields are ignored. Raises `ValueError` for a map that is none."""
-    found = convert(fields, _Listed)
+    if not isinstance(fields, dict) or "tools" not in fields:
+        raise ValueError("it holds no list of tools")
+    found = convert(fields, ToolList)
     if not all(is_name(tool.name) for tool in found.tools):
         raise ValueError("a tool has a name that can't be used")
-    return ToolList(found.tools[:MAX_TOOLS], found.problem, found.left_out, found.listed_at)
+    return replace(found, tools=found.tools[:MAX_TOOLS])
 
 
 def is_name(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Reads files of a folder without ever leaving it (a zone), and remembers stamps that show later changes.
+"""Reads files inside a folder (a zone), never outside it, and keeps stamps that show later changes.
 
 Instruction files come from untrusted repositories: a symbolic link or an import must not reach the user's
 other files.

@@ -60,7 +60,8 @@ class Candidates(Struct, frozen=True):
     """The chunks that the indexes name: ids with scores, best first, comparable within a list only.
 
     `lexical` is by words, `vector` by meaning, `tree` by what the question names outright: files, lines,
-    definitions. `chunks` holds what is known of all of them. `named` tells for each file how surely the
+    definitions. `further` are chunks by words that come behind all ranked ones where many files are wanted.
+    `chunks` holds what is known of all others. `named` tells for each file how surely the
     question names it or a line of it (0 to 1), `defined` for each file how surely it defines what is named;
     `why` says so in words, by file. `commits` counts for each file how many of the latest commits changed it.
     `rare` are the files with the question's words where hardly any file has them. `exact` tells for each file
@@ -72,6 +73,7 @@ class Candidates(Struct, frozen=True):
     """
 
     lexical: Sequence[tuple[int, float]] = ()
+    further: Sequence[int] = ()
     vector: Sequence[tuple[int, float]] = ()
     tree: Sequence[tuple[int, float]] = ()
     chunks: Mapping[int, ChunkPlace] = field(default_factory=dict)

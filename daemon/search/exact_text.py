@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from ..index.chunk_table import ChunkPlace
-from ..index.lexical_reader import LexicalHit, LexicalReader
+from ..index.lexical_reader import LexicalReader
 from ..index.store import Reader
 from ..index.terms import STOP_WORDS, document_terms, query_terms
 from ..project.path_roles import role_of
@@ -158,10 +158,18 @@ def find_places(
     used: bool = False,
 ) -> list[TextPlace]:
     """Return where one text stands, as `find_text` does."""
-    most = NAMED_MAX if wanted.is_name else CHUNKS_MAX
-    hits = lexical.search(_terms(wanted, lexical), most, files=files)
-    wanted_in = hits if wanted.is_name else _holding(wanted, hits, lexical)
-    chunks = reader.chunks.places(hit.chunk_id for hit in wanted_in)
+    if wanted.is_name:
+        hits = holding = lexical.search(_terms(wanted, lexical), NAMED_MAX, files=files)
+    else:
+        message = _message(wanted.text)
+        least = wanted.least * OUTSIDE * message.characters - message.everywhere
+        # Of most messages no chunk holds enough, and to read one takes .15 ms.
+        if not lexical.may_hold(message.terms, least):
+            return []
+        hits = lexical.search(_terms(wanted, lexical), CHUNKS_MAX, files=files)
+        enough = lexical.holding(hits, message.terms, least)
+        holding = [hit for hit in hits if hit.chunk_id in enough]
+    chunks = reader.chunks.places(hit.chunk_id for hit in holding)
     places: list[TextPlace] = []
     for start in range(0, len(hits), BATCH):
         batch = [chunks[hit.chunk_id] for hit in hits[start : start + BATCH] if hit.chunk_id in chunks]
@@ -173,14 +181,6 @@ def find_places(
         if not used and any(place.share >= ENOUGH and _is_source(place.chunk) for place in places):
             break
     return _chosen(places, everywhere=used and wanted.is_name)
-
-
-def _holding(wanted: WantedText, hits: Sequence[LexicalHit], lexical: LexicalReader) -> list[LexicalHit]:
-    """Return the hits whose terms may be enough of a message: hardly any, and reading one takes .15 ms."""
-    message = _message(wanted.text)
-    least = wanted.least * OUTSIDE * message.characters - message.everywhere
-    holding = lexical.holding(hits, message.terms, least)
-    return [hit for hit in hits if hit.chunk_id in holding]
 
 
 def unknown_names(question: Question, reader: Reader) -> list[str]:

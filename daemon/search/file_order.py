@@ -90,8 +90,8 @@ class PlacedFile(NamedTuple):
     and which groups of features set it before the others, in words."""
 
     place: int
-    probability: float
-    reasons: tuple[str, ...]
+    probability: float = 0.0
+    reasons: tuple[str, ...] = ()
 
 
 def order_files(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import log1p
+from operator import itemgetter
 from typing import Literal, NamedTuple, TypeVar
 
 from msgspec import Struct, field
@@ -13,7 +14,7 @@ from ..index.chunk_table import ChunkPlace
 from ..index.terms import path_terms
 from ..project.path_roles import Role, role_of
 from .candidates import Candidates
-from .file_order import ORDERED_MAX, KnownFile, order_files
+from .file_order import ORDERED_MAX, KnownFile, PlacedFile, order_files
 from .question import Question
 
 K = TypeVar("K")
@@ -146,22 +147,26 @@ def rank(
     languages: Mapping[str, str],
     rarity: Callable[[str], float],
     weights: RankWeights = DEFAULT,
+    most: int | None = None,
 ) -> list[RankedFile]:
-    """Return the files with a candidate, best first; equal scores go by path.
+    """Return the files with a candidate, best first, at most `most`; equal scores go by path.
 
     `rarity` gives a term's inverse document frequency. The evidence is added up, and the best files are put
     in the order that was learned; the scores stay those of the evidence at each place.
     """
     found = by_evidence(question, candidates, languages, rarity, weights)
-    files = [file for file, _ in found]
-    if not weights.learned:
-        return files
-    placed = order_files(question, candidates, [known for _, known in found[:ORDERED_MAX]], rarity)
-    first = [
-        files[one.place]._replace(score=file.score, probability=one.probability, reasons=one.reasons)
-        for one, file in zip(placed, files, strict=False)
-    ]
-    return [*first, *files[len(first) :]]
+    places = (
+        order_files(question, candidates, found[:ORDERED_MAX], rarity)
+        if weights.learned
+        else [PlacedFile(place) for place in range(len(found))]
+    )
+    places += [PlacedFile(place) for place in range(len(places), len(found))]
+    ranked = []
+    for one, file in list(zip(places, found, strict=True))[:most]:
+        known = found[one.place]
+        why = _reasons(candidates.why.get(known.path, ()), known.share)
+        ranked.append(RankedFile(known.path, file.evidence, known.chunks, why, one.probability, one.reasons))
+    return ranked
 
 
 def by_evidence(
@@ -170,8 +175,8 @@ def by_evidence(
     languages: Mapping[str, str],
     rarity: Callable[[str], float],
     weights: RankWeights = DEFAULT,
-) -> list[tuple[RankedFile, KnownFile]]:
-    """Return the files with a candidate in the order of the evidence added up, with what is known of each."""
+) -> list[KnownFile]:
+    """Return the files with a candidate in the order of the evidence added up."""
     by_file: dict[str, list[tuple[ChunkPlace, float]]] = {}
     places = candidates.chunks
     for chunk_id, score in _fused(question, candidates, weights).items():
@@ -180,20 +185,26 @@ def by_evidence(
             by_file.setdefault(chunk.path, []).append((chunk, score))
     topic = _Topic(question, rarity)
     evidence = _Evidence(question, candidates, weights)
-    files = []
+    scored = []
     for path, chunks in by_file.items():
         if len(chunks) > 1:
             chunks.sort(key=_best_first)
         share = topic.share(_terms_of_path(path))
         role = evidence.role(path, languages.get(path, ""))
         score = evidence.of(path, chunks, share) * evidence.factor(path, role)
-        why = list(dict.fromkeys(candidates.why.get(path, ())))
-        if share >= TELLING_SHARE:
-            why.append("its path has the words of the question")
-        known = KnownFile(path, score, chunks, share, role, is_wanted(role, question))
-        files.append((RankedFile(path, round(score, 6), chunks, why), known))
-    files.sort(key=lambda pair: (-pair[0].score, pair[0].path))
-    return files
+        scored.append((-round(score, 6), path, share, role))
+    scored.sort(key=itemgetter(0, 1))
+    return [
+        KnownFile(path, -score, by_file[path], share, role, is_wanted(role, question))
+        for score, path, share, role in scored
+    ]
+
+
+def _reasons(why: Sequence[str], share: float) -> list[str]:
+    reasons = list(dict.fromkeys(why))
+    if share >= TELLING_SHARE:
+        reasons.append("its path has the words of the question")
+    return reasons
 
 
 def list_ranks(candidates: Candidates) -> dict[str, dict[int, int]]:
@@ -228,39 +239,43 @@ class _Evidence:
     """What speaks for and against files."""
 
     def __init__(self, question: Question, candidates: Candidates, weights: RankWeights) -> None:
-        self._candidates = candidates
         self._weights = weights
+        self._defined, self._exact = candidates.defined, candidates.exact
+        self._named, self._commits = candidates.named, candidates.commits
+        self._definitions = candidates.definitions
         self._factors = {
             role: 1.0 if is_wanted(role, question) else penalty for role, penalty in weights.penalties.items()
         }
+        surely = (
+            path for of in (self._named, self._exact) for path, score in of.items() if score >= SURELY_NAMED
+        )
+        self._meant = candidates.rare.union(surely)
 
     def of(self, path: str, chunks: Sequence[tuple[ChunkPlace, float]], share: float) -> float:
         """Return what speaks for a file: its best chunk, its other chunks, its path, what names it."""
-        weights, candidates = self._weights, self._candidates
-        rest = sum([score for _, score in chunks[1:]])
-        evidence = chunks[0][1] + weights.coherence * rest / (1 + rest) + weights.path * share
-        evidence += weights.defined * candidates.defined.get(path, 0.0)
-        evidence += weights.exact * candidates.exact.get(path, 0.0)
-        return evidence + weights.named * candidates.named.get(path, 0.0)
+        weights = self._weights
+        evidence = chunks[0][1]
+        if len(chunks) > 1:
+            rest = sum([score for _, score in chunks[1:]])
+            evidence += weights.coherence * rest / (1 + rest)
+        evidence += weights.path * share
+        evidence += weights.defined * self._defined.get(path, 0.0)
+        evidence += weights.exact * self._exact.get(path, 0.0)
+        return evidence + weights.named * self._named.get(path, 0.0)
 
     def factor(self, path: str, role: Role) -> float:
         """Return what a file's evidence is multiplied by for what it is and how often it changes."""
-        candidates = self._candidates
         factor = self._factors[role]
-        if factor < NAMED_FACTOR and (
-            candidates.named.get(path, 0.0) >= SURELY_NAMED
-            or candidates.exact.get(path, 0.0) >= SURELY_NAMED
-            or path in candidates.rare
-        ):
+        if factor < NAMED_FACTOR and path in self._meant:
             factor = NAMED_FACTOR
-        commits = candidates.commits.get(path, 0)
+        commits = self._commits.get(path, 0)
         changed = log1p(commits) / log1p(OFTEN_CHANGED) if commits else 0.0
         return factor * (1 + self._weights.commits * min(1.0, changed))
 
     def role(self, path: str, language: str) -> Role:
         """Return the part that a file plays; one with definitions of its own is no barrel."""
         role = role_of(path, language)
-        if role == "barrel" and self._candidates.definitions.get(path, 0) >= BARREL_DEFINITIONS:
+        if role == "barrel" and self._definitions.get(path, 0) >= BARREL_DEFINITIONS:
             return "source"
         return role
 

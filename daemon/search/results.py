@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -95,12 +95,13 @@ def _shown(snapshot: ProjectSnapshot, hits: Sequence[Hit], reader: Reader) -> di
     secret; those that are gone, or whose text is damaged, are left out."""
     masked = snapshot.policy.mask_values
     chunks = {hit.chunk.id: hit.chunk for hit in hits}
-    kept = {number: SHOWN.get(chunk.digest, masked=masked) for number, chunk in chunks.items()}
+    kept = {number: SHOWN.get((chunk.digest, masked)) for number, chunk in chunks.items()}
     known = {number: text for number, text in kept.items() if text is not None}
     found = {number: known[number] for number in reader.chunks.present(known)}
     texts = reader.chunks.texts_of(chunk for number, chunk in chunks.items() if number not in known)
     new = dict(zip(texts, mask_pieces(list(texts.values())), strict=True)) if masked else texts
-    SHOWN.keep({chunks[number].digest: text for number, text in new.items()}, masked=masked)
+    for number, text in new.items():
+        SHOWN.put((chunks[number].digest, masked), text, len(text) + CHUNK_CHARACTERS)
     return found | new
 
 
@@ -193,37 +194,12 @@ CHUNK_CHARACTERS = 200
 """What a text counts more than its characters: its digest, and its places in memory."""
 
 
-class ShownChunks:
-    """Texts by digest, those shown last, as they are and as they are masked. Thread-safe.
+SHOWN = SizedCache[tuple[bytes, bool], str](KEPT_CHARACTERS)
+"""Texts by digest, as they are and as they are masked: of one process, for all its projects.
 
-    To unpack a text means to unpack its whole file, and to look it through for secrets takes as long again.
-    What is kept can't become wrong: a chunk that says something else has another digest. Whether a chunk is
-    still there is for the index to say.
-    """
-
-    def __init__(self, most: int = KEPT_CHARACTERS) -> None:
-        self._texts = SizedCache[tuple[bytes, bool], str](most)
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    @property
-    def size(self) -> int:
-        """What is kept, in characters."""
-        return self._texts.size
-
-    def get(self, digest: bytes, *, masked: bool) -> str | None:
-        """Return the text of a chunk, without its secrets or with them; None if it isn't kept so."""
-        return self._texts.get((digest, masked))
-
-    def keep(self, texts: Mapping[bytes, str], *, masked: bool) -> None:
-        """Keep texts by digest; the ones that were shown longest ago go."""
-        for digest, text in texts.items():
-            self._texts.put((digest, masked), text, len(text) + CHUNK_CHARACTERS)
-
-
-SHOWN = ShownChunks()
-"""Those of this process: what is in it follows from the digests alone, so that all projects may share it."""
+To look a text through for secrets takes as long as to read it. What is kept can't become wrong: a chunk that
+says something else has another digest. Whether a chunk is still there is for the index to say.
+"""
 
 
 CLEARLY, AHEAD = 0.25, 2.0

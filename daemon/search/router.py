@@ -30,7 +30,7 @@ from .candidates import (
     search_terms,
 )
 from .classify import Classification, asked_for, classified, narrow
-from .definitions import FUNCTIONS, find_definitions
+from .definitions import FILES_MAX, FUNCTIONS, find_definitions
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
 from .filters import EVERYTHING, Filter
 from .need import need_of
@@ -45,6 +45,9 @@ MORE_MAX = 4
 
 KINDS_OVERFETCH = 4
 """How many times the usual candidates are fetched where only some kinds of definitions are wanted."""
+
+CHUNKS_WANTED = 8
+"""Chunks looked at for each file that is wanted, where those are more than the usual candidates lie in."""
 
 SYMBOL_FILES_MAX = 500
 """A filter by a definition's name searches the files of at most so many definitions."""
@@ -115,11 +118,13 @@ def gather(
     route: Route | None,
     limit: int,
     relation: Relation | None = None,
+    files_wanted: int = 0,
     on_words: Callable[[Question, tuple[int, ...] | None], None] = lambda _question, _files: None,
 ) -> GatheredCandidates:
     """Take a question apart, choose its route, and ask the structure and the words.
 
-    With a relation the structure alone answers, of what the text names. `on_words` hears of the question and
+    With a relation the structure alone answers, of what the text names. Where more files are wanted than the
+    words' candidates lie in, there are further ones, see `Candidates`. `on_words` hears of the question and
     the ids of the files to search, None for all, before the words are searched.
 
     Raises `ValueError` for a glob that can't be used.
@@ -167,7 +172,7 @@ def gather(
             return start
     _ = question.windows  # worked out here, as the vectors are asked from the event loop
     on_words(question, start.files)
-    return _with_candidates(start, tree, reader, handle, paths)
+    return _with_candidates(start, tree, reader, handle, paths, files_wanted)
 
 
 def conclude(
@@ -188,7 +193,8 @@ def conclude(
     def rarity(term: str) -> float:
         return gathered.rarity.get(term, 0.0)
 
-    ranked = rank(gathered.question, candidates, languages, rarity, weights)
+    most = max(limit, FILES_MAX) if definitions else limit
+    ranked = rank(gathered.question, candidates, languages, rarity, weights, most)
     by_path: dict[str, list[FoundDefinition]] = {}
     if definitions:
         for definition in find_definitions(
@@ -199,7 +205,28 @@ def conclude(
             )
         for found in by_path.values():
             found.sort(key=lambda one: (-one.probability, one.first))
-    return _hits(ranked[:limit], candidates, by_path, reader)
+    ranked = [*ranked[:limit], *_further(gathered, ranked, limit, tree, reader)]
+    return _hits(ranked, candidates, by_path, reader)
+
+
+def _further(
+    gathered: GatheredCandidates, ranked: Sequence[RankedFile], limit: int, tree: Tree, reader: Reader
+) -> list[RankedFile]:
+    """Return the files that only further candidates lie in, behind those that were ranked."""
+    if len(ranked) >= limit or not gathered.candidates.further:
+        return []
+    known = {file.path for file in ranked}
+    places = reader.chunks.places(gathered.candidates.further)
+    held = _held(gathered.filter, places.values(), tree, reader)
+    first: dict[str, ChunkPlace] = {}
+    for number in gathered.candidates.further:
+        if number in held and held[number].path not in known:
+            first.setdefault(held[number].path, held[number])
+    last = ranked[-1].score if ranked else 1.0
+    return [
+        RankedFile(path, round(last / (1 + place), 6), [(chunk, 0.0)], ())
+        for place, (path, chunk) in enumerate(first.items(), 1)
+    ][: limit - len(ranked)]
 
 
 def with_need(
@@ -257,7 +284,12 @@ def candidates_of(
 
 
 def _with_candidates(
-    start: GatheredCandidates, tree: Tree, reader: Reader, handle: LexicalHandle, paths: Sequence[str] | None
+    start: GatheredCandidates,
+    tree: Tree,
+    reader: Reader,
+    handle: LexicalHandle,
+    paths: Sequence[str] | None,
+    files_wanted: int,
 ) -> GatheredCandidates:
     named, by_name, by_definition, why = named_chunks(start.question, tree, reader)
     if paths is not None:
@@ -265,6 +297,7 @@ def _with_candidates(
         named = [pair for pair in named if pair[0].path in allowed]
     exact: list[TextPlace] = []
     hits: list[LexicalHit] = []
+    further: list[LexicalHit] = []
     rarity: dict[str, float] = {}
     cover: dict[int, tuple[float, float, float]] = {}
     degraded: tuple[str, ...] = ()
@@ -274,7 +307,8 @@ def _with_candidates(
         terms = search_terms(start.question, lexical)
         # A chunk of several small definitions has one kind of its own, so kinds are looked at afterwards.
         most = LEXICAL_MAX * (KINDS_OVERFETCH if start.filter.kinds else 1)
-        hits = lexical.search(terms, most, files=start.files)
+        hits = lexical.search(terms, max(most, CHUNKS_WANTED * files_wanted), files=start.files)
+        hits, further = hits[:most], hits[most:]
         rarity = _rarities(start.question, lexical)
         cover = _cover(terms, hits, lexical)
         exact = find_text(
@@ -303,6 +337,7 @@ def _with_candidates(
     candidates = Candidates(
         rare=frozenset(holders) if len(holders) <= RARE_FILES else frozenset(),
         lexical=found,
+        further=tuple(hit.chunk_id for hit in further),
         tree=_in_order(outright.items(), chunks),
         chunks=chunks,
         named=by_name,
@@ -474,7 +509,7 @@ def _structural(
     elif relation not in {"connection", "cycles"}:  # these say themselves what isn't there
         nothing = f"no {relation} of {', '.join(subjects) or 'the project'} is known"
         evidence = (*start.evidence, nothing, *found.remarks)
-    if forced or (found.known and not subjects):
+    if forced:
         return replace(start, answer=(), evidence=evidence, degraded=degraded)
     said = "searched as text, by words and by meaning" if names else "searched by words and meaning"
     used = relation != "definition"

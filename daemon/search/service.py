@@ -221,6 +221,7 @@ def _gather(
         ask.route,
         _most(ask),
         ask.relation,
+        ask.limit,
         vectors.begin_early,
     )
     if gathered.answer is not None:

@@ -1,1 +1,1 @@
-"""What one conversation keeps: its items, its context sets, and what was used for each of its requests."""
+"""Sessions with their items and context sets, and the log of requests."""

@@ -279,7 +279,7 @@ def merged_applet(former: Sequence[str], entries: Sequence[str]) -> tuple[str, .
 
 
 class Resume(Struct, frozen=True):
-    """What an agent gets when it resumes a session. The same state gives the same bytes.
+    """The reply to an agent that resumes a session. The same state gives the same bytes.
 
     `text` is empty if there is nothing to tell. `context` has all sets, missing files included; `files` are
     the existing ones, `missing_files` the others.

@@ -79,7 +79,7 @@ _CURSOR = "#"
 """Prefix of a page's cursor; no time begins with it."""
 
 
-class Page(Struct, frozen=True):
+class RecalledPage(Struct, frozen=True):
     """Some requests, and the cursor of the next page, to be given as `since`; empty after the last page."""
 
     requests: tuple[Recalled, ...]
@@ -111,7 +111,10 @@ class Ledger:
         system: System,
         limits: LedgerLimits | None = None,
         max_waiting_bytes: int = MAX_WAITING_BYTES,
-        kept_of: Callable[[RequestRecord, Sent], tuple[RequestRecord, Sent]] = lambda *one: one,
+        kept_of: Callable[[RequestRecord, Sent], tuple[RequestRecord, Sent]] = lambda record, sent: (
+            record,
+            sent,
+        ),
     ) -> None:
         self._file = file
         self._system = system
@@ -130,11 +133,11 @@ class Ledger:
 
         If unwritten requests take more than `max_waiting_bytes`, the oldest are lost, and counted.
         """
-        one = _Waiting(record, sent, RECORD_BYTES + sent.characters)
+        waiting = _Waiting(record, sent, RECORD_BYTES + sent.characters)
         with self._lock:
             self._take((record.session_id, record.id))
-            self._waiting[record.session_id, record.id] = one
-            self._bytes += one.size
+            self._waiting[record.session_id, record.id] = waiting
+            self._bytes += waiting.size
             while self._bytes > self._max_waiting_bytes and len(self._waiting) > 1:
                 self._take(next(iter(self._waiting)))
                 self.lost += 1
@@ -164,8 +167,8 @@ class Ledger:
                 for session_id in {session_id for session_id, _ in waiting}:
                     contents.prune_session(database, session_id, self._limits)
             with self._lock:
-                for key, one in waiting.items():
-                    if self._waiting.get(key) is one:
+                for key, request in waiting.items():
+                    if self._waiting.get(key) is request:
                         self._take(key)
         self._prune_round()
         return len(waiting)
@@ -214,7 +217,7 @@ class Ledger:
         before: str = "",
         limit: int = 100,
         content: bool = False,
-    ) -> Page:
+    ) -> RecalledPage:
         """Return the requests of a session, of a project, or all, in the order in which they were written.
 
         `since` is a time or a day in ISO 8601 (UTC without a zone), or the `next` of the page before;
@@ -234,13 +237,13 @@ class Ledger:
                 some = self._recalled(database, rows, content=content)
             for row, request in zip(rows, some, strict=True):
                 if len(found) == limit or room <= 0:
-                    return Page(tuple(found), f"{_CURSOR}{above}")
+                    return RecalledPage(tuple(found), f"{_CURSOR}{above}")
                 found.append(_bounded(request))
                 above = row.number
                 room -= found[-1].characters
             if not rows:
-                return Page(tuple(found), "")
-        return Page(tuple(found), f"{_CURSOR}{above}")
+                return RecalledPage(tuple(found), "")
+        return RecalledPage(tuple(found), f"{_CURSOR}{above}")
 
     def prune(self) -> int:
         """Remove everything over the limits; returns how many requests that changed.
@@ -259,8 +262,8 @@ class Ledger:
 
     def _take(self, key: _Key) -> None:
         """Remove a request from the waiting ones. Needs the lock."""
-        one = self._waiting.pop(key, None)
-        self._bytes -= 0 if one is None else one.size
+        request = self._waiting.pop(key, None)
+        self._bytes -= 0 if request is None else request.size
 
     def _row_of(self, key: _Key, request: _Waiting) -> tuple[RequestRecord, Sent, bytes]:
         """Return the stored form of a request, with its packed record; a record that can't be JSON is

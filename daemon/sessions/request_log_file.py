@@ -173,9 +173,9 @@ class LedgerFile:
         with self._system.scandir(folder) as entries:
             names = [entry.name for entry in entries if entry.name.startswith(aside)]
         moments = {name: int(name.removeprefix(aside).partition("-")[0]) for name in names}
-        for one in names:
-            if moments[one] != max(moments.values()):
-                os.unlink(os.path.join(folder, one))
+        for name in names:
+            if moments[name] != max(moments.values()):
+                os.unlink(os.path.join(folder, name))
 
 
 FORMER_VERSION = 1

@@ -71,7 +71,7 @@ class DroppedSlice(Struct, frozen=True):
 
 
 class RequestRecord(Struct, frozen=True):
-    """What was used for one message of a session; the log keeps what was sent beside it.
+    """The items and slices used for a message of a session; the log stores the sent texts beside it.
 
     `at` is ISO 8601 UTC with milliseconds and `Z`. `message_hash` identifies the message, see there.
     `elapsed_ms` is the whole time, `steps_ms` that of named parts of it. `degraded` says in words what was

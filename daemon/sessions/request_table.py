@@ -112,11 +112,11 @@ def bare(summary: RequestSummary) -> RequestRecord:
 
 def insert(database: Database, record: RequestRecord, packed: bytes, sketch: bytes) -> int | None:
     """Insert a row and return its number; None if the session has this request. Needs a transaction."""
-    one = summary_of(record)
+    row = summary_of(record)
     cursor = database.execute(
         "INSERT OR IGNORE INTO requests VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', NULL, ?, ?)",
-        (data_of(one.session_id), data_of(one.project_root), data_of(one.id), one.at, one.message_hash,
-         one.tokens, one.bytes, one.elapsed_ms, one.items, one.considered, one.degraded, sketch, packed),
+        (data_of(row.session_id), data_of(row.project_root), data_of(row.id), row.at, row.message_hash,
+         row.tokens, row.bytes, row.elapsed_ms, row.items, row.considered, row.degraded, sketch, packed),
     )  # fmt: skip
     return cursor.lastrowid if cursor.rowcount else None
 
@@ -410,7 +410,7 @@ def nearest_queries(database: Database, project: bytes, sketch: Sketch) -> list[
             number: similarity(sketch, sketch_in(data)) for number, data in rows if number not in shares
         }
     found = [(number, share) for number, share in shares.items() if share >= NEARLY_EQUAL]
-    return sorted(found, key=lambda one: (-one[1], -one[0]))[:MAX_NEAR]
+    return sorted(found, key=lambda request: (-request[1], -request[0]))[:MAX_NEAR]
 
 
 def _terms(database: Database, request: int) -> list[tuple[int, int]]:

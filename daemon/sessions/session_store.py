@@ -31,7 +31,7 @@ class StoreStatistics(Struct, frozen=True):
 
     sessions: int
     kept: int
-    set_aside: int
+    quarantine: int
     removed: int
 
 

@@ -9,28 +9,30 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from .entry import (
-    RESULT_CHARACTERS,
     TEXT_CHARACTERS,
+    Call,
     Entry,
-    EntryKind,
+    Recent,
     Record,
     Tool,
+    TranscriptReader,
+    call_entry,
     cut,
     joined,
     map_at,
     maps_at,
+    message_entry,
     parts_at,
     record_of,
+    result_entry,
     text_at,
 )
-from .injections import is_own_command, is_own_tool, part_said, printed, said
+from .injections import is_own_command, is_own_tool, part_said, said
 from .transcript_file import Line
 
 HANDBACK = "SubagentHandback"
@@ -58,20 +60,11 @@ _FILE_TOOLS = ("edit", "write", "read")
 _EXIT_CODE = re.compile(r"\A\s*Exit code (-?\d+)\b")
 
 
-class ClaudeCall(Struct, frozen=True):
-    """The meaning of a call, in an entry's terms."""
-
-    tool: Tool
-    text: str
-    paths: tuple[str, ...]
-    command: str
-
-
-def call_of(name: str, given: Record) -> ClaudeCall:
+def call_of(name: str, given: Record) -> Call:
     """Return the meaning of a call by the tool's name and input."""
     tool = _TOOLS.get(name, "other")
     path = text_at(given, "file_path", "notebook_path") if tool in _FILE_TOOLS else ""
-    return ClaudeCall(
+    return Call(
         tool,
         text_at(given, "prompt", "description") if tool in {"agent", "run"} else "",
         (path,) if path else (),
@@ -81,7 +74,7 @@ def call_of(name: str, given: Record) -> ClaudeCall:
 
 def output_of(block: Record, outcome: object) -> str:
     """Return a result's complete output; `outcome` is the record's `toolUseResult`, of any shape."""
-    if text := joined_lines(parts_at(block, "content")):
+    if text := "\n".join(parts_at(block, "content")):
         return text
     if isinstance(outcome, str):
         return outcome
@@ -120,16 +113,6 @@ def answers_of(outcome: object) -> str:
     )
 
 
-def joined_lines(parts: list[str]) -> str:
-    """Join a result's blocks, each on a line of its own."""
-    return "\n".join(parts)
-
-
-def short(text: str) -> str:
-    """Return an output in an entry's form."""
-    return cut(text, RESULT_CHARACTERS)
-
-
 _CHAIN = frozenset({"user", "assistant", "system", "attachment", "progress"})
 _HEADLESS = frozenset(
     {
@@ -140,8 +123,6 @@ _HEADLESS = frozenset(
 )  # fmt: skip
 """Records of the host's own bookkeeping. A file may begin with them."""
 _SYNTHETIC = "<synthetic>"
-_REMEMBERED = 65_536
-"""Maximum number of records remembered to recognize repetitions, such as after a resume."""
 
 
 def is_claude_code(record: Record) -> bool:
@@ -165,40 +146,34 @@ def prompt_of(record: Record) -> str:
     return said("\n".join(parts_at(message, "content")))
 
 
-class ClaudeCodeReader:
+class ClaudeCodeReader(TranscriptReader):
     """Reads a transcript. The blocks of a message may be spread over several records, which share its id."""
 
     def __init__(self) -> None:
-        self.unknown = 0
-        self.owner = ""
-        """The subagent whose own file this is, or ""."""
-        self.cwd = ""
+        super().__init__()
         self._begun = False
         self._open: Entry | None = None
         """A text whose message may continue in the next record."""
         self._open_message = ""
-        self._seen: OrderedDict[bytes, None] = OrderedDict()
-        self._calls: OrderedDict[str, str] = OrderedDict()
+        self._seen: Recent[bytes, None] = Recent()
+        self._calls: Recent[str, str] = Recent()
         """Calls whose results are read in another form, by id: `own`, `command`, `handback` or `question`."""
 
-    def read(self, line: int, data: bytes) -> list[Entry] | None:
-        """Return the entries of a line; None for a line that isn't a record."""
-        record = record_of(data)
-        if record is None:
-            return None
+    def entries_of(self, line: int, record: Record) -> list[Entry]:
+        """Return the entries of a record."""
         kind = text_at(record, "type")
         if kind not in _CHAIN:
             self.unknown += kind not in _HEADLESS
             return []
         if self._is_repeated(text_at(record, "uuid")):
             return []
-        self._note_owner(record)
+        blank = self._blank(line, record)
         if kind == "assistant":
-            return self._assistant(line, record)
+            return self._assistant(blank, record)
         if kind == "user":
-            return self._user(line, record)
+            return self._user(blank, record)
         if kind == "attachment":
-            return self._attachment(line, record)
+            return self._attachment(blank, record)
         return []
 
     def finish(self) -> list[Entry]:
@@ -207,7 +182,7 @@ class ClaudeCodeReader:
         self._open = None
         return entries
 
-    def _assistant(self, line: int, record: Record) -> list[Entry]:
+    def _assistant(self, blank: Entry, record: Record) -> list[Entry]:
         message = map_at(record, "message")
         if record.get("isApiErrorMessage") is True or message.get("model") == _SYNTHETIC:
             return []
@@ -222,17 +197,17 @@ class ClaudeCodeReader:
                 continue
             kind = text_at(block, "type")
             if kind == "text":
-                entries += self._text(line, record, message_id, text_at(block, "text"))
+                entries += self._text(blank, message_id, text_at(block, "text"))
             elif kind == "thinking":
-                if thought := text_at(block, "thinking"):
-                    entries += [*self.finish(), self._entry("thinking", line, record, thought)]
+                if thought := message_entry(blank, "thinking", text_at(block, "thinking")):
+                    entries += [*self.finish(), *thought]
             elif kind == "tool_use":
-                entries += [*self.finish(), *self._call(line, record, block)]
+                entries += [*self.finish(), *self._call(blank, block)]
             else:
                 self.unknown += kind != "redacted_thinking"
         return entries
 
-    def _text(self, line: int, record: Record, message_id: str, text: str) -> list[Entry]:
+    def _text(self, blank: Entry, message_id: str, text: str) -> list[Entry]:
         text = part_said(text)
         if not text.strip():
             return []
@@ -241,48 +216,39 @@ class ClaudeCodeReader:
             self._open = replace(self._open, text=whole)
             return []
         before = self.finish()
-        self._open, self._open_message = self._entry("agent", line, record, text), message_id
+        self._open, self._open_message = replace(blank, text=cut(text, TEXT_CHARACTERS)), message_id
         return before
 
-    def _call(self, line: int, record: Record, block: Record) -> list[Entry]:
+    def _call(self, blank: Entry, block: Record) -> list[Entry]:
         name, call_id, given = text_at(block, "name"), text_at(block, "id"), map_at(block, "input")
         if is_own_tool(name):
-            self._note_call(call_id, "own")
+            self._calls.note(call_id, "own")
             return []
         if name == HANDBACK:
-            self._note_call(call_id, "handback")
-            report = said(text_at(given, "message"))
-            return [self._entry("handback", line, record, report)] if report else []
+            self._calls.note(call_id, "handback")
+            return message_entry(blank, "handback", said(text_at(given, "message")))
         call = call_of(name, given)
-        entry = replace(
-            self._entry("call", line, record, said(call.text)),
-            tool=call.tool,
-            name=name,
-            call_id=call_id,
-            paths=call.paths,
-            command=cut(call.command, TEXT_CHARACTERS),
-        )
         if is_own_command(call.command):
-            self._note_call(call_id, "command")
+            self._calls.note(call_id, "command")
         if name == QUESTION:
-            self._note_call(call_id, "question")
+            self._calls.note(call_id, "question")
         plan = said(text_at(given, "plan")) if name == PLAN else ""
-        return [self._entry("agent", line, record, plan), entry] if plan else [entry]
+        return [*message_entry(blank, "agent", plan), call_entry(blank, name, call_id, call)]
 
-    def _user(self, line: int, record: Record) -> list[Entry]:
+    def _user(self, blank: Entry, record: Record) -> list[Entry]:
         entries = self.finish()
         message = map_at(record, "message")
         if record.get("isCompactSummary") is True:
             summary = said("\n".join(parts_at(message, "content")))
-            return [*entries, self._entry("boundary", line, record, summary)]
+            return [*entries, *message_entry(blank, "boundary", summary)]
         if prompt := prompt_of(record):
-            return [*entries, self._entry("user", line, record, prompt)]
+            return [*entries, *message_entry(blank, "user", prompt)]
         for block in maps_at(message, "content"):
             if text_at(block, "type") == "tool_result":
-                entries += self._result(line, record, block)
+                entries += self._result(blank, record, block)
         return entries
 
-    def _result(self, line: int, record: Record, block: Record) -> list[Entry]:
+    def _result(self, blank: Entry, record: Record, block: Record) -> list[Entry]:
         call_id, outcome = text_at(block, "tool_use_id"), record.get("toolUseResult")
         special = self._calls.pop(call_id, "")
         if special in {"own", "handback"}:
@@ -290,15 +256,13 @@ class ClaudeCodeReader:
         failed = has_failed(block, outcome)
         if report := report_of(outcome):
             agent_id, text = report
-            entry = self._entry("handback", line, record, said(text))
-            return [replace(entry, agent_id=agent_id or entry.agent_id, call_id=call_id, sidechain=True)]
-        text = "" if special == "command" else short(printed(output_of(block, outcome)))
-        result = replace(self._entry("result", line, record, text), call_id=call_id, failed=failed)
-        if special == "question" and (answers := answers_of(outcome)):
-            return [result, self._entry("user", line, record, answers)]
-        return [result]
+            blank = replace(blank, agent_id=agent_id or blank.agent_id, call_id=call_id, sidechain=True)
+            return message_entry(blank, "handback", said(text))
+        text = "" if special == "command" else output_of(block, outcome)
+        answers = answers_of(outcome) if special == "question" else ""
+        return [result_entry(blank, call_id, text, failed=failed), *message_entry(blank, "user", answers)]
 
-    def _attachment(self, line: int, record: Record) -> list[Entry]:
+    def _attachment(self, blank: Entry, record: Record) -> list[Entry]:
         """Add a prompt that was typed while the agent worked, without text of hooks and hosts."""
         attachment = map_at(record, "attachment")
         if (
@@ -307,30 +271,23 @@ class ClaudeCodeReader:
         ):
             return []
         prompt = said("\n".join(parts_at(attachment, "prompt")))
-        return [*self.finish(), self._entry("user", line, record, prompt)] if prompt else []
+        return [*self.finish(), *message_entry(blank, "user", prompt)] if prompt else []
 
-    def _entry(self, kind: EntryKind, line: int, record: Record, text: str) -> Entry:
-        agent_id = text_at(record, "agentId")
-        return Entry(
-            kind,
-            line,
-            cut(text, TEXT_CHARACTERS),
-            text_at(record, "timestamp"),
-            agent_id,
-            text_at(record, "sessionId"),
-            sidechain=record.get("isSidechain") is True and not (self.owner and agent_id == self.owner),
-        )
-
-    def _note_owner(self, record: Record) -> None:
+    def _blank(self, line: int, record: Record) -> Entry:
+        """Return an entry with what all entries of a record share; the first record names the owner."""
+        agent_id, is_sidechain = text_at(record, "agentId"), record.get("isSidechain") is True
         if not self._begun:
             self._begun = True
-            self.owner = text_at(record, "agentId") if record.get("isSidechain") is True else ""
+            self.owner = agent_id if is_sidechain else ""
             self.cwd = text_at(record, "cwd")
-
-    def _note_call(self, call_id: str, what: str) -> None:
-        self._calls[call_id] = what
-        if len(self._calls) > _REMEMBERED:
-            self._calls.popitem(last=False)
+        return Entry(
+            "agent",
+            line,
+            at=text_at(record, "timestamp"),
+            agent_id=agent_id,
+            session_id=text_at(record, "sessionId"),
+            sidechain=is_sidechain and not (self.owner and agent_id == self.owner),
+        )
 
     def _is_repeated(self, key: str) -> bool:
         if not key:
@@ -338,9 +295,7 @@ class ClaudeCodeReader:
         digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=12).digest()
         if digest in self._seen:
             return True
-        self._seen[digest] = None
-        if len(self._seen) > _REMEMBERED:
-            self._seen.popitem(last=False)
+        self._seen.note(digest, None)
         return False
 
 

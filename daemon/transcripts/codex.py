@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,21 +15,26 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .entry import (
-    RESULT_CHARACTERS,
     TEXT_CHARACTERS,
+    Call,
     Entry,
     EntryKind,
+    Recent,
     Record,
     Tool,
+    TranscriptReader,
+    call_entry,
     cut,
     map_at,
     maps_at,
+    message_entry,
     parts_at,
     record_of,
+    result_entry,
     text_at,
     texts_at,
 )
-from .injections import is_own_command, is_own_tool, printed, said
+from .injections import is_own_command, is_own_tool, said
 
 _SHELLS = frozenset(
     {"shell", "shell_command", "exec_command", "container.exec", "local_shell", "unified_exec"}
@@ -57,15 +61,6 @@ _HEADER_BEGIN = re.compile(r"\A(?:Exit code: |Chunk ID: |Wall time: |Process )")
 _LOGIN_SHELL = re.compile(r"(?:\S*/)?(?:ba|z|da|k)?sh")
 
 
-class CodexCall(Struct, frozen=True):
-    """The meaning of a call, in an entry's terms."""
-
-    tool: Tool
-    text: str = ""
-    paths: tuple[str, ...] = ()
-    command: str = ""
-
-
 class Output(Struct, frozen=True):
     """A result's text, and whether it failed."""
 
@@ -73,7 +68,7 @@ class Output(Struct, frozen=True):
     failed: bool
 
 
-def call_of(name: str, given: str | Mapping[str, Any]) -> CodexCall:
+def call_of(name: str, given: str | Mapping[str, Any]) -> Call:
     """Return the meaning of a call by the tool's name and its arguments: a map, its JSON text, or a patch."""
     fields: Record = (
         dict(given) if isinstance(given, Mapping) else record_of(given.encode("utf-8", "replace")) or {}
@@ -83,15 +78,15 @@ def call_of(name: str, given: str | Mapping[str, Any]) -> CodexCall:
         command = command_of(fields)
         if _BEGIN_PATCH in command and "apply_patch" in command:
             return _patch(command)
-        return CodexCall("run", text_at(fields, "justification"), (), command)
+        return Call("run", text_at(fields, "justification"), (), command)
     if tool == "edit":
         return _patch(given if isinstance(given, str) and not fields else text_at(fields, "input", "patch"))
     if tool == "read":
         path = text_at(fields, "file_path", "path")
-        return CodexCall("read", "", (path,) if path else ())
+        return Call("read", "", (path,) if path else ())
     if tool == "agent":
-        return CodexCall("agent", text_at(fields, "message", "prompt", "task"))
-    return CodexCall(tool)
+        return Call("agent", text_at(fields, "message", "prompt", "task"))
+    return Call(tool)
 
 
 def command_of(fields: Mapping[str, Any]) -> str:
@@ -122,11 +117,11 @@ def paths_in(changes: Record) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in (*changes, *moved) if path))
 
 
-def _patch(patch: str) -> CodexCall:
+def _patch(patch: str) -> Call:
     found = list(_PATCHED.finditer(patch))
     paths = dict.fromkeys(match[2] or match[3] for match in found)
     only_added = bool(found) and all(match[1] == "Add" for match in found)
-    return CodexCall("write" if only_added else "edit", "", tuple(paths))
+    return Call("write" if only_added else "edit", "", tuple(paths))
 
 
 def _output_of_text(text: str) -> Output:
@@ -171,7 +166,6 @@ _ITEMS = frozenset(
 _BARE_ITEMS = _ITEMS - {"agent_message"}
 """Early versions wrote items without an envelope."""
 _FINAL = "FINAL_ANSWER"
-_REMEMBERED = 4_096
 
 
 def is_codex(record: Record) -> bool:
@@ -182,46 +176,41 @@ def is_codex(record: Record) -> bool:
     return kind in _BARE_ITEMS and ("role" in record or "call_id" in record or "summary" in record)
 
 
-class CodexReader:
+class CodexReader(TranscriptReader):
     """Reads one rollout."""
 
     def __init__(self) -> None:
-        self.unknown = 0
-        self.owner = ""
-        self.cwd = ""
-        self._session_id = ""
+        super().__init__()
         self._begun = False
         self._open: Entry | None = None
         """The agent's last words, which may be a subagent's report."""
-        self._items: OrderedDict[tuple[str, str], int] = OrderedDict()
-        self._events: OrderedDict[tuple[str, str], int] = OrderedDict()
+        self._items: Recent[tuple[str, str], int] = Recent()
+        self._events: Recent[tuple[str, str], int] = Recent()
         """Texts of items still without their event, and vice versa, with their counts."""
-        self._calls: OrderedDict[str, str] = OrderedDict()
+        self._calls: Recent[str, str] = Recent()
         """Calls by id: `own`, `command` for a call of our program, `patch`, or `told`."""
-        self._failed: OrderedDict[str, str] = OrderedDict()
+        self._failed: Recent[str, None] = Recent()
         """Calls whose failure an event reported before their result."""
 
-    def read(self, line: int, data: bytes) -> list[Entry] | None:
-        """Return the entries of a line; None for a line that isn't a record."""
-        record = record_of(data)
-        if record is None:
-            return None
+    def entries_of(self, line: int, record: Record) -> list[Entry]:
+        """Return the entries of a line."""
         kind, payload, at = text_at(record, "type"), record.get("payload"), text_at(record, "timestamp")
+        blank = Entry("agent", line, at=at, agent_id=self.owner, session_id=self.session_id)
         if not isinstance(payload, dict):
             if kind in _BARE_ITEMS:
-                return self._item(line, at, record)
+                return self._item(blank, record)
             self.unknown += bool(kind)  # the first line of early versions has no type
             return []
         if kind == "session_meta":
             self._meta(payload)
             return []
         if kind == "response_item":
-            return self._item(line, at, payload)
+            return self._item(blank, payload)
         if kind == "event_msg":
-            return self._event(line, at, payload)
+            return self._event(blank, payload)
         if kind == "compacted":
-            summary = said(text_at(payload, "message"))
-            return [*self.finish(), self._entry("boundary", line, at, summary)]
+            summary = cut(said(text_at(payload, "message")), TEXT_CHARACTERS)
+            return [*self.finish(), replace(blank, kind="boundary", text=summary)]
         self.unknown += kind not in _QUIET_LINES
         return []
 
@@ -241,38 +230,36 @@ class CodexReader:
         source = map_at(payload, "source")
         spawn = map_at(map_at(source, "subagent"), "thread_spawn")
         if parent := text_at(spawn, "parent_thread_id"):
-            self._session_id, self.owner = parent, own
+            self.session_id, self.owner = parent, own
         else:
-            self._session_id = own
+            self.session_id = own
             self.owner = own if "subagent" in source else ""
 
-    def _item(self, line: int, at: str, item: Record) -> list[Entry]:
+    def _item(self, blank: Entry, item: Record) -> list[Entry]:
         kind = text_at(item, "type")
         if kind == "message":
-            return self._message(line, at, item)
+            return self._message(blank, item)
         if kind == "reasoning":
             thoughts = [text for text in summary_of(item) if text]
-            return [
-                entry for text in thoughts for entry in self._said("thinking", line, at, text, self._items)
-            ]
+            return [entry for text in thoughts for entry in self._said(blank, "thinking", text, self._items)]
         if kind in {"function_call", "custom_tool_call"}:
             name = text_at(item, "name")
             if is_own_tool(name, text_at(item, "namespace")):
-                _remember(self._calls, text_at(item, "call_id"), "own")
+                self._calls.note(text_at(item, "call_id"), "own")
                 return self.finish()
             given = text_at(item, "arguments", "input")
-            return self._call(line, at, text_at(item, "call_id"), name, call_of(name, given))
+            return self._call(blank, text_at(item, "call_id"), name, call_of(name, given))
         if kind == "local_shell_call":
-            call = CodexCall("run", command=command_of(map_at(item, "action")))
-            return self._call(line, at, text_at(item, "call_id"), "local_shell", call)
+            call = Call("run", command=command_of(map_at(item, "action")))
+            return self._call(blank, text_at(item, "call_id"), "local_shell", call)
         if kind in {"function_call_output", "custom_tool_call_output"}:
-            return self._output(line, at, text_at(item, "call_id"), item.get("output"))
+            return self._output(blank, text_at(item, "call_id"), item.get("output"))
         if kind == "agent_message":
-            return self._report(line, at, item)
+            return self._report(blank, item)
         self.unknown += kind not in _QUIET_ITEMS
         return []
 
-    def _message(self, line: int, at: str, item: Record) -> list[Entry]:
+    def _message(self, blank: Entry, item: Record) -> list[Entry]:
         role = text_at(item, "role")
         if role not in {"user", "assistant"}:
             return []  # instructions of the host to the model
@@ -280,36 +267,36 @@ class CodexReader:
         kind: EntryKind = "user" if role == "user" else "agent"
         if self.owner and item.get("phase") == "final_answer":
             kind = "handback"
-        return self._said(kind, line, at, "\n".join(parts), self._items)
+        return self._said(blank, kind, "\n".join(parts), self._items)
 
-    def _event(self, line: int, at: str, event: Record) -> list[Entry]:
+    def _event(self, blank: Entry, event: Record) -> list[Entry]:
         kind = text_at(event, "type")
         if kind == "item_completed":
             item = map_at(event, "item")
             kind, event = _COMPLETED.get(text_at(item, "type"), ""), {**item, "call_id": item.get("id")}
         if kind == "user_message":
-            return self._said("user", line, at, said(text_at(event, "message")), self._events)
+            return self._said(blank, "user", said(text_at(event, "message")), self._events)
         if kind == "agent_message":
-            return self._said("agent", line, at, said(text_at(event, "message")), self._events)
+            return self._said(blank, "agent", said(text_at(event, "message")), self._events)
         if kind == "agent_reasoning":
-            return self._said("thinking", line, at, text_at(event, "text"), self._events)
+            return self._said(blank, "thinking", text_at(event, "text"), self._events)
         if kind in {"task_complete", "turn_complete"}:
             return self._complete(text_at(event, "last_agent_message"))
         was_refused = text_at(event, "status") in {"failed", "declined"}
         if kind == "exec_command_end":
-            call = CodexCall("run", command=command_of(event))
+            call = Call("run", command=command_of(event))
             failed = event.get("exit_code") not in (0, None) or was_refused
             text = text_at(event, "aggregated_output", "formatted_output", "stdout")
-            return self._ended(line, at, event, ("exec_command", call), text, failed)
+            return self._ended(blank, event, ("exec_command", call), text, failed=failed)
         if kind == "patch_apply_end":
-            call = CodexCall("edit", paths=paths_in(map_at(event, "changes")))
+            call = Call("edit", paths=paths_in(map_at(event, "changes")))
             failed = event.get("success") is False or was_refused
             text = text_at(event, "stderr" if failed else "stdout")
-            return self._ended(line, at, event, ("apply_patch", call), text, failed)
+            return self._ended(blank, event, ("apply_patch", call), text, failed=failed)
         return []  # there are some seventy kinds, most of them for the screen
 
     def _said(
-        self, kind: EntryKind, line: int, at: str, text: str, by: OrderedDict[tuple[str, str], int]
+        self, blank: Entry, kind: EntryKind, text: str, by: Recent[tuple[str, str], int]
     ) -> list[Entry]:
         """Return a text, unless its duplicate among the items or the events was returned."""
         if not text.strip():
@@ -319,13 +306,11 @@ class CodexReader:
         if others.get(key, 0):
             others[key] -= 1
             return []
-        by[key] = by.pop(key, 0) + 1
-        if len(by) > _REMEMBERED:
-            by.popitem(last=False)
-        before, entry = self.finish(), self._entry(kind, line, at, text)
+        by.note(key, by.pop(key, 0) + 1)
+        before, entries = self.finish(), message_entry(blank, kind, text)
         if kind != "agent":
-            return [*before, entry]
-        self._open = entry
+            return [*before, *entries]
+        (self._open,) = entries
         return before
 
     def _complete(self, last: str) -> list[Entry]:
@@ -334,61 +319,38 @@ class CodexReader:
             self._open = replace(self._open, kind="handback")
         return self.finish()
 
-    def _report(self, line: int, at: str, item: Record) -> list[Entry]:
+    def _report(self, blank: Entry, item: Record) -> list[Entry]:
         """Add a subagent's message to this agent as its report, if it is the report."""
         head, found, report = "\n".join(parts_at(item, "content")).partition("Payload:")
-        if not found or _FINAL not in head or not (report := said(report)):
+        if not found or _FINAL not in head:
             return self.finish()
-        entry = self._entry("handback", line, at, report)
-        return [*self.finish(), replace(entry, agent_id=text_at(item, "author"), sidechain=True)]
+        author = replace(blank, agent_id=text_at(item, "author"), sidechain=True)
+        return [*self.finish(), *message_entry(author, "handback", said(report))]
 
-    def _call(self, line: int, at: str, call_id: str, name: str, call: CodexCall) -> list[Entry]:
+    def _call(self, blank: Entry, call_id: str, name: str, call: Call) -> list[Entry]:
         kind = "command" if is_own_command(call.command) else "patch" if name == "apply_patch" else "told"
-        _remember(self._calls, call_id, kind)
-        entry = replace(
-            self._entry("call", line, at, said(call.text)),
-            tool=call.tool,
-            name=name,
-            call_id=call_id,
-            paths=call.paths,
-            command=cut(call.command, TEXT_CHARACTERS),
-        )
-        return [*self.finish(), entry]
+        self._calls.note(call_id, kind)
+        return [*self.finish(), call_entry(blank, name, call_id, call)]
 
-    def _output(self, line: int, at: str, call_id: str, given: object) -> list[Entry]:
-        what = self._calls.pop(call_id, "")
-        broken = bool(self._failed.pop(call_id, ""))
+    def _output(self, blank: Entry, call_id: str, given: object) -> list[Entry]:
+        what, failed = self._calls.pop(call_id, ""), call_id in self._failed
+        self._failed.pop(call_id, None)
         if what == "own":
             return self.finish()
         output = output_of(given)
-        broken = broken or (what == "patch" and not _PATCH_APPLIED.match(output.text))
-        return self._result(
-            line, at, call_id, "" if what == "command" else output.text, output.failed or broken
-        )
+        failed = failed or output.failed or (what == "patch" and not _PATCH_APPLIED.match(output.text))
+        text = "" if what == "command" else output.text
+        return [*self.finish(), result_entry(blank, call_id, text, failed=failed)]
 
     def _ended(
-        self, line: int, at: str, event: Record, named: tuple[str, CodexCall], text: str, failed: bool
+        self, blank: Entry, event: Record, named: tuple[str, Call], text: str, *, failed: bool
     ) -> list[Entry]:
         """Add the result of a call without another record, such as a script's."""
         call_id = text_at(event, "call_id")
         if call_id in self._calls:
             if failed:
-                _remember(self._failed, call_id, "failed")
+                self._failed.note(call_id, None)
             return []
-        entries = self._call(line, at, call_id, *named)
-        own = self._calls.pop(call_id, "") == "command"
-        return [*entries, *self._result(line, at, call_id, "" if own else text, failed)]
-
-    def _result(self, line: int, at: str, call_id: str, text: str, failed: bool) -> list[Entry]:
-        entry = self._entry("result", line, at, cut(printed(text), RESULT_CHARACTERS))
-        return [*self.finish(), replace(entry, call_id=call_id, failed=failed)]
-
-    def _entry(self, kind: EntryKind, line: int, at: str, text: str) -> Entry:
-        return Entry(kind, line, cut(text, TEXT_CHARACTERS), at, self.owner, self._session_id)
-
-
-def _remember(calls: OrderedDict[str, str], call_id: str, what: str) -> None:
-    if call_id:
-        calls[call_id] = what
-    if len(calls) > _REMEMBERED:
-        calls.popitem(last=False)
+        entries = self._call(blank, call_id, *named)
+        output = "" if self._calls.pop(call_id, "") == "command" else text
+        return [*entries, result_entry(blank, call_id, output, failed=failed)]

@@ -7,24 +7,22 @@ its events; unknown types are skipped.
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
-
-from msgspec.structs import replace
 
 from .entry import (
-    RESULT_CHARACTERS,
-    TEXT_CHARACTERS,
+    Call,
     Entry,
-    EntryKind,
+    Recent,
     Record,
     Tool,
-    cut,
+    TranscriptReader,
+    call_entry,
     map_at,
     maps_at,
-    record_of,
+    message_entry,
+    result_entry,
     text_at,
 )
-from .injections import is_own_command, is_own_tool, printed, said
+from .injections import is_own_command, is_own_tool, said
 
 _TOOLS: dict[str, Tool] = {
     "edit": "edit",
@@ -43,7 +41,6 @@ _TOOLS: dict[str, Tool] = {
 _KINDS = re.compile(r"(?:session|user|assistant|tool|subagent|system|hook|permission)\.\w+|abort")
 _EXIT_CODE = re.compile(r"exit code (-?\d+)>\s*\Z")
 _INTERRUPTED = "[Request interrupted by user]"
-_REMEMBERED = 4_096
 
 
 def is_copilot(record: Record) -> bool:
@@ -54,49 +51,43 @@ def is_copilot(record: Record) -> bool:
     )
 
 
-class CopilotReader:
+class CopilotReader(TranscriptReader):
     """Reads one session's events."""
 
     def __init__(self) -> None:
-        self.unknown = 0
-        self.owner = ""
-        self.cwd = ""
-        self._session_id = ""
-        self._calls: OrderedDict[str, str] = OrderedDict()
+        super().__init__()
+        self._calls: Recent[str, str] = Recent()
         """Running calls by id: `own`, `command` for a call of our program, or the kind of tool."""
 
-    def read(self, line: int, data: bytes) -> list[Entry] | None:
-        """Return the entries of a line; None for a line that isn't a record."""
-        record = record_of(data)
-        if record is None:
-            return None
-        kind, fields = text_at(record, "type"), map_at(record, "data")
+    def entries_of(self, line: int, record: Record) -> list[Entry]:
+        """Return the entries of an event."""
+        kind, fields, agent_id = text_at(record, "type"), map_at(record, "data"), text_at(record, "agentId")
+        at = text_at(record, "timestamp")
+        blank = Entry(
+            "agent", line, at=at, agent_id=agent_id, session_id=self.session_id, sidechain=bool(agent_id)
+        )
         match kind:
             case "session.start":
-                self._session_id = self._session_id or text_at(fields, "sessionId")
+                self.session_id = self.session_id or text_at(fields, "sessionId")
                 self.cwd = self.cwd or text_at(map_at(fields, "context"), "cwd")
             case "user.message":
-                return self._said("user", line, record, said(text_at(fields, "content")))
+                return message_entry(blank, "user", said(text_at(fields, "content")))
             case "assistant.message":
-                thought = self._said("thinking", line, record, text_at(fields, "reasoningText"))
-                return [*thought, *self._said("agent", line, record, said(text_at(fields, "content")))]
+                thought = message_entry(blank, "thinking", text_at(fields, "reasoningText"))
+                return [*thought, *message_entry(blank, "agent", said(text_at(fields, "content")))]
             case "session.compaction_complete":
-                return self._said("boundary", line, record, said(text_at(fields, "summaryContent")))
+                return message_entry(blank, "boundary", said(text_at(fields, "summaryContent")))
             case "abort":
-                return self._said("user", line, record, _INTERRUPTED)
+                return message_entry(blank, "user", _INTERRUPTED)
             case "tool.execution_start":
-                return self._call(line, record, fields)
+                return self._call(blank, fields)
             case "tool.execution_complete":
-                return self._result(line, record, fields)
+                return self._result(blank, fields)
             case _:
                 self.unknown += _KINDS.fullmatch(kind) is None
         return []
 
-    def finish(self) -> list[Entry]:
-        """Return nothing: no record completes another one's text."""
-        return []
-
-    def _call(self, line: int, record: Record, fields: Record) -> list[Entry]:
+    def _call(self, blank: Entry, fields: Record) -> list[Entry]:
         name, given = text_at(fields, "toolName"), map_at(fields, "arguments")
         call_id, path = text_at(fields, "toolCallId"), text_at(given, "path")
         tool = _TOOLS.get(name, "other")
@@ -104,22 +95,12 @@ class CopilotReader:
             tool = "other"  # the files of a patch stand in its result
         command = text_at(given, "command") if tool == "run" else ""
         own = is_own_tool(name, text_at(fields, "mcpServerName"))
-        self._calls[call_id] = "own" if own else "command" if is_own_command(command) else tool
-        if len(self._calls) > _REMEMBERED:
-            self._calls.popitem(last=False)
-        if own:
-            return []
-        entry = replace(
-            self._entry("call", line, record, said(text_at(given, "prompt")) if tool == "agent" else ""),
-            tool=tool,
-            name=name,
-            call_id=call_id,
-            paths=(path,) if path else (),
-            command=cut(command, TEXT_CHARACTERS),
-        )
-        return [entry]
+        self._calls.note(call_id, "own" if own else "command" if is_own_command(command) else tool)
+        task = text_at(given, "prompt") if tool == "agent" else ""
+        call = Call(tool, task, (path,) if path else (), command)
+        return [] if own else [call_entry(blank, name, call_id, call)]
 
-    def _result(self, line: int, record: Record, fields: Record) -> list[Entry]:
+    def _result(self, blank: Entry, fields: Record) -> list[Entry]:
         """Return a call's result, and before it the files that it edited if its arguments don't name them."""
         call_id = text_at(fields, "toolCallId")
         what = self._calls.pop(call_id, "")
@@ -129,25 +110,8 @@ class CopilotReader:
         code = map_at(fields, "shellExecution").get("exitCode", 0)
         ended = _EXIT_CODE.search(text[-100:])
         failed = fields.get("success") is not True or code != 0 or (ended is not None and ended[1] != "0")
-        output = "" if what == "command" else cut(printed(text), RESULT_CHARACTERS)
-        result = replace(self._entry("result", line, record, output), call_id=call_id, failed=failed)
+        result = result_entry(blank, call_id, "" if what == "command" else text, failed=failed)
         edited = tuple(path for edit in maps_at(fields, "fileEdits") if (path := text_at(edit, "path")))
         if not edited or what in {"edit", "write"}:
             return [result]
-        edit = replace(self._entry("call", line, record, ""), tool="edit", name="edit", paths=edited)
-        return [edit, result]
-
-    def _said(self, kind: EntryKind, line: int, record: Record, text: str) -> list[Entry]:
-        return [self._entry(kind, line, record, text)] if text.strip() else []
-
-    def _entry(self, kind: EntryKind, line: int, record: Record, text: str) -> Entry:
-        agent_id = text_at(record, "agentId")
-        return Entry(
-            kind,
-            line,
-            cut(text, TEXT_CHARACTERS),
-            text_at(record, "timestamp"),
-            agent_id,
-            self._session_id,
-            sidechain=bool(agent_id),
-        )
+        return [call_entry(blank, "edit", "", Call("edit", paths=edited)), result]

@@ -1,12 +1,18 @@
-"""Entries (the events of a conversation in a common form for all hosts), and tolerant reading of records."""
+"""Entries (the events of a conversation in a common form for all hosts), and tolerant reading of records.
+
+Each host's format is a file of its own, whose reader is a `TranscriptReader`.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
+
+from .injections import printed, said
 
 EntryKind = Literal["user", "agent", "thinking", "call", "result", "handback", "boundary"]
 Tool = Literal["edit", "write", "read", "run", "search", "agent", "other", ""]
@@ -54,6 +60,15 @@ class Entry(Struct, frozen=True):
 
     sidechain: bool = False
     """Whether the entry belongs to a subagent inside the transcript of another agent."""
+
+
+class Call(Struct, frozen=True):
+    """The meaning of a tool's call, in an entry's terms."""
+
+    tool: Tool = "other"
+    text: str = ""
+    paths: tuple[str, ...] = ()
+    command: str = ""
 
 
 Record = dict[str, Any]
@@ -130,3 +145,74 @@ def joined(parts: list[str]) -> str:
         continues = not text or text[-1].isspace() or part[:1].isspace() or part[:1].islower()
         text += part if continues or part[:1] in ".,;:)" else f"\n\n{part}"
     return text
+
+
+def message_entry(blank: Entry, kind: EntryKind, text: str) -> list[Entry]:
+    """Return a text as the entry of a record, nothing for an empty text."""
+    return [replace(blank, kind=kind, text=cut(text, TEXT_CHARACTERS))] if text.strip() else []
+
+
+def call_entry(blank: Entry, name: str, call_id: str, call: Call) -> Entry:
+    """Return a call as an entry."""
+    text, command = cut(said(call.text), TEXT_CHARACTERS), cut(call.command, TEXT_CHARACTERS)
+    return replace(
+        blank,
+        kind="call",
+        text=text,
+        tool=call.tool,
+        name=name,
+        call_id=call_id,
+        paths=call.paths,
+        command=command,
+    )
+
+
+def result_entry(blank: Entry, call_id: str, output: str, *, failed: bool) -> Entry:
+    """Return the result of a call as an entry."""
+    text = cut(printed(output), RESULT_CHARACTERS)
+    return replace(blank, kind="result", text=text, call_id=call_id, failed=failed)
+
+
+class TranscriptReader:
+    """Turns the lines of one transcript into entries, in order; by default lines of JSON."""
+
+    def __init__(self) -> None:
+        self.unknown = 0
+        """Records of unknown types, or without the fields of their type."""
+        self.owner = ""
+        """The agent of the conversation, if the host gave it an id, as for subagents."""
+        self.cwd = ""
+        """The folder in which the conversation began, or ""."""
+        self.session_id = ""
+
+    def read(self, line: int, data: bytes) -> list[Entry] | None:
+        """Return the entries that a line adds or completes; None for a line that isn't a record."""
+        record = record_of(data.removeprefix(b"\xef\xbb\xbf"))
+        return None if record is None else self.entries_of(line, record)
+
+    def entries_of(self, line: int, record: Record) -> list[Entry]:
+        """Return the entries that a record adds or completes."""
+        raise NotImplementedError
+
+    def finish(self) -> list[Entry]:
+        """Return the entries that were begun and not completed."""
+        return []
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Recent(dict[K, V]):
+    """A map of the keys noted last, such as calls without results and records that a host may repeat."""
+
+    def note(self, key: K, value: V) -> None:
+        """Add a key that isn't empty, and drop the oldest beyond `RECENT_MAX`."""
+        if key:
+            self[key] = value
+        if len(self) > RECENT_MAX:
+            del self[next(iter(self))]
+
+
+RECENT_MAX = 65_536
+"""Maximum number of keys."""

@@ -81,7 +81,7 @@ def can_state(sentence: Sentence) -> bool:
     """Whether a sentence can state a decision: it isn't too short, a question, advice or routine."""
     cues = sentence.cues
     form = sentence.form.strip()
-    if len(form.encode()) < MIN_BYTES or form.rstrip(" )\"'*_").endswith(("?", "\uff1f")):
+    if len(form.encode("utf-8", "replace")) < MIN_BYTES or form.rstrip(" )\"'*_").endswith(("?", "\uff1f")):
         return False
     if not re.search(r"[^\W\d_x]", form):  # it is only a quotation
         return False

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct
 
@@ -86,7 +86,8 @@ def _finding(candidate: Candidate) -> MinedDecision:
 
 
 class Mined(Struct, frozen=True):
-    """The result of one reading. `finished`: the agent had the last word.
+    """The result of one reading. `finished`: the agent had the last word. `owner` is the agent whose findings
+    they are, if it has an id.
 
     `skipped` are pairs of an unreadable line and the reason. They and `findings` may be cut: `skipped_lines`
     and `findings_left_out` count the rest.
@@ -102,16 +103,6 @@ class Mined(Struct, frozen=True):
     skipped_lines: int
     unknown_records: int
     finished: bool
-
-
-def mined_in(fields: Mapping[str, Any]) -> Mined:
-    """Read the miner's answer: the fields of `Mined`."""
-    findings = tuple(
-        MinedDecision(**{**found, "files": tuple(found["files"]), "evidence": tuple(found["evidence"])})
-        for found in fields["findings"]
-    )
-    skipped = tuple((line, reason) for line, reason in fields["skipped"])
-    return Mined(**{**fields, "cursor": Cursor(**fields["cursor"]), "findings": findings, "skipped": skipped})
 
 
 def drafts_of(mined: Mined, path: str, root: str, agent_id: str, session_id: str) -> list[Draft]:

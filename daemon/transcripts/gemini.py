@@ -7,26 +7,26 @@ before a message. The host has no hook for subagents: their reports to the agent
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 
-from msgspec.structs import replace
-
 from .entry import (
-    RESULT_CHARACTERS,
-    TEXT_CHARACTERS,
+    Call,
     Entry,
     EntryKind,
+    Recent,
     Record,
     Tool,
-    cut,
+    TranscriptReader,
+    call_entry,
     map_at,
     maps_at,
+    message_entry,
     parts_at,
     record_of,
+    result_entry,
     text_at,
 )
-from .injections import is_own_command, is_own_tool, printed, said
+from .injections import is_own_command, is_own_tool, said
 from .transcript_file import Line
 
 _TOOLS: dict[str, Tool] = {
@@ -49,7 +49,6 @@ _EXIT_CODE = re.compile(r"(?m)^Exit Code: -?[1-9]\d*$")
 _REPORT = re.compile(r"(?s)\A.{0,300}?^Result:\n", re.MULTILINE)
 """The lines before a subagent's report."""
 _SETUP = "<session_context>"
-_REMEMBERED = 65_536
 
 
 def is_gemini(record: Record) -> bool:
@@ -57,25 +56,18 @@ def is_gemini(record: Record) -> bool:
     return ("sessionId" in record and "projectHash" in record) or isinstance(record.get("$set"), dict)
 
 
-class GeminiReader:
+class GeminiReader(TranscriptReader):
     """Reads one chat. Each message and each of its calls counts once."""
 
     def __init__(self) -> None:
-        self.unknown = 0
-        self.owner = ""
-        """The subagent whose file this is, or ""."""
-        self.cwd = ""
-        self._session_id = ""
-        self._seen: OrderedDict[str, None] = OrderedDict()
+        super().__init__()
+        self._seen: Recent[str, None] = Recent()
 
-    def read(self, line: int, data: bytes) -> list[Entry] | None:
-        """Return the entries of a line; None for a line that isn't a record."""
-        record = record_of(data)
-        if record is None:
-            return None
+    def entries_of(self, line: int, record: Record) -> list[Entry]:
+        """Return what a message adds to what was read of it before."""
         if "projectHash" in record:
-            self._session_id = self._session_id or text_at(record, "sessionId")
-            self.owner = self._session_id if record.get("kind") == "subagent" else ""
+            self.session_id = self.session_id or text_at(record, "sessionId")
+            self.owner = self.session_id if record.get("kind") == "subagent" else ""
         elif kind := _SPEAKERS.get(text_at(record, "type")):
             return self._message(kind, line, record)
         else:
@@ -84,63 +76,47 @@ class GeminiReader:
             )
         return []
 
-    def finish(self) -> list[Entry]:
-        """Return nothing: a message that grows is written again."""
-        return []
-
     def _message(self, kind: EntryKind, line: int, record: Record) -> list[Entry]:
-        message_id = text_at(record, "id")
-        entries = []
+        message_id, at = text_at(record, "id"), text_at(record, "timestamp")
+        blank = Entry(kind, line, at=at, agent_id=self.owner, session_id=self.session_id)
+        entries: list[Entry] = []
         for thought in maps_at(record, "thoughts"):
             text = text_at(thought, "description")
             if text and self._is_new(f"{message_id}\0{text}"):
-                entries.append(self._entry("thinking", line, record, text))
+                entries += message_entry(blank, "thinking", text)
         text = "\n".join(part for part in parts_at(record, "content") if not part.startswith(_SETUP))
         if (text := said(text)) and self._is_new(message_id):
-            entries.append(self._entry(kind, line, record, text))
+            entries += message_entry(blank, kind, text)
         for call in maps_at(record, "toolCalls"):
             if text_at(call, "status") in _ENDED and self._is_new(text_at(call, "id")):
-                entries += self._call(line, record, call)
+                entries += _call(blank, call)
         return entries
 
-    def _call(self, line: int, record: Record, call: Record) -> list[Entry]:
-        """Return a call and its result, which share a record."""
-        name, call_id, given = text_at(call, "name"), text_at(call, "id"), map_at(call, "args")
-        if is_own_tool(name):
-            return []
-        tool = _TOOLS.get(name, "other")
-        path = text_at(given, "file_path", "absolute_path") if tool in {"edit", "write", "read"} else ""
-        command = text_at(given, "command") if tool == "run" else ""
-        entry = replace(
-            self._entry("call", line, record, said(text_at(given, "prompt")) if tool == "agent" else ""),
-            tool=tool,
-            name=name,
-            call_id=call_id,
-            paths=(path,) if path else (),
-            command=cut(command, TEXT_CHARACTERS),
-        )
-        text = "\n".join(
-            text_at(map_at(map_at(part, "functionResponse"), "response"), "output", "error")
-            for part in maps_at(call, "result")
-        )
-        failed = call.get("status") != "success" or (tool == "run" and bool(_EXIT_CODE.search(text)))
-        if tool == "agent" and not failed and (report := said(_REPORT.sub("", text))):
-            return [entry, self._entry("handback", line, record, report)]
-        output = "" if is_own_command(command) else cut(printed(text), RESULT_CHARACTERS)
-        result = replace(self._entry("result", line, record, output), call_id=call_id, failed=failed)
-        return [entry, result]
-
     def _is_new(self, key: str) -> bool:
-        if not key or key in self._seen:
-            return not key
-        self._seen[key] = None
-        if len(self._seen) > _REMEMBERED:
-            self._seen.popitem(last=False)
-        return True
+        known = key in self._seen
+        self._seen.note(key, None)
+        return not known
 
-    def _entry(self, kind: EntryKind, line: int, record: Record, text: str) -> Entry:
-        at = text_at(record, "timestamp")
-        return Entry(kind, line, cut(text, TEXT_CHARACTERS), at, self.owner, self._session_id)
+
+def _call(blank: Entry, call: Record) -> list[Entry]:
+    """Return a call and its result, which share a record."""
+    name, call_id, given = text_at(call, "name"), text_at(call, "id"), map_at(call, "args")
+    if is_own_tool(name):
+        return []
+    tool = _TOOLS.get(name, "other")
+    path = text_at(given, "file_path", "absolute_path") if tool in {"edit", "write", "read"} else ""
+    command = text_at(given, "command") if tool == "run" else ""
+    task = text_at(given, "prompt") if tool == "agent" else ""
+    entry = call_entry(blank, name, call_id, Call(tool, task, (path,) if path else (), command))
+    text = "\n".join(
+        text_at(map_at(map_at(part, "functionResponse"), "response"), "output", "error")
+        for part in maps_at(call, "result")
+    )
+    failed = call.get("status") != "success" or (tool == "run" and bool(_EXIT_CODE.search(text)))
+    if tool == "agent" and not failed:
+        return [entry, *message_entry(blank, "handback", said(_REPORT.sub("", text)))]
+    output = "" if is_own_command(command) else text
+    return [entry, result_entry(blank, call_id, output, failed=failed)]
 
 
 def gemini_rewinds(lines: Iterable[Line]) -> Iterator[tuple[int, int]]:

@@ -11,14 +11,18 @@ import re
 from .entry import (
     RESULT_CHARACTERS,
     TEXT_CHARACTERS,
+    Call,
     Entry,
     EntryKind,
     Record,
     Tool,
+    TranscriptReader,
+    call_entry,
     cut,
     map_at,
+    message_entry,
     parts_at,
-    record_of,
+    result_entry,
     text_at,
     texts_at,
 )
@@ -61,75 +65,34 @@ def is_plain(record: Record) -> bool:
     )
 
 
-class PlainReader:
+class PlainReader(TranscriptReader):
     """Reads a transcript of JSON records, each independent of the others."""
 
-    def __init__(self) -> None:
-        self.unknown = 0
-        self.owner = ""
-        self.cwd = ""
-
-    def read(self, line: int, data: bytes) -> list[Entry] | None:
-        """Return the entries of a line; None for a line that isn't a record."""
-        record = record_of(data.removeprefix(b"\xef\xbb\xbf"))
-        if record is None:
-            return None
+    def entries_of(self, line: int, record: Record) -> list[Entry]:
+        """Return the entries of a record."""
         role = text_at(record, "role")
         kind = ROLES.get(role)
         if kind is None:
             self.unknown += role not in _PASSED_OVER
             return []
+        at, agent_id = text_at(record, "at", "timestamp"), text_at(record, "agent_id")
+        blank = Entry(kind, line, at=at, agent_id=agent_id, session_id=text_at(record, "session_id"))
         content = "\n".join(parts_at(record, "content"))
-        if kind == "result":
-            return self._tool(line, record, content)
-        text = said(content)
-        return [_entry(kind, line, record, text)] if text else []
+        return (
+            _call(blank, record, content) if kind == "result" else message_entry(blank, kind, said(content))
+        )
 
-    def finish(self) -> list[Entry]:
-        """Return nothing: no record depends on another."""
+
+def _call(blank: Entry, record: Record, content: str) -> list[Entry]:
+    """Return a tool's call and its result, which share a record."""
+    fields, call_id = map_at(record, "tool"), f"{blank.line}"
+    name, command = text_at(fields, "name"), text_at(fields, "command")
+    if is_own_tool(name):
         return []
-
-    def _tool(self, line: int, record: Record, content: str) -> list[Entry]:
-        """Return a tool's call and its result, which share a record."""
-        fields = map_at(record, "tool")
-        name, command = text_at(fields, "name"), text_at(fields, "command")
-        if is_own_tool(name):
-            return []
-        tool: Tool = _TOOLS.get(name.lower(), "run" if command else "other")
-        output = "" if is_own_command(command) else cut(printed(content), RESULT_CHARACTERS)
-        call_id = f"{line}"
-        return [
-            _entry("call", line, record, "", tool, name, call_id, texts_at(fields, "paths"), command),
-            _entry("result", line, record, output, call_id=call_id, failed=fields.get("failed") is True),
-        ]
-
-
-def _entry(
-    kind: EntryKind,
-    line: int,
-    record: Record,
-    text: str,
-    tool: Tool = "",
-    name: str = "",
-    call_id: str = "",
-    paths: tuple[str, ...] = (),
-    command: str = "",
-    failed: bool = False,
-) -> Entry:
-    return Entry(
-        kind,
-        line,
-        cut(text, TEXT_CHARACTERS),
-        text_at(record, "at", "timestamp"),
-        text_at(record, "agent_id"),
-        text_at(record, "session_id"),
-        tool,
-        name,
-        call_id,
-        paths,
-        cut(command, TEXT_CHARACTERS),
-        failed,
-    )
+    tool: Tool = _TOOLS.get(name.lower(), "run" if command else "other")
+    call = Call(tool, paths=texts_at(fields, "paths"), command=command)
+    output, failed = "" if is_own_command(command) else content, fields.get("failed") is True
+    return [call_entry(blank, name, call_id, call), result_entry(blank, call_id, output, failed=failed)]
 
 
 _SPEAKERS = "|".join(ROLES)
@@ -147,13 +110,11 @@ def is_plain_text(data: bytes) -> bool:
     return _style_of(_decoded(data)) is not None
 
 
-class PlainTextReader:
+class PlainTextReader(TranscriptReader):
     """Reads a plain text. A speaker's words last until the next speaker; fenced code holds no speakers."""
 
     def __init__(self) -> None:
-        self.unknown = 0
-        self.owner = ""
-        self.cwd = ""
+        super().__init__()
         self._style: tuple[re.Pattern[str], str] | None = None
         self._fence = ""
         self._who = ""

@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
 from msgspec import Struct
 
@@ -19,54 +18,34 @@ from .claude_code import ClaudeCodeReader, claude_rewinds, is_claude_code
 from .codex import CodexReader, is_codex
 from .copilot import CopilotReader, is_copilot
 from .cursor import Cursor, digest_before
-from .entry import Entry, Record, record_of
+from .entry import Entry, Record, TranscriptReader, record_of
 from .gemini import GeminiReader, gemini_rewinds, is_gemini
+from .opencode import OpenCodeReader, is_opencode
 from .plain import PlainReader, PlainTextReader, is_plain, is_plain_text
 from .transcript_file import Line, lines, not_a_transcript, opened
 
 
-class TranscriptReader(Protocol):
-    """Turns the lines of one transcript into entries, in order."""
-
-    unknown: int
-    """Records of unknown types, or without the fields of their type."""
-    owner: str
-    """The agent of the conversation, if the host gave it an id, as for subagents."""
-    cwd: str
-    """The folder in which the conversation began, or ""."""
-
-    def read(self, line: int, data: bytes) -> list[Entry] | None:
-        """Return the entries that a line adds or completes; None for a line that isn't a record."""
-
-    def finish(self) -> list[Entry]:
-        """Return the entries that were begun and not completed."""
-
-
 class Format(Struct, frozen=True):
-    """A format: its name in the provenance of experiences, and its reader."""
+    """A format: its name in the provenance of experiences, its reader, and its test of a record."""
 
     source: str
     reader: Callable[[], TranscriptReader]
+    recognises: Callable[[Record], bool]
     rewinds: Callable[[Iterable[Line]], Iterator[tuple[int, int]]] | None = None
     """Finds the lines abandoned when a person went back to an earlier prompt: first line, and the line after
     the last."""
 
 
-CLAUDE_CODE = Format("claude-code", ClaudeCodeReader, claude_rewinds)
-CODEX = Format("codex", CodexReader)
-COPILOT = Format("copilot", CopilotReader)
-GEMINI = Format("gemini", GeminiReader, gemini_rewinds)
-PLAIN = Format("plain", PlainReader)
-PLAIN_TEXT = Format("plain", PlainTextReader)
-
-_OF_RECORDS: tuple[tuple[Format, Callable[[Record], bool]], ...] = (
-    (CLAUDE_CODE, is_claude_code),
-    (CODEX, is_codex),
-    (COPILOT, is_copilot),
-    (GEMINI, is_gemini),
-    (PLAIN, is_plain),
+FORMATS = (
+    Format("claude-code", ClaudeCodeReader, is_claude_code, claude_rewinds),
+    Format("codex", CodexReader, is_codex),
+    Format("copilot", CopilotReader, is_copilot),
+    Format("gemini", GeminiReader, is_gemini, gemini_rewinds),
+    Format("opencode", OpenCodeReader, is_opencode),
+    Format("plain", PlainReader, is_plain),
 )
-"""The formats with their test of a record; the first match reads the file."""
+"""The formats of records; the first that recognises a record reads the file."""
+PLAIN_TEXT = Format("plain", PlainTextReader, lambda record: False)
 
 
 def format_of(head: Iterable[bytes]) -> Format | None:
@@ -81,8 +60,8 @@ def format_of(head: Iterable[bytes]) -> Format | None:
         is_first = is_first and data.lstrip(b"\xef\xbb\xbf").startswith(b"# ")
         if (record := record_of(data)) is None:
             continue
-        for found, recognises in _OF_RECORDS:
-            if recognises(record):
+        for found in FORMATS:
+            if found.recognises(record):
                 return found
     return None
 
@@ -96,13 +75,6 @@ HEAD_BYTES = 8 * 1024 * 1024
 _OFFSETS_KEPT = 10_000
 """Maximum number of lines by which an entry may be delayed, such as a long prompt in a plain text."""
 SKIPPED_TOLD = 50
-
-
-class SkippedRecord(Struct, frozen=True):
-    """A line that couldn't be read, and why."""
-
-    line: int
-    reason: str
 
 
 class LeftTurns:
@@ -134,8 +106,9 @@ class TranscriptReading:
     ) -> None:
         self.source = found.source
         """The format's name, for the provenance of findings."""
-        self.skipped: list[SkippedRecord] = []
-        """The first `SKIPPED_TOLD` lines that couldn't be read; `skipped_lines` counts all."""
+        self.reader = found.reader()
+        self.skipped: list[tuple[int, str]] = []
+        """The first `SKIPPED_TOLD` lines that couldn't be read, and why; `skipped_lines` counts all."""
         self.skipped_lines = 0
         self.torn = False
         """The last line is incomplete: the host is writing it."""
@@ -146,28 +119,12 @@ class TranscriptReading:
         self._inode = inode
         self._size = size
         self._head = head
-        self._reader: TranscriptReader = found.reader()
         self._offsets: OrderedDict[int, int] = OrderedDict()
         self._resume = (begin.resume, begin.lines) if begin else (0, 0)
         self._checkpoints: deque[tuple[int, int]] = deque(maxlen=2 * REREAD_BYTES // _CHECKPOINT_BYTES)
         self._whole = self._resume
         """The offset after the last complete line."""
         self._done = False
-
-    @property
-    def unknown_records(self) -> int:
-        """Number of skipped records of unknown types."""
-        return self._reader.unknown
-
-    @property
-    def owner(self) -> str:
-        """The agent of the conversation, if the host gave it an id."""
-        return self._reader.owner
-
-    @property
-    def cwd(self) -> str:
-        """The folder in which the conversation began, or ""."""
-        return self._reader.cwd
 
     @property
     def is_unchanged(self) -> bool:
@@ -209,7 +166,7 @@ class TranscriptReading:
             if left.has(line.number):
                 continue
             yield from self._noted(self._read(line))
-        yield from self._noted(self._reader.finish())
+        yield from self._noted(self.reader.finish())
         self._done = True
 
     def _prime(self, offset: int) -> None:
@@ -218,9 +175,9 @@ class TranscriptReading:
             return
         for line in lines(self._descriptor, 0, min(offset, self._head)):
             if line.data is not None and line.complete:
-                self._reader.read(line.number, line.data)
-        self._reader.finish()
-        self._reader.unknown = 0
+                self.reader.read(line.number, line.data)
+        self.reader.finish()
+        self.reader.unknown = 0
 
     def _left_turns(self, offset: int, before: int) -> LeftTurns:
         if self._format.rewinds is None:
@@ -236,9 +193,9 @@ class TranscriptReading:
             return []
         if not line.data.strip():
             # Empty lines matter in a text, not between records.
-            self._reader.read(line.number, line.data)
+            self.reader.read(line.number, line.data)
             return []
-        entries = self._reader.read(line.number, line.data)
+        entries = self.reader.read(line.number, line.data)
         if entries is None:
             if line.complete:  # otherwise its other half is still to come
                 self._skip(line, "it is no JSON object")
@@ -248,7 +205,7 @@ class TranscriptReading:
     def _skip(self, line: Line, reason: str) -> None:
         self.skipped_lines += 1
         if len(self.skipped) < SKIPPED_TOLD:
-            self.skipped.append(SkippedRecord(line.number, reason))
+            self.skipped.append((line.number, reason))
 
     def _noted(self, entries: list[Entry]) -> Iterator[Entry]:
         """Yield entries and record the positions from which a later reading may begin."""

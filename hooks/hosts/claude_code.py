@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .claude_format import hook_output, read_event
@@ -38,14 +38,15 @@ LIMIT = OutputLimit(9_500)
 2,000 and a path."""
 
 EVENTS = (
-    HookEvent("SessionStart", START_S, "startup|resume|clear|compact"),
+    HookEvent("SessionStart", START_S, "startup|resume|clear|compact|fork"),
     HookEvent("UserPromptSubmit"),
     HookEvent("PreToolUse", matcher="Agent|Task|SubagentHandback"),
     HookEvent("PostToolUse", None, "Write|Edit|NotebookEdit", in_background=True),
     HookEvent("SubagentStart"),
-    HookEvent("SubagentStop", None, in_background=True),
+    # Not in the background: hosts kill those hooks when they end, so that the ends of work would be lost.
+    HookEvent("SubagentStop"),
     HookEvent("PreCompact"),
-    HookEvent("Stop", None, in_background=True),
+    HookEvent("Stop"),
     HookEvent("SessionEnd", None),  # all hooks share 1.5 s, which a timeout would lengthen for everyone
 )
 
@@ -63,6 +64,12 @@ def _read(fields: Fields, name: str, cwd: str) -> Event | None:
 def _handler(event: HookEvent, command: Sequence[str]) -> dict[str, Any]:
     handler = {"type": "command", "command": command[0], "args": list(command[1:])}
     return with_timeout(in_background(handler, event), "timeout", event.timeout_s)
+
+
+def _version(variables: Mapping[str, str]) -> str:
+    """Return the version in AI_AGENT, such as claude-code_2-1-330_harness."""
+    found = re.match(r"claude-code_(\d+(?:-\d+)+)_", variables.get("AI_AGENT", ""))
+    return found[1].replace("-", ".") if found else ""
 
 
 def _folder(level: Level, place: SettingsPlace) -> str:
@@ -129,8 +136,12 @@ CLAUDE_CODE = Host(
         ),
         ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"),
         otherwise=re.compile(r"(?:^|/)(?:\.claude/)?AGENTS\.md$"),
+        otherwise_since=(2, 1, 277),
+        summary="CLAUDE.md and .claude/rules; AGENTS.md where there is no CLAUDE.md, from 2.1.277 on",
     ),
     aliases=("claude",),
+    program="claude",
+    version=_version,
     plugin_folder=_plugin_folder,
     switches=_switches,
     next_step="sessions that start from now on use it; a project's own files wait for its trust dialog",

@@ -20,11 +20,14 @@ from .events import (
     TurnEnded,
     WindowCompacting,
 )
-from .fields import Fields
-from .hook_answer import HookAnswer, json_line
+from .fields import Fields, typed
+from .hook_answer import HookAnswer, json_line, without_angles
 
 PERSONS = frozenset(("", "user", "sdk"))
 """Sources of prompts that a person wrote; the others are wake-ups and messages of other agents."""
+
+HAND_BACK = "<task-notification>"
+"""The beginning of a prompt with which a background subagent reports."""
 
 AGENT_TOOLS = frozenset(("Agent", "Task"))
 EDITING_TOOLS = frozenset(("Write", "Edit", "MultiEdit", "NotebookEdit"))
@@ -41,7 +44,9 @@ def read_event(host: str, fields: Fields, name: str, cwd: str) -> Event | None:
         case "SessionStart":
             return start_of(origin, fields.text("source"))
         case "UserPromptSubmit":
-            return PromptSubmitted(origin, fields.text("prompt"), fields.text("source") in PERSONS)
+            prompt = typed(fields.text("prompt"))
+            by_person = fields.text("source") in PERSONS and not prompt.startswith(HAND_BACK)
+            return PromptSubmitted(origin, prompt, by_person)
         case "PreToolUse" if fields.text("tool_name") in AGENT_TOOLS:
             given = fields.part("tool_input")
             return SubagentAnnounced(
@@ -80,11 +85,16 @@ def origin_of(host: str, fields: Fields, cwd: str, *, moment: str = "") -> Origi
     )
 
 
-def start_of(origin: Origin, source: str) -> Event:
-    """Return the event for the start of a session by its `source` field."""
-    if source == "compact":
-        return SessionCompacted(origin)
-    return SessionResumed(origin) if source in {"resume", "fork"} else SessionStarted(origin)
+def start_of(origin: Origin, source: str, prompt: str = "", *, replays: bool = True) -> Event:
+    """Return the event for the start of a session by its `source` field.
+
+    `replays` says that a resumed session of this host still has the injected texts.
+    """
+    if source in {"resume", "fork"} and replays:
+        return SessionResumed(origin, source == "fork")
+    if source in {"resume", "fork", "compact"}:
+        return SessionCompacted(origin, prompt)
+    return SessionStarted(origin, prompt)
 
 
 def hook_output(event_name: str, answer: HookAnswer) -> str:
@@ -95,3 +105,8 @@ def hook_output(event_name: str, answer: HookAnswer) -> str:
     if answer.context:
         fields["hookSpecificOutput"] = {"hookEventName": event_name, "additionalContext": answer.context}
     return json_line(fields)
+
+
+def bare_hook_output(event_name: str, answer: HookAnswer) -> str:
+    """Return an answer for a host that escapes angle brackets in it: there are none."""
+    return hook_output(event_name, HookAnswer(without_angles(answer.context), answer.message))

@@ -1,6 +1,6 @@
 """Codex: Claude Code's hook format under strict schemas, settings in config.toml.
 
-Not verified: the field names of a subagent's task in the call that starts it.
+Its current models start subagents with `collaborationspawn_agent`, older ones with `spawn_agent`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ TIMEOUT_MAX_S = 120.0
 """Maximum seconds of a start timeout in a server's own settings."""
 
 PATCHING_TOOLS = frozenset(("apply_patch", "Edit", "Write"))
-STARTING_TOOLS = frozenset(("spawn_agent", "Agent"))
+STARTING_TOOLS = frozenset(("collaborationspawn_agent", "spawn_agent", "Agent"))
 PATHS_MAX = 100
 
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\s*$", re.MULTILINE)
@@ -55,13 +55,14 @@ _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\s*
 EVENTS = (
     HookEvent("SessionStart", START_S),
     HookEvent("UserPromptSubmit"),
-    HookEvent("PreToolUse", matcher="Agent"),
+    HookEvent("PreToolUse", matcher="Agent|spawn_agent|collaborationspawn_agent"),
     HookEvent("PostToolUse", matcher="apply_patch", in_background=True),
     HookEvent("SubagentStart"),
-    HookEvent("SubagentStop", in_background=True),
+    # Not in the background: hosts kill those hooks when they end, so that the ends of work would be lost.
+    HookEvent("SubagentStop"),
     HookEvent("PreCompact"),
-    HookEvent("Stop", in_background=True),
-    HookEvent("SessionEnd", None),  # 1 s by itself, 3 s at most
+    HookEvent("Stop"),
+    HookEvent("SessionEnd", 3),  # the maximum; 1 s by itself
 )
 
 
@@ -160,7 +161,8 @@ def _unreviewed(
         elif noted.get("enabled") is False:
             off.append(hook.event)
     if waiting:
-        yield Obstacle(f"Codex waits for your review of {', '.join(waiting)}", "enter /hooks in codex")
+        text = f"Codex silently doesn't run these hooks before you reviewed them: {', '.join(waiting)}"
+        yield Obstacle(text, "enter /hooks in codex and trust them")
     if off:
         yield Obstacle(f"in Codex these hooks are switched off: {', '.join(off)}", "enter /hooks in codex")
 
@@ -197,7 +199,9 @@ CODEX = Host(
         re.compile(r"^(?:~/\.codex/)?AGENTS(?:\.override)?\.md$|(?:^|/)\.agents/skills/"),
         ("AGENTS.override.md", "AGENTS.md"),
         above=frozenset(("AGENTS.md", "AGENTS.override.md")),
+        summary="AGENTS.md from the root down to its folder",
     ),
+    program="codex",
     switches=_switches,
     review=HookReview(_config, _unreviewed),
     next_step="Codex runs no hook before you reviewed it: enter /hooks there; a project must be trusted, too",

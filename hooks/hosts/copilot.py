@@ -2,9 +2,10 @@
 
 An event registered in camel case has camel case fields and no name, so its fields identify it. Registered in
 Pascal case it comes in Claude Code's format; VS Code knows that only. Neither takes text for a prompt: it is
-sent after the next tool instead. preToolUse isn't registered: a crash there denies the tool. Not verified:
-whether Copilot CLI takes text at the start of a session (its documentation says both), and whose transcript
-is sent when a subagent stops.
+sent after the next tool instead, but for a session's first prompt, which comes with its start. A resumed
+session has lost the text of its start. preToolUse isn't registered: a crash there denies the tool. A
+subagent's events have an id of their own as the session and its parent's beside it; its task is in the
+parent's transcript.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from .events import (
     TurnEnded,
     WindowCompacting,
 )
-from .fields import Fields
+from .fields import Fields, parsed, typed
 from .hook_answer import HookAnswer, OutputLimit, json_line
 from .host import (
     END_S,
@@ -107,13 +108,14 @@ def _read(fields: Fields, name: str, cwd: str) -> Event | None:
     origin = _origin(fields, cwd)
     match NAMES.get(name, name) or _name_of(fields):
         case "sessionStart":
-            return start_of(origin, fields.text("source"))
+            prompt = fields.text("initialPrompt", "initial_prompt")
+            return start_of(origin, fields.text("source"), prompt, replays=False)
         case "userPromptSubmitted":
-            return PromptSubmitted(origin, fields.text("prompt"))
+            return PromptSubmitted(origin, typed(fields.text("prompt")))
         case "postToolUse":
             return FileEdited(origin, _edited(fields))
         case "subagentStart":
-            return SubagentStarting(origin)
+            return SubagentStarting(origin, transcript_path=fields.text("transcriptPath", "transcript_path"))
         case "subagentStop":
             path = fields.text(
                 "agent_transcript_path", "agentTranscriptPath", "transcriptPath", "transcript_path"
@@ -128,6 +130,19 @@ def _read(fields: Fields, name: str, cwd: str) -> Event | None:
     return None
 
 
+def _task_in(transcript: str, agent_type: str) -> str:
+    """Return the task of the last call in a transcript's tail that started a subagent of a type, or ""."""
+    for line in reversed(transcript.splitlines()):
+        if '"tool.execution_start"' not in line or '"task"' not in line:
+            continue
+        found = parsed(line)
+        data = Fields(found).part("data") if isinstance(found, dict) else Fields({})
+        given = data.part("arguments")
+        if data.text("toolName") == "task" and given.text("agent_type") in {agent_type, ""}:
+            return given.text("prompt")
+    return ""
+
+
 def _write(name: str, answer: HookAnswer) -> str:
     if not answer.context:  # the host shows its user no messages
         return ""
@@ -137,10 +152,10 @@ def _write(name: str, answer: HookAnswer) -> str:
 
 
 def _origin(fields: Fields, cwd: str) -> Origin:
-    kind = fields.text("agentName", "agent_name", "agent_type")
+    kind = fields.text("agentName", "agentType", "agent_name", "agent_type")
     return Origin(
         HOST,
-        fields.text("sessionId", "session_id"),
+        fields.text("parentAgentId") or fields.text("sessionId", "session_id"),
         fields.text("cwd") or cwd,
         fields.text("agentId", "agent_id") or kind,  # a subagent without an id is identified by its name
         kind,
@@ -219,6 +234,7 @@ COPILOT = Host(
         dict.fromkeys(LIMITED, LIMIT),
         EVENTS,
         SettingsHooks(_settings, _handler, grouped=False, skeleton={"version": 1}),
+        task_in=_task_in,
     ),
     McpConfig(
         (McpPlace("user", ".copilot/mcp-config.json", ("mcpServers",)),),
@@ -234,7 +250,9 @@ COPILOT = Host(
             r"|(?:^|/)\.github/(?:copilot-instructions\.md$|instructions/)|^~/\.copilot/instructions/"
         ),
         ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"),
+        summary=".github/copilot-instructions.md, .github/instructions, AGENTS.md, CLAUDE.md and GEMINI.md",
     ),
+    program="copilot",
     runs_hooks_of="claude-code",
     sent=_sent,
     switches=_switches,

@@ -12,7 +12,7 @@ class Origin(Struct, frozen=True):
     absolute folder. `agent_id` and `agent_type` belong to a subagent. The main agent has no id, and a type
     only if it was started with a type (Claude Code's `--agent`). `moment` distinguishes the event from others
     of its kind: the id of the prompt or tool call, else a digest. `agent_name` is empty unless the sender
-    gave a name.
+    gave a name. `version` is the host's, empty if it isn't known.
     """
 
     host: str
@@ -22,6 +22,7 @@ class Origin(Struct, frozen=True):
     agent_type: str = ""
     moment: str = ""
     agent_name: str = ""
+    version: str = ""
 
     @property
     def policy_name(self) -> str:
@@ -30,21 +31,28 @@ class Origin(Struct, frozen=True):
 
 
 class SessionStarted(Struct, frozen=True):
-    """A conversation begins with an empty context window."""
+    """A conversation begins with an empty context window. `prompt` is its first, if the host sends it."""
 
     origin: Origin
+    prompt: str = ""
 
 
 class SessionResumed(Struct, frozen=True):
-    """A conversation continues, perhaps days later or under another id."""
+    """A conversation continues with the injected texts in its window, perhaps days later.
+
+    With `is_fork` it is a copy under a new id.
+    """
 
     origin: Origin
+    is_fork: bool = False
 
 
 class SessionCompacted(Struct, frozen=True):
-    """A conversation continues after its context window was summarized: injected text is gone."""
+    """A conversation continues without the texts that were injected: its window was summarized, or the host
+    doesn't keep them. `prompt` is the next one, if the host sends it."""
 
     origin: Origin
+    prompt: str = ""
 
 
 class PromptSubmitted(Struct, frozen=True):
@@ -64,10 +72,12 @@ class SubagentAnnounced(Struct, frozen=True):
 
 
 class SubagentStarting(Struct, frozen=True):
-    """A subagent begins. `task` is empty if the host doesn't send it."""
+    """A subagent begins. `task` is empty if the host doesn't send it; then the transcript of the parent, at
+    `transcript_path`, may contain it."""
 
     origin: Origin
     task: str = ""
+    transcript_path: str = ""
 
 
 class SubagentStopped(Struct, frozen=True):

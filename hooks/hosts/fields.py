@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 TEXT_MAX = 100_000
 """Maximum characters read of a prompt, a task or a report."""
+
+_ADDED = ("<hook_context>", "<foveal-context>", "&lt;foveal-context&gt;", "[foveal-context]")
+_ELEMENT = re.compile(
+    r"<hook_context>.*?</hook_context>"
+    r"|(?P<open><|&lt;|\[)foveal-context(?:>|&gt;|\]).*?(?P=open)/foveal-context(?:>|&gt;|\])",
+    re.DOTALL,
+)
 
 _UNSTABLE = frozenset(("hook_event_name", "hookEventName", "timestamp", "model", "permission_mode"))
 """Fields that may differ between two payloads of the same event."""
@@ -68,6 +76,17 @@ class Fields:
         kept = {str(name): value for name, value in self._values.items() if name not in _UNSTABLE}
         text = json.dumps(kept, sort_keys=True, default=repr)
         return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def typed(prompt: str) -> str:
+    """Return a prompt without the elements before it that hooks added; the host may have escaped them.
+
+    Without an element's end all of it is a hook's.
+    """
+    while (stripped := prompt.lstrip()).startswith(_ADDED):
+        found = _ELEMENT.match(stripped)
+        prompt = stripped[found.end() :].lstrip() if found else ""
+    return prompt
 
 
 def parsed(text: str) -> object:

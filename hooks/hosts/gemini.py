@@ -1,6 +1,8 @@
-"""Gemini CLI. It has no subagents, and no event after a compression.
+"""Gemini CLI. Its subagents have no events, and there is none after a compression.
 
-Text added to a prompt is there for its turn only. Not verified: how much text it takes.
+A resumed session has lost the texts of hooks. Angle brackets in them arrive as entities, so they are
+replaced. PreCompress comes before each request, whether anything is compressed or not: only a person's is
+taken.
 """
 
 from __future__ import annotations
@@ -10,9 +12,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .claude_format import hook_output, origin_of, start_of
+from .claude_format import bare_hook_output, origin_of, start_of
 from .events import Event, FileEdited, PromptSubmitted, SessionEnding, TurnEnded, WindowCompacting
-from .fields import Fields
+from .fields import Fields, typed
 from .hook_answer import OutputLimit
 from .host import (
     END_S,
@@ -34,7 +36,7 @@ from .host import (
 from .mcp_format import BARE_VARIABLES, McpPlace, VariableSyntax, read_gemini_server
 
 HOST = "gemini"
-LIMIT = OutputLimit(8_000)
+LIMIT = OutputLimit(7_900)
 EDITING_TOOLS = frozenset(("write_file", "replace", "edit"))
 
 EVENTS = (
@@ -51,15 +53,17 @@ def _read(fields: Fields, name: str, cwd: str) -> Event | None:
     origin = origin_of(HOST, fields, cwd)
     match name:
         case "SessionStart":
-            return start_of(origin, fields.text("source", "trigger"))
+            return start_of(origin, fields.text("source", "trigger"), replays=False)
         case "BeforeAgent":
-            return PromptSubmitted(origin, fields.text("prompt"))
+            return PromptSubmitted(origin, typed(fields.text("prompt")))
         case "AfterTool" if fields.text("tool_name") in EDITING_TOOLS:
+            if fields.part("tool_response").has("error"):
+                return None
             path = fields.part("tool_input").text("file_path", "absolute_path")
             return FileEdited(origin, (path,)) if path else None
         case "AfterAgent":
             return TurnEnded(origin, fields.text("transcript_path"))
-        case "PreCompress":
+        case "PreCompress" if fields.text("trigger") != "auto":
             return WindowCompacting(origin)
         case "SessionEnd":
             return SessionEnding(origin, fields.text("transcript_path"))
@@ -91,7 +95,7 @@ GEMINI = Host(
     "Gemini CLI",
     Hooks(
         _read,
-        hook_output,
+        bare_hook_output,
         dict.fromkeys(("SessionStart", "BeforeAgent"), LIMIT),
         EVENTS,
         SettingsHooks(_settings, _handler),
@@ -105,7 +109,8 @@ GEMINI = Host(
         VariableSyntax(BARE_VARIABLES, unset="kept"),
         path=_settings,
     ),
-    NativeRules(re.compile(r"(?:^|/)GEMINI\.md$"), ("GEMINI.md",)),
+    NativeRules(re.compile(r"(?:^|/)GEMINI\.md$"), ("GEMINI.md",), summary="GEMINI.md"),
+    program="gemini",
     switches=_switches,
     next_step="sessions that start from now on use it; Gemini asks about a project's own hooks first",
 )

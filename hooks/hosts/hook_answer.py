@@ -25,6 +25,29 @@ class HookAnswer(Struct, frozen=True):
     message: str = ""
 
 
+_LEFT = "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}"
+_RIGHT = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
+_ANGLES = (("->", "→"), ("=>", "⇒"), ("<", _LEFT), (">", _RIGHT))
+_ANGLES_NOTE = f"({_LEFT} and {_RIGHT} are the angle brackets of the code.)"
+
+
+def without_angles(text: str) -> str:
+    """Return a text without `<` and `>`, which some hosts turn into entities.
+
+    Tags get square brackets, arrows become characters, and other brackets are explained.
+    """
+    if not text:
+        return text
+    opening, _, rest = text.partition("\n")
+    inside, _, closing = rest.rpartition("\n")
+    for angles, other in _ANGLES:
+        inside = inside.replace(angles, other)
+    if _LEFT in inside or _RIGHT in inside:
+        inside = f"{_ANGLES_NOTE}\n{inside}"
+    tags = (tag.replace("<", "[").replace(">", "]") for tag in (opening, closing))
+    return f"{next(tags)}\n{inside}\n{next(tags)}"
+
+
 NO_OUTPUT = OutputLimit()
 NOTHING = HookAnswer()
 

@@ -92,7 +92,8 @@ class Hooks(Struct, frozen=True):
     for an event that foveal doesn't use. `write` returns the text to print, "" for none. `limits` holds the
     events whose answer may contain text for the model. `events` are those to register for, in `settings`
     (None for git, whose hooks are scripts). `project_variable` is the variable that holds the project's
-    folder.
+    folder. `task_in` finds the task of a subagent that is about to start in its parent's transcript, given
+    the end of that and the subagent's type.
     """
 
     read: Callable[[Fields, str, str], Event | None]
@@ -101,6 +102,7 @@ class Hooks(Struct, frozen=True):
     events: tuple[HookEvent, ...] = ()
     settings: SettingsHooks | PluginFile | None = None
     project_variable: str = ""
+    task_in: Callable[[str, str], str] = lambda transcript, agent_type: ""
 
     def limit(self, event_name: str) -> OutputLimit:
         """Return the maximum text for the model in the answer to an event."""
@@ -133,13 +135,16 @@ class NativeRules(Struct, frozen=True):
 
     `names` matches their names; files at the root with these names (`roots`) count by their content too.
     `above` are names that are read from the root down to the agent's folder. `otherwise` matches files that
-    are read if no file of `roots` exists.
+    are read if no file of `roots` exists, by versions from `otherwise_since` on. `summary` names all these
+    for people.
     """
 
     names: re.Pattern[str]
     roots: tuple[str, ...]
     above: frozenset[str] = frozenset()
     otherwise: re.Pattern[str] | None = None
+    otherwise_since: tuple[int, ...] = ()
+    summary: str = ""
 
 
 class Switch(Struct, frozen=True):
@@ -205,6 +210,10 @@ class Host(Struct, frozen=True):
     review: HookReview | None = None
     default_level: Level = "user"
     next_step: str = ""
+    program: str = ""
+    """The name of the host's own program, which tells its version."""
+    version: Callable[[Mapping[str, str]], str] = lambda variables: ""
+    """Finds the host's version in the variables that it sets for hooks; "" if none tells it."""
 
 
 def command_line(command: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from .claude_format import hook_output, read_event
-from .events import Event, SessionEnding, TurnEnded
+from .events import Event, SessionEnding, SubagentStarting, TurnEnded
 from .fields import Fields
 from .hook_answer import HookAnswer, OutputLimit
 from .host import (
@@ -53,6 +53,8 @@ def _read(fields: Fields, name: str, cwd: str) -> Event | None:
     if isinstance(found, SessionEnding | TurnEnded):
         return None  # its parent continues
     origin = replace(found.origin, session_id=parent, agent_id=found.origin.session_id, agent_type=SUBAGENT)
+    if isinstance(found, SubagentStarting):
+        return SubagentStarting(origin, fields.text("prompt"))
     return replace(found, origin=origin)
 
 
@@ -115,6 +117,7 @@ OPENCODE = Host(
         path=_servers,
         entry=_entry,
     ),
-    NativeRules(re.compile(r"(?:^|/)AGENTS\.md$"), ("AGENTS.md",)),
+    NativeRules(re.compile(r"(?:^|/)AGENTS\.md$"), ("AGENTS.md",), summary="AGENTS.md"),
+    program="opencode",
     next_step="restart OpenCode to load the plugin",
 )

@@ -1,10 +1,10 @@
 """Qwen Code: Claude Code's hook format in a settings file like Gemini CLI's, of which it is a fork.
 
-Sources: its documentation (QwenLM/qwen-code, docs/users/features/hooks.md and mcp.md), and version 0.15.10,
-run against a model that records its requests. There, text from SessionStart and SubagentStart didn't reach
-the model, so the first prompt brings it. UserPromptSubmit also comes after each tool, with an empty prompt. A
-subagent's transcript is its parent's, so its last message counts. Text for the model is escaped: `<` arrives
-as `&lt;`.
+Sources: its documentation (QwenLM/qwen-code, docs/users/features/hooks.md and mcp.md), and versions 0.15.10
+and 0.24.4, run against a model that records its requests. There, text from SessionStart and SubagentStart
+didn't reach the model, so the first prompt brings it; a resumed session still has it. UserPromptSubmit also
+comes after each tool, with an empty prompt. A subagent's transcript is its parent's, so its last message
+counts. Text for the model is escaped, so angle brackets in it are replaced.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from .claude_format import hook_output, origin_of, read_event
+from .claude_format import bare_hook_output, origin_of, read_event
 from .events import Event, FileEdited, SubagentStopped
 from .fields import Fields
 from .hook_answer import OutputLimit
@@ -43,7 +43,7 @@ from .mcp_format import BARE_VARIABLES, McpPlace, VariableSyntax, read_gemini_se
 
 HOST = "qwen-code"
 TITLE = "Qwen Code"
-LIMIT = OutputLimit(8_000)
+LIMIT = OutputLimit(7_900)
 """Maximum text for the model. Not verified: how much text the host takes."""
 
 EDITING_TOOLS = frozenset(("write_file", "edit"))
@@ -52,9 +52,10 @@ EVENTS = (
     HookEvent("SessionStart", START_S),
     HookEvent("UserPromptSubmit"),
     HookEvent("PostToolUse", matcher="write_file|edit", in_background=True),
-    HookEvent("SubagentStop", in_background=True),
+    # Not in the background: hosts kill those hooks when they end, so that the ends of work would be lost.
+    HookEvent("SubagentStop"),
     HookEvent("PreCompact"),
-    HookEvent("Stop", in_background=True),
+    HookEvent("Stop"),
     HookEvent("SessionEnd", END_S),
 )
 
@@ -91,7 +92,7 @@ QWEN_CODE = Host(
     TITLE,
     Hooks(
         _read,
-        hook_output,
+        bare_hook_output,
         {"UserPromptSubmit": LIMIT},
         EVENTS,
         SettingsHooks(_settings, _handler),
@@ -109,7 +110,9 @@ QWEN_CODE = Host(
         re.compile(r"^(?:~/\.qwen/)?(?:QWEN|AGENTS)\.md$"),
         ("QWEN.md", "AGENTS.md"),
         above=frozenset(("QWEN.md", "AGENTS.md")),
+        summary="QWEN.md and AGENTS.md from the root down to its folder",
     ),
+    program="qwen",
     aliases=("qwen",),
     switches=_switches,
     next_step="sessions that start from now on use it; a project's own hooks wait until you trust the folder",

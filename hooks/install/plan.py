@@ -192,6 +192,12 @@ def apply(changes: Sequence[Change]) -> tuple[str, ...]:
     return tuple(copies)
 
 
+def copies_left(files: HostFiles) -> tuple[str, ...]:
+    """Return the copies of earlier settings that lie beside a host's files."""
+    places = dict.fromkeys(read(target.path, target.within).place for target in _joined(files.all()))
+    return tuple(path for place in places for path in backup_paths(place))
+
+
 def remove_copies(paths: Iterable[str]) -> None:
     """Delete copies that are no longer needed."""
     for path in paths:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import re
 import socket
 from collections.abc import Awaitable, Callable
 from typing import Any, Self, TypeVar, cast
@@ -117,6 +118,10 @@ def make_server(session: DaemonSession) -> Server[Any]:
     return server
 
 
+AGENTS = re.compile(r"claude|codex|copilot|gemini|opencode|qwen|cursor", re.IGNORECASE)
+"""Names that hosts of agents give themselves."""
+
+
 class _ServerConnection:
     """The requests of one connection that concern the daemon."""
 
@@ -138,7 +143,8 @@ class _ServerConnection:
             return _error_result(
                 f"{tool.name} failed; go on without it, and tell the user to run: foveal logs"
             )
-        return t.CallToolResult(content=[_text(text)], structured_content=answer)
+        structured = None if _is_agent(context) else answer
+        return t.CallToolResult(content=[_text(text)], structured_content=structured)
 
     async def read_resource(
         self, context: Context, params: t.ReadResourceRequestParams
@@ -206,16 +212,27 @@ async def _or_protocol_error(made: Awaitable[Result]) -> Result:
 
 
 async def _list_tools(context: Context, params: t.PaginatedRequestParams | None) -> t.ListToolsResult:
-    return t.ListToolsResult(tools=[_tool(tool) for tool in TOOLS])
+    with_schema = not _is_agent(context)
+    return t.ListToolsResult(tools=[_tool(tool, with_schema=with_schema) for tool in TOOLS])
 
 
-def _tool(tool: Tool) -> t.Tool:
+def _is_agent(context: Context) -> bool:
+    """Whether the client is the host of an agent, which gets the text of an answer only.
+
+    Claude Code and Codex show their model the structured answer instead of the text, Copilot both, and the
+    text says the same with fewer tokens.
+    """
+    client = context.session.client_params
+    return client is not None and AGENTS.search(client.client_info.name) is not None
+
+
+def _tool(tool: Tool, *, with_schema: bool) -> t.Tool:
     return t.Tool(
         name=tool.name,
         title=tool.title,
         description=tool.description,
         input_schema=tool.arguments.schema(),
-        output_schema=dict(tool.reply),
+        output_schema=dict(tool.reply) if with_schema else None,
         annotations=t.ToolAnnotations(
             read_only_hint=tool.effect == "reads",
             destructive_hint=tool.effect == "replaces",

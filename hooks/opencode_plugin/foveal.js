@@ -6,11 +6,17 @@
 // goes wrong costs nothing but the context: a hook that throws would block the session, so nothing here does.
 
 import { spawn } from "node:child_process"
+import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs"
+import { homedir } from "node:os"
+import { join } from "node:path"
 
 const PROGRAM = "foveal"
 const START_MS = 5000
 const PROMPT_MS = 3000
 const MAX_OUTPUT = 1 << 20
+const MAX_TEXT = 20_000
+const UNUSED = new Set(["diff", "diffs", "filediff", "display", "preview", "diagnostics", "tokens"])
+const KEPT_MS = 30 * 24 * 3600 * 1000
 
 /** Run foveal for one event; resolves to the text for the model, "" where there is none. */
 function ask(payload, milliseconds) {
@@ -55,10 +61,77 @@ function promptOf(parts) {
   return texts.map((part) => part.text ?? "").join("\n")
 }
 
-export const FovealPlugin = async ({ directory }) => {
-  const started = new Map() // session -> the text for its start, until the first message takes it
-  const contexts = new Map() // session -> what the model is given with its next turn
+/**
+ * A part with a context for the message that `beside` is in.
+ *
+ * OpenCode keeps it with the message, so that it is there in later turns and when the session is resumed.
+ * It is ignored there, and so in the request for a title; only the agent's own requests show it.
+ */
+function partOf(text, beside) {
+  const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+  const random = Array.from({ length: 12 }, () => letters[Math.floor(Math.random() * letters.length)])
+  // Parts stand in the order of their ids: after the time in the prompt's own id, the highest letters.
+  const id = `${beside.id.slice(0, 16)}zz${random.join("")}`
+  const { messageID, sessionID } = beside
+  return { id, messageID, sessionID, type: "text", synthetic: true, ignored: true, metadata: { foveal: true }, text }
+}
+
+function transcriptFolder() {
+  const state = process.env.XDG_STATE_HOME || join(homedir(), ".local", "state")
+  return join(process.env.FOVEAL_STATE_DIR || join(state, "foveal"), "opencode")
+}
+
+/** Cut the middle out of a long text, such as a tool's output. */
+function short(text) {
+  const half = MAX_TEXT / 2
+  return text.length > MAX_TEXT ? `${text.slice(0, half)}\n[…]\n${text.slice(-half)}` : text
+}
+
+/**
+ * Add the finished messages that a session's transcript lacks, one `{info, parts}` a line: the host keeps its
+ * conversations in a database of its own. Resolves to the file, "" where that fails.
+ */
+async function record(client, session, parent) {
+  try {
+    const folder = transcriptFolder()
+    const file = join(folder, `${session.replace(/[^\w-]/g, "_")}.jsonl`)
+    const { data } = await client.session.messages({ path: { id: session } })
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const text = existsSync(file) ? readFileSync(file, "utf8") : ""
+    const known = new Set(text.split("\n").filter(Boolean).map((line) => JSON.parse(line).info.id))
+    const added = (data ?? []).filter(
+      ({ info }) => !known.has(info.id) && (info.role === "user" || info.time?.completed || info.error),
+    )
+    const useful = (key, value) =>
+      UNUSED.has(key) ? undefined : typeof value === "string" ? short(value) : value
+    const lines = added.map(({ info, parts }) => {
+      const said = parts.filter((part) => !part.synthetic && !part.ignored)
+      return JSON.stringify({ info, parts: said, ...(parent ? { parent } : {}) }, useful)
+    })
+    if (lines.length) appendFileSync(file, `${lines.join("\n")}\n`, { mode: 0o600 })
+    return file
+  } catch {
+    return ""
+  }
+}
+
+/** Delete transcripts that nobody continued for a month. */
+function prune() {
+  try {
+    for (const name of readdirSync(transcriptFolder())) {
+      const file = join(transcriptFolder(), name)
+      if (Date.now() - statSync(file).mtimeMs > KEPT_MS) rmSync(file)
+    }
+  } catch {
+    // there are none yet
+  }
+}
+
+export const FovealPlugin = async ({ client, directory }) => {
+  const started = new Map() // session -> the text for its start, until the next message takes it
   const parents = new Map() // subagent's session -> the session that started it
+  const unasked = new Set() // subagents' sessions whose task hasn't come yet
+  const asked = new Set() // sessions that got a prompt
 
   const tell = (name, session, more = {}, milliseconds = PROMPT_MS) => {
     const parent = parents.get(session)
@@ -66,24 +139,32 @@ export const FovealPlugin = async ({ directory }) => {
     return ask({ ...common, ...(parent ? { parent_session_id: parent } : {}), ...more }, milliseconds)
   }
 
+  const stop = async (session) => {
+    const parent = parents.get(session)
+    const path = await record(client, session, parent)
+    const [name, field] = parent ? ["SubagentStop", "agent_transcript_path"] : ["Stop", "transcript_path"]
+    await tell(name, session, path ? { [field]: path } : {})
+  }
+
   const begin = (session, source) => {
-    const name = parents.has(session) ? "SubagentStart" : "SessionStart"
-    started.set(session, tell(name, session, name === "SessionStart" ? { source } : {}, START_MS))
+    if (!parents.has(session)) started.set(session, tell("SessionStart", session, { source }, START_MS))
   }
 
   const forget = (session) => {
-    for (const map of [started, contexts, parents]) map.delete(session)
+    for (const known of [started, parents, unasked, asked]) known.delete(session)
   }
 
   const handlers = {
     "session.created": ({ info }) => {
       if (!info?.id) return
-      if (info.parentID) parents.set(info.id, info.parentID)
+      if (info.parentID) {
+        parents.set(info.id, info.parentID)
+        unasked.add(info.id)
+      }
       begin(info.id, "startup")
     },
     "session.compacted": ({ sessionID }) => sessionID && begin(sessionID, "compact"),
-    "session.idle": ({ sessionID }) =>
-      sessionID && void tell(parents.has(sessionID) ? "SubagentStop" : "Stop", sessionID),
+    "session.idle": ({ sessionID }) => sessionID && stop(sessionID),
     "session.deleted": ({ info }) => {
       if (!info?.id) return
       void tell("SessionEnd", info.id, { reason: "other" })
@@ -93,10 +174,14 @@ export const FovealPlugin = async ({ directory }) => {
       file && void tell("PostToolUse", "", { tool_name: "Edit", tool_input: { file_path: file } }),
   }
 
+  prune()
   return {
+    dispose: async () => {
+      await Promise.all([...asked].map((session) => tell("SessionEnd", session, { reason: "other" })))
+    },
     event: async ({ event }) => {
       try {
-        handlers[event?.type]?.(event.properties ?? {})
+        await handlers[event?.type]?.(event.properties ?? {})
       } catch {
         // an event of another shape than expected says nothing
       }
@@ -106,17 +191,21 @@ export const FovealPlugin = async ({ directory }) => {
         const session = input?.sessionID ?? output?.message?.sessionID
         const prompt = promptOf(output?.parts)
         if (!session || !prompt) return
+        if (!parents.has(session)) asked.add(session)
         const atStart = await started.get(session)
         started.delete(session)
-        const forPrompt = await tell("UserPromptSubmit", session, { prompt })
-        contexts.set(session, [atStart, forPrompt].filter(Boolean))
+        const name = unasked.delete(session) ? "SubagentStart" : "UserPromptSubmit"
+        const forPrompt = await tell(name, session, { prompt })
+        const last = output.parts[output.parts.length - 1]
+        for (const text of [atStart, forPrompt].filter(Boolean)) output.parts.push(partOf(text, last))
       } catch {
         // the prompt goes on without context
       }
     },
-    "experimental.chat.system.transform": async (input, output) => {
-      const texts = contexts.get(input?.sessionID)
-      if (texts?.length && Array.isArray(output?.system)) output.system.push(...texts)
+    "experimental.chat.messages.transform": async (input, output) => {
+      const shown = (part) => (part?.metadata?.foveal ? { ...part, ignored: false } : part)
+      for (const message of Array.isArray(output?.messages) ? output.messages : [])
+        if (message?.parts?.some((part) => part?.metadata?.foveal)) message.parts = message.parts.map(shown)
     },
     "experimental.session.compacting": async (input, output) => {
       try {

@@ -237,13 +237,13 @@ async def test_project_that_fails_to_open_is_degraded_until_it_opens(base: Path,
 
 FATAL = """
 import os, signal
-from foveal.daemon.index import bulk_work, worker
-step = bulk_work.BulkWork.step
+from foveal.daemon.index import project_index, worker
+step = project_index.BulkWork.step
 def fatal(self):
     if os.path.exists(self._index.command.root + "/fatal"):
         os.kill(os.getpid(), signal.SIGKILL)
     step(self)
-bulk_work.BulkWork.step = fatal
+project_index.BulkWork.step = fatal
 worker.main()
 """
 

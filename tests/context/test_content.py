@@ -250,11 +250,11 @@ TOKEN = "ghp_" + "a1B2c3D4e5" * 4
     [
         (".env", "hold secrets"),
         ("conf/.ENV", "hold secrets"),
-        ("link.txt", "leads to as a symlink isn't shown"),
+        ("link.txt", "it is a symlink to a file that isn't shown"),
         ("closed/a.py", "[agents.x]"),
         ("CLOSED/a.py", "[agents.x]"),
-        ("open.py", "leads to as a symlink isn't shown"),
-        ("folder/a.py", "leads to as a symlink isn't shown"),
+        ("open.py", "it is a symlink to a file that isn't shown"),
+        ("folder/a.py", "it is a symlink to a file that isn't shown"),
         ("nowhere/closed.py", "can't be read"),
     ],
 )

@@ -91,10 +91,10 @@ def test_what_had_no_room_says_what_it_would_take() -> None:
     lines = [{**dropped[0], "id": "document:a.py:12"}]
     assert told("a.py", dropped=lines) == told("a.py", dropped=dropped)
     copies = [{**dropped[0], "reason": "duplicate"}]
-    assert told("a.py", dropped=copies).reasons == ("it is left out as another slice shows the same",)
+    assert told("a.py", dropped=copies).reasons == ("it is left out because another slice shows the same",)
     assert told("b.py", dropped=dropped) == PathReasons()
     many = told("a.py", dropped=dropped * DROPPED_MAX)
-    assert many.reasons[-1] == "of what had no room only the 50 heaviest are known"
+    assert many.reasons[-1] == "of the slices without room only the 50 with the most weight are recorded"
 
 
 @pytest.mark.parametrize(

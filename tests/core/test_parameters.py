@@ -44,7 +44,7 @@ WANTED = {
     "optional_text": "a string",
     "filled": "a string",
     "integer": "an integer",
-    "number": "a number from -1.0 to 2.0",
+    "number": "a number from -1 to 2",
     "flag": "true or false",
     "choice": "a string",
     "texts": "a list of strings",

@@ -16,8 +16,8 @@ from foveal.daemon.core.quarantine import (
     clear_folder,
     clear_own_file,
     clear_socket,
+    quarantine,
     quarantine_last,
-    set_aside,
 )
 from foveal.daemon.core.system import System
 
@@ -93,23 +93,23 @@ def test_files_quarantined_since_the_start_are_named(tmp_path: Path) -> None:
     folder = tmp_path / "projects/shop-1"
     folder.mkdir(parents=True)
     (folder / "old").write_text("damaged before")
-    set_aside(str(folder / "old"), System())
-    quarantine = QuarantineLog(str(tmp_path), System())
-    assert quarantine.problem() == ""
+    quarantine(str(folder / "old"), System())
+    listed = QuarantineLog(str(tmp_path), System())
+    assert listed.problem() == ""
     (folder / "index.sqlite").write_text("damaged")
-    kept = set_aside(str(folder / "index.sqlite"), System())
-    assert f"projects/shop-1/{kept}" in quarantine.problem()
-    assert "old" not in quarantine.problem()
+    kept = quarantine(str(folder / "index.sqlite"), System())
+    assert f"projects/shop-1/{kept}" in listed.problem()
+    assert "old" not in listed.problem()
     (folder / kept).unlink()
-    assert quarantine.problem() == ""
+    assert listed.problem() == ""
 
 
 def test_many_quarantined_files_are_counted(tmp_path: Path) -> None:
-    quarantine = QuarantineLog(str(tmp_path), System())
+    listed = QuarantineLog(str(tmp_path), System())
     for number in range(NAMED_MAX + 2):
         (tmp_path / f"f{number}").write_text("damaged")
-        set_aside(str(tmp_path / f"f{number}"), System())
-    assert "and 2 more" in quarantine.problem()
+        quarantine(str(tmp_path / f"f{number}"), System())
+    assert "and 2 more" in listed.problem()
 
 
 def test_only_the_last_copy_of_a_derived_file_is_kept(tmp_path: Path) -> None:
@@ -124,16 +124,16 @@ def test_only_the_last_copy_of_a_derived_file_is_kept(tmp_path: Path) -> None:
 
 def test_removed_folders_are_forgotten(tmp_path: Path) -> None:
     (tmp_path / "sessions").mkdir()
-    quarantine = QuarantineLog(str(tmp_path), System())
-    quarantine.problem()
+    listed = QuarantineLog(str(tmp_path), System())
+    listed.problem()
     tracemalloc.start()
     try:
         for number in range(300):
             folder = tmp_path / f"sessions/{number}"
             folder.mkdir()
-            quarantine.problem()
+            listed.problem()
             folder.rmdir()
-        quarantine.problem()
+        listed.problem()
         assert tracemalloc.get_traced_memory()[0] < 20_000
     finally:
         tracemalloc.stop()

@@ -101,5 +101,5 @@ def test_what_cannot_be_written_is_told_and_written_later(
 
     assert "feedback on what was useful can't be written" in problems()
     file.rmdir()
-    assert "what was of use" not in problems()
+    assert "usage feedback" not in problems()
     assert file.is_file()

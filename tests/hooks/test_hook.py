@@ -175,7 +175,7 @@ def check_times(log: str) -> None:
         assert not found or float(found[2]) <= BUDGETS_S.get(found[1], OTHER_S), line
 
 
-ENDS = {"subagentstop", "sessionend"}
+ENDS = {"subagentstop", "sessionend", "stop", "agentstop", "afteragent"}
 STOPS = sorted(host for host, name in recorded() if hook_cases.event_name(name).lower() in ENDS)
 
 

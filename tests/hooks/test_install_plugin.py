@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -138,18 +139,27 @@ const tell = (type, properties) => hooks.event({ event: { type, properties } })
 await tell("session.created", { info: { id: "s1" } })
 await tell("unheard.of", null)
 await tell("session.created", null)
-const output = { message: { sessionID: "s1" }, parts: [{ type: "text", text: "fix it" }, { type: "file" }] }
+const place = { messageID: "m1", sessionID: "s1" }
+const typed = { ...place, id: "prt_20a44da8c0010123456789ABCD", type: "text", text: "fix it" }
+const output = { message: { sessionID: "s1" }, parts: [typed] }
 await hooks["chat.message"]({ sessionID: "s1" }, output)
-const first = { system: ["own"] }
-await hooks["experimental.chat.system.transform"]({ sessionID: "s1" }, first)
-const none = { system: ["own"] }
-await hooks["experimental.chat.system.transform"]({ sessionID: "s2" }, none)
+const kept = output.parts.slice(1)
+const messages = [{ info: {}, parts: output.parts }, { info: {}, parts: [{ type: "text", text: "own" }] }]
+await hooks["experimental.chat.messages.transform"]({}, { messages })
+await hooks["experimental.chat.messages.transform"]({}, {})
 await hooks["chat.message"](undefined, undefined)
 await tell("session.created", { info: { id: "c1", parentID: "s1" } })
-await hooks["chat.message"]({ sessionID: "c1" }, { parts: [{ type: "text", text: "sub" }] })
+await hooks["chat.message"]({ sessionID: "c1" }, { parts: [{ ...typed, text: "sub" }] })
+await hooks["chat.message"]({ sessionID: "c1" }, { parts: [{ ...typed, text: "more" }] })
 const compacting = { context: [] }
 await hooks["experimental.session.compacting"]({ sessionID: "s1" }, compacting)
-console.log(JSON.stringify({ first, none, compacting, parts: output.parts.length }))
+await hooks.dispose()
+console.log(JSON.stringify({
+  kept: kept.map((part) => [part.text, part.synthetic, part.ignored, part.messageID, part.sessionID]),
+  follows: kept.every((part) => part.id > typed.id && part.id.length === typed.id.length),
+  shown: messages.map(({ parts }) => parts.filter((part) => !part.ignored).map((part) => part.text)),
+  compacting,
+}))
 """
 
 
@@ -173,10 +183,10 @@ def test_the_opencode_plugin_adds_context_or_nothing(tmp_path: Path, kind: str) 
     reply = json.loads(done.stdout)
     texts = ["because", "because"] if kind == "answers" else []
     assert reply == {
-        "first": {"system": ["own", *texts]},
-        "none": {"system": ["own"]},
+        "kept": [[text, True, True, "m1", "s1"] for text in texts],
+        "follows": True,
+        "shown": [["fix it", *texts], ["own"]],
         "compacting": {"context": texts[:1]},
-        "parts": 2,
     }
     if kind == "answers":
         told = [json.loads(line) for line in (tmp_path / "calls").read_text().splitlines()]
@@ -185,7 +195,10 @@ def test_the_opencode_plugin_adds_context_or_nothing(tmp_path: Path, kind: str) 
             "UserPromptSubmit",
             "SubagentStart",
             "PreCompact",
+            "SessionEnd",
         }
+        [task] = [one["prompt"] for one in told if one["hook_event_name"] == "SubagentStart"]
+        assert task == "sub", "the task comes with the start, a later message is a prompt"
         assert {
             "hook_event_name": "UserPromptSubmit",
             "session_id": "s1",
@@ -195,3 +208,48 @@ def test_the_opencode_plugin_adds_context_or_nothing(tmp_path: Path, kind: str) 
         assert all(
             one.get("parent_session_id") == ("s1" if one["session_id"] == "c1" else None) for one in told
         )
+
+
+IDLE = """
+import { FovealPlugin } from "./foveal.mjs"
+const user = { info: { id: "m1", role: "user" }, parts: [{ type: "text", text: "x".repeat(30_000) }] }
+const reply = { info: { id: "m2", role: "assistant", time: { completed: 1 } }, parts: [{ diff: "unused" }] }
+const running = { info: { id: "m3", role: "assistant", time: {} }, parts: [] }
+let messages = [user, reply, running]
+const session = { messages: async ({ path }) => ({ data: path.id === "lost" ? null : messages }) }
+const hooks = await FovealPlugin({ directory: "/p", client: { session } })
+const tell = (type, properties) => hooks.event({ event: { type, properties } })
+await tell("session.created", { info: { id: "c1", parentID: "s1" } })
+await tell("session.idle", { sessionID: "s1" })
+messages = [...messages.slice(0, 2), { ...running, info: { ...running.info, error: { name: "aborted" } } }]
+await tell("session.idle", { sessionID: "s1" })
+await tell("session.idle", { sessionID: "c1" })
+session.messages = async () => { throw new Error("gone") }
+await tell("session.idle", { sessionID: "s2" })
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
+def test_the_opencode_plugin_writes_finished_messages_once(tmp_path: Path) -> None:
+    program = tmp_path / "foveal"
+    program.write_text("#!/bin/sh\ntold=$(cat)\nprintf '%s\\n' \"$told\" >> calls\n")
+    program.chmod(0o755)
+    (tmp_path / "foveal.mjs").write_text(opencode_plugin(str(program)).content)
+    (tmp_path / "idle.mjs").write_text(IDLE)
+    environment = {**os.environ, "FOVEAL_STATE_DIR": str(tmp_path / "state")}
+    done = subprocess.run(
+        ["node", "idle.mjs"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    folder = tmp_path / "state" / "opencode"
+    told = [json.loads(line) for line in (tmp_path / "calls").read_text().splitlines()]
+    stops = [one for one in told if one["hook_event_name"] in {"Stop", "SubagentStop"}]
+    assert [one.get("transcript_path") or one.get("agent_transcript_path") for one in stops] == [
+        str(folder / "s1.jsonl"), str(folder / "s1.jsonl"), str(folder / "c1.jsonl"), None,
+    ]  # fmt: skip
+    assert (folder.stat().st_mode & 0o777, (folder / "s1.jsonl").stat().st_mode & 0o777) == (0o700, 0o600)
+    first, *rest = [json.loads(line) for line in (folder / "s1.jsonl").read_text().splitlines()]
+    assert [message["info"]["id"] for message in rest] == ["m2", "m3"]
+    assert len(first["parts"][0]["text"]) < 21_000
+    assert rest[0] == {"info": {"id": "m2", "role": "assistant", "time": {"completed": 1}}, "parts": [{}]}
+    assert {json.loads(line)["parent"] for line in (folder / "c1.jsonl").read_text().splitlines()} == {"s1"}

@@ -16,7 +16,7 @@ from foveal.daemon.index.store import Store
 from foveal.daemon.index.suspects import DEATHS_MAX
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import ParsedFile
-from foveal.daemon.project.scan_results import ScanChanges
+from foveal.daemon.project.scan import ScanChanges
 from foveal.daemon.project.watcher import WatchBatch
 
 from tests.conftest import git, write_files

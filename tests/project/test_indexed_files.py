@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.index.messages import Event, ProjectProgress, TreeDelta
-from foveal.daemon.project.scan_results import ScanChanges
+from foveal.daemon.project.scan import ScanChanges
 from foveal.daemon.project.tree import FileRecord
 from foveal.daemon.project.watcher import WatchBatch
 from msgspec.structs import replace

@@ -15,8 +15,9 @@ from typing import cast
 import pytest
 from foveal.daemon.core.system import System
 from foveal.daemon.project import lister, rules, scan
+from foveal.daemon.project.lister import RootGone
 from foveal.daemon.project.rules import ScanSettings
-from foveal.daemon.project.scan_results import ListingNeeded, RootGone, ScanChanges
+from foveal.daemon.project.scan import ListingNeeded, ScanChanges
 from foveal.daemon.project.tree import FileRecord
 
 from tests.scan_cases import applied, apply_to, full, git, make, scanner_of

@@ -109,7 +109,7 @@ def test_a_cookie_proves_that_all_before_it_was_delivered(
     watcher = start("")
     watcher.add([f"{root}/a"])
     watcher.add([f"{root}/b"])
-    assert watcher.statistics().streams == 3
+    assert watcher.streams == 3
     done = threading.Event()
 
     def write() -> None:
@@ -141,7 +141,7 @@ def test_new_folders_are_added_and_streams_merged(
         (folder / "file").write_text("x")
     settle(watcher)
     assert {f"{root}/n{number}/file" for number in range(12)} <= collector.paths
-    wait_until(lambda: watcher.statistics().streams <= 3)
+    wait_until(lambda: watcher.streams <= 3)
     assert not any(batch.overflow for batch in collector.batches)
     assert watcher.mode == "native"
 
@@ -172,7 +172,7 @@ def test_nothing_is_lost_while_streams_are_replaced(
     assert watcher.folders == {str(root), f"{root}/a"}
     (root / "b/unwatched").write_text("x")
     settle(watcher)
-    wait_until(lambda: watcher.statistics().streams == 1)
+    wait_until(lambda: watcher.streams == 1)
     assert f"{root}/b/unwatched" not in collector.paths
 
 
@@ -240,7 +240,6 @@ def test_many_paths_are_an_overflow(
         (root / f"a/f{number}").write_text("x")
     settle(watcher)
     assert [batch.overflow for batch in collector.batches] == [True]
-    assert watcher.statistics().overflows == 1
 
 
 def test_a_name_that_cant_be_passed_on_is_an_overflow(
@@ -333,11 +332,11 @@ def test_links_are_not_followed(root: Path, collector: Collector, start: Callabl
 def test_native_events_can_be_switched_off(
     root: Path, collector: Collector, start: Callable[..., Watcher]
 ) -> None:
-    watcher = start("", native=False, poll_interval_s=3.0)
-    assert (watcher.mode, watcher.poll_interval_s) == ("polling", 3.0)
+    watcher = start("", native=False)
+    assert watcher.mode == "polling"
     watcher.add([f"{root}/a"])
     assert not watcher.wait_cookie(watcher.write_cookie(), 0)
-    assert watcher.statistics().streams == 0
+    assert watcher.streams == 0
 
 
 SCARCE = """
@@ -413,7 +412,7 @@ def test_close_leaves_nothing_behind(root: Path, collector: Collector, start: Ca
     watcher.add([str(root)])
     watcher.replace([str(root)])
     watcher.close()
-    assert watcher.statistics().streams == 0
+    assert watcher.streams == 0
 
 
 def test_no_callback_after_close(root: Path, collector: Collector, start: Callable[..., Watcher]) -> None:

@@ -231,7 +231,7 @@ def test_a_damaged_session_is_set_aside_with_a_warning_by_whoever_meets_it(tmp_p
         (warning,) = store.take_warnings()
         assert f"session {session_id} could not be used" in warning
         assert store.take_warnings() == ()
-        assert store.statistics().set_aside == 1
+        assert store.statistics().quarantine == 1
         (aside,) = os.listdir(meta(tmp_path, session_id).parent)
         assert meta(tmp_path, session_id).with_name(aside).read_bytes() == b"{ torn"
         for _ in range(2):

@@ -85,6 +85,11 @@ def test_a_subagent_chooses_without_a_change() -> None:
     assert not found("I tried a token bucket, but bursts doubled the load.", "/w/limit.py")
 
 
+def test_half_a_surrogate_pair_breaks_nothing() -> None:
+    finding = Transcript().user().edit("a.py").agent(f"{CHOICE} \ud83d").one()
+    assert finding.decision.startswith("I used a token bucket")
+
+
 def test_a_cause_needs_no_change() -> None:
     text = "The root cause was a missing index on `orders`."
     assert Transcript().user().call("read", "a.py").agent(text).found()

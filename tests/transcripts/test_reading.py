@@ -12,9 +12,7 @@ import pytest
 from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.transcripts.transcript_file import MAX_LINE_BYTES
 from foveal.daemon.transcripts.transcripts import (
-    CLAUDE_CODE,
-    CODEX,
-    PLAIN,
+    FORMATS,
     PLAIN_TEXT,
     REREAD_BYTES,
     Format,
@@ -37,6 +35,8 @@ from tests.transcript_cases import (
     write,
 )
 
+CLAUDE_CODE, CODEX, COPILOT, GEMINI, OPENCODE, PLAIN = FORMATS
+
 
 def test_formats_are_recognized_by_content(tmp_path: Path) -> None:
     def check(expected: Format | None, *head: Any) -> None:
@@ -47,6 +47,9 @@ def test_formats_are_recognized_by_content(tmp_path: Path) -> None:
 
     snapshot = {"type": "file-history-snapshot", "snapshot": {}}
     check(CLAUDE_CODE, snapshot, {"type": "mode", "mode": "x"}, Claude().user("x"))
+    check(COPILOT, {"type": "session.start", "data": {}, "id": "e", "parentId": None})
+    check(GEMINI, {"sessionId": "s1", "projectHash": "ab", "kind": "main"})
+    check(OPENCODE, {"info": {"id": "m1", "sessionID": "s1", "role": "user"}, "parts": []})
     check(CLAUDE_CODE, b"\n", b"not JSON\n", Claude().text("x"))
     check(CLAUDE_CODE, *[{"type": "summary", "summary": "x", "leafUuid": "y"}] * 500, Claude().user("x"))
     check(CODEX, codex_meta())
@@ -116,7 +119,7 @@ def test_speaker_is_known_in_the_middle_of_a_file(tmp_path: Path) -> None:
     append(own, child.text("Second."))
     with read(own, cursor) as reading:
         entries = list(reading.entries())
-        assert (reading.owner, reading.cwd) == ("ab12", "/w/app")
+        assert (reading.reader.owner, reading.reader.cwd) == ("ab12", "/w/app")
     assert [(entry.text, entry.sidechain) for entry in entries] == [("Two", False), ("Second.", False)]
     text = tmp_path / "chat.md"
     text.write_text("## User\nOne\n## Assistant\nFirst.\n## User\nTwo\n")
@@ -230,9 +233,9 @@ def test_unreadable_lines_are_reported(tmp_path: Path) -> None:
     append(path, {"type": "brand-new"}, chat.text("Fixed."))
     with read(path) as reading:
         assert said_in(reading.entries()) == [("user", "Fix it"), ("agent", "Fixed.")]
-        told = [(one.line, one.reason.partition(" bytes")[2] or one.reason) for one in reading.skipped]
+        told = [(line, reason.partition(" bytes")[2] or reason) for line, reason in reading.skipped]
         assert told == [(3, "it is no JSON object"), (5, " are too long for a record")]
-        assert (reading.skipped_lines, reading.unknown_records) == (2, 1)
+        assert (reading.skipped_lines, reading.reader.unknown) == (2, 1)
     with open(path, "a") as file:
         file.write("x\n" * 200)
     with read(path) as reading:
@@ -312,7 +315,7 @@ def test_no_record_ends_a_reading(kind: str, fields: Any) -> None:
     for record in (envelope, {**more, **envelope}, {**envelope, **more}, more):
         data = json.dumps(record).encode()
         format_of([data])
-        for found in (CLAUDE_CODE, CODEX, PLAIN, PLAIN_TEXT):
+        for found in (*FORMATS, PLAIN_TEXT):
             reader = found.reader()
             for line in (1, 2):
                 assert reader.read(line, data) is not None

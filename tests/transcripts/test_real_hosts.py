@@ -85,6 +85,25 @@ BUFFER = ("I decided to keep one buffer per response", "Responses may be cancell
             [("0838d498-86a4-4047-835c-40a0ef49544b", *BUFFER, ("starlette/middleware/gzip.py",))],
         ),
         ("gemini/chat-session", "", [("", *COUNTER, ("starlette/_impala.py",))]),
+        ("opencode/main-edit", "", [("", *COUNTER, ("pkg/gzip.py",))]),
+        ("opencode/main-delegates", "", []),
+        (
+            "opencode/subagent",
+            "ses_df5ce342effef1M07TfhlOdsh7",
+            [("ses_df5ce342effef1M07TfhlOdsh7", *BUFFER, ("pkg/gzip.py",))],
+        ),
+        (
+            "opencode/explorer",  # it only read
+            "ses_df5cdbfd2ffeH2pRvcB35n8tkC",
+            [
+                (
+                    "ses_df5cdbfd2ffeH2pRvcB35n8tkC",
+                    "I decided to keep the size check in one place",
+                    "The header is known only there.",
+                    ("pkg/gzip.py",),
+                )
+            ],
+        ),
     ],
 )
 def test_decisions_of_real_hosts_are_found(name: str, owner: str, expected: list[Expected]) -> None:

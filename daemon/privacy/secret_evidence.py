@@ -1,38 +1,41 @@
-"""Tests whether a value may be a secret: no reference, placeholder, type or label."""
+"""What a name says of its value, and whether a value looks like a secret: no reference, placeholder, type or
+label."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter
+from enum import IntEnum
+from functools import lru_cache
 from itertools import pairwise
 
-from .secret_names import NameKind, words_in
+from ..core.vocabulary import words as word_set
 
 ENTROPY_MIN = 3.2
 """Bits a character, by Shannon's formula over the value's own characters. English words of 12 to 24 letters
 have 2.6 to 3.3, random base64 of that length 3.5 to 4.4, hexadecimal 3.0 to 3.7."""
 
 RANDOM_MIN = 10
-"""A shorter value after a name such as `token` is taken for a word."""
+"""Minimum length of a secret after a name such as `token`; shorter values are words."""
 
 TOKEN_MIN = 8
-"""The same where the name says that it is a key of access."""
+"""The same after the name of an access key, such as `api_key`."""
 
 PHRASE_MIN = 6
 """The same after a name such as `secret`."""
 
 PASSWORD_MIN = 4
-"""A shorter value of a password is a letter or two in a test."""
+"""Minimum length of a password; shorter ones are letters in tests."""
 
 DISTINCT_MIN = 3
-"""A secret has so many different characters; `xxxx` and `--------` are in examples."""
+"""Minimum number of different characters of a secret; `xxxx` and `--------` are in examples."""
 
 BARE_MIN = 20
-"""A bare value that could be the name of a variable is a secret from this length on, with three digits."""
+"""Minimum length, with three digits, of an unquoted secret that could be a variable's name."""
 
 BEGIN_MAX = 128
-"""Characters at the beginning of a value that show a reference or placeholder."""
+"""Maximum characters of a value that are searched for a reference or placeholder."""
 
 PHRASE_WORDS_MAX = 6
 """A value with spaces has no more words; a sentence has. After `passphrase` there may be twice as many."""
@@ -58,7 +61,7 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 _SERIES = ("0123456789012345", "abcdefghijklmnopqrstuvwxyz")
-_TYPES = words_in(
+_TYPES = word_set(
     "string str text bool boolean int integer number float any bytes byte object null none nil",
     "undefined true false required optional hidden hashed encrypted nullable present confirmed default",
     "empty unset secure basic bearer digest plain plaintext disabled enabled yes no on off value values",
@@ -69,13 +72,13 @@ _TYPES = words_in(
     "argon2 pbkdf2 http https ldap saml oauth2",
 )
 """Values that are types, settings and words of tests."""
-_NOUNS = words_in(
+_NOUNS = word_set(
     "password passwords passwd pwd pass passphrase secret secrets token tokens key keys credential",
     "credentials auth pw apikey passcode pin passwort kennwort contraseña contrasena senha wachtwoord",
     "hasło haslo lösenord adgangskode passord salasana parola heslo jelszó geslo lozinka sandi",
     "motdepasse apitoken authtoken accesstoken authorization authentication csrf jwt",
 )
-_FILLERS = words_in(
+_FILLERS = word_set(
     "a an the my your our some this that is are not no and or for to of in on with from by at new old",
     "current previous confirm confirmation repeat again user users username name names db database api",
     "app client server service admin root master account access refresh bearer id ids field fields",
@@ -102,7 +105,7 @@ _KINDS = tuple(re.compile(kind) for kind in (r"[a-z]", r"[A-Z]", r"\d", r"[^A-Za
 
 
 def is_reference(value: str) -> bool:
-    """Whether a value stands for another, is a placeholder, a type or nothing."""
+    """Whether a value is a reference, a placeholder, a type or nothing."""
     begin = value[:BEGIN_MAX]
     if (
         _REFERENCE.match(begin)
@@ -116,7 +119,7 @@ def is_reference(value: str) -> bool:
 
 
 def is_secret(value: str, kind: NameKind, name: str = "") -> bool:
-    """Whether a literal, quoted or one by its place, is the secret that its name promises."""
+    """Whether a literal, quoted or unmistakable by its place, is the secret that its name announces."""
     if kind is NameKind.NONE or is_reference(value) or _same(value, name):
         return False
     if kind is NameKind.RANDOM:
@@ -141,7 +144,7 @@ def is_secret(value: str, kind: NameKind, name: str = "") -> bool:
 
 
 def is_bare_secret(value: str, kind: NameKind, name: str = "") -> bool:
-    """Whether a value without quotes is a secret where it may as well be code: no name, no chain of names."""
+    """Whether an unquoted value that could be code is a secret: no name, no chain of names."""
     if not is_secret(value, kind, name):
         return False
     if re.search(r"\w[(\[<]|[)\]]\Z", value):
@@ -157,7 +160,7 @@ def is_bare_secret(value: str, kind: NameKind, name: str = "") -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Whether a value looks drawn at random rather than written: no words, no code, no placeholder."""
+    """Whether a value looks random rather than written: no words, no code, no placeholder."""
     if is_reference(value) or _PATH_WORDS.match(value) or _HUMPS.match(value):
         return False
     kinds = sum(kind.search(value) is not None for kind in _KINDS)
@@ -165,9 +168,9 @@ def is_random(value: str) -> bool:
 
 
 def is_key_text(value: str) -> bool:
-    """Whether a run of base64 can't be words or a path: capitals, small letters and digits take turns."""
+    """Whether a run of base64 can't be words or a path: capitals, small letters and digits alternate."""
     counts = [sum(map(test, value)) for test in (str.isupper, str.islower, str.isdigit)]
-    turns = sum(one.isupper() != other.isupper() for one, other in pairwise(value))
+    turns = sum(first.isupper() != second.isupper() for first, second in pairwise(value))
     return (
         min(counts[:2]) >= 4
         and counts[2] > 0
@@ -181,7 +184,7 @@ def _is_series(low: str) -> bool:
 
 
 def _is_of_nouns(value: str) -> bool:
-    """Whether a value is made of words for secrets and what is said of them: `new_password2`, `API_KEY`."""
+    """Whether a value consists of words for secrets and their attributes: `new_password2`, `API_KEY`."""
     words = [word.lower() for word in _WORDS_OF_CAMEL.findall(value)]
     words = [word for word in words if len(word) > 1 or not word.isdigit()]
     if not words or not any(word in _NOUNS for word in words):
@@ -193,10 +196,10 @@ def _is_of_nouns(value: str) -> bool:
 
 
 def _is_label(value: str) -> bool:
-    """Whether a value is of a script without letters a to z, as labels of other languages are, or ends so."""
+    """Whether a value is a label: mostly in a non-Latin script, or ending in `:` or `?`."""
     begin = value[:BEGIN_MAX]
     letters = sum(map(str.isalpha, begin))
-    plain = sum(one.isascii() and one.isalpha() for one in begin)
+    plain = sum(letter.isascii() and letter.isalpha() for letter in begin)
     return (letters > 0 and plain * 2 < letters) or value.endswith((":", "?"))
 
 
@@ -226,19 +229,178 @@ def _is_mixed(value: str) -> bool:
 
 
 def _is_tangled(value: str) -> bool:
-    """Whether letters and digits are mixed as in no name of a variable, which ends in one digit."""
+    """Whether letters and digits are mixed as in no variable's name, which has digits only at its end."""
     return not re.fullmatch(r"[a-z]+\d{1,2}|[a-z]+(?:[A-Z][a-z]*)*\d?", value)
 
 
 def _same(value: str, name: str) -> bool:
-    """Whether a value only says its name again, as constants do."""
+    """Whether a value only repeats its name, as constants do."""
     if not name:
         return False
-    one, other = (re.sub(r"[\W_]", "", text).lower() for text in (value, name))
-    return one == other or (len(one) >= PHRASE_MIN and one in other)
+    bare, bare_name = (re.sub(r"[\W_]", "", text).lower() for text in (value, name))
+    return bare == bare_name or (len(bare) >= PHRASE_MIN and bare in bare_name)
 
 
 def _entropy(value: str) -> float:
     """Return Shannon's entropy of a value's characters, in bits a character."""
     size = len(value)
     return -sum(count / size * math.log2(count / size) for count in Counter(value).values())
+
+
+class NameKind(IntEnum):
+    """The kind of value that a name announces. The higher, the weaker the evidence needed of the value."""
+
+    NONE = 0
+    RANDOM = 1
+    """A secret if it looks drawn at random: `token`, `key_password_field`."""
+    TOKEN = 2
+    """A secret if it mixes letters and digits: `access_token`, `api_key`."""
+    PHRASE = 3
+    """A secret unless it is a name, a reference or a placeholder: `client_secret`."""
+    PASSWORD = 4
+    """The same, and also plain words, which people choose: `db_pass`."""
+
+
+NAME_MAX = 64
+"""Maximum characters of a name that are read before and after the word for a secret."""
+
+_PASSWORDS = (
+    *("password", "passwd", "passphrase", "passcode", "pwd", "psk", "mnemonic"),
+    *(
+        "passwort",
+        "kennwort",
+        "motdepasse",
+        "contrasena",
+        "contraseña",
+        "senha",
+        "wachtwoord",
+        "haslo",
+        "hasło",
+    ),
+    *("parola", "lösenord", "пароль", "密码", "密碼", "パスワード", "비밀번호", "şifre"),
+)
+"""Endings of names of passwords, in twelve languages."""
+_OTHER_PASSES = word_set(
+    "first second third render shadow num number pre post single multi opt llvm one two three n last",
+    "next final geometry lighting depth forward deferred color compute function module loop machine per",
+    "each sub max min all boarding mountain early late main base frame blend clear draw gpu vulkan",
+    "metal copy blur bloom z optimization analysis lowering transform compiler pipeline ir codegen test",
+    "tests build check lint skip did can could shall must let fast slow nth scan parse token",
+)
+"""Words before `pass` where it means a round, in compilers, renderers and tests."""
+_GLUED_PASSES = word_set(
+    "db database mysql pg postgres redis root admin user smtp imap mail ftp ssh ssl sudo become ldap",
+    "proxy http key store keystore truststore wifi wpa api master my sa auth login account require bind",
+    "rpc super",
+)
+"""Prefixes joined to `pass` in names of passwords; `bypass` and `compass` are words."""
+_AFTER = word_set(
+    "value val text plain plaintext raw string str literal clear cleartext prod production dev",
+    "development staging test testing local default old new current previous primary secondary backup",
+    "admin root db b64 base64 env main master confirmation confirm repeat again input 0 1 2 3 4 5",
+)
+"""Words behind the word for a secret that don't change its meaning."""
+_VERBS = word_set(
+    "forgot forget reset no invalid show change wrong missing hide use has is require requires encrypt",
+    "validate needs need can should get find generate create read ask prompt verify check hash bad",
+    "incorrect lost recover not non update edit remember toggle min max enter empty without csrf xsrf",
+)
+"""First words of names of actions, messages and questions."""
+_KEY_KINDS = word_set(
+    "api access auth private signing encryption encrypt decryption account secret client master service",
+    "admin app application license jwt session cookie crypto aes hmac shared storage stripe sendgrid",
+    "twilio mailgun algolia openai anthropic aws azure gcp google github gitlab heroku datadog newrelic",
+    "firebase server deploy ssh tls ssl rsa token sas base webhook consumer security instrumentation",
+    "subscription write ingest integration maps rapidapi signature",
+)
+_PLAIN_KEYS = word_set(
+    "public primary foreign sort partition row hash cache index object translation i18n registry map",
+    "dict query search shortcut hot lookup group unique natural idempotency site publishable header",
+    "field param json config storage",
+)
+_TOKEN_KINDS = word_set(
+    "auth access api bearer refresh secret bot id deploy personal oauth github gitlab npm slack vault",
+    "jwt service admin user login session private pat app client registry pypi discord telegram sentry",
+)
+_NOT_RANDOM = word_set(
+    "id ids name names type types kind url uri path file files dir field label count length size hash",
+    "digest expiry expires ttl age prefix suffix header format pattern regex ref provider class",
+    "function algorithm manager policy endpoint limit index position placeholder hint message error",
+    "title",
+)
+"""Last words of names of something about a secret, not of the secret."""
+_GLUED_KEY = re.compile(
+    r"(?:api|access|auth|secret|private|master|account|encryption|shared|signing)key\d?\Z"
+)
+_GLUED_TOKEN = re.compile(r"(?:api|access|auth|refresh|bearer|oauth|id|bot)token\Z")
+
+
+@lru_cache(maxsize=4096)
+def kind_of_name(name: str) -> NameKind:
+    """Return what a name says of its value, whatever its style: `dbPass`, `DB_PASS`, `db.pass`, `dbpass`."""
+    words = [word.lower() for word in _WORDS_OF_CAMEL.findall(name)]
+    if not words:
+        return NameKind.NONE
+    last = len(words) - 1
+    while last > 0 and (words[last] in _AFTER or words[last].isdigit()) and not _is_noun(words[last]):
+        last -= 1
+    if words[last] == "base" and "secret" in words:
+        last -= 1
+    if words[0] in _VERBS and last > 0:
+        return NameKind.RANDOM if _mentions_secret(words) else NameKind.NONE
+    kind = _kind_of_words(words[: last + 1])
+    if kind is NameKind.NONE and _mentions_secret(words) and words[-1] not in _NOT_RANDOM:
+        return NameKind.RANDOM
+    return kind
+
+
+def _kind_of_words(words: list[str]) -> NameKind:
+    """Return the kind by the last word, and the one before it."""
+    word = words[-1]
+    before = words[-2] if len(words) > 1 else ""
+    if word.endswith(_PASSWORDS) or (word in {"word", "words"} and before == "pass") or word == "passwords":
+        return NameKind.PASSWORD
+    if word == "pass":
+        return NameKind.PASSWORD if before and before not in _OTHER_PASSES else NameKind.RANDOM
+    if word == "pw" or (word == "phrase" and before in {"pass", "secret", "seed"}):
+        return NameKind.PASSWORD if before else NameKind.RANDOM
+    if (word[-4:] == "pass" and word[:-4] in _GLUED_PASSES) or (
+        word[-2:] == "pw" and word[:-2] in _GLUED_PASSES
+    ):
+        return NameKind.PASSWORD
+    if words[-3:] == ["mot", "de", "passe"]:
+        return NameKind.PASSWORD
+    if word == "key" and before in {"shared", "preshared"}:
+        return NameKind.PHRASE
+    if word in {"masterauth", "secretkey"} or word.endswith("secret"):
+        return NameKind.PHRASE
+    if word in {"secrets", "salt", "pepper", "credential", "credentials", "creds"}:
+        return NameKind.RANDOM
+    if word == "key":
+        return _kind_of_key(before, words)
+    if _GLUED_KEY.search(word) or _GLUED_TOKEN.search(word):
+        return NameKind.TOKEN
+    if word == "token":
+        return NameKind.TOKEN if before in _TOKEN_KINDS else NameKind.RANDOM
+    if word == "auth" and len(words) == 1:
+        return NameKind.RANDOM
+    return NameKind.NONE
+
+
+def _kind_of_key(before: str, words: list[str]) -> NameKind:
+    if before == "secret" or (before == "base" and "secret" in words):
+        return NameKind.PHRASE
+    if before in _KEY_KINDS:
+        return NameKind.TOKEN
+    return NameKind.RANDOM if before and before not in _PLAIN_KEYS and "_" in before else NameKind.NONE
+
+
+def _is_noun(word: str) -> bool:
+    return _kind_of_words([word]) is not NameKind.NONE
+
+
+def _mentions_secret(words: list[str]) -> bool:
+    """Whether a name mentions a secret anywhere."""
+    return any(_is_noun(word) for word in words if word not in {"pass", "auth"}) or any(
+        word == "key" and before in _KEY_KINDS for before, word in pairwise(words)
+    )

@@ -1,0 +1,97 @@
+"""OpenCode's conversations as our plugin writes them: a message `{info, parts, parent?}` a line.
+
+They are the messages of the host's own interface. A subagent is a session of its own; the plugin adds its
+parent's id.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from .codex import call_of
+from .entry import (
+    Call,
+    Entry,
+    EntryKind,
+    Record,
+    Tool,
+    TranscriptReader,
+    call_entry,
+    map_at,
+    maps_at,
+    message_entry,
+    result_entry,
+    text_at,
+)
+from .injections import is_own_command, is_own_tool, said
+
+_TOOLS: dict[str, Tool] = {
+    "edit": "edit",
+    "multiedit": "edit",
+    "apply_patch": "edit",
+    "patch": "edit",
+    "write": "write",
+    "read": "read",
+    "bash": "run",
+    "grep": "search",
+    "glob": "search",
+    "list": "search",
+    "websearch": "search",
+    "task": "agent",
+}
+
+
+def is_opencode(record: Record) -> bool:
+    """Whether a record is a message of OpenCode."""
+    return "sessionID" in map_at(record, "info") and isinstance(record.get("parts"), list)
+
+
+class OpenCodeReader(TranscriptReader):
+    """Reads one session. Each line is a finished message."""
+
+    def entries_of(self, line: int, record: Record) -> list[Entry]:
+        """Return the entries of a message."""
+        info = map_at(record, "info")
+        role, parent, session = text_at(info, "role"), text_at(record, "parent"), text_at(info, "sessionID")
+        if role not in {"user", "assistant"}:
+            self.unknown += 1
+            return []
+        self.cwd = self.cwd or text_at(map_at(info, "path"), "cwd")
+        self.owner = session if parent else ""
+        blank = Entry("agent", line, at=_time(info), agent_id=self.owner, session_id=parent or session)
+        kind: EntryKind = "user" if role == "user" else "boundary" if info.get("summary") is True else "agent"
+        entries: list[Entry] = []
+        for part in maps_at(record, "parts"):
+            match text_at(part, "type"):
+                case "text" if not (part.get("synthetic") or part.get("ignored")):
+                    entries += message_entry(blank, kind, said(text_at(part, "text")))
+                case "reasoning":
+                    entries += message_entry(blank, "thinking", text_at(part, "text"))
+                case "tool":
+                    entries += _call(blank, part)
+        return entries
+
+
+def _call(blank: Entry, part: Record) -> list[Entry]:
+    """Return a call and its result, which share a part."""
+    name, call_id, state = text_at(part, "tool"), text_at(part, "callID"), map_at(part, "state")
+    given, status = map_at(state, "input"), text_at(state, "status")
+    if is_own_tool(name) or status not in {"completed", "error"}:
+        return []
+    tool = _TOOLS.get(name, "other")
+    path = text_at(given, "filePath") if tool in {"edit", "write", "read"} else ""
+    command = text_at(given, "command") if tool == "run" else ""
+    paths = (path,) if path else call_of("apply_patch", text_at(given, "patchText")).paths
+    call = Call(tool, text_at(given, "prompt") if tool == "agent" else "", paths, command)
+    output = "" if is_own_command(command) else text_at(state, "output", "error")
+    failed = status == "error" or map_at(state, "metadata").get("exit") not in (0, None)
+    return [call_entry(blank, name, call_id, call), result_entry(blank, call_id, output, failed=failed)]
+
+
+def _time(info: Record) -> str:
+    """Return the time of a message, which the host gives in milliseconds since the epoch."""
+    milliseconds = map_at(info, "time").get("created", "")
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")
+    except (TypeError, ValueError, OverflowError, OSError):
+        return ""
