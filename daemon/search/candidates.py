@@ -15,6 +15,7 @@ from ..index.terms import document_terms, query_terms
 from ..languages.shared.records import Symbol
 from ..project.tree import Tree
 from .filters import Filter
+from .mentions import QUOTED_CODE, SymbolMention
 from .question import Question
 from .stack_trace import Frame
 
@@ -47,6 +48,9 @@ DEFINITIONS_MAX = 20
 COVERED_CHUNKS = 100
 """Chunks that the words rank first, by which it is told how much of what competes has a vector."""
 
+COVERED_FILES = 60
+"""Files that the words rank first, of which it is told how many of the question's words they have."""
+
 RARE_FILES = 3
 """Words that stand in at most so many files mean these, be they tests or data."""
 
@@ -67,8 +71,10 @@ class Candidates(Struct, frozen=True):
     `why` says so in words, by file. `commits` counts for each file how many of the latest commits changed it.
     `rare` are the files with the question's words where hardly any file has them. `exact` tells for each file
     how much of a text that the question quotes stands there word for word (0 to 1), `lines` by chunk on which
-    line. `definitions` counts those of each file. `coverage` tells which part of the chunks that words rank
-    first has been compared by meaning (0 to 1): others have no score there because nobody looked.
+    line. `definitions` and `lines_of` count the definitions and lines of each file. `cover` tells by a file's
+    id how many of the question's words it has: by weight, by number, and by weight in one chunk. `coverage`
+    tells which part of the chunks that the words rank first has been compared by meaning (0 to 1): others
+    have no score there because nobody looked.
     """
 
     lexical: Sequence[tuple[int, float]] = ()
@@ -84,6 +90,8 @@ class Candidates(Struct, frozen=True):
     exact: Mapping[str, float] = field(default_factory=dict)
     lines: Mapping[int, int] = field(default_factory=dict)
     definitions: Mapping[str, int] = field(default_factory=dict)
+    lines_of: Mapping[str, int] = field(default_factory=dict)
+    cover: Mapping[int, tuple[float, float, float]] = field(default_factory=dict)
     coverage: float = 1.0
 
 
@@ -253,7 +261,8 @@ def _frame_reason(frame: Frame) -> str:
 
 def _definitions(question: Question, reader: Reader) -> Iterable[tuple[str, Symbol, float]]:
     """Yield the definitions of the symbols that a question names: path, symbol, how surely it is meant."""
-    for mention in question.symbols[:SYMBOLS_MAX]:
+    alone = (SymbolMention(question.only_word, QUOTED_CODE),) if question.only_word else ()
+    for mention in (*question.symbols, *alone)[:SYMBOLS_MAX]:
         found = definitions_of(reader, mention.name)
         if 0 < len(found) <= DEFINITIONS_MAX:
             for path, symbol in found:

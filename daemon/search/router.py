@@ -6,6 +6,7 @@ the two by somebody who can wait. Both block; neither raises for what a project 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
@@ -14,13 +15,14 @@ from msgspec.structs import replace
 from ..index.chunk_table import ChunkPlace, StoredChunk
 from ..index.lexical_files import LexicalDamaged
 from ..index.lexical_handle import LexicalHandle
-from ..index.lexical_reader import LexicalHit
+from ..index.lexical_reader import LexicalHit, LexicalReader
 from ..index.store import Reader
 from ..index.terms import document_terms
 from ..project.tree import Tree
 from . import structural
 from .candidates import (
     COVERED_CHUNKS,
+    COVERED_FILES,
     LEXICAL_MAX,
     RARE_FILES,
     Candidates,
@@ -276,7 +278,9 @@ def candidates_of(
     candidates = _with_named_files(gathered, replace(candidates, chunks=kept), tree, reader)
     languages = {chunk.path: chunk.language for chunk in candidates.chunks.values()}
     definitions = {path: tree.files[path].symbols for path in languages}
-    return replace(candidates, commits=reader.commits(languages), definitions=definitions), languages
+    lines = {path: tree.files[path].lines for path in languages}
+    commits = reader.commits(languages)
+    return replace(candidates, commits=commits, definitions=definitions, lines_of=lines), languages
 
 
 def _with_candidates(
@@ -295,6 +299,7 @@ def _with_candidates(
     hits: list[LexicalHit] = []
     further: list[LexicalHit] = []
     rarity: dict[str, float] = {}
+    cover: dict[int, tuple[float, float, float]] = {}
     degraded: tuple[str, ...] = ()
     damaged = False
     try:
@@ -305,6 +310,7 @@ def _with_candidates(
         hits = lexical.search(terms, max(most, CHUNKS_WANTED * files_wanted), files=start.files)
         hits, further = hits[:most], hits[most:]
         rarity = rarities(topic_terms(start.question), lexical)
+        cover = _cover(terms, hits, lexical)
         exact = find_text(
             start.question,
             start.names or unknown_names(start.question, reader),
@@ -339,6 +345,7 @@ def _with_candidates(
         why=why,
         exact=shares,
         lines={place.chunk.id: place.line for place in reversed(exact)},
+        cover=cover,
     )
     degraded = (*start.degraded, *degraded)
     return replace(start, candidates=candidates, rarity=rarity, degraded=degraded, lexical_damaged=damaged)
@@ -389,6 +396,21 @@ def _with_named_files(
     kept = {**candidates.chunks, **{chunk.id: chunk for chunk in first.values()}}
     named = in_order((pair for pair in (*candidates.tree, *beginnings) if pair[0] in kept), kept)
     return replace(candidates, tree=named, chunks=kept)
+
+
+def _cover(
+    terms: Mapping[str, float], hits: Sequence[LexicalHit], lexical: LexicalReader
+) -> dict[int, tuple[float, float, float]]:
+    """Return how many of a question's terms the best files have, each weighing as it is rare."""
+    documents = max(lexical.documents, 1)
+    frequencies = {term: lexical.document_frequency(term) for term in terms}
+    weights = {
+        term: terms[term] * math.log(1 + (max(documents, found) - found + 0.5) / (found + 0.5))
+        for term, found in frequencies.items()
+        if found
+    }
+    files = list(dict.fromkeys(hit.file_id for hit in hits))[:COVERED_FILES]
+    return lexical.coverage(weights, files)
 
 
 def _structural(
