@@ -8,9 +8,8 @@ from typing import Final
 
 from ..core.relative_paths import within
 from ..index.store import Reader
-from .code_graph import CodeGraph, leads
+from .code_graph import CodeGraph, GenerationCache, leads
 from .found import FOUND_MAX, Findings, FoundPlace, in_order
-from .generation_cache import GenerationCache
 from .subjects import Meaning, several
 
 OUTLINE_DEPTH: Final = 1

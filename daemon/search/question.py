@@ -98,6 +98,11 @@ class Question:
         return found
 
     @cached_property
+    def only_word(self) -> str:
+        """The word that is all of the question, which may be a name, or nothing."""
+        return self.asked if not self.pasted and compiled(_ONE_NAME).fullmatch(self.asked) else ""
+
+    @cached_property
     def errors(self) -> tuple[ErrorMention, ...]:
         """The errors that are told, printed or in prose."""
         printed = [one for one in self._blocks if one.kind in {"trace", "log"} or _is_output(one)]
@@ -192,6 +197,7 @@ _DEFINITION = (
     r"|(?!return|throw|else|new|await)[\w:<>,*&\[\]]{1,80}[ *&]{1,3}(?P<typed>[A-Za-z_]\w{0,200})"
     r"\([^()\n;]{0,300}\)[^\n;]{0,80}\{)"
 )
+_ONE_NAME = r"[^\W\d]\w{1,80}"
 MAX_LETTERS = 100
 """Characters of a question in which single letters are looked for: `what is g` holds no other word."""
 
