@@ -503,6 +503,8 @@ def _hits(
             candidates.lines.get(best.id, 0),
             why=tuple(file.why),
             definitions=tuple(definitions.get(file.path, ())),
+            probability=file.probability,
+            reasons=file.reasons,
         )
         for file, best, more in shown
     ]
