@@ -177,7 +177,11 @@ WHY_EXAMPLES = (
 @click.option("--scope", metavar="ID", help="Of this scope.")
 @click.option("--session", metavar="ID", help="Of this session.")
 @click.option(
-    "--limit", type=click.IntRange(1, LIST_LIMIT), default=20, show_default=True, help="At most so many."
+    "--limit",
+    type=click.IntRange(1, LIST_LIMIT),
+    default=20,
+    show_default=True,
+    help="Maximum number of contexts.",
 )
 @json_option
 @click.pass_context

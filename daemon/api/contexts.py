@@ -1,4 +1,7 @@
-"""The methods that return contexts to agents, or prepare them in the background."""
+"""The methods that return contexts to agents, or prepare them in the background.
+
+Their docstrings become rows of docs/protocol.md; "below" means a section there.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The methods about past contexts: their content, and why a file is or isn't in them."""
+"""The methods about past contexts: their content, and why a file is or isn't in them.
+
+Their docstrings become rows of docs/protocol.md; "below" means a section there.
+"""
 
 from __future__ import annotations
 

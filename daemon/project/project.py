@@ -62,12 +62,12 @@ class LoadedProject(Struct, frozen=True):
 def load(root: str, folder: str, user: UserConfig, home: str, system: System) -> LoadedProject:
     """Read what is known of a project. Raises `ConfigError` for a foveal.toml that can't be used.
 
-    A project that narrows what may be shown must not be served by a file that can't be read, as if it
-    had narrowed nothing: it is served by the settings that were in force last, if they are known.
+    If foveal.toml can't be used, the settings that were in force last are used if they are known, so that its
+    restrictions still apply.
     """
     if not os.path.isdir(root):
         raise ProjectUnavailable(f"{root} is no folder (any more); open the project where it lies now")
-    # Before it is read, since it may change while it is.
+    # The stamp is taken before the file is read, since the file may change meanwhile.
     config_stamp = stamp_now(system, os.path.join(root, CONFIG_NAME))
     quarantined = make_usable(folder, os.path.dirname(os.path.dirname(folder)), system)
     settings, problem = read_settings(root, folder, user, system)
@@ -139,8 +139,8 @@ class Project:
 
     @property
     def index_version(self) -> tuple[int, int, int]:
-        """What an answer from the index follows from, as numbers that hold no tree in memory: the generation
-        of all commits, that of the links, and how often the index was opened anew."""
+        """The version of the index that an answer depends on, as numbers that keep no tree in memory: the
+        generation of all commits, that of the links, and how often the index was opened anew."""
         return (self.tree.generation, self._links_generation, self._index_generation)
 
     def validity(self, *, prompted: bool, tree: Tree | None = None) -> tuple[object, ...]:
@@ -274,7 +274,7 @@ class Project:
         )
 
     def _hear_damage(self, problem: str) -> None:
-        """Pass on what a reader met. From any thread."""
+        """Report damage that a reader found. From any thread."""
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to hear it
             self._loop.call_soon_threadsafe(lambda: self.on_damage(problem))
 

@@ -61,7 +61,7 @@ class ProjectSettings:
 def read_settings(
     root: str, folder: str, user: UserConfig, system: System
 ) -> tuple[LoadedConfig[ProjectConfig], str]:
-    """Read foveal.toml, or where it can't be used the copy of the last one that could; see `load_or_last`."""
+    """Read foveal.toml, or, if it can't be used, the copy of the last valid one; see `load_or_last`."""
     return load_or_last(
         lambda path: load_project_config(root, user, system, path),
         os.path.join(root, CONFIG_NAME),

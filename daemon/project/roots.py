@@ -47,9 +47,9 @@ def find_root(cwd: str, home: str, known: Collection[str] = ()) -> str:
     It is the nearest folder upwards with a `.foveal` folder, else the nearest with a `.git` file or folder
     (whatever git thinks of it), else the topmost one strictly below `home` with a build manifest, else the
     nearest of the `known` roots, else the folder itself. `known` are the roots that were opened before.
-    Raises `InvalidRequest` for a `cwd` that can't be used, and for a root that is not among the `known` ones
-    and must not become a project unless it is asked for: `/`, `home`, a temporary folder, and where nothing
-    marks it as a project what holds one of these, and a large folder.
+    Raises `InvalidRequest` for a `cwd` that can't be used, and for a root that must be opened by name unless
+    it is `known`: `/`, `home`, a temporary folder, and, if nothing marks it as a project, a folder that
+    contains one of these or is large.
     """
     folder = _existing_folder(cwd, "cwd")
     home = os.path.realpath(home) if home else ""
@@ -236,10 +236,9 @@ FOLDERS = ("lexical", "vectors", "cookies")
 FILES = ("items.json", "feedback.json", "project.json", "foveal.last.toml")
 OWN_FILES = ("at_work",)
 DATABASES = ("index.sqlite", "transcripts.db")
-"""And their logs: they are read here before anybody opens them to write."""
+"""Databases; their logs are checked too, since the databases are read before anybody opens them to write."""
 POOL = "experiences"
-"""The prefix of a pool's files. They hold what nobody can make anew, so links out of the folder aren't
-followed."""
+"""The prefix of a pool's files. They can't be rebuilt, so links out of the folder aren't followed."""
 
 RECORD = "project.json"
 RECORD_BYTES = 64 * 1024

@@ -403,7 +403,7 @@ class WordEvidence:
         terms = _terms(identifier)
         if not terms:
             return []
-        # Where one of its terms is missing it can't stand; of the rest few are left to look at.
+        # An item without one of its terms can't contain it, so few items are searched for the whole text.
         fewest = min((self._holding.get(term, ()) for term in terms), key=len)
         return [position for position in fewest if _stands_in(identifier, self._items[position].text)]
 

@@ -140,7 +140,7 @@ def test_choices_are_named_in_their_declared_order() -> None:
             read_request(Sized, fields)
 
     check({"size": "none"}, "one of small, medium, large, not 'none'")
-    check({"sizes": ["none"]}, "there are small, medium, large")
+    check({"sizes": ["none"]}, "known are small, medium, large")
     check({"by_name": {"x": "none"}}, "one of low, high, not 'none'")
 
 
