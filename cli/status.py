@@ -193,7 +193,7 @@ def how_far(project: dict[str, Any]) -> str:
 
 
 FOLLOW_S = 0.2
-"""Seconds between two looks at the log."""
+"""Seconds between two checks of the log."""
 
 BLOCK_BYTES = 64 * 1024
 LINES_MAX = 10_000_000

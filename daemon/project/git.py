@@ -1,4 +1,4 @@
-"""Every run of git and every look into `.git`. Never lets a repository's config run a program."""
+"""Runs git, and reads its files in `.git`. Never lets a repository's config run a program."""
 
 from __future__ import annotations
 

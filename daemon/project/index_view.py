@@ -292,7 +292,7 @@ class PartialReader(Reader):
             yield generation
 
     def _hide_new_files(self) -> None:
-        """Hide the files that came since the last look; a file that comes back has another id."""
+        """Hide the files that came since the last snapshot; a file that comes back has another id."""
         rows = self._db.execute("SELECT id, path FROM main.files WHERE id > ?", (self._last,)).fetchall()
         hidden = [(number, path) for number, path in rows if self._denies(path)]
         self._db.executemany("INSERT OR IGNORE INTO temp.hidden VALUES (?, ?)", hidden)

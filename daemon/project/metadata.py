@@ -327,7 +327,7 @@ SHARE_MIN = 0.02
 """Minimum share of the source files for a language to be named."""
 
 CHECK_S = 0.5
-"""Seconds between two looks at the manifests and the commit, which take 40 to 160 microseconds."""
+"""Seconds between two checks of the manifests and the commit, which take 40 to 160 microseconds."""
 
 NO_SOURCE = frozenset(
     {"", "markdown", "json", "yaml", "toml", "text", "xml", "ini", "csv", "gitignore", "restructuredtext"}

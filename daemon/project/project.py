@@ -170,7 +170,7 @@ class Project:
             self.problems[cause] = problem
 
     def knows(self, shown: Iterable[Shown]) -> bool:
-        """Whether files that were shown are what the tree knows, without a look at the disk."""
+        """Whether shown files are unchanged in the tree; doesn't read the disk."""
         start = len(self.root.rstrip("/")) + 1
         records = ((self.tree.files.get(file.path[start:]), file.stamp) for file in shown)
         return all(record is None or record.stamp == stamp for record, stamp in records)

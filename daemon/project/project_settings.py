@@ -71,9 +71,9 @@ def read_settings(
 
 
 CHECK_S = 0.5
-"""Seconds between two looks into all places where an instruction file could have appeared. Files that were
-found before are looked at every time; the watcher reports new ones in the project, so this is for the user's
-own."""
+"""Seconds between two checks of all places where an instruction file could have appeared. Known files are
+checked every time, and the watcher reports new ones in the project, so this matters only for the user's own
+files."""
 
 
 class ProjectInstructions:
@@ -91,7 +91,7 @@ class ProjectInstructions:
         self._checked = 0.0
 
     def is_check_due(self, now: float) -> bool:
-        """Whether all places where an instruction file could have appeared are to be looked at again."""
+        """Whether all places where an instruction file could have appeared are due for a check."""
         return now - self._checked >= CHECK_S
 
     def hold(self, now: float, *, due: bool) -> bool:

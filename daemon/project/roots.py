@@ -30,7 +30,8 @@ MAX_PATH_BYTES = 4096
 """PATH_MAX of Linux: no system call takes a longer path."""
 
 MAX_MANIFEST_ENTRIES = 10_000
-"""Entries looked at in one folder for a `MANIFEST_ENDINGS` name; a project's root has a few dozen."""
+"""Maximum entries of a folder that are searched for a `MANIFEST_ENDINGS` name; a project's root has a few
+dozen."""
 
 UNMARKED_ENTRIES_MAX = 5_000
 """Maximum number of files and folders below a folder that becomes a project without being asked for although

@@ -97,7 +97,7 @@ class Scanner:
 
     @property
     def restless(self) -> bool:
-        """Whether the tree changed while it was last looked at, so that a name may have been missed.
+        """Whether the tree changed during the last scan, so that a name may have been missed.
 
         A file that is moved while its folder is listed can be missed under both names. That shows in a name
         that was gone when it was looked at, or in the folder's own stamp; if that is racy it proves nothing.
@@ -306,7 +306,7 @@ class Scanner:
                 ):
                     continue
             except OSError:
-                pass  # the second look tells a folder that is gone from one that can't be reached
+                pass  # the second stat tells a folder that is gone from one that can't be reached
             stamp = self._lister.folder_stamp(folder)
             if stamp is None:
                 del states[folder]

@@ -183,7 +183,7 @@ class RequestLog:
         return await self._ask(lambda log: log.usage.evidence(project_root, message))
 
     async def ask_usage(self, question: Callable[[Usage], T]) -> T:
-        """Return the answer of the items' usage to a question."""
+        """Return the result of a function that reads the usage of items."""
         return await self._ask(lambda log: question(log.usage))
 
     def _begin_writing(self) -> None:

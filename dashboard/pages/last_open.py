@@ -21,7 +21,7 @@ from ..view import View, href
 SET_NAME: Final = "applet"
 
 SESSION: Final = "session"
-"""The parameter of an address with the session for which somebody looks at the page. It isn't stored in
+"""The parameter of an address with the session in which the page is open. It isn't stored in
 the applet."""
 
 VALUE_MAX: Final = 500
