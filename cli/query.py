@@ -171,7 +171,8 @@ def query_command(
 
 
 def remarks(reply: dict[str, Any]) -> Iterator[str]:
-    """Yield what a person should know of an answer beside its results, the hint for an empty one last."""
+    """Yield what a person should know of an answer besides its results; the hint for an empty answer comes
+    last."""
     yield ": ".join(filter(None, (reply["route"], "; ".join(reply["evidence"]))))
     for reason in reply["degraded"]:
         yield f"degraded: {reason}"
@@ -298,7 +299,7 @@ def _reasons(result: dict[str, Any]) -> str:
 
 
 def _snippet(result: dict[str, Any], words: re.Pattern[str] | None) -> Iterator[str]:
-    """Yield the lines of a snippet with their numbers, as grep has them: `:` marks the one that says most."""
+    """Yield the lines of a snippet with their numbers, as grep does: `:` marks the most relevant line."""
     coloured = terminal.use_colour(sys.stdout, os.environ)
     text = result["snippet"].replace("\r\n", "\n")
     if coloured or terminal.is_terminal(sys.stdout):

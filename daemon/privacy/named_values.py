@@ -27,10 +27,10 @@ VALUE_MAX = 512
 """Maximum characters of a value."""
 
 LINE_MAX = 300
-"""Maximum characters of a line that are read before and behind a name."""
+"""Maximum characters of a line that are read before and after a name."""
 
 PARAGRAPH_LINES = 4
-"""Number of lines before and behind a value that tell settings from code."""
+"""Number of lines before and after a value that tell settings from code."""
 
 NEAR = 120
 """Maximum characters between `pass` and the mention of a user that shows it is a password."""
@@ -492,7 +492,8 @@ def _in_prose(text: str, place: int, kind: NameKind, name: str) -> Span | None:
 
 
 def _behind_space(text: str, place: int, before: str, kind: NameKind, name: str) -> Span | None:
-    """Return a value behind a space only: in settings of servers, or a random one in prose."""
+    """Return a value that only a space separates from its name: in settings of servers, or a random one in
+    prose."""
     found = _TOKEN.match(text, place)
     if found is None:
         return None

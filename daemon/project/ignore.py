@@ -303,7 +303,7 @@ _CLASSES = {
 
 
 def _bracket(text: bytes, at: int) -> tuple[set[int], int] | None:
-    """Read a bracket from behind its `[`; return the bytes that it matches and where it ends."""
+    """Read a bracket from the character after its `[`; return the bytes that it matches and where it ends."""
     negated = text[at : at + 1] in (b"!", b"^")
     at += negated
     members: set[int] = set()

@@ -97,7 +97,7 @@ class Project:
         self.pending_edits = PendingEdits(root, self.feedback, system)
         found = {"state": loaded.quarantined, "config": loaded.config_problem}
         self.problems = {cause: problem for cause, problem in found.items() if problem}
-        """What is wrong with the project as a whole beside its index, in words, by cause."""
+        """Problems of the project as a whole, except those of its index, in words, by cause."""
         self.on_damage: Callable[[str], None] = lambda _: None
         """Gets the reason why the index can't be read, on the event loop."""
         self._system = system
@@ -144,7 +144,7 @@ class Project:
         return (self.tree.generation, self._links_generation, self._index_generation)
 
     def validity(self, *, prompted: bool, tree: Tree | None = None) -> tuple[object, ...]:
-        """Return what a rendered context of the project depends on, beside the files that it shows.
+        """Return what a rendered context of the project depends on, besides the files that it shows.
 
         It is of the last tree, unless an earlier one is given.
         A prompt may name any definition of the project, so that every change may change its answer.
@@ -296,7 +296,7 @@ class UnsavedBuffers:
         return MappingProxyType(dict(self._texts))
 
     def set(self, path: str, text: str | None) -> None:
-        """Put an editor's text in the place of a file, or with None the file itself again."""
+        """Let an editor's text replace a file; with None the file itself counts again."""
         old = self._texts.pop(path, None)
         if text is not None:
             self._texts[path] = text

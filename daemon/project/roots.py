@@ -39,7 +39,7 @@ neither a repository nor a manifest marks it. Folders of notes and scripts stay 
 downloads or temporary files gather doesn't, and indexing it would take the machine from real projects."""
 
 TEMPORARY_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - recognized, never written to
-"""Folders for everybody's temporary files, beside that of this process's environment."""
+"""Folders for everybody's temporary files, besides that of this process's environment."""
 
 
 def find_root(cwd: str, home: str, known: Collection[str] = ()) -> str:

@@ -100,7 +100,7 @@ class Scanner:
         """Whether the tree changed during the last scan, so that a name may have been missed.
 
         A file that is moved while its folder is listed can be missed under both names. That shows in a name
-        that was gone when it was looked at, or in the folder's own stamp; if that is racy it proves nothing.
+        that was gone when it was looked at, or in the folder's own stamp; a racy stamp proves nothing.
         """
         return self._lister.restless
 

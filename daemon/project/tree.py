@@ -79,8 +79,8 @@ class Layout:
                 _add_folder(parent, children, totals)
             children[parent][1].append(name)
             totals[parent] += 1
-        # What lies in a folder sorts behind it, so each total is complete before it is added to that of the
-        # parent.
+        # The content of a folder is sorted after it, so each total is complete before it is added to that of
+        # the parent.
         for path in sorted(children, reverse=True):
             if path:
                 parent, _, name = path.rpartition("/")

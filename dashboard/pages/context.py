@@ -131,7 +131,7 @@ def _drawn(context: Mapping[str, Any], order: str, page: int) -> dict[str, Any]:
 
 
 def _title(prompt: str) -> str:
-    """Return the first line of a prompt, cut behind a word."""
+    """Return the first line of a prompt, cut after a word."""
     first = prompt.strip().partition("\n")[0].strip()
     if len(first) <= TITLE_MAX:
         return first or "A context without a prompt"

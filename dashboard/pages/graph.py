@@ -89,7 +89,7 @@ BEND: Final = 30.0
 """Pixels by which an edge between two files of a column bends out of it."""
 
 SHOWN: Final = 14
-"""Maximum files drawn in a column; the list beside the drawing has all."""
+"""Maximum files drawn in a column; the list next to the drawing has all."""
 
 NAME_LENGTH: Final = 30
 """Maximum characters of a node's label."""

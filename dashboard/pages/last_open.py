@@ -55,7 +55,7 @@ PLACES: Final[Mapping[str, ViewPlace]] = {
     ),
     "performance": ViewPlace("/performance", "Metrics", ("period",)),
 }
-"""The pages by slug, with their stored parameters beside `project`."""
+"""The pages by slug, with their stored parameters besides `project`."""
 
 
 @dataclass(frozen=True, slots=True)
