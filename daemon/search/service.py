@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Hashable, Iterable
 from functools import partial
@@ -11,12 +12,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
+from ..core.errors import FovealError
 from ..core.sized_cache import SizedCache
 from ..core.storage import DatabaseError
 from ..core.work import Work
 from ..embedding.semantics import Semantics
 from ..index.indexing import Indexing
-from ..index.messages import RebuildLexical
+from ..index.messages import LinkFirst, RebuildLexical
 from ..index.store import Reader
 from ..privacy.policy import NO_POLICY, Policy
 from ..project.freshness import Deadline
@@ -39,6 +41,12 @@ Turn = tuple["GatheredCandidates", tuple[Hit, ...] | None, DescribedHits | None]
 Describe = Callable[
     [ProjectSnapshot, SearchQuery, "GatheredCandidates", tuple[Hit, ...], Reader], DescribedHits | None
 ]
+
+LINKING_WAIT_S = 2.0
+"""Seconds until the deadline, at most, of which a question spends a share on having files linked first."""
+
+LINKING_SHARE = 0.5
+"""Share of that time; the rest is for the answer after it."""
 
 SCOPED_MAX = 1_000
 """Maximum number of hits looked at where a scope's own files come first."""
@@ -80,6 +88,11 @@ class SearchService:
             gathered, hits, degraded, described = await self._answer(
                 project, snapshot, ask, deadline, describes=describes
             )
+            if gathered.unlinked and await self._link_first(project, gathered.unlinked, deadline):
+                snapshot, version = project.snapshot(policy), project.index_version
+                gathered, hits, degraded, described = await self._answer(
+                    project, snapshot, ask, deadline, describes=describes, linked_first=True
+                )
             need = gathered.need
             if _goes_on(gathered, hits, ask):
                 # The words that chose the place or the definition may have meant more than that.
@@ -113,6 +126,7 @@ class SearchService:
         deadline: Deadline,
         *,
         describes: bool = False,
+        linked_first: bool = False,
     ) -> tuple[GatheredCandidates, tuple[Hit, ...], list[str], DescribedHits | None]:
         """Return what was gathered, the hits, who could not be asked, and the hits as clients see them where
         `describes` says so and nothing can be added to them. Raises `DatabaseError`."""
@@ -121,7 +135,7 @@ class SearchService:
             self._work, self._semantics, project.root, deadline, settled=self.is_settled(project)
         )
         try:
-            gather = partial(_gather, snapshot, ask, vectors, describe)
+            gather = partial(_gather, snapshot, ask, vectors, describe, linked_first=linked_first)
             gathered, hits, described = await self._read(snapshot, gather)
             degraded = list(gathered.degraded)
             if gathered.lexical_damaged:
@@ -159,6 +173,19 @@ class SearchService:
                 return work(reader)
 
         return await self._work.in_builder(read)
+
+    async def _link_first(self, project: Project, names: tuple[str, ...], deadline: Deadline) -> bool:
+        """Have the files that mention some names linked before all others; False if that takes too long, or
+        can't be done yet. Where it takes too long the indexer goes on, so that the next answer has it."""
+        try:
+            async with asyncio.timeout(LINKING_SHARE * deadline.left(LINKING_WAIT_S)):
+                linked = await self._indexing.ask(LinkFirst(project.root, names))
+        except TimeoutError:
+            return False
+        except FovealError as error:
+            log.info("what a question is about could not be linked first: %s", error)
+            return False
+        return linked is not None and linked.complete
 
     def _rebuild(self, project: Project) -> None:
         """Have a damaged lexical index filled anew, once at a time."""
@@ -203,7 +230,13 @@ def _load() -> None:
 
 
 def _gather(
-    snapshot: ProjectSnapshot, ask: SearchQuery, vectors: MeaningSearch, describe: Describe, reader: Reader
+    snapshot: ProjectSnapshot,
+    ask: SearchQuery,
+    vectors: MeaningSearch,
+    describe: Describe,
+    reader: Reader,
+    *,
+    linked_first: bool,
 ) -> Turn:
     """Return what was gathered, and the hits where no vectors are needed for them.
 
@@ -222,6 +255,7 @@ def _gather(
         _most(ask),
         ask.relation,
         vectors.begin_early,
+        linked_first=linked_first,
     )
     if gathered.answer is not None:
         hits = _answered(gathered) if ask.definitions else gathered.answer
