@@ -48,6 +48,9 @@ LINKING_WAIT_S = 2.0
 LINKING_SHARE = 0.5
 """Share of that time; the rest is for the answer after it."""
 
+PREFERRED_HITS = 10
+"""Number of hits whose files are embedded before others, while some wait for that."""
+
 SCOPED_MAX = 1_000
 """Maximum number of hits looked at where a scope's own files come first."""
 
@@ -111,6 +114,8 @@ class SearchService:
         hits = _given(hits, ask, policy)
         hint = "" if hits or not ask.limit else _hint(project, snapshot, ask, gathered, best)
         reasons = tuple(dict.fromkeys(degraded))
+        if hits:  # what was asked for once is likely to be asked for again
+            self._semantics.prefer(project.root, dict.fromkeys(hit.path for hit in hits[:PREFERRED_HITS]))
         found = SearchResult(
             hits, gathered.intent, gathered.route, gathered.evidence, reasons, hint, described, need
         )
