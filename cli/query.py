@@ -36,6 +36,9 @@ NEEDS = {"within": "In:", "value": "Names:", "call": "Calls:"}
 """The headings of what a definition needs, by role."""
 
 ROUTES = ("structural", "positional", "semantic", "hybrid")
+OF_ALL = ("cycles", "unused")
+"""Relations that need no question: they may be asked of the whole project."""
+
 FRESHNESS = ("shown", "tree", "no")
 
 INDEX_WAIT_S = 60.0
@@ -63,7 +66,7 @@ ARGUMENT_HINT = 'put the question into quotes: foveal query "how do sessions exp
     examples=EXAMPLES,
     argument_hint=ARGUMENT_HINT,
 )
-@click.argument("question")
+@click.argument("question", required=False)
 @cwd_option
 @click.option(
     "--limit",
@@ -79,7 +82,7 @@ ARGUMENT_HINT = 'put the question into quotes: foveal query "how do sessions exp
     metavar="NAME",
     help="Ask the structure for this of the names in QUESTION: callers, callees, references, definition,"
     " importers, imports, subclasses, superclasses, implementations, overrides, tests, impact, outline,"
-    " connection, cycles, unused.",
+    " connection, cycles, unused. The last two need no QUESTION.",
 )
 @click.option(
     "--path", "path_prefix", metavar="PREFIX", help="Only in this folder or file, or in paths that begin so."
@@ -111,7 +114,7 @@ ARGUMENT_HINT = 'put the question into quotes: foveal query "how do sessions exp
 def query_command(
     context: click.Context,
     /,
-    question: str,
+    question: str | None,
     cwd: str | None,
     limit: int | None,
     path_prefix: str | None,
@@ -129,9 +132,11 @@ def query_command(
     Not on a terminal, as for an agent, one place that is clearly the best comes whole, with the values of
     constants that it names and the heads of what it calls; else up to four places. A --limit gives the list.
     """
+    if question is None and filters["relation"] not in OF_ALL:
+        raise click.MissingParameter(ctx=context, param_hint="'QUESTION'", param_type="argument")
     settings = settings_of(context)
     folder = cwd or current_folder()
-    text = read_text("question") if question == "-" else question
+    text = read_text("question") if question == "-" else question or ""
     for_agent = limit is None and not as_json and not terminal.is_terminal(sys.stdout)
     given = {
         **filters,

@@ -129,6 +129,7 @@ def event_name(payload: bytes) -> str:
 
 
 _TELLING: Final = (
+    (b'"stopReason"', "agentStop"),
     (b'"prompt"', "userPromptSubmitted"),
     (b'"source"', "sessionStart"),
     (b'"reason"', "sessionEnd"),

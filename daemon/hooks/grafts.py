@@ -196,11 +196,11 @@ class HookGrafts:
     async def _graft_conversation(self, event: TurnEnded | SessionEnding) -> None:
         """Graft the new part of a conversation. An unreadable transcript isn't tried again at each turn."""
         origin, path = event.origin, event.transcript_path
-        if not await asyncio.to_thread(_has_content, path):
-            return  # a session that ends without a prompt has no transcript
         try:
             await self._graft(origin.cwd, path, origin.session_id, origin.policy_name, "")
         except InvalidRequest:
+            if not await asyncio.to_thread(_has_content, path):
+                return  # its host hasn't written to it yet, or never does: the session ended without a prompt
             self._refused[path] = None
             if len(self._refused) > REFUSED_MAX:
                 self._refused.popitem(last=False)

@@ -79,7 +79,7 @@ _CURSOR = "#"
 """Prefix of a page's cursor; no time begins with it."""
 
 
-class Page(Struct, frozen=True):
+class RecalledPage(Struct, frozen=True):
     """Some requests, and the cursor of the next page, to be given as `since`; empty after the last page."""
 
     requests: tuple[Recalled, ...]
@@ -217,7 +217,7 @@ class Ledger:
         before: str = "",
         limit: int = 100,
         content: bool = False,
-    ) -> Page:
+    ) -> RecalledPage:
         """Return the requests of a session, of a project, or all, in the order in which they were written.
 
         `since` is a time or a day in ISO 8601 (UTC without a zone), or the `next` of the page before;
@@ -237,13 +237,13 @@ class Ledger:
                 some = self._recalled(database, rows, content=content)
             for row, request in zip(rows, some, strict=True):
                 if len(found) == limit or room <= 0:
-                    return Page(tuple(found), f"{_CURSOR}{above}")
+                    return RecalledPage(tuple(found), f"{_CURSOR}{above}")
                 found.append(_bounded(request))
                 above = row.number
                 room -= found[-1].characters
             if not rows:
-                return Page(tuple(found), "")
-        return Page(tuple(found), f"{_CURSOR}{above}")
+                return RecalledPage(tuple(found), "")
+        return RecalledPage(tuple(found), f"{_CURSOR}{above}")
 
     def prune(self) -> int:
         """Remove everything over the limits; returns how many requests that changed.

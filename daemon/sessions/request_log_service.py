@@ -21,7 +21,7 @@ from ..core.work import Work
 from ..privacy.secret_values import mask_piece
 from ..rules.items import ItemKey, key_of
 from .item_usage import Reported, Usage
-from .request_log import Ledger, Page, Recalled
+from .request_log import Ledger, Recalled, RecalledPage
 from .request_log_file import LedgerFile
 from .request_record import (
     ConsideredItem,
@@ -145,7 +145,7 @@ class RequestLog:
         before: str,
         limit: int,
         content: bool,
-    ) -> Page:
+    ) -> RecalledPage:
         """Return a page of requests, the oldest first; see `Ledger.export`."""
         return await self._ask(
             lambda log: log.ledger.export(
