@@ -1,9 +1,9 @@
 """The same vectors in the built-in index and in Qdrant: python -m benchmarks.vector_engines.
 
-Measured are the built-in index (usearch), Qdrant's engine inside this process (qdrant-edge-py, in Rust, by its
-makers' account what the server runs), and the local mode of qdrant-client, which is numpy. A server adds a
-round trip. Each engine runs in a process of its own, with the same links and candidates. Neither package is
-one of the project's: `pip install qdrant-edge-py qdrant-client` beside it, else they are left out.
+Measured are the built-in index (usearch), Qdrant's engine inside this process (qdrant-edge-py, in Rust, by
+its makers' account what the server runs), and the local mode of qdrant-client, which is numpy. A server adds
+a round trip. Each engine runs in a process of its own, with the same links and candidates. Neither package
+is one of the project's: `pip install qdrant-edge-py qdrant-client` beside it, else they are left out.
 """
 
 from __future__ import annotations
