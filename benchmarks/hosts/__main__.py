@@ -68,6 +68,7 @@ def _try(installed: Installed, folder: Path, clone: Path, *, full: bool) -> Tria
             traceback.print_exc()
             trial.checks.append(Check("ran to its end", ok=False, detail=traceback.format_exc(limit=1)))
             world.stop_daemon()
+        world.end_processes()
         remove(folder)
     return trial
 

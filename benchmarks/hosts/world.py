@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +136,13 @@ class World:
         if self._client is not None:
             self._client.close()
         self._client = None
+
+    def end_processes(self) -> None:
+        """End what still runs for this user: hooks and MCP clients of an ending host may start a daemon."""
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if process.environ().get("HOME") == str(self.home):  # Codex passes on little more
+                    process.kill()
 
     def foveal(self, *arguments: str) -> str:
         """Run the program foveal, and return what it prints."""
