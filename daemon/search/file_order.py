@@ -25,7 +25,7 @@ NEIGHBOURS: Final = 12
 PREFIX_MIN, PREFIX_SHARE = 4, 0.7
 """Letters that two terms must have to count as one when one begins with the other, and what that counts."""
 
-SURE_TEXT, SURE_NAME = 0.12, 0.9
+SURE_TEXT, SURE_NAME = 0.5, 0.9
 """A file in which so much of a quoted text stands, or that is named so surely, comes before all others, in
 the order of the evidence."""
 
