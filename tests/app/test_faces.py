@@ -215,7 +215,7 @@ async def test_a_process_that_fails_is_logged_and_started_again(path: str) -> No
     argv = ("/bin/sh", "-c", script, "sh", *FACES)
     async with daemon(path), starting(path, argv, restart_pause_s=0) as log:
         assert (await ask(path))["pid"] == os.getpid()
-        assert log.count("says: no luck today") == 1
+        assert log.count("output of the faces process: no luck today") == 1
         assert log.count("ended with code 3") == 1
         assert log.count("starts (pid") == 2
 
@@ -236,4 +236,4 @@ async def test_a_process_that_says_much_and_does_not_end_is_killed(
     argv = ("/bin/sh", "-c", "trap '' TERM; while :; do echo much; done >&2", "sh")
     async with daemon(path), starting(path, argv) as log:
         knock(path)
-        await log.until("says: much", 20)
+        await log.until("output of the faces process: much", 20)
