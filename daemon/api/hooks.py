@@ -34,8 +34,8 @@ from ..sessions.session import Session, is_id
 from ..transcripts.injections import asked
 from .contexts import ContextMethods, GetContextRequest
 from .guard import PolicyGuard
-from .method import DEADLINE_MAX_MS, AgentRequest, ItemFields, SessionRequest, method
-from .sessions import CreateSessionRequest, GetRelevantContextRequest, ResumeReply, SessionMethods
+from .method import DEADLINE_MAX_MS, AgentRequest, ItemFields, method
+from .sessions import CreateSessionRequest, GetRelevantContextRequest, ResumeRequest, SessionMethods
 
 OWN_FILE_BYTES = 256 * 1024
 """Maximum bytes of an instruction file that is compared with others."""
@@ -156,7 +156,7 @@ class DaemonHookBackend:
             if (project := await self._open_project(origin)) is not None:
                 self._engine.commit_marks.look(project)
         if await self._session(origin) is not None:
-            about = SessionRequest(session_id=origin.session_id, agent_name=origin.policy_name)
+            about = ResumeRequest(session_id=origin.session_id, agent_name=origin.policy_name)
             reply = await self._guard.call(self._sessions.resume, about)
             return OpenedSession(True, reply.text, _sets(reply.context))
         if is_id(origin.session_id):
@@ -172,16 +172,9 @@ class DaemonHookBackend:
         """Resume a session without forgetting what its window holds."""
         if await self._session(origin) is None:
             return None
-        about = SessionRequest(session_id=origin.session_id, agent_name=origin.policy_name)
-        reply = await self._guard.call(self._continue, about)
+        about = ResumeRequest(session_id=origin.session_id, agent_name=origin.policy_name, keeps_window=True)
+        reply = await self._guard.call(self._sessions.resume, about)
         return OpenedSession(True, reply.text, _sets(reply.context))
-
-    @method("ResumeSession", policy="session")
-    async def _continue(self, request: SessionRequest) -> ResumeReply:
-        """Resume a session as ResumeSession does, but for its window."""
-        session, resume = await self._engine.sessions.resume(request.session_id)
-        context = {name: list(entries) for name, entries in resume.context.items()}
-        return ResumeReply(session.id, resume.text, context, list(resume.missing_files))
 
     async def task_in(self, origin: Origin, transcript_path: str) -> str:
         """Return the task of a subagent that begins, as its parent's transcript has it."""

@@ -91,6 +91,10 @@ class UpdateSessionRequest(SessionRequest, frozen=True, kw_only=True):
     union_context: ContextSetFields | None = None
 
 
+class ResumeRequest(SessionRequest, frozen=True, kw_only=True):
+    keeps_window: bool = False
+
+
 class ResumeReply(Struct, frozen=True):
     session_id: str
     text: str
@@ -205,10 +209,12 @@ class SessionMethods:
         return session_reply(session, list(warnings))
 
     @method("ResumeSession", policy="session")
-    async def resume(self, request: SessionRequest) -> ResumeReply:
-        """Resume a session; it gets the `always` items added in the meantime."""
+    async def resume(self, request: ResumeRequest) -> ResumeReply:
+        """Resume a session; it gets the `always` items added in the meantime. With `keeps_window` the agent
+        still has what it was sent before, so that `delta` goes on from there."""
         session, resume = await self._sessions.resume(request.session_id)
-        self._engine.context_log.forget_window(session.id)
+        if not request.keeps_window:
+            self._engine.context_log.forget_window(session.id)
         return ResumeReply(session.id, resume.text, _sets(resume.context), list(resume.missing_files))
 
     @method("EndSession", policy="session")
