@@ -112,7 +112,7 @@ class ScanConfig:
     )
     sweep_interval_s: int = _key(
         60,
-        "Every so often the whole tree is compared with the disk, in case that the system lost an event. "
+        "Time between comparisons of the whole tree with the disk, in case the system lost an event. "
         "Where that takes long it rests for a thousand times as long, up to ten minutes.",
         unit="s",
         between=(1, 86_400),
@@ -144,7 +144,7 @@ class EmbeddingConfig:
     )
     max_bytes: int = _key(
         2_000_000_000,
-        "The size of the database that keeps embeddings. Above it those unused for longest are forgotten.",
+        "Maximum size of the database of embeddings; beyond it the least recently used are deleted.",
         unit="bytes",
         between=(10_000_000, 1_000_000_000_000),
     )
@@ -179,7 +179,7 @@ class CompressionConfig:
     enabled: bool = _key(
         False,
         "Whether parts of documents that don't fit are sent to a model, which shortens them. Values that "
-        "look like secrets are masked before. No context waits for it: what it made is used by later ones.",
+        "look like secrets are masked before. Contexts don't wait for it; later ones use its answers.",
     )
     endpoint: str = _key(
         "",
@@ -313,7 +313,7 @@ class WeightsConfig:
     reference: float = _weight(0.8, "References of the project, the user and the session.", "no")
     document: float = _weight(
         1.0,
-        "Definitions that were found for the prompt. Each weighs this times its worth beside the best.",
+        "Definitions found for the prompt; each weighs this times its score relative to the best one.",
     )
     compressed_segment: float = _weight(0.8, "The parts of a large document that are nearest to the prompt.")
     session_set: float = _weight(0.7, "Files of the session's context sets.")
@@ -336,13 +336,13 @@ class ExperienceConfig:
 
     max_age_days: int = _key(
         0,
-        "Older decisions are pruned by themselves: when a project is opened, and once a day. 0 means never.",
+        "Older decisions are pruned automatically when a project is opened, and once a day. 0 means never.",
         unit="days",
         between=(0, 100_000),
     )
     max_count: int = _key(
         0,
-        "Of more decisions the oldest are pruned by themselves. 0 means that there is no limit.",
+        "Maximum number of decisions; the oldest are pruned automatically. 0 means that there is no limit.",
         between=(0, 10_000_000),
     )
     path: str = _key(
@@ -389,7 +389,7 @@ class PrivacyConfig:
 
 @dataclass(frozen=True, slots=True)
 class DashboardConfig:
-    """`[dashboard]`: the web page about all of this. Only the user's own file decides that."""
+    """`[dashboard]`: the web page of the daemon. Only the user's own file decides that."""
 
     port: int = _key(
         0,
