@@ -117,7 +117,13 @@ def decisions_command() -> None:
 @click.option("--since", metavar="TIME", help="Only from this day or time on.")
 @click.option("--until", metavar="TIME", help="Only before this day or time.")
 @click.option("--deleted", is_flag=True, help="Only deleted ones.")
-@click.option("--limit", type=click.IntRange(0, 1000), default=20, show_default=True, help="At most so many.")
+@click.option(
+    "--limit",
+    type=click.IntRange(0, 1000),
+    default=20,
+    show_default=True,
+    help="Maximum number of decisions.",
+)
 @cwd_option
 @json_option
 @click.pass_context
@@ -243,7 +249,9 @@ def _decision_in(line: str, number: int) -> tuple[dict[str, Any], str]:
 
 
 @decisions_command.command("quarantine", cls=Command, short_help="List the lines that can't be read.")
-@click.option("--limit", type=click.IntRange(0, 1000), default=20, show_default=True, help="At most so many.")
+@click.option(
+    "--limit", type=click.IntRange(0, 1000), default=20, show_default=True, help="Maximum number of lines."
+)
 @cwd_option
 @json_option
 @click.pass_context

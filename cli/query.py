@@ -171,7 +171,8 @@ def query_command(
 
 
 def remarks(reply: dict[str, Any]) -> Iterator[str]:
-    """Yield what a person should know of an answer beside its results, the hint for an empty one last."""
+    """Yield what a person should know of an answer besides its results; the hint for an empty answer comes
+    last."""
     yield ": ".join(filter(None, (reply["route"], "; ".join(reply["evidence"]))))
     for reason in reply["degraded"]:
         yield f"degraded: {reason}"
@@ -184,7 +185,8 @@ def remarks(reply: dict[str, Any]) -> Iterator[str]:
 
 
 def _prefix(given: str, folder: str, cwd: str | None) -> str:
-    """Return a path as the daemon takes it; one that is a folder means what is in it, and no other path."""
+    """Return a path as the daemon takes it; a folder gets a slash at its end, so that it means only what is
+    in it."""
     folders = [folder] if cwd is None else [folder, current_folder()]
     found = locate(given, folders)
     is_folder = os.path.isabs(found) and os.path.isdir(found)
@@ -195,7 +197,7 @@ _UNITS = {"min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def _moment(written: str) -> str:
-    """Return a time in ISO 8601 with its zone, for one that is written so, or as a time span before now."""
+    """Return a time in ISO 8601 with its zone, given in ISO 8601 or as a time span before now."""
     span = re.fullmatch(rf"(\d{{1,6}})\s*({'|'.join(_UNITS)})", written.strip())
     try:
         if span:
@@ -255,7 +257,7 @@ def describe_for_agent(reply: dict[str, Any], question: str, folder: str) -> Ite
 
 
 def _needs(result: dict[str, Any], project: str, folder: str) -> Iterator[str]:
-    """Yield what a definition needs, under a line that says what it is, in the order in which it comes."""
+    """Yield what a definition needs, in its order, with a heading for each role."""
     said = ""
     for need in result.get("needs", ()):
         if need["role"] != said:
@@ -297,7 +299,7 @@ def _reasons(result: dict[str, Any]) -> str:
 
 
 def _snippet(result: dict[str, Any], words: re.Pattern[str] | None) -> Iterator[str]:
-    """Yield the lines of a snippet with their numbers, as grep has them: `:` marks the one that says most."""
+    """Yield the lines of a snippet with their numbers, as grep does: `:` marks the most relevant line."""
     coloured = terminal.use_colour(sys.stdout, os.environ)
     text = result["snippet"].replace("\r\n", "\n")
     if coloured or terminal.is_terminal(sys.stdout):

@@ -46,8 +46,8 @@ def main() -> int:
                 "session": trial.session.lines,
             }
             _report(title, trial.checks)
-    if options.json_file:
-        options.json_file.write_text(json.dumps(results, indent=1))
+            if options.json_file:  # after each host: the whole run is long
+                options.json_file.write_text(json.dumps(results, indent=1))
     if options.sessions:
         lines = [f"## {title}\n\n" + "\n".join(found["session"]) for title, found in results.items()]
         options.sessions.write_text("\n\n".join(lines) + "\n")

@@ -34,6 +34,9 @@ SMALL_CHUNKS = 5_000
 """The vectors of chunks that are gone are looked for when these are more than a 50th of all, which takes some
 seconds in a project of a million; in one of so few chunks each time (30 ms)."""
 
+CHANGED_MAX = 256
+"""Maximum number of new contents that are embedded before all that waits; more are a checkout, not edits."""
+
 _LATER = re.compile(
     r"(^|/)(tests?|specs?|__tests__|testdata|fixtures|examples?|samples?|benchmarks?|docs?|locales?|i18n)(/|$)"
     r"|[._-](test|spec)\.[a-z]+$|_test\.[a-z]+$|(^|/)test_[^/]*$"
@@ -249,7 +252,9 @@ class ProjectVectors:
         while page := self._page(self._seen):
             known = self._store.ids(self._model, [digest for _, _, digest in page.rows])
             self._add_stored(known.values())
-            self._wait(page, known)
+            missing = self._wait(page, known)
+            if len(missing) <= CHANGED_MAX:
+                self._waiting.prefer(missing)
             self._seen = page.last
 
     def _take_known(self, chosen: dict[bytes, int]) -> None:
@@ -274,13 +279,13 @@ class ProjectVectors:
         later = {file_id for file_id, path in paths.items() if _LATER.search(path.lower())}
         return _ChunkPage(rows, later)
 
-    def _wait(self, page: _ChunkPage, known: dict[bytes, int]) -> set[bytes]:
-        """Have the contents of a page wait that aren't known; returns them."""
-        missing = set()
+    def _wait(self, page: _ChunkPage, known: dict[bytes, int]) -> dict[bytes, None]:
+        """Have the contents of a page wait that aren't known; returns them in their order."""
+        missing: dict[bytes, None] = {}
         for chunk_id, file_id, digest in page.rows:
             if digest not in known:
                 self._waiting.put(digest, chunk_id, later=file_id in page.later)
-                missing.add(digest)
+                missing[digest] = None
         return missing
 
     def _alive(self, nearest: Nearest) -> list[tuple[bytes, float]]:

@@ -130,7 +130,9 @@ class HookGrafts:
                 await self.drop(spooled)
             else:
                 put = partial(self._spool.put, (host, name, event.origin.cwd), payload)
-                file = self._spool.path_of(spooled) if spooled else await asyncio.to_thread(put)
+                file = self._spool.path_of(spooled) if spooled else ""
+                if not file or not await asyncio.to_thread(os.path.exists, file):  # grafted in between
+                    file = await asyncio.to_thread(put)
                 if not file:
                     log.warning("a conversation isn't grafted: too much waits already")
                     return

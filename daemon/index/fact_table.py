@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 import zlib
 from array import array
 from collections.abc import Collection, Iterable
-from itertools import starmap
 from typing import Final, NamedTuple
+
+from msgspec.json import Decoder
+from msgspec.json import encode as encode_json
 
 from ..core.errors import FovealError
 from ..core.storage import Database, select_in
@@ -147,18 +148,16 @@ def _encoded(references: References) -> bytes:
         [each for each in references.bindings if each.scope >= 0],
         [each for each in references.types if each.scope >= 0],
     ]
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    return zlib.compress(text.encode("utf-8", "surrogatepass"), COMPRESSION)
+    return zlib.compress(encode_json(content), COMPRESSION)
+
+
+_DECODER = Decoder(tuple[tuple[Reference, ...], tuple[Binding, ...], tuple[TypeFact, ...]])
 
 
 def _references(packed: bytes) -> References:
     try:
-        references, bindings, types = json.loads(zlib.decompress(packed).decode("utf-8", "surrogatepass"))
-        return References(
-            references=tuple(starmap(Reference, references)),
-            bindings=tuple(starmap(Binding, bindings)),
-            types=tuple(starmap(TypeFact, types)),
-        )
+        references, bindings, types = _DECODER.decode(zlib.decompress(packed))
+        return References(references=references, bindings=bindings, types=types)
     except Exception as error:
         raise FactsDamaged(f"a file's references in the index are damaged ({error})") from error
 

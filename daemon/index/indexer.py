@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from typing import TypeVar
 
 from ..core.errors import FovealError
@@ -136,6 +136,16 @@ class ProjectIndexer:
                 self._index.lexing.write_now(paths)  # words of earlier reads may have been put off
         self._bulk.begin()  # the files that refer to them are linked later
         return Refreshed(self.generation, complete=True)
+
+    def link_first_in_steps(self, names: Collection[str]) -> Steps[Refreshed]:
+        """Link the files that mention or define some names before all others. While contents are unread
+        nothing is linked, see `BulkWork.link`."""
+        linking = self._index.linking
+        wanted = [] if self._files.unread else linking.put_first(names)
+        while not self._files.unread and linking.waiting_of(wanted):
+            self._bulk.link(STEP_S)
+            yield
+        return Refreshed(self.generation, complete=not self._files.unread)
 
     def sync_in_steps(self) -> Steps[Refreshed]:
         """Bring in every change that is on the disk now."""

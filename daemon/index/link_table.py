@@ -292,6 +292,15 @@ class LinkTable:
         """Return how many files wait to be linked."""
         return int(self._db.execute("SELECT COUNT(*) FROM unlinked").fetchone()[0])
 
+    def waiting_ids(self) -> set[int]:
+        """Return the ids of the files that wait to be linked."""
+        return {file_id for (file_id,) in self._db.execute("SELECT file_id FROM unlinked")}
+
+    def defining(self, names: Collection[str]) -> set[int]:
+        """Return the ids of the files that define one of some names, without what qualifies them."""
+        query = "SELECT file_id FROM definitions WHERE base IN ({marks})"
+        return {file_id for (file_id,) in select_in(self._db, query, names)}
+
     def unqueue(self, file_ids: Iterable[int]) -> None:
         """Note that files are linked."""
         self._db.executemany("DELETE FROM unlinked WHERE file_id = ?", [(each,) for each in file_ids])

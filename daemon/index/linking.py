@@ -127,6 +127,19 @@ class Linking:
         found = [QueuedFile(*row) for row in self._table.queued_among(paths)]
         self._write(self._outcomes(found, None))
 
+    def put_first(self, names: Collection[str]) -> list[int]:
+        """Have the waiting files that mention or define one of some names linked before all others; return
+        their ids."""
+        waiting = self._table.waiting_ids()
+        found = self._store.facts.saying(waiting, names) | self._table.defining(names).intersection(waiting)
+        with self._store.side_notes():
+            self._table.queue(sorted(found), urgent=True)
+        return sorted(found)
+
+    def waiting_of(self, file_ids: Collection[int]) -> int:
+        """Return how many of some files wait to be linked."""
+        return len(self._table.waiting_ids().intersection(file_ids)) if file_ids else 0
+
     # Who is linked again; all of these belong in a transaction.
 
     def contents_changed(self, changes: Iterable[InterfaceChanged], paths: Iterable[str]) -> None:

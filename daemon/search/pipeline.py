@@ -30,7 +30,13 @@ BEHIND = 0.9
 
 
 def gather_hits(
-    snapshot: ProjectSnapshot, ask: SearchQuery, vectors: MeaningSearch, describes: bool, reader: Reader
+    snapshot: ProjectSnapshot,
+    ask: SearchQuery,
+    vectors: MeaningSearch,
+    describes: bool,
+    reader: Reader,
+    *,
+    linked_first: bool,
 ) -> Turn:
     """Return what was gathered, and the hits where no vectors are needed for them.
 
@@ -47,6 +53,7 @@ def gather_hits(
         ask.relation,
         ask.limit,
         vectors.begin_early,
+        linked_first=linked_first,
     )
     if gathered.answer is not None:
         hits = tuple(answered(gathered.question, gathered.answer)) if ask.definitions else gathered.answer

@@ -35,6 +35,8 @@ class Hit(Struct, frozen=True):
     - `score`: between 0 and 1, comparable within one answer.
     - `sources`: the rank of the chunk, from 1, in each list that has it (`tree`, `vector`, `lexical`).
     - `why`: the reasons for the file, in words.
+    - `probability`: that the file answers the question; `reasons`: the features that rank it before others.
+      Both are known of the first few hits only.
 
     In a graph answer:
 
@@ -57,6 +59,8 @@ class Hit(Struct, frozen=True):
     steps: Sequence[str] = ()
     reference: tuple[str, int] | None = None
     definitions: Sequence[FoundDefinition] = ()
+    probability: float = 0.0
+    reasons: Sequence[str] = ()
 
     @property
     def path(self) -> str:

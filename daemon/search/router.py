@@ -104,6 +104,8 @@ class GatheredCandidates(Struct, frozen=True):
     used: bool = False
     mixed: bool = False
     """Whether the answer is uncertain, so that the results of lexical and vector search follow it."""
+    unlinked: tuple[str, ...] = ()
+    """Names whose files may still wait to be linked, where the answer depends on that."""
     need: Need | None = None
     """The probability that the question needs code, if requested (see `with_need`)."""
 
@@ -119,12 +121,15 @@ def gather(
     relation: Relation | None = None,
     files_wanted: int = 0,
     on_words: Callable[[Question, tuple[int, ...] | None], None] = lambda _question, _files: None,
+    *,
+    linked_first: bool = False,
 ) -> GatheredCandidates:
     """Take a question apart, choose its route, and ask the structure and the words.
 
     With a relation the structure alone answers, of what the text names. Where more files are wanted than the
     words' candidates lie in, there are further ones, see `Candidates`. `on_words` hears of the question and
-    the ids of the files to search, None for all, before the words are searched.
+    the ids of the files to search, None for all, before the words are searched. `linked_first` says that
+    the files which mention the names of the question are linked.
 
     Raises `ValueError` for a glob that can't be used.
     """
@@ -166,6 +171,7 @@ def gather(
             paths,
             limit,
             forced=forced,
+            linked_first=linked_first,
         )
         if start.answer is not None:
             return start
@@ -423,6 +429,7 @@ def _structural(
     limit: int,
     *,
     forced: bool,
+    linked_first: bool,
 ) -> GatheredCandidates:
     """Return what was gathered with what the graph says; it is the answer where it is one, or no other is to
     be given, because the caller chose so. Else the question is asked in words, and its names as text.
@@ -430,7 +437,10 @@ def _structural(
     A name that occurs in the project exactly as written isn't corrected to a similar one.
     """
     relation, subjects, depth = structural.asked(start.question, decided)
-    found = structural.answer(relation, subjects, tree, reader, limit, start.filter, paths, depth)
+    found = structural.answer(
+        relation, subjects, tree, reader, limit, start.filter, paths, depth, linked_first=linked_first
+    )
+    start = replace(start, unlinked=found.unlinked)
     evidence, degraded = (*start.evidence, *found.remarks), (*start.degraded, *found.degraded)
     # Abbreviations occur often in prose, and stand for longer names: `CORS` for CORSMiddleware.
     names = tuple(
@@ -503,6 +513,8 @@ def _hits(
             candidates.lines.get(best.id, 0),
             why=tuple(file.why),
             definitions=tuple(definitions.get(file.path, ())),
+            probability=file.probability,
+            reasons=file.reasons,
         )
         for file, best, more in shown
     ]

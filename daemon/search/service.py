@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -10,11 +11,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
+from ..core.errors import FovealError
 from ..core.storage import DatabaseError
 from ..core.work import Work
 from ..embedding.semantics import Semantics
 from ..index.indexing import Indexing
-from ..index.messages import RebuildLexical
+from ..index.messages import LinkFirst, RebuildLexical
 from ..index.store import Reader
 from ..privacy.policy import NO_POLICY, Policy
 from ..project.freshness import Deadline
@@ -29,6 +31,15 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+
+LINKING_WAIT_S = 2.0
+"""Seconds until the deadline, at most, of which a question spends a share on having files linked first."""
+
+LINKING_SHARE = 0.5
+"""Share of that time; the rest is for the answer after it."""
+
+PREFERRED_HITS = 10
+"""Number of hits whose files are embedded before others, while some wait for that."""
 
 
 class SearchService:
@@ -59,6 +70,11 @@ class SearchService:
             gathered, hits, degraded, described = await self._answer(
                 project, snapshot, ask, deadline, describes=describes
             )
+            if gathered.unlinked and await self._link_first(project, gathered.unlinked, deadline):
+                snapshot = project.snapshot(policy)
+                gathered, hits, degraded, described = await self._answer(
+                    project, snapshot, ask, deadline, describes=describes, linked_first=True
+                )
             from . import pipeline  # by now a thread has loaded it
 
             need = gathered.need
@@ -76,6 +92,8 @@ class SearchService:
         hits = pipeline.given(hits, ask, policy)
         hint = "" if hits or not ask.limit else pipeline.hint_for(project, snapshot, ask, gathered, best)
         reasons = tuple(dict.fromkeys(degraded))
+        if hits:  # what was asked for once is likely to be asked for again
+            self._semantics.prefer(project.root, dict.fromkeys(hit.path for hit in hits[:PREFERRED_HITS]))
         return SearchResult(
             hits, gathered.intent, gathered.route, gathered.evidence, reasons, hint, described, need
         )
@@ -88,6 +106,7 @@ class SearchService:
         deadline: Deadline,
         *,
         describes: bool = False,
+        linked_first: bool = False,
     ) -> tuple[GatheredCandidates, tuple[Hit, ...], list[str], DescribedHits | None]:
         """Return what was gathered, the hits, who could not be asked, and the hits as clients see them where
         `describes` says so and nothing can be added to them. Raises `DatabaseError`."""
@@ -95,7 +114,7 @@ class SearchService:
             self._work, self._semantics, project.root, deadline, settled=self.is_settled(project)
         )
         try:
-            gather = partial(_gather, snapshot, ask, vectors, describes)
+            gather = partial(_gather, snapshot, ask, vectors, describes, linked_first=linked_first)
             gathered, hits, described = await self._read(snapshot, gather)
             degraded = list(gathered.degraded)
             if gathered.lexical_damaged:
@@ -136,6 +155,19 @@ class SearchService:
 
         return await self._work.in_builder(read)
 
+    async def _link_first(self, project: Project, names: tuple[str, ...], deadline: Deadline) -> bool:
+        """Have the files that mention some names linked before all others; False if that takes too long, or
+        can't be done yet. Where it takes too long the indexer goes on, so that the next answer has it."""
+        try:
+            async with asyncio.timeout(LINKING_SHARE * deadline.left(LINKING_WAIT_S)):
+                linked = await self._indexing.ask(LinkFirst(project.root, names))
+        except TimeoutError:
+            return False
+        except FovealError as error:
+            log.info("what a question is about could not be linked first: %s", error)
+            return False
+        return linked is not None and linked.complete
+
     def _rebuild(self, project: Project) -> None:
         """Have a damaged lexical index filled anew, once at a time."""
         if project.root not in self._rebuilding:
@@ -153,12 +185,18 @@ _HINT = "look with: foveal status"
 
 
 def _gather(
-    snapshot: ProjectSnapshot, ask: SearchQuery, vectors: MeaningSearch, describes: bool, reader: Reader
+    snapshot: ProjectSnapshot,
+    ask: SearchQuery,
+    vectors: MeaningSearch,
+    describes: bool,
+    reader: Reader,
+    *,
+    linked_first: bool,
 ) -> Turn:
     # Here and not above: its tables of words take longer to load than the daemon to start.
     from .pipeline import gather_hits
 
-    return gather_hits(snapshot, ask, vectors, describes, reader)
+    return gather_hits(snapshot, ask, vectors, describes, reader, linked_first=linked_first)
 
 
 def _load() -> None:

@@ -56,6 +56,8 @@ class GraphAnswer(Struct, frozen=True):
     """Something near was taken for one of the names, in another style or spelling."""
     misspelt: bool = False
     """The nearest name was taken for one of them."""
+    unlinked: tuple[str, ...] = ()
+    """Names whose files may still wait to be linked; the answer may change when they are."""
 
 
 def asked(question: Question, decided: Classification) -> tuple[Relation, tuple[str, ...], int]:
@@ -150,10 +152,13 @@ def answer(
     chosen: Filter = EVERYTHING,
     paths: Collection[str] | None = None,
     depth: int = IMPACT_DEPTH,
+    *,
+    linked_first: bool = False,
 ) -> GraphAnswer:
     """Return what stands in a relation to things as a question names them, where a filter leaves it.
 
     `paths` are the files that the filter leaves, None for all. `depth` is how far an impact is followed.
+    `linked_first` says that no file waits to be linked that mentions or defines what is asked about.
     """
     graph = CodeGraph(tree, reader)
     meanings = [
@@ -173,13 +178,15 @@ def answer(
         least = "more than " if findings.more else ""
         filtered = "" if chosen == EVERYTHING and paths is None else ", before the filter"
         remarks.append(f"{len(hits)} shown of {least}{len(findings.found):,}{filtered}")
+    waiting = reader.links.unlinked() if relation not in _WITHOUT_LINKS else 0
     return GraphAnswer(
         tuple(hits),
         known,
         tuple(dict.fromkeys(remarks)),
-        _degraded(relation, reader),
+        _degraded(waiting, subjects, linked_first=linked_first),
         guess=any(each.guess for each in meanings),
         misspelt=any(each.guess and each.near for each in meanings),
+        unlinked=_last_words(subjects) if waiting and not linked_first else (),
     )
 
 
@@ -293,12 +300,21 @@ def _unknown(meaning: Meaning) -> str:
     )
 
 
-def _degraded(relation: Relation, reader: Reader) -> tuple[str, ...]:
-    waiting = reader.links.unlinked() if relation not in _WITHOUT_LINKS else 0
+def _degraded(waiting: int, subjects: Sequence[str], *, linked_first: bool) -> tuple[str, ...]:
     if not waiting:
         return ()
     files = "1 file waits" if waiting == 1 else f"{waiting:,} files wait"
+    names = " or ".join(_last_words(subjects)) if linked_first else ""
+    if names:
+        first = f"those that mention {names} were linked first"
+        return (f"{files} to be linked; {first}, but references under another name may be missing",)
     return (f"{files} to be linked: references in them may be missing or known by name only",)
+
+
+def _last_words(subjects: Sequence[str]) -> tuple[str, ...]:
+    """Return the names by which files mention what is asked about: `login` of `auth.py#Session.login`."""
+    words = (_WORDS.findall(subject) for subject in subjects[:SUBJECTS_MAX])
+    return tuple(dict.fromkeys(found[-1] for found in words if found))
 
 
 _HANDLERS = {
@@ -322,6 +338,8 @@ _OF_ALL = frozenset({"cycles", "unused"})
 """Relations that may be asked of nothing in particular: of the whole project."""
 _TOP = CLASSES | {"function", "macro"}
 _WITHOUT_LINKS = frozenset({"definition", "importers", "imports", "outline", "cycles"})
+
+_WORDS = re.compile(r"\w+")
 
 _MARKS: Final = ".,:;?!\"'"
 

@@ -31,7 +31,7 @@ from .stored_contents import LedgerLimits
 
 _PAGE = 100
 _CONTENT_PAGE = 10
-"""Number of requests read at once for an export, fewer with contents, which may fill a frame."""
+"""Number of requests read at once for an export; with contents fewer, since a content may fill a frame."""
 
 
 MAX_WAITING_BYTES = 64 * 1024 * 1024
@@ -56,7 +56,7 @@ class Recalled(Struct, frozen=True):
 
     @property
     def characters(self) -> int:
-        """The estimated size of a reply with it, in characters."""
+        """The estimated size of this request in a reply, in characters."""
         record = self.record
         lists = record.items, record.considered, record.slices, record.dropped
         entries = ENTRY_CHARACTERS * (1 + sum(map(len, lists)))
@@ -246,7 +246,7 @@ class Ledger:
         return RecalledPage(tuple(found), f"{_CURSOR}{above}")
 
     def prune(self) -> int:
-        """Remove everything over the limits; returns how many requests that changed.
+        """Remove everything over the limits; returns the number of requests that were removed or shortened.
 
         First moves over contents that an earlier version wrote.
         """
@@ -309,13 +309,13 @@ class Ledger:
 
 
 def _masked_problem(record: RequestRecord) -> str:
-    """Return the sentence about masked secrets, by which stored texts differ from the sent ones."""
+    """Return the sentence that says how many secrets are masked in the stored texts, or ""."""
     if not record.masked:
         return ""
     values = "A value that looks like a secret is"
     if record.masked > 1:
         values = f"{record.masked:,} values that look like secrets are"
-    return f"{values} kept as [masked]; the agent was answered with its own text as it gave it."
+    return f"{values} kept as [masked]; the answer to the agent had its own text unchanged."
 
 
 def _row(database: Database, session_id: str, request_id: str) -> RequestRow:

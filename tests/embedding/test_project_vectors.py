@@ -343,3 +343,16 @@ def test_damaged_embeddings_are_an_error(bench: Bench) -> None:
     bench.vectors = bench.opened()
     with pytest.raises(DatabaseError):
         bench.vectors.refresh()
+
+
+def test_what_changed_lately_comes_before_what_waits(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new, checkout = chunk("old"), chunk("new"), [chunk(f"checkout {number}") for number in range(3)]
+    put(bench.store, "lib/old.py", [old])
+    bench.vectors.refresh()
+    put(bench.store, "tests/new.py", [new])
+    bench.vectors.refresh()
+    monkeypatch.setattr(vectors_file, "CHANGED_MAX", 2)
+    put(bench.store, "lib/checkout.py", checkout)
+    bench.vectors.refresh()
+    bench.embed()
+    assert bench.embedded == [one.digest for one in (new, old, *checkout)]

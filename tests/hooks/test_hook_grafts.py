@@ -256,14 +256,25 @@ async def test_event_that_its_hook_kept_is_not_kept_twice(tmp_path: Path) -> Non
         await grafts.keep(host, name, cwd, text, keep(str(tmp_path), (host, name, cwd), text.encode()))
         await next_graft(pool)
         await until(lambda: waiting(tmp_path) == 0)
-        host, name, event, text = ending()
-        for _ in range(2):  # the first is the conversation's, the second one too many
-            await grafts.rest(host, name, event, text, keep(str(tmp_path), (host, name, "/"), text.encode()))
-        assert waiting(tmp_path) == 1
-        await grafts.drop(keep(str(tmp_path), (host, name, "/"), text.encode()))
-        await grafts.drop("")
-        assert waiting(tmp_path) == 1
     assert pool.grafted.empty()
+
+
+async def test_conversation_takes_over_the_file_of_its_hook(tmp_path: Path) -> None:
+    grafts = HookGrafts(str(tmp_path), Pool().graft, System())
+    host, name, event, text = ending()
+
+    def kept() -> str:
+        return keep(str(tmp_path), (host, name, "/"), text.encode())
+
+    for _ in range(2):  # the first is the conversation's, the second one too many
+        await grafts.rest(host, name, event, text, kept())
+        assert waiting(tmp_path) == 1
+    await grafts.drop(kept())
+    await grafts.drop("")
+    assert waiting(tmp_path) == 1
+    other = ending(transcript_path="/other.jsonl")
+    await grafts.rest(*other, "12345-gone")
+    assert waiting(tmp_path) == 2, "a file that is gone is written again"
 
 
 async def test_session_without_a_transcript_is_no_warning(

@@ -485,3 +485,46 @@ def test_a_sync_says_whether_all_is_linked(bench: Bench, monkeypatch: pytest.Mon
     assert (bench.state, bench.progress.unlinked) == ("ready", 0)
     assert bench.sync().complete
     check_true(bench)
+
+
+# Names that a question asks about
+
+
+def link_first(bench: Bench, *names: str) -> bool:
+    """Link the files that mention or define names first; return whether all of these are linked."""
+    steps = bench.indexer.link_first_in_steps(names)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return bool(end.value.complete)
+
+
+def test_files_that_mention_or_define_a_name_are_linked_first(
+    bench: Bench, linked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start(bench, SHOP)
+    known = links(bench)
+    monkeypatch.setattr(linking_file, "LINKER_VERSION", 1_000)
+    monkeypatch.setattr(linking_file, "BATCH_FILES", 2)
+    monkeypatch.setattr(indexing, "STEP_S", 0.0)
+    bench.open()
+    linked.clear()
+    assert waiting(bench) == len(SHOP)
+    assert link_first(bench, "pay")
+    assert sorted(linked) == ["main.py", "shop/cart.py"]
+    assert waiting(bench) == len(SHOP) - 2, "the others wait as before"
+    assert link_first(bench, "pay", "nothing is named so")
+    bench.settle()
+    assert links(bench) == known
+    check_true(bench)
+
+
+def test_no_file_is_linked_first_while_contents_are_unread(bench: Bench, linked: list[str]) -> None:
+    put(bench.root, SHOP)
+    bench.open()
+    bench.until(lambda: bool(bench.indexer._files.unread))
+    assert not link_first(bench, "pay")
+    assert linked == []
+    bench.settle()
+    check_true(bench)

@@ -288,3 +288,16 @@ def _damaged(*_: object, **__: object) -> Any:
 
 async def _never(command: object) -> Any:
     await asyncio.Event().wait()
+
+
+async def test_files_that_questions_found_are_embedded_first(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(base) as (engine, project):
+        preferred: list[list[str]] = []
+        monkeypatch.setattr(
+            engine._searching._semantics, "prefer", lambda _root, paths: preferred.append(list(paths))
+        )
+        found = await search(engine, project, "password login")
+        await search(engine, project, "zzzz nothing says this", limit=0)
+        assert preferred == [list(dict.fromkeys(paths(found)))]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from msgspec import Struct, field
+from msgspec.json import Decoder
+from msgspec.json import encode as encode_json
 
 from .chains import parts_of
 from .qualified_names import base_name
@@ -55,23 +56,25 @@ class FileInterface(Struct, frozen=True):
             dict(self.bases),
             dict(self.types),
         ]
-        return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+        return encode_json(content)
 
     @classmethod
     def decode(cls, data: bytes) -> FileInterface:
         """Decode the bytes made by `encode`."""
-        language, package, names, bindings, exports, bases, types = json.loads(
-            data.decode("utf-8", "surrogatepass")
-        )
-        return cls(
-            language,
-            package,
-            names,
-            tuple(Binding(*each) for each in bindings),
-            tuple(Export(*each) for each in exports),
-            {name: tuple(chains) for name, chains in bases.items()},
-            {name: tuple(LinkEvidence(*each) for each in found) for name, found in types.items()},
-        )
+        return cls(*_DECODER.decode(data))
+
+
+_DECODER = Decoder(
+    tuple[
+        str,
+        str,
+        dict[str, str],
+        tuple[Binding, ...],
+        tuple[Export, ...],
+        dict[str, tuple[str, ...]],
+        dict[str, tuple[LinkEvidence, ...]],
+    ]
+)
 
 
 def interface_of(language: str, symbols: Sequence[Symbol], references: References) -> FileInterface:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, cast, get_args
+from typing import Final, NamedTuple, cast, get_args
 
 from .chains import ELEMENT, EXPRESSION_MAX, INFERRED, chain_of, shortened, type_chains
 from .definitions import BINDINGS, Captures, Match
@@ -54,7 +54,8 @@ class ReferenceReader:
         self._language = language
         self._symbols = symbols
         self._owners = Owners(symbols)
-        self._references: dict[tuple[int, str, str], Reference] = {}
+        self._references: dict[_Place, int] = {}
+        """The owner of each reference; -2 for the definition around it."""
         self._bindings: dict[Binding, None] = {}
         self._exports: dict[Export, None] = {}
         self._types: dict[TypeFact, None] = {}
@@ -62,7 +63,8 @@ class ReferenceReader:
         self._chains: dict[str, str] = {}
         self._places: dict[str, int] = {}
         self._written: dict[str, tuple[str, ...]] = {}
-        self._bare: set[tuple[int, str, str]] = set()
+        self._bare: set[_Place] = set()
+        self._holders = [self._holder(index) for index in range(len(symbols))]
 
     def read(self, spans: Mapping[str, Sequence[Span]]) -> None:
         """Read the ranges that the query of references captured, by kind.
@@ -70,10 +72,9 @@ class ReferenceReader:
         A `bare` name is a call unless it is a variable; a `token` is a name in the arguments of a Rust macro.
         """
         for kind in KINDS:
-            for span in spans.get(kind, ())[:REFERENCES_MAX]:
-                self._add(kind, span)
+            self._read_kind(kind, spans.get(kind, ())[:REFERENCES_MAX])
         for start, end in spans.get("bare", ())[:REFERENCES_MAX]:
-            self._bare.add((end, "call", self._text.name((start, end))))
+            self._bare.add((end, _CALL, self._text.name((start, end))))
             self._add("call", (start, end))
         if self._language.call_in_tokens is not None:
             for span in spans.get("token", ())[:REFERENCES_MAX]:
@@ -112,22 +113,25 @@ class ReferenceReader:
 
     def found(self) -> References:
         """Return everything read, in source order."""
-        references = sorted(
-            self._references.items(), key=lambda pair: (pair[0][0], _ORDER[pair[1].kind], pair[0][2])
-        )
         defined = self._by_name()
         hidden = {
             (fact.name, fact.scope)
             for fact in self._types
             if fact.scope >= 0 and f"{self._symbols[fact.scope].name}.{fact.name}" not in defined
         }
-        claimed = {start for (start, kind, _) in self._references if kind != "use"}
-        kept = [
-            reference
-            for key, reference in references
-            if not (key[1] == "use" and key[0] in claimed)
-            and not ((key[1] == "use" or key in self._bare) and self._is_variable(reference, hidden))
-        ]
+        variables = {name for name, _ in hidden}
+        claimed = {at for at, kind, _ in self._references if kind != _USE}
+        kept: list[Reference] = []
+        for place, owner in sorted(self._references.items()):
+            at, kind, chain = place
+            if kind == _USE and at in claimed:
+                continue
+            # The line of the last name: a fluent call spans many lines.
+            line = self._text.line(at - 1 if kind == _CALL else at)
+            scope = self._owners.around(line) if owner == _AROUND else owner
+            may_be_variable = chain in variables and (kind == _USE or place in self._bare)
+            if not (may_be_variable and self._is_variable(chain, scope, hidden)):
+                kept.append(Reference(line, KINDS[kind], chain, scope))
         return References(
             tuple(kept[:REFERENCES_MAX]),
             tuple(self._bindings)[:REFERENCES_MAX],
@@ -136,12 +140,33 @@ class ReferenceReader:
             self._package,
         )
 
-    def _add(self, kind: ReferenceKind, span: Span, owner: int | None = None) -> None:
+    def _read_kind(self, kind: ReferenceKind, spans: Sequence[Span]) -> None:
+        """Read the references of a kind; equal short ones, of which files are full, once."""
+        source, references, order = self._text.source, self._references, _ORDER[kind]
+        known: dict[bytes, tuple[str, ...]] = {}
+        for start, end in spans:
+            chains = None
+            if end - start <= CHAIN_MAX:
+                written = source[start:end]
+                chains = known.get(written)
+                if chains is None:
+                    chains = known[written] = self._chains_at(kind, start, end)
+            else:
+                chains = self._chains_at(kind, start, end)
+            for chain in chains:
+                references.setdefault((end if order == _CALL else start, order, chain), _AROUND)
+
+    def _add(self, kind: ReferenceKind, span: Span, owner: int = -2) -> None:
         start, end = span
+        for chain in self._chains_at(kind, start, end):
+            self._references.setdefault((end if kind == "call" else start, _ORDER[kind], chain), owner)
+
+    def _chains_at(self, kind: ReferenceKind, start: int, end: int) -> tuple[str, ...]:
+        """Return the chains of a reference: of a type's union several, of what can't be followed none."""
         # Only the end of an oversized expression is read, else nested ones cost quadratic time.
         written = self._text.slice(max(start, end - CHAIN_MAX) if end - start > SPAN_MAX else start, end)
         if kind == "use" and written in _SELF:
-            return  # most references in a class, with nothing to look up
+            return ()  # most references in a class, with nothing to look up
         if kind == "type":
             # The container is the language's own; the type of its elements is looked up.
             chains = tuple(
@@ -150,14 +175,7 @@ class ReferenceReader:
         else:
             chain = self._chain(written) if end - start <= SPAN_MAX else shortened(written)
             chains = (shortened(written) if kind == "call" and chain == UNKNOWN else chain,)
-        # The line of the last name: a fluent call spans many lines.
-        line = self._text.line(max(start, end - 1)) if kind == "call" else self._text.line(start)
-        for chain in chains:
-            if chain and chain != UNKNOWN:
-                self._references.setdefault(
-                    (end if kind == "call" else start, kind, chain),
-                    Reference(line, kind, chain, self._owners.around(line) if owner is None else owner),
-                )
+        return tuple(chain for chain in chains if chain and chain != UNKNOWN)
 
     def _refer(self, kind: ReferenceKind, captures: Captures, settings: Settings) -> None:
         """Read a reference with several captures."""
@@ -165,7 +183,7 @@ class ReferenceReader:
         span = captures.get("first", last)[0], last[1]
         if "first" not in captures and self._text.name(span) in (settings.get("unless") or "").split():
             return
-        owner = None
+        owner = _AROUND
         if "owner" in captures:
             named = type_name(self._text.name(captures["owner"])).rpartition(".")[2]
             owner = self._symbol(named, self._owners.around(self._text.line(span[0])))
@@ -292,11 +310,10 @@ class ReferenceReader:
             return self._text.name(captures[what])
         return settings.get(what) or ""
 
-    def _is_variable(self, reference: Reference, hidden: set[tuple[str, int]]) -> bool:
+    def _is_variable(self, chain: str, scope: int, hidden: set[tuple[str, int]]) -> bool:
         """Return whether a chain is only a variable of an enclosing function."""
-        scope = reference.scope
         while scope >= 0:
-            if (reference.chain, scope) in hidden:
+            if (chain, scope) in hidden:
                 return True
             scope = self._owners.outer(scope)
         return False
@@ -304,6 +321,9 @@ class ReferenceReader:
     def _function(self, line: int) -> int:
         """Return the innermost symbol with a scope around a line; variables have none."""
         scope = self._owners.around(line)
+        return self._holders[scope] if scope >= 0 else -1
+
+    def _holder(self, scope: int) -> int:
         while scope >= 0 and self._symbols[scope].kind in BINDINGS:
             scope = self._owners.outer(scope)
         return scope
@@ -312,6 +332,14 @@ class ReferenceReader:
 _SELF = frozenset({"self", "this", "$this"})
 
 _ORDER = {kind: place for place, kind in enumerate(cast("tuple[str, ...]", KINDS))}
+_CALL, _USE = _ORDER["call"], _ORDER["use"]
+
+_Place = tuple[int, int, str]
+"""What distinguishes a reference: the offset of its start, of a call's target of its end; its kind's place in
+`KINDS`; its chain."""
+
+_AROUND: Final = -2
+"""The owner of a reference that belongs to the definition around it."""
 
 
 IMPORTS_MAX = 10_000

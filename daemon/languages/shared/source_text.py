@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import codecs
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from io import BytesIO
+from itertools import accumulate
 from typing import TYPE_CHECKING, TypeVar
 
 MAX_SIGNATURE = 400
@@ -27,17 +29,20 @@ class SourceText:
 
     def __init__(self, source: bytes) -> None:
         self.source = source
-        self._ends = [match.start() for match in re.finditer(rb"\n", source)]
+        # Where lines begin, except the first.
+        self._starts = list(accumulate(map(len, BytesIO(source))))
+        if self._starts and not source.endswith(b"\n"):
+            self._starts.pop()
 
     def line(self, offset: int) -> int:
         """Return the line of a byte offset, counted from 1."""
-        return bisect_left(self._ends, offset) + 1
+        return bisect_right(self._starts, offset) + 1
 
     def last_line(self, start: int, end: int) -> int:
         """Return the line of the last character of a range, ignoring line ends."""
         while end > start and self.source[end - 1] == 10:
             end -= 1
-        return bisect_left(self._ends, end) + 1
+        return bisect_right(self._starts, end) + 1
 
     def line_start(self, offset: int) -> int:
         """Return the offset of the first byte of the line around an offset."""
