@@ -45,9 +45,9 @@ Alarm = Callable[[float], object]
 class Suspects:
     """The files of a project on which a process died while it indexed them. For the indexer's worker thread.
 
-    `records` is the live map of the project's files: a suspect whose stamp has changed is none any more. The
-    note of the current file lies beside the index and costs one system call. It needs no fsync, because it has
-    to survive a crash of the process, not of the machine.
+    `records` is the live map of the project's files: a suspect whose stamp has changed is none any more.
+    The note of the current file lies beside the index and costs one system call. It needs no fsync,
+    because it has to survive a crash of the process, not of the machine.
     """
 
     def __init__(
