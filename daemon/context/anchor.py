@@ -29,7 +29,7 @@ DECISIONS_SHARE = 0.1
 """Maximum share of a context's tokens that all decisions together take."""
 
 FOUND_ITEM_VALUE = 0.75
-"""Minimum share of its weight that a found item has; its score decides on the rest."""
+"""Share of its weight that an item found by search always has; the rest is multiplied by its score."""
 
 
 def item_slices(state: BuildState, items: Sequence[PlannedItem]) -> Iterator[Slice]:

@@ -200,7 +200,7 @@ MASKED_CHARACTERS = 6_000_000
 """Maximum characters of cached masked texts. Searching 100 KB for secrets takes 1 to 2 ms."""
 
 CLEAN_SIZE = 200
-"""What a content without secrets counts for in the cache of masked texts: the size of its entry."""
+"""Size of the cache entry of a file without secrets, in characters."""
 
 MASKED = SizedCache[Key, str](MASKED_CHARACTERS)
 """Masked texts by their content, "" for a content without secrets; projects may share them."""

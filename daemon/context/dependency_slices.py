@@ -16,7 +16,8 @@ from .focus import FocusNode, package_files
 from .selection import Slice
 
 IMPORTS_MIN, TOKENS_PER_IMPORT = 6, 400
-"""Minimum number of imported files in a context, and the tokens of the context for each further one."""
+"""Minimum number of imported files in a context. A context may have one more for
+each `TOKENS_PER_IMPORT` tokens of its budget."""
 
 IMPORTERS_MAX, TOKENS_PER_IMPORTER = 20, 400
 """Maximum number of files shown that import the focus, and the tokens of the context for each. On 18 commits
@@ -82,7 +83,7 @@ def siblings(state: BuildState, nodes: Sequence[FocusNode], known: Container[str
     """Return files in the folders of the focus, each with the file in focus beside it.
 
     The number depends on the size of the context and of the focus. `known` files are left out, and tests come
-    last. Without a prompt there are none: only a task may change them.
+    last. Without a prompt there are none, since they only help with a task.
     """
     if not state.request.prompt.strip():
         return {}

@@ -16,7 +16,7 @@ from .selection import Form, GrowForm, Slice, fixed
 
 
 def focus_nodes(state: BuildState) -> list[FocusNode]:
-    """Return the nodes in focus from the caller, from ExpandScope, from the session and from the prompt.
+    """Return the nodes in focus from the caller, from ExpandFocus, from the session and from the prompt.
 
     Definitions in files that are in focus as a whole are added to the state's `wanted` instead.
     """

@@ -22,8 +22,8 @@ class KnownFiles:
     """The files that one build reads, with what the index knows of them. Blocks.
 
     `stale` are the files whose content is newer than the index. `shown` has, by relative path, the state of
-    each file read with `note`. `lasting` is False if something could not be read, so that no file's state
-    would tell when the context becomes outdated.
+    each file read with `note`. `lasting` is False if something could not be read. Such a context can't be
+    cached, because no stamp would show that it is outdated.
     """
 
     def __init__(self, snapshot: ProjectSnapshot, reader: Reader | None) -> None:
@@ -119,12 +119,12 @@ class KnownFiles:
 
 
 SYMBOLS_MAX = 30_000
-"""Maximum number of cached definitions, about 350 bytes each. A prompt needs some 1,200, which took an eighth
-of its build to read."""
+"""Maximum number of cached definitions, about 350 bytes each. A prompt needs about 1,200; reading them took
+an eighth of the build time."""
 
 SymbolsKey = tuple[bytes, str, int]
-"""The digest of a file's content, its language, and how many definitions it has: these tell its definitions,
-since a parser sees nothing else of it."""
+"""The digest of a file's content, its language, and its number of definitions. They identify the definitions,
+because a parser uses nothing else."""
 
 
 class KeptSymbols:

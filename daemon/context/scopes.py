@@ -33,7 +33,7 @@ class HotNode(Struct, frozen=True):
 class Scope(Struct, frozen=True):
     """What one agent sees of a project. Immutable: the table replaces it by a new revision.
 
-    `focus_paths` are the caller's, normalized; `expanded` are node ids added later by ExpandScope.
+    `focus_paths` are the caller's, normalized; `expanded` are node ids added later by ExpandFocus.
     `constraints` are the scope's own; `inherited` are those of its ancestors, nearest last, as of its
     creation or of its parent's removal. `hot` lists the files being worked on at the last request.
     """
@@ -218,7 +218,7 @@ class ScopeTable:
         return changes
 
     def mark_changed(self, scope_ids: Iterable[str]) -> None:
-        """Return these scopes from `take_changes` again, since writing them failed."""
+        """Mark scopes as changed again because writing them failed; `take_changes` will return them again."""
         self._changed.update(dict.fromkeys(scope_ids))
 
     def _insert(self, scope: Scope, *, used: bool = True) -> None:

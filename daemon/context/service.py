@@ -135,7 +135,7 @@ class Contexts:
                 degraded.append(
                     "the tree was not compared with the disk in time: files changed just now may be missing"
                 )
-        # As for a cached reply: known instruction files are checked now, places of new ones twice a second.
+        # Known instruction files are checked at every request, the places of new ones twice a second.
         if fresh == "tree" or not self._items.holds(project, asyncio.get_running_loop().time()):
             refreshed = self._items.refresh(project)
             if await self._sources.within(times.gathered, refreshed, "refresh items", ITEMS_LEAST_S) is None:

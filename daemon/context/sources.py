@@ -53,7 +53,7 @@ class Sources(Struct, frozen=True):
     found: SearchResult | None
     meanings: Meanings
     served: asyncio.Future[Mapping[ItemKey, float]]
-    """Scores of items that served similar earlier prompts."""
+    """Scores of items that were used in the replies to similar earlier prompts."""
 
     @property
     def degraded(self) -> tuple[str, ...]:

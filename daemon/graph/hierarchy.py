@@ -1,4 +1,4 @@
-"""Inheritance in the code graph: subclasses, superclasses, implementations, overrides; cycles end."""
+"""Inheritance in the code graph: subclasses, superclasses, implementations and overrides."""
 
 from __future__ import annotations
 

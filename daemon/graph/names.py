@@ -124,7 +124,7 @@ SHORTEST: Final = 3
 """Minimum characters of a name to correct; a shorter name is similar to too many others."""
 
 CANDIDATES_MAX: Final = 40
-"""Maximum number of equally distant names that are ranked by what else they share."""
+"""Maximum number of similar names that are ranked."""
 
 
 def styles(name: str) -> tuple[str, ...]:

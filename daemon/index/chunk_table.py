@@ -1,4 +1,4 @@
-"""The tables of chunks in a project's index: their lines, their texts, and the changes that readers await."""
+"""The tables of chunks in a project's index: lines, texts, and the changes not yet in the lexical index."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ CREATE INDEX chunks_by_digest ON chunks (digest);
 CREATE TABLE texts (file_id INTEGER PRIMARY KEY, chunks BLOB NOT NULL);
 CREATE TABLE unlexed (change INTEGER PRIMARY KEY AUTOINCREMENT, file_id INTEGER NOT NULL);
 """
-"""`texts` holds a file's chunks in their order, so that derived indexes are rebuilt without reading the
-project's files. `unlexed` is the log of changes that the lexical index hasn't committed yet: a row is written
-with the chunks and goes when they are, so neither a crash between the two nor a rebuilt lexical index loses
-a file. Ids of chunks are never used again, so that what the vector side has seen up to an id stays seen."""
+"""`texts` has the texts of a file's chunks in source order, so that derived indexes can be rebuilt without
+reading the project's files. `unlexed` is the log of changes that the lexical index hasn't committed yet. A
+row is written together with the chunks and deleted after the commit, so that no crash loses a change.
+Chunk ids are never reused, so that the embedder can continue after the last id that it has read."""
 
 COPIES_READ = 10
-"""Average number of copies of a content that one statement reads for many of them."""
+"""Average number of chunks for each digest up to which one statement reads several digests."""
 
 
 class StoredChunk(Struct, frozen=True):
@@ -52,7 +52,7 @@ class StoredChunk(Struct, frozen=True):
 
 
 class ChunkPlace(NamedTuple):
-    """Where a chunk stands: all that ranking needs to know of the hundreds that are candidates."""
+    """The place of a chunk: the fields that ranking needs for hundreds of candidates."""
 
     id: int
     file_id: int
@@ -75,14 +75,14 @@ class ChunkText(Struct, frozen=True):
 
 
 class StoredText(NamedTuple):
-    """A file's chunks as they are written: a row each, without its ids, and the texts of all, packed."""
+    """A file's chunks in stored form: a row for each without ids, and all texts compressed together."""
 
     rows: tuple[tuple[int, int, str, str, str, bytes, bool], ...]
     packed: bytes
 
 
 def pack_chunks(chunks: Sequence[Chunk]) -> StoredText:
-    """Return a file's chunks, in their order, as they are written."""
+    """Return a file's chunks in stored form, in source order."""
     return StoredText(
         tuple(
             (c.start_line, c.end_line, c.symbol, c.kind, "\0".join(c.names), c.digest, c.embed)
@@ -93,17 +93,17 @@ def pack_chunks(chunks: Sequence[Chunk]) -> StoredText:
 
 
 class TextsDamaged(FovealError):
-    """The texts of a file in the index can't be used, which SQLite doesn't see: it must be read again."""
+    """The stored texts of a file are damaged, which SQLite can't detect; the file must be indexed again."""
 
 
 class ChunkTable:
-    """The writing side; every method belongs in a transaction of the store."""
+    """Writes chunks. Call every method inside a transaction of the store."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     def put(self, file_id: int, text: StoredText) -> None:
-        """Write a file's chunks in place of those that it had."""
+        """Replace the chunks of a file."""
         self._db.execute("DELETE FROM chunks WHERE file_id = ?", (file_id,))
         self._db.executemany(
             "INSERT INTO chunks (file_id, start_line, end_line, symbol, kind, names, digest, embed)"
@@ -114,7 +114,7 @@ class ChunkTable:
         self._log(file_id)
 
     def clear(self, file_id: int) -> None:
-        """Forget a file's chunks; the lexical index is to forget them too."""
+        """Delete the chunks of a file, and log the change for the lexical index."""
         if self._db.execute("DELETE FROM texts WHERE file_id = ?", (file_id,)).rowcount:
             self._db.execute("DELETE FROM chunks WHERE file_id = ?", (file_id,))
             self._log(file_id)
@@ -140,12 +140,12 @@ class ChunkTable:
         return sorted(number for (number,) in select_in(self._db, query, file_ids))
 
     def unlex_all(self) -> None:
-        """Have the lexical index, which is empty, filled anew."""
+        """Log all files as changed, so that an empty lexical index is filled again."""
         self._db.execute("DELETE FROM unlexed")
         self._db.execute("INSERT INTO unlexed (file_id) SELECT file_id FROM texts")
 
     def forget_content(self, file_id: int) -> None:
-        """Have a file read again when the index is opened next."""
+        """Mark a file as unread, so that it is indexed again when the index is next opened."""
         self._db.execute("UPDATE files SET digest = x'' WHERE id = ?", (file_id,))
 
     def id_of(self, path: str) -> int | None:
@@ -173,7 +173,7 @@ class ChunkTable:
 
 
 class ChunkQueries:
-    """The reading side, over a reader's connection."""
+    """Reads chunks over a reader's connection."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -197,23 +197,24 @@ class ChunkQueries:
         return sorted(self._stored("c.digest", digests), key=lambda chunk: chunk.id)
 
     def places(self, ids: Iterable[int]) -> dict[int, ChunkPlace]:
-        """Return where chunks stand by id; those that are gone are left out."""
+        """Return the places of chunks by id, without deleted ones."""
         return {place.id: place for place in self._places("c.id", ids)}
 
     def places_in(self, paths: Iterable[str]) -> list[ChunkPlace]:
-        """Return where the chunks of files stand, by id."""
+        """Return the places of the chunks of files, in the order of ids."""
         return sorted(self._places("f.path", paths))
 
     def places_by_digests(
         self, digests: Iterable[bytes], copies: int, file_ids: Collection[int] | None = None
     ) -> list[tuple[bytes, ChunkPlace]]:
-        """Return contents with the places of their chunks, by id: at most so many copies of each, the first
-        ones, in these files only (None for all)."""
+        """Return (digest, place) of the chunks with these digests, by chunk id.
+
+        For each digest the first `copies` chunks, only in the files `file_ids` (None for all)."""
         found: list[tuple[bytes, ChunkPlace]] = []
         for batch in in_batches(digests):
             most = COPIES_READ * len(batch)
             rows = list(select_in(self._db, f"{_PLACED} WHERE c.digest IN ({{marks}}) LIMIT ?", batch, most))
-            if len(rows) == most:  # something is vendored a thousand times: no more of it is read than wanted
+            if len(rows) == most:  # a digest has many copies: read only the wanted number of each
                 rows = [row for digest in batch for row in self._copies(digest, copies, file_ids)]
             else:
                 rows = _first_copies(rows, copies, file_ids)
@@ -234,7 +235,7 @@ class ChunkQueries:
 
     def present(self, ids: Iterable[int]) -> list[int]:
         """Return those of some ids whose chunks are there."""
-        # The files too, of which a reader may know a part.
+        # Joined with the files, because a reader may see only some of them.
         query = "SELECT c.id FROM chunks c JOIN files f ON f.id = c.file_id WHERE c.id IN ({marks})"
         return [number for (number,) in select_in(self._db, query, ids)]
 
@@ -257,7 +258,7 @@ class ChunkQueries:
     def texts(self, ids: Iterable[int]) -> dict[int, ChunkText]:
         """Return chunks with their texts by id; those that are gone, or whose text is damaged, are left out.
 
-        Belongs in a snapshot, as what stands in several tables is put together.
+        Call it inside a snapshot, because it reads several tables.
         """
         known = self.by_ids(ids)
         return {
@@ -267,7 +268,7 @@ class ChunkQueries:
         }
 
     def texts_of(self, chunks: Iterable[StoredChunk | ChunkPlace]) -> dict[int, str]:
-        """Return the texts of chunks by id; what is left out, and where this belongs, as with `texts`."""
+        """Return the texts of chunks by id, with the exceptions and the condition of `texts`."""
         wanted: dict[int, list[int]] = {}
         for chunk in chunks:
             wanted.setdefault(chunk.file_id, []).append(chunk.id)
@@ -290,7 +291,7 @@ class ChunkQueries:
         return {bytes(digest) for digest, kind in rows if not kinds or kind in kinds}
 
     def alive(self, digests: Iterable[bytes]) -> set[bytes]:
-        """Return those contents that some chunk has."""
+        """Return those of some digests that a chunk has."""
         rows = select_in(self._db, "SELECT digest FROM chunks WHERE digest IN ({marks})", digests)
         return {bytes(digest) for (digest,) in rows}
 
@@ -333,14 +334,14 @@ _PACKED = (
 )
 
 UNPACKED_BYTES = 8_000_000
-"""Maximum bytes of texts that stay unpacked: those of some 100 files. Questions find chunks of the same large
-files again and again, and to unpack one of 70 KB takes .1 ms."""
+"""Maximum bytes of cached uncompressed texts, those of about 100 files. Questions often find chunks of the
+same large files, and decompressing 70 KB takes 0.1 ms."""
 
 TEXT_BYTES = 64
-"""Bytes that each text counts besides its own: its object, and its place in a list."""
+"""Overhead of each cached text in bytes: its object and its list entry."""
 
 _UNPACKED = SizedCache[bytes, list[bytes]](UNPACKED_BYTES)
-"""Texts by the bytes in which they are packed: of one process, for all its projects."""
+"""Uncompressed texts by their compressed bytes, shared by all projects of the process."""
 
 _PLACE = "c.id, c.file_id, f.path, f.language, c.start_line, c.end_line"
 _PLACED = f"SELECT c.digest, {_PLACE} FROM chunks c JOIN files f ON f.id = c.file_id"  # noqa: S608 - fixed text
@@ -404,7 +405,7 @@ def _unpacked(packed: bytes, count: int) -> list[bytes]:
 
 
 def _kept_texts(packed: bytes, count: int) -> list[bytes]:
-    """Return the same as `_unpacked`, from the cache where these bytes were unpacked a while ago."""
+    """Return the result of `_unpacked`, from the cache if possible."""
     texts = _UNPACKED.get(packed)
     if texts is None or len(texts) != count:
         texts = _unpacked(packed, count)

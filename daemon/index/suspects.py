@@ -25,11 +25,12 @@ from .store import Store
 log = logging.getLogger(__name__)
 
 DEATHS_MAX: Final = 2
-"""A file may be bad luck once, as when something else took all memory."""
+"""Number of process deaths during work on a file after which it is skipped. One may be chance, for example if
+another process used all memory."""
 
 HANG_S: Final = 30.0
-"""A file that takes longer ends the process. The parser gives up after some seconds of its own; the largest
-file that is read takes about one, and this is far above what a busy machine makes of it."""
+"""Maximum seconds of work on one file; then the process ends. The parser stops after some seconds by
+itself, and the largest indexed file takes about one second, so even a busy machine stays far below."""
 
 NAMED_MAX: Final = 3
 NOTE_NAME: Final = "at_work"
@@ -42,11 +43,11 @@ Alarm = Callable[[float], object]
 
 
 class Suspects:
-    """The files of one project during whose work a process ended, on the indexer's working thread.
+    """The files of a project on which a process died while it indexed them. For the indexer's worker thread.
 
-    `records` are the project's files, live: a suspect is a file as it was, by its stamp, and one that was
-    written since is none. The note is a file beside the index and costs a system call; it needs no fsync,
-    since it outlives the process and not the machine.
+    `records` is the live map of the project's files: a suspect whose stamp has changed is none any more.
+    The note of the current file lies beside the index and costs one system call. It needs no fsync,
+    because it has to survive a crash of the process, not of the machine.
     """
 
     def __init__(
@@ -93,8 +94,8 @@ class Suspects:
 
     @contextlib.contextmanager
     def work(self) -> Iterator[None]:
-        """Enclose work on files, each of which `begin` names. Where the disk fails no file is to blame;
-        any other error ends the process, and the note stays."""
+        """Enclose work on files; call `begin` for each. A disk error clears the note, as no file caused it.
+        After any other error the process ends, and the note stays."""
         try:
             yield
         except (DatabaseError, OSError):
@@ -103,7 +104,7 @@ class Suspects:
         self._clear()
 
     def begin(self, path: str) -> None:
-        """Note that the work on a file begins, and with it the time after which it ends the process."""
+        """Note that work on a file begins, and start its timeout."""
         record = self._records.get(path)
         if record is None:
             return
@@ -115,9 +116,9 @@ class Suspects:
             self._alarm(HANG_S)
 
     def blame(self, path: str) -> None:
-        """Suspect the file that another process of ours was at when it ended.
+        """Suspect the file that a helper process was working on when it died.
 
-        Once at most, since that may have had other reasons, such as a lack of memory.
+        Counts at most once, since the death may have other causes, such as a lack of memory.
         """
         record = self._records.get(path)
         if record is not None and not self._of(record):

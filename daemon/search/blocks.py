@@ -13,17 +13,17 @@ from .question_words import STOP_WORDS
 from .stack_trace import is_trace_line
 
 BlockKind = Literal["prose", "code", "trace", "log", "diff", "command"]
-"""`trace` holds stack traces and the output of compilers and test runners, `log` also JSON and tables of
-data, `command` shell and SQL."""
+"""`trace` is a stack trace or the output of a compiler or test runner, `log` also JSON or a table of data,
+`command` shell or SQL."""
 
 MAX_CHARACTERS = 100_000
-"""Of a longer question the beginning and the end are read, half of this each."""
+"""Maximum characters of a question that are read; of a longer one, half of this from each end."""
 
 MAX_LINES = 10_000
-"""And of more lines the first and the last, half of this each."""
+"""Maximum lines of a question that are read; of a longer one, half of this from each end."""
 
 MAX_LINE = 1_000
-"""Characters of a line that tell what it is."""
+"""Maximum characters of a line that are read to determine its kind."""
 
 
 class QuestionBlock(Struct, frozen=True):
@@ -36,10 +36,10 @@ class QuestionBlock(Struct, frozen=True):
 
 
 def readable(text: str) -> str:
-    """Return a text without what only machines see, cut to `MAX_CHARACTERS` and `MAX_LINES`.
+    """Return a text without invisible characters, cut to `MAX_CHARACTERS` and `MAX_LINES`.
 
-    Gone are escape codes, zero-width and control characters, HTML comments and carriage returns. Stack
-    traces inside of JSON or string literals get their lines back. Lone surrogates become question marks.
+    Removes escape codes, zero-width and control characters, HTML comments and carriage returns. Escaped line
+    breaks of stack traces in JSON or string literals become line breaks, lone surrogates question marks.
     """
     if len(text) > MAX_CHARACTERS:
         half = MAX_CHARACTERS // 2
@@ -56,10 +56,10 @@ def readable(text: str) -> str:
 
 
 def split_blocks(text: str) -> tuple[QuestionBlock, ...]:
-    """Return the blocks of a text that `readable` gave, in order. Takes time linear in the text.
+    """Return the blocks of a text cleaned by `readable`, in order. Takes time linear in the text.
 
-    A line on its own that could be code or a sentence is a sentence. Blank lines belong to the block
-    before them. The contents of a fence are told apart by what stands in them, not by its language alone.
+    A single line that could be code or a sentence counts as a sentence. Blank lines belong to the block
+    before them. The kind of a fenced block depends on its lines, not only on the language of the fence.
     """
     blocks: list[QuestionBlock] = []
     for lines, language, fenced in _fences(text.split("\n")):
@@ -83,7 +83,7 @@ def _fences(lines: Sequence[str]) -> Iterator[tuple[list[str], str, bool]]:
         if run:
             yield run, language, bool(fence)
         run = []
-        # What follows the opening mark on its line may be the code itself: ```foo()```
+        # The code may be on the line of the opening mark: ```foo()```
         if fence:
             fence, language = "", ""
         elif mark["mark"] in mark["info"]:
@@ -109,7 +109,7 @@ def _kind_of_fenced(lines: Sequence[str], language: str) -> BlockKind:
 
 
 def _unfenced(lines: Sequence[str]) -> Iterator[QuestionBlock]:
-    """Group lines of one kind; what is indented below a trace, log or diff belongs to it."""
+    """Group lines of one kind; lines indented below a trace, log or diff belong to it."""
     kind: BlockKind = "prose"
     run: list[str] = []
     for line in lines:
@@ -254,22 +254,22 @@ _SURE_CODE = r"(?:\)|\w|['\"\]])\s*(?:;|\{)$|=> ?[{(]|^\s*+(?:#include|<\?php|@O
 
 
 WINDOW_WORDS = 100
-"""Maximum number of words that enter the model at once: 128 tokens were better than 256, 64 nearly as
-good."""
+"""Maximum number of words of a window for the embedding model. 128 tokens gave better results than 256, and
+64 nearly as good ones."""
 
 MAX_WINDOWS = 6
 """Maximum number of windows embedded, at 2 ms each; the beginning and the end of a longer text."""
 
 MAX_CONTENT_WORDS = 256
 MAX_PROSE_LINE = 4_000
-"""A longer line is cut, in characters: no sentence is that long."""
+"""Maximum characters of a line of prose; the rest is ignored, since no sentence is that long."""
 
 
 def telling_lines(lines: Iterable[str]) -> list[str]:
-    """Return the lines of prose that say something about code, as they are; blank lines stay.
+    """Return the lines of prose that may be about code, unchanged; blank lines stay.
 
-    Gone are headings, checkboxes and placeholders of issue templates, trailers of commits, tables, and
-    sections about versions and environment.
+    Removes headings, checkboxes and placeholders of issue templates, commit trailers, tables, and sections
+    about versions and environment.
     """
     kept: list[str] = []
     skipping = 0  # the level of the heading whose section is left out
@@ -314,8 +314,9 @@ def paragraphs(lines: Sequence[str]) -> list[str]:
 def cut_windows(parts: Sequence[str]) -> tuple[str, ...]:
     """Cut paragraphs into windows of at most `WINDOW_WORDS` words, at most `MAX_WINDOWS`.
 
-    Short prose is one window. Of longer the first sentence, mostly the title, is a window by itself; where
-    there are too many, the first ones and the last stay, since a question stands at the beginning or the end.
+    Short prose is one window. The first sentence of longer prose, usually the title, is a window by itself.
+    If there are too many windows, the first ones and the last one stay, because a question is usually at the
+    beginning or at the end.
     """
     whole = " ".join(parts)
     if not whole:
@@ -343,12 +344,15 @@ def content_words(prose: str) -> tuple[str, ...]:
 
 
 def _pieces(text: str) -> list[str]:
-    """Cut into words with the space behind them; scripts without spaces count two characters as a word."""
+    """Split a text into words, each with the following space; two characters of a script without spaces
+    count as a word."""
     return compiled(_PIECE).findall(text)
 
 
 def _heading(line: str) -> tuple[str, int]:
-    """Return a heading's text and level; `**X**` and questions of templates on their own line are level 7."""
+    """Return a heading's text and level, ("", 0) for other lines.
+
+    A line that is only `**X**` or a template's question has level 7."""
     match = compiled(_ATX).match(line)
     if match:
         return match["text"], len(match["level"])

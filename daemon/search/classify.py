@@ -43,11 +43,11 @@ from .relation_phrases import PRONOUNS, RelationAsked, bare_name, depth_of, sure
 from .relations import find_relation
 
 Mood = Literal["question", "look", "change", "statement", "nothing"]
-"""`nothing` is small talk, and what tries to steer the reader."""
+"""`nothing` is small talk, or an attempt to change the reader's instructions."""
 
 
 def mood_of(clause: Clause) -> Mood:
-    """Return the mood of a clause that `without_greeting` gave."""
+    """Return the mood of a clause without greeting (see `without_greeting`)."""
     tokens = clause.tokens
     if not tokens or compiled(SMALL_TALK).search(clause.form):
         return "nothing"
@@ -78,7 +78,7 @@ def without_greeting(clause: Clause) -> Clause:
 
 
 def told(clause: Clause) -> Clause:
-    """Return the question that a command to look goes on with, `tell me why …`; else the clause itself."""
+    """Return the question inside a command such as `tell me why …`, or the clause itself if there is none."""
     for at, token in enumerate(clause.tokens[1:6], 1):
         directly = clause.tokens[at - 1].form in _TELLS or clause.tokens[at - 1].form in TELLING
         if token.form in ASKING and (token.form not in _CONJUNCTIONS or (directly and token.form == "which")):
@@ -93,10 +93,12 @@ def told(clause: Clause) -> Clause:
 
 
 def asks_in_words(clause: Clause, mood: Mood, *, complement: bool) -> bool:
-    """Whether a clause is a question in words with something to search for; `complement`: `told` gave it."""
+    """Whether a clause is a question in words with something to search for.
+
+    `complement` says that `told` found it inside a command."""
     content = [token for token in clause.tokens if token.kind != "mark" and token.form not in STOP_WORDS]
     if not any(len(token.text) > 1 for token in content):
-        return False  # an interrogative alone, letters of a regular expression
+        return False  # only a question word, or letters of a regular expression
     if complement:
         return True
     if mood == "question":
@@ -106,12 +108,11 @@ def asks_in_words(clause: Clause, mood: Mood, *, complement: bool) -> bool:
 
 
 MIN_WORDS = 3
-"""Minimum number of content words that make a question of what only ends with a question mark: `login?`
-asks for nothing."""
+"""Minimum number of content words in a question without question word or auxiliary: `login?` is none."""
 
 
 def _commands(tokens: Sequence[Token]) -> bool:
-    """Whether a clause commands a change: at its start, or behind `and` where it starts by looking."""
+    """Whether a clause commands a change, at its start or after an `and`."""
     if len(tokens) < 2:
         return False
     first, following = tokens[0], tokens[1]
@@ -135,13 +136,13 @@ def _commands(tokens: Sequence[Token]) -> bool:
 
 
 def _is_gerund(word: str) -> bool:
-    """Whether a word names a change that is wanted: `adding`, `renaming`."""
+    """Whether a word is the gerund of a verb for a change: `adding`, `renaming`."""
     stem = word.removesuffix("ing")
     return stem != word and bool({stem, f"{stem}e", stem[:-1]} & (SURELY_CHANGING - {"implement"}))
 
 
 def _asks_later(tokens: Sequence[Token]) -> bool:
-    """Whether a question begins with a preposition, a place or a report: `f raises an error, find out why …`.
+    """Whether a question follows a preposition or a first part: `f raises an error, find out why …`.
 
     The decision whether a prompt needs the code relies on it (`need.py`).
     """
@@ -158,27 +159,28 @@ _AND = words("and then , please")
 _FOUND = words("it them these those that this")
 _TELLS = words("out me us list show")
 _BEHIND_NOUN = words("of for")
-"""What follows a noun, `support for IPv6`, and no command."""
+"""Words that follow a noun (`support for IPv6`) but not a command."""
 
 _CONJUNCTIONS = words("that which")
 """Words of questions that begin other clauses as well."""
 
 
 MAX_STATEMENTS = 4
-"""A text of more sentences, none of which asks, is a report; what it says in passing is no question."""
+"""Maximum number of clauses of a text without a question whose statements are read as one; a longer text is a
+report."""
 
 MAX_SAID = 200
-"""Evidence, and the things that are looked for, are cut, in characters."""
+"""Maximum characters of a quotation in the evidence, and of the words to search for."""
 
 
 class Classification(Struct, frozen=True):
     """The route of a question, and in `evidence` why, for a person to read, at least one reason.
 
-    For a structural question `relation` and `subjects`, as written; two for a connection, in the order in
-    which it is walked. For `it` and `the function below` stands what was named before, or what pasted code
-    defines. `depth` is the number of edges that is asked for, 1 for direct ones, 0 if none is given.
-    `places` are the definite places of a positional question, and those that only restrict a structural one.
-    `thing` is what is looked for there, in words.
+    A structural question has a `relation` and its `subjects` as written; a connection has two, start and end.
+    Pronouns such as `it` and `the function below` are replaced by the name mentioned before, or by the name
+    that pasted code defines. `depth` is the requested number of edges, 1 for direct ones, 0 if none is given.
+    `places` are the places to search in a positional question, or the limits of a structural one. `thing` has
+    the words to search for there.
     """
 
     route: Route
@@ -193,8 +195,8 @@ class Classification(Struct, frozen=True):
 def classify(question: Question) -> Classification:
     """Return the route of a question. The first rule that fits decides.
 
-    1. What was pasted in asks in its own way (traces, logs, diffs, commands): hybrid; code only if nothing
-       structural is asked about it.
+    1. Pasted traces, logs, diffs and commands: hybrid. Pasted code: hybrid, unless a structural question is
+       asked about it.
     2. A command to change something: hybrid, whatever else is asked.
     3. Each clause has its route; several different ones: hybrid. Statements count only where nothing is
        asked, so that background doesn't.
@@ -221,7 +223,9 @@ def classify(question: Question) -> Classification:
 
 
 def asked_for(relation: Relation, question: Question) -> Classification:
-    """Return what a caller asks for who gives the relation: of the names in the question, else its words."""
+    """Return the classification for a relation that the caller chose.
+
+    Its subjects are the names in the question, or else its content words."""
     tokens = [token for clause in split_clauses(question.text) for token in clause.tokens]
     said = (token.text for token in tokens if token.kind != "mark" and token.form not in STOP_WORDS)
     subjects = sure_names(tokens) or tuple(said)
@@ -254,7 +258,7 @@ class _Reading(Struct, frozen=True):
     in_words: bool = False
     depth: int = 0
     meant: tuple[str, ...] = ()
-    """What `it` stands for, empty if nothing was named."""
+    """The names that a pronoun refers to, empty if nothing was named."""
 
     @property
     def route(self) -> Route | None:
@@ -277,7 +281,7 @@ class _Reading(Struct, frozen=True):
         if self.relation:
             relation = self.relation.relation
             subjects = tuple(map(self._named, self.relation.subjects))
-            # `what depends on a.py` looks in no place; dead code in one has no other subject.
+            # In `what depends on a.py` the file is the subject and no place.
             asked = () if relation in _OF_ALL else subjects
             places = tuple(place for place in self.places if place.name not in asked)
             return Classification(
@@ -307,7 +311,7 @@ def _read(clause: Clause, *, named_before: bool) -> _Reading:
 
 
 def _thing(clause: Clause, places: Sequence[PlaceMention]) -> str:
-    """Return what is looked for, without the words for the place and those that only ask."""
+    """Return the words to search for, without the place, stop words and question words."""
     placed = {word for place in places for word in place.said.split()}
     return " ".join(
         token.text
@@ -323,8 +327,8 @@ _OF_ALL = frozenset({"unused", "cycles"})
 
 
 def classified(question: Question, tree: Tree) -> Classification:
-    """Return what a question asks for. `in:fly` is a place only where there is such a file or folder, since
-    some languages write attributes so."""
+    """Return the classification of a question. `in:fly` is a place only if there is such a file or folder,
+    since some languages have attributes of this form."""
     decided = classify(question)
     text = question.text
     for place in decided.places:
@@ -334,7 +338,9 @@ def classified(question: Question, tree: Tree) -> Classification:
 
 
 def narrow(chosen: Filter, decided: Classification, tree: Tree, reader: Reader) -> tuple[Filter, str]:
-    """Keep to the place that a question gives, if there is such a place and the caller gave none."""
+    """Limit a filter to the place that a question names, if it exists and the caller gave none.
+
+    Returns the filter and a remark for the evidence."""
     if not decided.places:
         return chosen, "no place is named that could be searched"
     if chosen.path_prefix or chosen.symbol:
@@ -366,7 +372,7 @@ def _meanings(name: str, kind: PlaceKind, tree: Tree, reader: Reader) -> Iterato
 def _paths_meant(name: str, tree: Tree) -> Iterator[Filter]:
     """Yield the files or folders that a place may mean, the likeliest first."""
     if "*" in name:
-        with contextlib.suppress(ValueError):  # what looks like a glob and isn't means nothing
+        with contextlib.suppress(ValueError):  # an invalid glob matches nothing
             if Filter(glob=name).files(tree):
                 yield Filter(glob=name)
         return

@@ -1,4 +1,4 @@
-"""The probability that whoever asks needs each definition of the files found."""
+"""Estimates for each definition in the found files how probable it is that the asker needs it."""
 
 from __future__ import annotations
 
@@ -20,32 +20,34 @@ from .question import Question
 from .ranking import SURELY_NAMED, RankedFile, is_wanted
 
 FILES_MAX: Final = 16
-"""Maximum number of files whose definitions compete. In benchmarks/needed 30 show no more of what is edited,
-and take twice as long."""
+"""Maximum number of files whose definitions are scored. In benchmarks/needed 30 files show no more of the
+edited definitions and take twice as long."""
 
 TERMS_KEPT: Final = 8_192
-"""Maximum number of definitions whose terms are kept, about 1 KB each: most are looked at again with the next
-question of the same project, and cutting them takes a third of the choice."""
+"""Maximum number of definitions whose terms are cached, about 1 KB each. The next question about a project
+scores mostly the same ones, and computing their terms takes a third of the scoring time."""
 
 FUNCTIONS: Final = frozenset({"function", "method"})
-"""Kinds of definitions that are read as one."""
+"""Kinds of definitions that are scored as a whole, with the definitions inside."""
 
 WHOLE_LINES: Final = 100
-"""A function of more lines is told apart by the functions inside: some wrap a whole module."""
+"""Maximum lines of a function that is scored as a whole; the functions in a longer one are scored separately,
+since some functions contain a whole module."""
 
 PROBABILITY_MIN: Final = 0.002
-"""What is less probable is left out: among 1,000 such definitions of benchmarks/needed two were edited."""
+"""Minimum probability of a returned definition. Of 1,000 less probable ones in benchmarks/needed two were
+edited."""
 
 ANSWERED: Final = {"resolved": 0.5, "name": 0.2, "": 0.3}
-"""Probability of the first place that the graph answers: by a link, by its name alone, or of a place that the
-question names."""
+"""Probability of the first place in a graph answer, by certainty: a resolved link, a match by name alone, or
+a place that the question names."""
 
 ANSWER_DECAY: Final = 0.93
-"""And of each one behind it, beside the one before: ten answers are seldom all needed."""
+"""Factor from each place of a graph answer to the next: ten answers are seldom all needed."""
 
 USE_SHARE: Final = 0.2
-"""What a test or example counts that the graph answers, beside source, unless it is asked about: the ratio of
-`role test` to `role source` below is .015, but who asks for usages may mean these."""
+"""Factor for tests and examples in a graph answer, unless the question asks for them. The weights below would
+give 0.015, but a question for usages may mean these too."""
 
 WEIGHTS: Final[Mapping[str, float]] = {
     "constant": -13.51,
@@ -87,8 +89,8 @@ WEIGHTS: Final[Mapping[str, float]] = {
     "role test": -1.817,
     "words asked": 0.1551,
 }
-"""Of a logistic regression on the features, fitted by `python -m benchmarks.needed.fit` to the definitions
-that commits edit in the `tune` half of its repositories."""
+"""Weights of the logistic regression, by feature. `python -m benchmarks.needed.fit` fits them to the
+definitions that commits edit in the `tune` half of its repositories."""
 
 
 def find_definitions(
@@ -113,7 +115,7 @@ def find_definitions(
 
 
 def answered(question: Question, hits: Iterable[Hit]) -> list[Hit]:
-    """Return what the graph or a place answered, each with its definition to compete with what words find."""
+    """Return the hits of a graph answer or a named place with their definitions and probabilities."""
     result = []
     places = {True: 0, False: 0}
     for hit in hits:
@@ -149,7 +151,7 @@ def with_features(
     languages: Mapping[str, str],
     rarity: Callable[[str], float],
 ) -> Iterator[tuple[Part, dict[str, float]]]:
-    """Yield the definitions that compete with what is known of each, by name."""
+    """Yield the definitions to score, each with its features by name."""
     words = _Words(question, rarity)
     outright = dict(candidates.tree)
     best = ranked[0].score if ranked else 1.0
@@ -184,12 +186,12 @@ def with_features(
 
 
 def _begins_only(symbol: Symbol | None, first: int, last: int) -> bool:
-    """Whether lines hardly say more than the name of a class, which what is inside is told by."""
+    """Whether the lines are only the head of a class; its members are scored instead."""
     return symbol is not None and last < symbol.end_line and last <= first + 1
 
 
 class _Words:
-    """The words of a question, each weighing as it is rare."""
+    """The words of a question, weighted by rarity."""
 
     def __init__(self, question: Question, rarity: Callable[[str], float]) -> None:
         terms = query_terms(question.asked or question.text).weights
@@ -198,7 +200,7 @@ class _Words:
         self.count = len(terms)
 
     def features(self, symbol: Symbol) -> dict[str, float]:
-        """Return what a definition's name and head share with the question."""
+        """Return the features for the words that a definition's name and head share with the question."""
         own, qualified, head = _terms_of(symbol.name, symbol.signature, symbol.doc)
         return {
             "name": self._share(own),
@@ -230,7 +232,7 @@ Scored = tuple[int, ChunkPlace, float]
 def _parts(
     file: RankedFile, symbols: Sequence[Symbol], lines: Mapping[int, int]
 ) -> Iterator[tuple[Symbol | None, int, int, list[Scored]]]:
-    """Yield the definitions of a file in which a chunk was found, and chunks outside of all."""
+    """Yield the definitions of a file that overlap a found chunk, and the parts of chunks outside of them."""
     scored = [(place, chunk, score) for place, (chunk, score) in enumerate(file.chunks)]
     spans = list(_spans(symbols))
     starts = [first for _, first, _ in spans]
@@ -252,7 +254,7 @@ def _parts(
                 after = max(after, last + 1)
         if not hit:
             yield None, chunk.start_line, chunk.end_line, [item]
-        elif after <= lines.get(chunk.id, 0) <= chunk.end_line:  # a text that stands behind the last one
+        elif after <= lines.get(chunk.id, 0) <= chunk.end_line:  # an exact text after the last definition
             yield None, after, chunk.end_line, [item]
     for index, chunks in by_span.items():
         symbol, first, last = spans[index]
@@ -260,8 +262,9 @@ def _parts(
 
 
 def _spans(symbols: Sequence[Symbol]) -> Iterator[tuple[Symbol, int, int]]:
-    """Yield the definitions by their first line, each with its lines up to the first definition inside; a
-    function that isn't long is one with what it defines inside."""
+    """Yield the definitions in source order, each with its lines up to the first definition inside.
+
+    A function of fewer than `WHOLE_LINES` lines includes the definitions inside."""
     ordered: list[Symbol] = []
     within = 0
     for one in sorted(symbols, key=lambda one: (one.start_line, -one.end_line)):
@@ -279,7 +282,7 @@ def _spans(symbols: Sequence[Symbol]) -> Iterator[tuple[Symbol, int, int]]:
 
 
 def _reasons(features: Mapping[str, float]) -> tuple[str, ...]:
-    """Return in words what adds most, at most three."""
+    """Return the names of the features that add most to the probability, at most three."""
     added = {name: WEIGHTS.get(name, 0.0) * value for name, value in features.items()}
     said = (_SAID.get(name) for name in sorted(added, key=lambda one: -added[one]) if added[name] > 0)
     return tuple(dict.fromkeys(filter(None, said)))[:3]
@@ -295,4 +298,4 @@ _SAID: Final = {
     "name is asked": "its name",
     "qualified name": "its name",
 }
-"""What the features are called that tell definitions apart; the others say what they are."""
+"""The words for the features that differ between definitions; the others need none."""

@@ -1,7 +1,7 @@
-"""Exact text: where a message, a quotation or a name of a question stands, word for word.
+"""Exact-text search: finds the messages, quotations and names of a question word for word.
 
-Messages come with values filled in where the source has placeholders, and are put together from several
-strings, so what counts is which runs of a message's words stand in neighbouring lines as they are.
+A reported message has values where the source has placeholders, and the source may join it from several
+strings. So a match is scored by the runs of the message's words that occur unchanged in neighbouring lines.
 """
 
 from __future__ import annotations
@@ -28,70 +28,69 @@ TEXTS_MAX: Final = 6
 """Maximum number of messages and names of a question that are looked up."""
 
 CHUNKS_MAX, NAMED_MAX = 80, 200
-"""Maximum number of chunks that are read for a text, those with the most of its words first, and for a
-name, whose other spellings have the same term."""
+"""Maximum number of chunks read for a text and for a name, best lexical match first. Names need more: their
+spellings in other cases share one term."""
 
 BATCH: Final = 20
-"""Chunks that are read at a time, until a source has all of a text: reading one takes .15 ms."""
+"""Chunks read at a time, until a source file contains the whole text; reading one takes 0.15 ms."""
 
 ENOUGH: Final = 0.99
-"""The share of a text with which the search for it ends."""
+"""Share of a text (0 to 1) found in one place above which the search stops."""
 
 TEXT_CHARACTERS: Final = 400
-"""Characters of a message that are looked up; what follows repeats it, or is data."""
+"""Maximum characters of a message that are searched; the rest is usually a repetition or data."""
 
 NEAR_LINES: Final = 4
-"""Lines over which the strings of one message may be spread."""
+"""Maximum number of lines over which the strings of one message may be spread."""
 
 LEAST_SHARE, LEAST_CHARACTERS = 0.4, 8
-"""What must stand in the source of a quoted or reported message, in characters of its words: the rest may be
-values. On the tuning half of benchmarks/literals .3 and .5 find fewer."""
+"""Minimum share and minimum characters of a quoted or reported message that the source must contain; the rest
+may be values. On the tuning half of benchmarks/literals the shares 0.3 and 0.5 find fewer."""
 
 PLAIN_SHARE: Final = 0.75
-"""The same for a question of one line that nothing marks as a message: the source must say nearly all."""
+"""Minimum share for a one-line question that isn't marked as a message: nearly all of it must match."""
 
 ABOUT: Final = 0.5
-"""The share of a question's words from which on it is about a text."""
+"""Share of a question's words that a text must have to get its full weight."""
 
 SINGLE_WORD: Final = 5
-"""Characters of a word that counts by itself, beside a run of several."""
+"""Minimum characters of a single word that counts in a line that also has a run of several words."""
 
 NEARLY_BEST: Final = 0.4
-"""Places with at least this share of what the best one counts are told too."""
+"""Minimum score of a returned place, relative to the best one."""
 
 SOURCE_SHARE: Final = 0.6
-"""What a source must have of the best place's share to come before tests and documents, which may have the
-values as well."""
+"""Minimum share of a source file, relative to the best place, to replace tests and documents; these may match
+better because they contain the values too."""
 
 BESIDE_SOURCES: Final = 0.7
-"""What a test or document counts that uses a name, beside sources that do."""
+"""Factor for tests and documents that use a name, relative to source files."""
 
 SHARPER: Final = 3
-"""The power with which places count less that have less of a text than the best, and texts that are less of a
-question than half."""
+"""Exponent that lowers the score of places with a smaller share than the best one, and of texts that are less
+than half of the question."""
 
 PLACES_MAX: Final = 8
-"""Maximum number of places of one text; one that stands in more files says little by itself."""
+"""Maximum number of places returned for one text; a text that occurs in more files is no good evidence."""
 
 ELSEWHERE = 0.8
-"""What a place of a name counts that isn't what is looked for: where it gets its value, or others."""
+"""Factor for assignments to a name if uses are wanted, and for uses if assignments are wanted."""
 
 VALUE_WEIGHT = 0.2
-"""What a word counts that looks like a value: a number, a path, what stands in marks or brackets."""
+"""Weight of a word that looks like a value: a number, a path, or text in quotation marks or brackets."""
 
 IN_PIECES = 0.03
-"""What each run of words takes off: of places with the same words the one that has them in one piece says
-it."""
+"""Penalty for each separate run of words, so that a place with all words in one run wins."""
 
 WITHIN_WORD = 0.9
-"""What a text counts whose last word goes on where it stands: `class Gson` in `class GsonBuilder`."""
+"""Factor for a match that ends inside a longer word, such as `class Gson` in `class GsonBuilder`."""
 
 INSIDE_STRING, OUTSIDE = 1.0, 0.9
-"""A message that stands within quotation marks is where a program says it; elsewhere it may be a comment."""
+"""Factors for a match inside and outside of a string literal: outside, it may be only a comment."""
 
 
 class TextPlace(NamedTuple):
-    """Where a text stands: its chunk and line, from 1. `share` says how much of it does, 0 to 1."""
+    """A place where a text occurs: its chunk and line, from 1. `share` (0 to 1) is the part that matches."""
 
     chunk: ChunkPlace
     line: int
@@ -100,7 +99,7 @@ class TextPlace(NamedTuple):
 
 
 class WantedText(Struct, frozen=True):
-    """A text that is looked up. `least` is the share of it that must be there; a name must be there whole."""
+    """A text to search for. `least` is the minimum share that must match; a name must match as a whole."""
 
     text: str
     least: float
@@ -116,12 +115,12 @@ def find_text(
     *,
     used: bool = False,
 ) -> list[TextPlace]:
-    """Return where the messages and quotations of a question stand, and some names, the best first.
+    """Return the places of a question's messages and quotations, and of `names`, best first.
 
-    A question of one line is looked up itself. Sources come alone where any has nearly as much of a text as
-    the best place. What stands within another text that is found is left out. Of names that are `used`
-    places where they get a value count less, and tests and documents are told as well. `files` are the ids
-    of those that are searched, None for all. Raises `LexicalDamaged`.
+    A one-line question is itself a text to search for. Tests and documents are left out if a source file
+    matches nearly as well. A text that is part of another found text is skipped. With `used`, assignments to
+    the names count less than other uses, and tests and documents are returned too. `files` are the ids of the
+    files to search, None for all. Raises `LexicalDamaged`.
     """
     found: list[TextPlace] = []
     said: list[str] = []
@@ -135,9 +134,9 @@ def find_text(
 
 
 def weight_of(text: str, question: Question) -> float:
-    """Return how much a text is what a question is about, 0 to 1: all where it is half of it or more.
+    """Return the weight of a text in a question, 0 to 1: 1 if it has at least half of the question's words.
 
-    A quoted line in a report of twenty is one hint of many.
+    One quoted line in a report of twenty lines is weak evidence.
     """
     asked = query_terms(question.text).weights.keys() - _ASKING
     own = asked & query_terms(text).weights.keys()
@@ -145,7 +144,7 @@ def weight_of(text: str, question: Question) -> float:
 
 
 def has_name(name: str, reader: Reader, lexical: LexicalReader) -> bool:
-    """Whether a name stands anywhere in the tree as it is written."""
+    """Whether a name occurs anywhere in the project exactly as written."""
     return bool(find_places(WantedText(name, 1.0, is_name=True), reader, lexical))
 
 
@@ -157,13 +156,13 @@ def find_places(
     *,
     used: bool = False,
 ) -> list[TextPlace]:
-    """Return where one text stands, as `find_text` does."""
+    """Return the places of one text, as `find_text` does."""
     if wanted.is_name:
         hits = holding = lexical.search(_terms(wanted, lexical), NAMED_MAX, files=files)
     else:
         message = _message(wanted.text)
         least = wanted.least * OUTSIDE * message.characters - message.everywhere
-        # Of most messages no chunk holds enough, and to read one takes .15 ms.
+        # For most messages no chunk has enough of the words, and reading a chunk takes 0.15 ms.
         if not lexical.may_hold(message.terms, least):
             return []
         hits = lexical.search(_terms(wanted, lexical), CHUNKS_MAX, files=files)
@@ -184,8 +183,7 @@ def find_places(
 
 
 def unknown_names(question: Question, reader: Reader) -> list[str]:
-    """Return the names in a question that nothing of the project defines: keys, options, locals, what comes
-    from elsewhere."""
+    """Return the names in a question that the project doesn't define, such as keys, options and locals."""
     reported = {error.type for error in question.errors if error.message}
     return [
         symbol.name
@@ -197,8 +195,9 @@ def unknown_names(question: Question, reader: Reader) -> list[str]:
 
 
 def defines_alone(question: Question, reader: Reader) -> dict[str, float]:
-    """Return by file how surely it defines what a question names, where it is of a name or two and of nothing
-    else, so that these must be what is meant."""
+    """Return, by file, the certainty (0 to 1) that it defines the names of a question that has only names.
+
+    Empty for a question with other words, since these may mean something else."""
     names = {term for symbol in question.symbols for term in document_terms(symbol.name)}
     if not names or not names.issuperset(query_terms(question.asked).weights.keys() - _ASKING):
         return {}
@@ -211,7 +210,7 @@ def defines_alone(question: Question, reader: Reader) -> dict[str, float]:
 
 
 def _wanted(question: Question, names: Iterable[str]) -> list[WantedText]:
-    """Return what is looked up, each once: names, quotations, errors, and a single line that asks nothing."""
+    """Return the texts to search for, each once: names, quotations, errors, and a one-line non-question."""
     wanted = [WantedText(name, 1.0, is_name=True) for name in names]
     marked = [*quoted(question.asked), *(error.message for error in question.errors)]
     wanted += [WantedText(text, LEAST_SHARE) for text in map(_cleaned, marked) if _tells(text)]
@@ -237,7 +236,7 @@ def _tells(text: str) -> bool:
 
 
 def _terms(wanted: WantedText, lexical: LexicalReader) -> dict[str, float]:
-    """Return the terms that the chunks of a text have: of a name the name itself."""
+    """Return the terms to search for in the lexical index; for a name only the name itself."""
     if wanted.is_name and wanted.text.replace("_", "").isalnum():
         whole = document_terms(wanted.text)[-1:]
         return dict.fromkeys((term for term in whole if lexical.document_frequency(term)), 1.0)
@@ -248,8 +247,9 @@ def _terms(wanted: WantedText, lexical: LexicalReader) -> dict[str, float]:
 
 
 def _whole(wanted: WantedText, text: str, *, used: bool) -> Iterator[tuple[int, float]]:
-    """Yield the lines, from 0, with a name as it is written; by `used` those that give it a value say more or
-    less than others."""
+    """Yield the lines, from 0, that contain a name exactly, each with its score.
+
+    With `used` assignments to the name score lower than other uses, otherwise higher."""
     if wanted.text not in text:
         return
     name = re.compile(rf"(?<![\w$]){re.escape(wanted.text)}(?![\w$])")
@@ -261,7 +261,7 @@ def _whole(wanted: WantedText, text: str, *, used: bool) -> Iterator[tuple[int, 
 
 
 def _runs(wanted: WantedText, text: str) -> Iterator[tuple[int, float]]:
-    """Yield the line, from 0, from which on most of a message stands in neighbouring lines, and its share."""
+    """Yield the first line, from 0, of the neighbouring lines with most of a message, and the share of it."""
     message = _message(wanted.text)
     plain = text.replace('\\"', '"').replace("\\'", "'")
     if not message.may_stand_in(plain):
@@ -283,8 +283,9 @@ def _runs(wanted: WantedText, text: str) -> Iterator[tuple[int, float]]:
 
 
 class _Covered(NamedTuple):
-    """The words of a message, by place, that a line has in runs, what they count there, and in how many
-    pieces they stand: none where all of the message is one."""
+    """The words of a message, by index, that a line contains in runs, with the factor of the line.
+
+    `pieces` is the number of runs, 0 if the line contains the message as a whole."""
 
     words: frozenset[int]
     factor: float
@@ -295,10 +296,10 @@ _NOTHING = _Covered(frozenset(), 1.0)
 
 
 class _Message:
-    """A message as words with what stands between them.
+    """A message divided into words, with the characters between them.
 
-    `terms` are the words as the lexical index knows them, by what they count, in characters; `everywhere` is
-    what those count that stand in nearly every text.
+    `terms` maps the terms of the lexical index to their weights in characters; `everywhere` is the total
+    weight of stop words, which occur in nearly every text.
     """
 
     def __init__(self, text: str) -> None:
@@ -321,15 +322,15 @@ class _Message:
         self._pairs = [self._run(at, at + 1) for at in range(len(self._spans) - 1)] or [text]
 
     def may_stand_in(self, text: str) -> bool:
-        """Whether any two neighbouring words stand there as they are: most texts have none."""
+        """Whether a text contains any two neighbouring words unchanged; most texts don't."""
         return self.text in text or any(pair in text for pair in self._pairs)
 
     def share(self, words: Iterable[int]) -> float:
-        """Return which part of the message some of its words are, in characters."""
+        """Return the share of the message that some of its words make up, by characters."""
         return sum(self._lengths[at] for at in words) / self.characters
 
     def covered(self, line: str) -> _Covered:
-        """Return which words of the message stand in a line in runs of two or more, and long ones beside."""
+        """Return the words that a line contains in runs of two or more, and its long single words."""
         where = line.find(self.text)
         if where >= 0:
             behind = line[where + len(self.text) :][:1]
@@ -355,7 +356,7 @@ class _Message:
         return _Covered(frozenset(found | single), factor, pieces) if found else _NOTHING
 
     def _counts_alone(self, at: int, line: str) -> bool:
-        """Whether a line has a word beside which it has others: a long one, or with the mark behind it."""
+        """Whether a single word counts: it is long, or the line also has the punctuation that follows it."""
         start, end = self._spans[at]
         if end - start >= SINGLE_WORD and self.text[start:end] in line:
             return True
@@ -368,12 +369,12 @@ class _Message:
 
 @lru_cache(maxsize=64)
 def _message(text: str) -> _Message:
-    """Return a message taken apart once: it is looked for in hundreds of chunks."""
+    """Return a divided message, cached because it is compared with hundreds of chunks."""
     return _Message(text)
 
 
 def _factor(line: str, at: int) -> float:
-    """Return what a place in a line counts: behind an odd number of quotation marks it is in a string."""
+    """Return the factor of a position in a line: after an odd number of quotation marks it is in a string."""
     before = line[:at]
     return INSIDE_STRING if any(before.count(mark) % 2 for mark in "\"'`") else OUTSIDE
 
@@ -383,7 +384,7 @@ def _is_source(chunk: ChunkPlace) -> bool:
 
 
 def _chosen(places: Sequence[TextPlace], *, everywhere: bool) -> list[TextPlace]:
-    """Return the best places of a text, a line a file: in sources if one of them is nearly the best."""
+    """Return the best places of a text, one for each file; only source files if one is nearly the best."""
     best = max((place.share for place in places), default=0.0)
     sources = [place for place in places if place.share >= SOURCE_SHARE * best and _is_source(place.chunk)]
     if everywhere:

@@ -1,4 +1,4 @@
-"""Answers of GetNode, FindSymbols and FindFiles: a node with its neighbours, names, paths."""
+"""The answers to GetNode (a node with its neighbours), FindSymbols and FindFiles."""
 
 from __future__ import annotations
 
@@ -25,15 +25,14 @@ from ..project.snapshot import ProjectSnapshot
 from ..project.tree import FileRecord
 
 DEFINITION_BYTES = 64 * 1024
-"""The text of a node is given up to this size; a larger one says `truncated`."""
+"""Maximum bytes of a node's text; a longer one is cut and marked `truncated`."""
 
 
 def describe_node(snapshot: ProjectSnapshot, node_id: str) -> tuple[dict[str, Any] | None, list[str]]:
     """Return a node, None if there is none, and the files that must be read again to answer rightly.
 
-    A file that an editor holds unsaved is given as the editor has it, with `unsaved` and without symbols.
-    Raises `PermissionDenied` for a file of which the snapshot's policy shows nothing. Blocks: it reads the
-    file and the index.
+    An unsaved editor buffer replaces its file: the node has `unsaved` and no symbols. Raises
+    `PermissionDenied` for a file that the snapshot's policy hides. Blocks: it reads the file and the index.
     """
     policy = snapshot.policy
     path, name = split_node_id(snapshot.tree.files, node_id)
@@ -43,7 +42,7 @@ def describe_node(snapshot: ProjectSnapshot, node_id: str) -> tuple[dict[str, An
     contents = ContentReader(snapshot.tree.root, snapshot.system, limit, overlays, policy)
     content = contents.read(path)
     if content.hidden:
-        # Without its name, which may be that of a symlink's target that nobody named.
+        # Without the path: it may be the target of a symlink, which the caller doesn't know.
         raise PermissionDenied(f"nothing of this node is shown: {content.problem}")
     unsaved = contents.unsaved(path)
     if content.shown is None and not unsaved:
@@ -68,7 +67,7 @@ def describe_node(snapshot: ProjectSnapshot, node_id: str) -> tuple[dict[str, An
 
 
 def is_current(record: FileRecord | None, content: Content) -> bool:
-    """Whether what the index knows of a file was read from the content that is on the disk."""
+    """Whether the index was built from the current content of a file on disk."""
     if record is None or content.shown is None:
         return False
     return bool(record.skipped) or record.digest == content.shown.digest
@@ -102,11 +101,11 @@ def _describe(
 def _neighbours(
     snapshot: ProjectSnapshot, reader: Reader, path: str, symbol: Symbol | None
 ) -> dict[str, Any]:
-    """Return who calls a node and what it calls, and of a class what it inherits from and what from it.
+    """Return the callers and callees of a node, and the superclasses and subclasses of a class.
 
-    What is called and isn't known has a `name` in place of a node id. `more` names the lists that were cut.
+    An unknown callee has a `name` instead of a node id. `more` names the lists that were cut.
     """
-    # Here and not above: its neighbours take longer to load than the daemon to start.
+    # Imported here because loading this module takes longer than starting the daemon.
     from ..graph.neighbours import neighbours
 
     found = neighbours(snapshot.tree, reader, path, symbol)
@@ -139,7 +138,7 @@ def _summary(path: str, symbol: Symbol) -> dict[str, Any]:
 
 
 def _imports(reader: Reader, path: str) -> list[dict[str, Any]]:
-    """Return the imports of a file; a name that turned out to be no file of its own isn't one."""
+    """Return the imports of a file, without imported names that are no modules."""
     found = []
     for resolved in reader.imports(path):
         if resolved.target or resolved.imported.required:
@@ -155,7 +154,7 @@ def _imports(reader: Reader, path: str) -> list[dict[str, Any]]:
 
 
 FILES_SHOWN, FILES_MAX = 20, 500
-"""How many are given where nobody says how many, and at most."""
+"""Default and maximum number of files in an answer."""
 
 
 def find_files(paths: Iterable[str], query: str, limit: int) -> tuple[list[str], int]:
@@ -186,14 +185,14 @@ def _matching(paths: Iterable[str], wanted: str) -> Iterator[tuple[int, int, str
 
 
 NAMES_LOOKED: Final = 2_000
-"""Maximum number of names whose definitions are looked up, until there are enough in what a query names
-before the last point; each takes 20 µs."""
+"""Maximum number of names whose definitions are looked up to find enough definitions inside the qualifier of
+a query (the part before the last point); each takes 20 µs."""
 
 LINE_MAX: Final = 1_000
-"""Characters of a definition's line that is shown; longer ones are generated."""
+"""Maximum characters of a shown line; longer lines are generated code and are left out."""
 
 HEAD_LINES: Final = 20
-"""On so many of a definition's lines its name is looked for."""
+"""Maximum number of lines of a definition in which its name is searched."""
 
 Found = tuple[int, str, Symbol]
 """How well a definition's name fits, as in `partial_names`, its file, and the definition."""
@@ -233,7 +232,7 @@ def _contents(snapshot: ProjectSnapshot) -> ContentReader:
 def _found(
     snapshot: ProjectSnapshot, reader: Reader, part: str, around: list[str], limit: int
 ) -> list[Found]:
-    """Return definitions, best first: of names that fit alike those in tests and documents come last."""
+    """Return definitions, best match first; among equal matches tests and documents come last."""
     found: list[Found] = []
     for looked, (fit, name) in enumerate(fitting(part, snapshot.tree, reader)):
         if len(found) >= limit or looked == NAMES_LOOKED:
@@ -249,7 +248,7 @@ def _found(
 
 
 def _lies_in(name: str, around: list[str]) -> bool:
-    """Whether the names of what a definition lies in begin with these, in their order."""
+    """Whether the names of the enclosing definitions begin with these prefixes, in order."""
     owners = iter(name.lower().split(".")[:-1])
     return all(any(owner.startswith(one.lower()) for owner in owners) for one in around if one)
 
@@ -276,7 +275,7 @@ def _shown(line: str, policy: Policy) -> str:
 
 
 def _line_of(symbol: Symbol, lines: list[str]) -> int:
-    """Return the line on which the name stands: decorators and annotations may stand before it."""
+    """Return the line with the name of a definition, which may follow decorators and annotations."""
     name = re.compile(rf"(?<![\w$]){re.escape(base_name(symbol.name))}(?![\w$])")
     end = min(symbol.end_line, symbol.start_line + HEAD_LINES - 1)
     heads = range(symbol.start_line, min(end, len(lines)) + 1)
@@ -286,6 +285,6 @@ def _line_of(symbol: Symbol, lines: list[str]) -> int:
 
 
 _DECORATING: Final = ("@", "#[", "[")
-"""What a line begins with that says something of the definition, and may hold its name by chance."""
+"""How lines with decorators or attributes begin; they may contain the definition's name by chance."""
 
 _SEPARATOR: Final = re.compile(r"::|->|[.#]")

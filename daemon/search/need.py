@@ -35,14 +35,13 @@ if TYPE_CHECKING:
     from ..index.lexical_reader import LexicalReader
 
 DEFINITIONS_MAX: Final = 10
-"""Number of definitions, the most probable, that count as what was found."""
+"""Maximum number of found definitions, the most probable ones, that enter the estimate."""
 
 WORDS_MAX: Final = 100
 """Maximum number of terms of a prompt looked up, at 5 microseconds each."""
 
 PLACES_LEAST: Final = 0.01
-"""What is added to the probabilities of all definitions before their logarithm is taken, so that none counts
-as a hundredth of one."""
+"""Added to the sum of the probabilities before its logarithm, so that no definition counts as 0.01."""
 
 SAID_MAX: Final = 5
 """Maximum number of a prompt's words that a reason names."""
@@ -64,14 +63,14 @@ WEIGHTS: Final[Mapping[str, float]] = {
     "telling": 5.104,
     "work": -3.412,
 }
-"""Of a logistic regression on the features, fitted by `python -m benchmarks.silence.fit` to the prompts of
-benchmarks/silence, about three projects in two languages."""
+"""Weights of the logistic regression, by feature. `python -m benchmarks.silence.fit` fits them to the
+prompts of benchmarks/silence, about three projects in two languages."""
 
 HINT: Final = (
     "Nothing of the code is shown for this prompt: its words aren't those of the code. `foveal query` finds"
     " what it is about with English words or with names of the code."
 )
-"""What is sent for a question or a task in another language in which nothing of the code is known."""
+"""The text sent for a question or task in another language if the project has none of its words."""
 
 
 def need_of(
@@ -119,7 +118,7 @@ def features_of(
     probabilities: Collection[float],
     nearest: float | None,
 ) -> dict[str, float]:
-    """Return what speaks for a need and against it, by name; `telling` are the words that name anything."""
+    """Return the features for and against a need, by name; `telling` are the words that name anything."""
     forms = [token.form for clause in clauses for token in clause.tokens if token.kind != "mark"]
     moods = {mood_of(without_greeting(clause)) for clause in clauses}
     known, total = _known(telling, lexical)
@@ -153,7 +152,7 @@ def _known(telling: Sequence[Token], lexical: LexicalReader) -> tuple[float, flo
 
 
 def _parts(word: str) -> list[str]:
-    """Return the terms of a word; of a name made of several its parts alone."""
+    """Return the terms of a word; for a compound name only those of its parts."""
     terms = document_terms(word)
     return terms[:-1] if len(terms) > 2 else terms
 
@@ -169,7 +168,7 @@ def _is_foreign(clauses: Sequence[Clause]) -> bool:
 
 _OTHER_SCRIPT = r"[\u0370-\u1fff\u3040-\ud7af]"
 _PERSONS = words("you your u i me my mine we us our yourself du dir ihr mir mich ich tu te vous je me mi yo")
-"""What speaks of who asks and who is asked."""
+"""Pronouns for the asker and the agent."""
 
 
 def is_small_talk(question: Question) -> bool:

@@ -8,7 +8,7 @@ from functools import cache
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """Return a regex compiled. Only for patterns that stand in the code: what is compiled is kept."""
+    """Return the compiled regex. Only for constant patterns, since the cache has no limit."""
     return re.compile(pattern)
 
 

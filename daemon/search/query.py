@@ -14,9 +14,11 @@ from .filters import EVERYTHING, Filter
 
 
 class FoundDefinition(Struct, frozen=True):
-    """A definition, or lines outside of any, that may be what is asked for. `first` and `last` are its lines,
-    from 1, both inclusive; of one that holds others the lines above the first of these. `probability` is that
-    of being needed, 0 to 1; `reasons` name the features that speak most for it."""
+    """A definition, or lines outside of any definition, that the asker may need.
+
+    `first` and `last` are its lines, from 1, both inclusive; for a definition that contains others, the lines
+    above the first of these. `probability` (0 to 1) is the probability that it is needed, and `reasons` name
+    the features that add most to it."""
 
     path: str
     symbol: Symbol | None
@@ -27,18 +29,22 @@ class FoundDefinition(Struct, frozen=True):
 
 
 class Hit(Struct, frozen=True):
-    """A file's best place for a question.
+    """The best place of a file for a question.
 
-    `chunk` is that place, `more` are others of the file that are nearly as good, best first. `score` is
-    between 0 and 1 and comparable within one answer. `sources` gives the rank of the chunk in each list that
-    has it (`tree`, `vector`, `lexical`), from 1. `line` is the line of a reference that answers a structural
-    question, 0 for none, and `certainty` how sure that is: through imports, or by the name alone; `via` is
-    the file or name that it leads through. `why` says in words what speaks for the file; `probability` that
-    it answers the question and `reasons`, which features set it before others, are known of the first few.
+    - `chunk`: that place; `more`: other places of the file that are nearly as good, best first.
+    - `score`: between 0 and 1, comparable within one answer.
+    - `sources`: the rank of the chunk, from 1, in each list that has it (`tree`, `vector`, `lexical`).
+    - `why`: the reasons for the file, in words.
+    - `probability`: that the file answers the question; `reasons`: the features that rank it before others.
+      Both are known of the first few hits only.
 
-    Where the graph gave the answer, `node` is the definition that stands there, or around the line of the
-    reference, None for the file itself; `steps` are the node ids that lead from there to what was asked
-    about, and `reference` is the path and line of the reference where that stands elsewhere.
+    In a graph answer:
+
+    - `line`: the line of the reference, 0 for none; `certainty`: resolved through imports, or by name alone.
+    - `via`: the file or name between the place and the subject of the question.
+    - `node`: the definition at the place, or around the reference; None for the file itself.
+    - `steps`: the node ids on the way from the node to the subject.
+    - `reference`: the path and line of the reference if it is in another place.
     """
 
     chunk: StoredChunk
@@ -96,17 +102,18 @@ have no subject."""
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
 
 NEED_MIN: Final = 0.25
-"""A prompt that needs the code with less probability gets nothing of it. Low, since to withhold what is
-needed is worse than to send what isn't: of the prompts of benchmarks/silence below it .98 need nothing, in
-sets left out of the fit."""
+"""Minimum probability that a prompt needs code; below it no search results are sent. It is low because
+withholding needed code is worse than sending too much: 98 % of the prompts below it in benchmarks/silence, in
+sets that weren't used for the fit, need nothing."""
 
 NEED_SURE: Final = 0.75
-"""A prompt that needs the code with this probability gets the best place, however improbable that is."""
+"""Probability that a prompt needs code from which on the best place is always sent."""
 
 
 class Need(Struct, frozen=True):
-    """How probable it is that a prompt needs anything of the code (0 to 1), why, in words, and what to send
-    instead where it probably doesn't, empty for nothing."""
+    """The probability (0 to 1) that a prompt needs code, and the reason in words.
+
+    `hint` is a text to send instead of search results if it is improbable, or ""."""
 
     probability: float
     reason: str
@@ -114,21 +121,21 @@ class Need(Struct, frozen=True):
 
     @property
     def is_probable(self) -> bool:
-        """Whether what was found for the prompt is worth its tokens."""
+        """Whether the search results for the prompt are worth their tokens."""
         return self.probability >= NEED_MIN
 
     @property
     def is_sure(self) -> bool:
-        """Whether something is to be shown though no place is probable."""
+        """Whether the best place is sent even if its own probability is low."""
         return self.probability >= NEED_SURE
 
 
 class SearchQuery(Struct, frozen=True):
     """A question to a project. `route` forces one, None leaves the choice; `limit` counts files.
 
-    With `for_agent`, which counts the places that are shown, hits say which of their definitions may be
-    needed. With `definitions` they do as well, and an answer of the graph or of a place is followed by what
-    words and meaning find."""
+    With `for_agent` (the number of places to show) or `definitions`, hits list the definitions that may be
+    needed. With `definitions`, an answer from the graph or from a named place is also followed by the results
+    of the lexical and vector search."""
 
     text: str
     limit: int
@@ -140,22 +147,21 @@ class SearchQuery(Struct, frozen=True):
     definitions: bool = False
     for_agent: int = 0
     relation: Relation | None = None
-    """With one the graph alone answers, with that relation of what the text names."""
+    """If set, only the graph answers, with this relation of the names in the text."""
 
 
 class DescribedHits(NamedTuple):
-    """Hits as clients see them, and the files that aren't what was found in them any more, see
-    `describe_hits`."""
+    """Hits in the form of the reply, and the files that changed since they were indexed (`describe_hits`)."""
 
     results: list[dict[str, Any]]
     stale: list[str]
 
 
 class SearchResult(Struct, frozen=True):
-    """The hits of a question, best first, and how they came about. `hint` says what to do about nothing.
+    """The hits for a question, best first, and how they were found. `hint` says what to do if there are none.
 
-    `described` is what clients see of them, None where that wasn't asked for or others may follow.
-    `need` is that of the code, for who asks for definitions, None where it can't be known.
+    `described` has the hits in the form of the reply, None if it wasn't requested or more hits may follow.
+    `need` is the probability that the prompt needs code, None if unknown or if no definitions were requested.
     """
 
     hits: tuple[Hit, ...]

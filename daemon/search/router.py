@@ -43,35 +43,35 @@ from .question import Question, take_apart
 from .ranking import DEFAULT, RankedFile, RankWeights, list_ranks, rank, topic_terms
 
 NEAR = 0.6
-"""Other chunks of a file are shown with its best one when their score is at least this share of its."""
+"""Minimum score of a further chunk of a file in a hit, relative to the file's best chunk."""
 
 MORE_MAX = 4
 
 KINDS_OVERFETCH = 4
-"""How many times the usual candidates are fetched where only some kinds of definitions are wanted."""
+"""Factor for the number of lexical candidates if only some kinds of definitions are wanted."""
 
 CHUNKS_WANTED = 8
 """Chunks looked at for each file that is wanted, where those are more than the usual candidates lie in."""
 
 SYMBOL_FILES_MAX = 500
-"""A filter by a definition's name searches the files of at most so many definitions."""
+"""Maximum number of definitions whose files a filter by definition name searches."""
 
 COPIES_MAX = 50
-"""Maximum number of copies of one content looked at: what is vendored a thousand times isn't meant so
-often, and to read all its copies would take a second."""
+"""Maximum number of chunks with the same text that are read. Reading all copies of a text that is vendored a
+thousand times would take a second."""
 
 HIDDEN_SHARE = 0.05
-"""Where more files than this share are hidden from who asks, the lists are asked for the others by name."""
+"""Share of hidden files above which the searches are limited to the ids of the visible files."""
 
 TEXT_PROBABILITY = 0.9
-"""Probability that a definition is meant in which all of a quoted text stands: a little less than the share
-of such questions whose place comes first in benchmarks/literals."""
+"""Probability that a definition that contains a whole quoted text is needed: slightly below the share of such
+questions in benchmarks/literals whose place is ranked first."""
 
 TEXT_LINES = 6
-"""Lines above and below a quoted text that are shown of what is longer and no function."""
+"""Lines shown above and below a quoted text in a long definition that isn't a function."""
 
 TEXT_SHOWN = 60
-"""Characters of a text that a reason says of a place where it stands."""
+"""Maximum characters of a found text that a reason quotes."""
 
 MEANING_FLOOR = 0.3
 """A chunk without a word of the question must be at least this near in meaning (cosine): below it lie the
@@ -79,7 +79,7 @@ chunks that are nearest to nonsense."""
 
 
 class GatheredCandidates(Struct, frozen=True):
-    """What is known of a question before the vectors are asked.
+    """What is known of a question before the vector search.
 
     `intent` is the route that the question's words ask for, `route` the one that is taken. `answer` is final
     where it isn't None. `files` are the ids of the files to search, None for all.
@@ -100,15 +100,14 @@ class GatheredCandidates(Struct, frozen=True):
     lexical_damaged: bool = False
     narrowed: bool = False
     names: tuple[str, ...] = ()
-    """Names that the graph was asked for in vain, which are looked for as text; `used` where that is not
-    where they are defined."""
+    """Names that the graph doesn't have and that are searched as text; `used` if their uses are wanted."""
     used: bool = False
     mixed: bool = False
-    """The answer may not be what is meant, so that what words and meaning find follows it."""
+    """Whether the answer is uncertain, so that the results of lexical and vector search follow it."""
     unlinked: tuple[str, ...] = ()
     """Names whose files may still wait to be linked, where the answer depends on that."""
     need: Need | None = None
-    """What the question needs of the code, where that was asked for, see `with_need`."""
+    """The probability that the question needs code, if requested (see `with_need`)."""
 
 
 def gather(
@@ -151,7 +150,7 @@ def gather(
         paths = sorted(bearing if paths is None else bearing.intersection(paths))
     searched = paths
     if paths is None and tree.hidden > HIDDEN_SHARE * len(tree.files):
-        searched = list(tree.files)  # else what is hidden would take most places of each list
+        searched = list(tree.files)  # otherwise hidden files would fill most of each result list
     files = None if searched is None else tuple(sorted(reader.chunks.file_ids(searched).values()))
     start = GatheredCandidates(question, decided.route, taken, evidence, chosen, Candidates(), {}, files)
     start = replace(start, narrowed=chosen != given)
@@ -176,7 +175,7 @@ def gather(
         )
         if start.answer is not None:
             return start
-    _ = question.windows  # worked out here, as the vectors are asked from the event loop
+    _ = question.windows  # computed and cached here, since the vector search starts on the event loop
     on_words(question, start.files)
     return _with_candidates(start, tree, reader, handle, paths, files_wanted)
 
@@ -253,9 +252,10 @@ def with_need(
 
 
 def _with_text(one: FoundDefinition, candidates: Candidates, *, used: bool) -> FoundDefinition:
-    """Return a definition as that which is needed if a text that the question quotes stands in it: a function
-    whole, of a long class or section the lines around the text. A text that stands in several files is
-    meant in one of them, unless all its uses are asked for."""
+    """Return a definition with a higher probability if it contains a text that the question quotes.
+
+    A function stays whole; a long class or section is cut to the lines around the text. If several files
+    contain the text, they share the probability, unless all uses are wanted."""
     share = candidates.exact.get(one.path, 0.0)
     lines = (line for number, line in candidates.lines.items() if candidates.chunks[number].path == one.path)
     line = next((line for line in lines if one.first <= line <= one.last), 0)
@@ -311,7 +311,7 @@ def _with_candidates(
     try:
         lexical = handle.current()
         terms = search_terms(start.question, lexical)
-        # A chunk of several small definitions has one kind of its own, so kinds are looked at afterwards.
+        # A chunk of several small definitions has only one kind, so kinds are filtered afterwards.
         most = LEXICAL_MAX * (KINDS_OVERFETCH if start.filter.kinds else 1)
         hits = lexical.search(terms, max(most, CHUNKS_WANTED * files_wanted), files=start.files)
         hits, further = hits[:most], hits[most:]
@@ -364,7 +364,7 @@ def _with_vectors(
     *,
     embedded: bool,
 ) -> Candidates:
-    """Add the chunks of contents that were found by meaning; a content may stand in several files."""
+    """Add the chunks of the vector hits; several files may have a chunk with the same text."""
     scores = dict(vector_hits)
     by_words = {number for number, _ in (*gathered.candidates.lexical, *gathered.candidates.tree)}
     chunks = dict(gathered.candidates.chunks)
@@ -379,7 +379,7 @@ def _with_vectors(
 
 
 def _coverage(gathered: GatheredCandidates, scores: Mapping[bytes, float], reader: Reader) -> float:
-    """Return which part of the chunks that the words rank first has a vector."""
+    """Return the share of the best lexical hits that have a vector."""
     first = [number for number, _ in gathered.candidates.lexical[:COVERED_CHUNKS]]
     stored = reader.chunks.by_ids(first)
     return sum(stored[number].digest in scores for number in first if number in stored) / len(first or "-")
@@ -388,7 +388,7 @@ def _coverage(gathered: GatheredCandidates, scores: Mapping[bytes, float], reade
 def _with_named_files(
     gathered: GatheredCandidates, candidates: Candidates, tree: Tree, reader: Reader
 ) -> Candidates:
-    """Add the beginnings of the files that the question names and nothing else led into."""
+    """Add the first chunk of each file that the question names and no search found."""
     found = {chunk.path for chunk in candidates.chunks.values()}
     missing = [path for path in candidates.named if path not in found]
     if not missing:
@@ -434,7 +434,7 @@ def _structural(
     """Return what was gathered with what the graph says; it is the answer where it is one, or no other is to
     be given, because the caller chose so. Else the question is asked in words, and its names as text.
 
-    A name that stands in the tree as it is written is no misspelt other one.
+    A name that occurs in the project exactly as written isn't corrected to a similar one.
     """
     relation, subjects, depth = structural.asked(start.question, decided)
     found = structural.answer(
@@ -442,7 +442,7 @@ def _structural(
     )
     start = replace(start, unlinked=found.unlinked)
     evidence, degraded = (*start.evidence, *found.remarks), (*start.degraded, *found.degraded)
-    # An abbreviation stands everywhere in prose, and names things by a part: `CORS` the CORSMiddleware.
+    # Abbreviations occur often in prose, and stand for longer names: `CORS` for CORSMiddleware.
     names = tuple(
         subject
         for subject in subjects
@@ -457,7 +457,7 @@ def _structural(
         return replace(start, answer=found.hits, evidence=evidence, degraded=degraded, mixed=mixed)
     if in_text:
         evidence = (*start.evidence, f"the project doesn't define {', '.join(subjects)}")
-    elif relation not in {"connection", "cycles"}:  # these say themselves what isn't there
+    elif relation not in {"connection", "cycles"}:  # their remarks already say so
         nothing = f"no {relation} of {', '.join(subjects) or 'the project'} is known"
         evidence = (*start.evidence, nothing, *found.remarks)
     if forced:
@@ -468,7 +468,7 @@ def _structural(
 
 
 def _stand_in_text(names: Sequence[str], reader: Reader, handle: LexicalHandle) -> bool:
-    """Whether all of some names stand in the tree as they are written; if that can't be told, no."""
+    """Whether all names occur in the project exactly as written; False if that is unknown."""
     try:
         lexical = handle.current()
         return bool(names) and all(has_name(name, reader, lexical) for name in names)
@@ -477,7 +477,7 @@ def _stand_in_text(names: Sequence[str], reader: Reader, handle: LexicalHandle) 
 
 
 def _are_words(subjects: Sequence[str], handle: LexicalHandle) -> bool:
-    """Whether words stand in the tree as they are, so that they are no misspelt others; if unknown, no."""
+    """Whether all words occur in the project, and so aren't misspelt; False if that is unknown."""
     try:
         lexical = handle.current()
         terms = [document_terms(subject) for subject in subjects]
@@ -521,5 +521,5 @@ def _hits(
 
 
 def _stored(place: ChunkPlace, stored: Mapping[int, StoredChunk]) -> StoredChunk:
-    """Return all of a chunk; of one that is gone by now only its place, so that its file counts as stale."""
+    """Return a stored chunk, or only its place if it is deleted, so that its file counts as stale."""
     return stored.get(place.id) or StoredChunk(*place, "", "", (), b"")

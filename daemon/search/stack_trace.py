@@ -10,10 +10,10 @@ from .mentions import clean_path
 from .patterns import compiled
 
 MAX_FRAMES = 40
-"""A runaway recursion prints thousands of frames; so many are kept, the most relevant."""
+"""Maximum number of frames kept, the most relevant ones; a runaway recursion prints thousands."""
 
 MAX_LINE = 1_000
-"""Of a longer line only the beginning is read for a frame, in characters: minified code is longer."""
+"""Maximum characters of a line that are read; only lines of minified code are longer."""
 
 
 class Frame(Struct, frozen=True):
@@ -22,7 +22,7 @@ class Frame(Struct, frozen=True):
     `path` has `/` between its parts and may be absolute, on another machine, or a guess from a class
     (`com.acme.Order.close(Order.java:9)` gives `com/acme/Order.java`): match it from its end. It is empty
     where only a function is named. `line` counts from 1, 0 when unknown. `function` is as written, with its
-    class but without arguments, or empty. `library` says that it lies in what is installed, not in a project.
+    class but without arguments, or empty. `library` says that the file belongs to an installed package.
     """
 
     path: str
@@ -34,8 +34,8 @@ class Frame(Struct, frozen=True):
 def read_frame(line: str) -> Frame | None:
     """Return the frame that a line is, or None.
 
-    Known are Python, JavaScript (V8, Firefox, Safari), Go, Rust, Java and its like, C#, Ruby, PHP (also
-    Xdebug's), gdb, lldb, sanitizers, Dart, Elixir, Lua, Perl, Swift, and the usual compilers and linters.
+    Supports Python, JavaScript (V8, Firefox, Safari), Go, Rust, Java and other JVM languages, C#, Ruby, PHP
+    (also Xdebug), gdb, lldb, sanitizers, Dart, Elixir, Lua, Perl, Swift, and common compilers and linters.
     """
     line = compiled(_LITERAL).sub("", line[:MAX_LINE].rstrip())
     if not compiled(_MAY_BE_FRAME).search(line):
@@ -67,10 +67,10 @@ def is_trace_line(line: str) -> bool:
 def frames_in(lines: Sequence[str]) -> tuple[Frame, ...]:
     """Return the frames in the lines of a question, the most relevant first, each place once.
 
-    Within a trace the innermost comes first, whichever way its language prints them. Of several traces the
-    one that began it comes first where the language says so (`Caused by`, `direct cause`), else the last
-    printed for Python and the first for others. Frames of installed packages and standard libraries follow
-    behind all others: the project of a question may be such a package itself, so they are kept.
+    Within a trace the innermost frame comes first, in whichever order the language prints them. If there are
+    several traces, the cause comes first if it is marked (`Caused by`, `direct cause`); otherwise the last
+    trace for Python and the first for other languages. Frames of installed packages and standard libraries
+    come last. They are kept, because the project may itself be such a package.
     """
     ordered = [frame for trace in _ordered(_traces(lines)) for frame in trace]
     ordered.sort(key=lambda frame: frame.library)  # stable: the order within each half stays
@@ -90,7 +90,7 @@ class _Trace(Struct):
 
 
 def _traces(lines: Iterable[str]) -> list[_Trace]:
-    """Collect frames into traces; what a line says of the next one is carried along."""
+    """Collect frames into traces; a function named on the line above a place is added to its frame."""
     traces = [_Trace([])]
     function_above = ""  # Go and Rust print the function on a line before its place
     for line in lines:
@@ -132,7 +132,7 @@ def _class_file(function: str, name: str) -> str:
 
 
 def _clean_function(function: str) -> str:
-    """Take arguments, marks of closures and of compilers off a function's name."""
+    """Return a function's name without arguments and without the suffixes that compilers add."""
     function = compiled(_RUST_HASH).sub("", function.strip())
     function = compiled(_GENERIC_IMPL).sub(r"\1::", function)
     if "/" in function and " " not in function:
