@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 # A stamp: a changed requirements.lock or pyproject.toml installs again, edited code doesn't.
 INSTALLED := $(VENV)/.installed
 
-.PHONY: run test check format bench bench-quick pictures faults system clean
+.PHONY: run test check format bench bench-quick hosts pictures faults system clean
 
 run: $(INSTALLED)
 	@$(BIN)/foveal up "$(PROJECT)"
@@ -40,6 +40,13 @@ bench: $(INSTALLED)
 # The short benchmarks: about a minute on an idle machine.
 bench-quick: $(INSTALLED)
 	$(BIN)/python -m benchmarks --quick
+
+# Runs real hosts of agents, installed from npm, against a scripted model on loopback, with a clone of httpx.
+# HTTPX names that repository; without one it is cloned. Takes about ten minutes.
+HTTPX ?= $(HOME)/.cache/foveal-hosts/httpx.git
+hosts: $(INSTALLED)
+	@[ -d "$(HTTPX)" ] || git clone --bare --quiet https://github.com/encode/httpx "$(HTTPX)"
+	$(BIN)/python -m benchmarks.hosts --clone "$(HTTPX)" --full
 
 # Screenshots of every page of the dashboard, in both themes and three widths.
 pictures: $(INSTALLED) system

@@ -37,6 +37,7 @@ BENCHMARKS = (
     # It leaves the daemon with another setting, so that none that asks it follows.
     Benchmark("idle", "processors' time and memory while nothing is asked"),
     Benchmark("full_index", "embeddings of a whole code base beside the bare model", quick=False),
+    Benchmark("shared_embeddings", "a project embedded on one machine and opened on another beside a Redis"),
     Benchmark("branch_switch", "a checkout that changes a sixth of the files"),
     Benchmark("first_index", "from a never-seen project to the first usable answer"),
     Benchmark("repo_map", "a map of a project for a prompt, beside aider's"),

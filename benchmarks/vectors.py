@@ -122,7 +122,7 @@ def run(count: int, folder: Path, samples: int) -> list[Measure]:
     np.savez(folder / "questions.npz", allow_pickle=True, questions=questions, tail=matrix[count:], **{
         f"among {share}": among for share, among in filters.items()
     })  # fmt: skip
-    searched = _in_another_process(partial(search, folder))
+    searched = in_another_process(partial(search, folder))
 
     name = partial("{:,} vectors: {}".format, count)
     measures.append(Measure(name("open"), samples=[searched.opened]))
@@ -231,7 +231,7 @@ def _build(count: int, folder: Path, matrix: NDArray[np.float16]) -> tuple[Ids, 
     store.close()
     all_ids: Ids = np.concatenate(ids)
     np.save(folder / "ids.npy", all_ids)
-    seconds, peak = _in_another_process(partial(build, folder))
+    seconds, peak = in_another_process(partial(build, folder))
     built = Measure(name("build from the database"), "s", [seconds])
     return all_ids, [put, look_up, built, Measure(name("peak memory while building"), "MB", [peak])]
 
@@ -254,7 +254,7 @@ def build(folder: Path) -> tuple[float, float]:
     return seconds, peak_mb() - before / 1e6
 
 
-def _in_another_process(work: Callable[[], T]) -> T:
+def in_another_process(work: Callable[[], T]) -> T:
     """Run something in a fresh interpreter, so that its memory is its own."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         return pool.submit(work).result()

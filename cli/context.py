@@ -144,7 +144,7 @@ def _print_context(reply: dict[str, Any], form: str) -> None:
         terminal.say_json(reply["messages"])
     else:
         text = reply["context"]
-        # Files may hold what would steer a terminal; a pipe gets the very bytes.
+        # Files may contain control sequences for a terminal; a pipe gets the text unchanged.
         shown = terminal.clean_lines(text) if terminal.is_terminal(sys.stdout) else text
         terminal.write(shown if shown.endswith("\n") else f"{shown}\n")
 
@@ -177,7 +177,11 @@ WHY_EXAMPLES = (
 @click.option("--scope", metavar="ID", help="Of this scope.")
 @click.option("--session", metavar="ID", help="Of this session.")
 @click.option(
-    "--limit", type=click.IntRange(1, LIST_LIMIT), default=20, show_default=True, help="At most so many."
+    "--limit",
+    type=click.IntRange(1, LIST_LIMIT),
+    default=20,
+    show_default=True,
+    help="Maximum number of contexts.",
 )
 @json_option
 @click.pass_context
@@ -231,7 +235,7 @@ def why_command(context: click.Context, context_id: str, path: str, cwd: str | N
 
 
 def contexts_table(contexts: Sequence[Mapping[str, Any]], *, everywhere: bool) -> str:
-    """Return contexts as a table, in their order; with their projects where they are of several."""
+    """Return contexts as a table, in their order; with `everywhere` it has a column for the project."""
     header = ["CONTEXT", "AT", "TIMES", "TOKENS", "OF", "MS", "FOR", "PROMPT"]
     rows = [
         [
@@ -274,7 +278,7 @@ def _show(context: click.Context, context_id: str, folder: str, *, as_json: bool
     elif terminal.is_terminal(sys.stdout):
         terminal.say(terminal.clean_lines(reply["context"].rstrip("\n")))
     else:
-        terminal.write(reply["context"])  # a pipe gets the very text
+        terminal.write(reply["context"])  # a pipe gets the text unchanged
 
 
 def _resolved(context: click.Context, context_id: str, folder: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, TextIO
 
 import click
 
@@ -116,7 +117,13 @@ def decisions_command() -> None:
 @click.option("--since", metavar="TIME", help="Only from this day or time on.")
 @click.option("--until", metavar="TIME", help="Only before this day or time.")
 @click.option("--deleted", is_flag=True, help="Only deleted ones.")
-@click.option("--limit", type=click.IntRange(0, 1000), default=20, show_default=True, help="At most so many.")
+@click.option(
+    "--limit",
+    type=click.IntRange(0, 1000),
+    default=20,
+    show_default=True,
+    help="Maximum number of decisions.",
+)
 @cwd_option
 @json_option
 @click.pass_context
@@ -154,8 +161,97 @@ def show_command(context: click.Context, experience_id: str, cwd: str | None, as
         _say_all(describe_whole(reply))
 
 
+@decisions_command.command("export", cls=Command, short_help="Print all decisions as JSON lines.")
+@cwd_option
+@click.pass_context
+def export_command(context: click.Context, cwd: str | None) -> None:
+    """Print this project's decisions as JSON lines, the oldest first, each with its id, agent, session, time,
+    files, outcome and provenance. 'foveal decisions import' reads them."""
+    for experience in reversed(list(_all_decisions(context, cwd or current_folder()))):
+        terminal.say(json.dumps(experience, ensure_ascii=False, sort_keys=True))
+
+
+@decisions_command.command(
+    "import",
+    cls=Command,
+    short_help="Add decisions from JSON lines.",
+    examples=[
+        "foveal decisions import decisions.jsonl",
+        "foveal decisions export | ssh HOST foveal decisions import --cwd /srv/shop -",
+    ],
+)
+@click.argument("file", type=click.File(encoding="utf-8"))
+@cwd_option
+@json_option
+@click.pass_context
+def import_command(context: click.Context, file: TextIO, cwd: str | None, as_json: bool) -> None:
+    """Add the decisions of FILE ('-' for standard input) to this project, with their agents, sessions, times,
+    files and outcomes. A decision that is there already is left as it is. Nothing is added if a line can't be
+    read."""
+    decisions = [_decision_in(line, number) for number, line in enumerate(file, 1) if line.strip()]
+    folder = cwd or current_folder()
+    total = {"grafted": 0, "duplicates": 0}
+    skipped: list[str] = []
+    for number, (decision, trust) in enumerate(decisions, 1):
+        reply = ask(context, "GraftExperience", {"cwd": folder, "experience": decision})
+        for name in total:
+            total[name] += reply[name]
+        skipped += [f"decision {number}: {skip['reason']}" for skip in reply["skipped"]]
+        if trust == "low" and reply["grafted"]:
+            _call(
+                context, "UpdateExperience", cwd or current_folder(), reply["experience_ids"][0], trust=trust
+            )
+    if as_json:
+        terminal.say_json({**total, "skipped": skipped})
+    else:
+        terminal.say(f"imported: {total['grafted']:,}, known already: {total['duplicates']:,}")
+    for reason in skipped:
+        terminal.warn(reason)
+    if skipped:
+        raise CliError(f"{terminal.count(len(skipped), 'decision')} could not be added")
+
+
+EXPORT_PAGE = 1_000
+"""Decisions asked for at once."""
+
+IMPORTED = ("agent_id", "session_id", "decision", "rationale", "files_touched", "timestamp", "outcome")
+"""The fields of an exported decision that it keeps where it is imported."""
+
+
+def _all_decisions(context: click.Context, folder: str) -> Iterator[dict[str, Any]]:
+    """Yield all decisions of a project, the newest first."""
+    seen: set[str] = set()
+    until = None
+    while True:
+        params = {"cwd": folder, "limit": EXPORT_PAGE, "until": until}
+        page = ask(context, "ListExperiences", params)["experiences"]
+        new = [experience for experience in page if experience["experience_id"] not in seen]
+        yield from new
+        if len(page) < EXPORT_PAGE or not new:
+            return
+        seen.update(experience["experience_id"] for experience in new)
+        # `until` leaves that very moment out, in which others may have been made as well.
+        last = datetime.fromisoformat(page[-1]["timestamp"])
+        until = (last + timedelta(microseconds=1)).isoformat()
+
+
+def _decision_in(line: str, number: int) -> tuple[dict[str, Any], str]:
+    """Return a line's decision for the wire, and its trust. Raises `CliError`."""
+    try:
+        found = json.loads(line)
+    except ValueError as error:
+        raise CliError(f"line {number} is no JSON: {error}; nothing was added") from error
+    if not isinstance(found, dict) or not isinstance(found.get("decision"), str):
+        raise CliError(f"line {number} holds no decision; nothing was added")
+    provenance = found.get("provenance")
+    trust = provenance.get("trust", "") if isinstance(provenance, dict) else ""
+    return {name: found[name] for name in IMPORTED if name in found}, str(trust)
+
+
 @decisions_command.command("quarantine", cls=Command, short_help="List the lines that can't be read.")
-@click.option("--limit", type=click.IntRange(0, 1000), default=20, show_default=True, help="At most so many.")
+@click.option(
+    "--limit", type=click.IntRange(0, 1000), default=20, show_default=True, help="Maximum number of lines."
+)
 @cwd_option
 @json_option
 @click.pass_context

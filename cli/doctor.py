@@ -42,7 +42,7 @@ def checks(
     check_version: Callable[[str], Check],
     check_config: Callable[[Sequence[str]], Iterable[Check]],
 ) -> Iterator[Check]:
-    """Yield all checks. Handed in are those that need the daemon's own code.
+    """Yield all checks. The arguments are the checks that need the daemon's own code.
 
     `check_version` gets the state folder, `check_config` the roots of the open projects.
     """
@@ -75,7 +75,7 @@ def ask(path: str) -> dict[str, Any]:
 
 
 def check_state(state: str, check_version: Callable[[str], Check]) -> Iterator[Check]:
-    """Look at the state folder: that it is one, whose it is, who may enter, which version it has."""
+    """Check the state folder: that it is a folder, its owner, its permissions, its version."""
     shown = terminal.short_path(state)
     try:
         status = os.lstat(state)
@@ -107,7 +107,7 @@ def check_state(state: str, check_version: Callable[[str], Check]) -> Iterator[C
 
 
 def check_daemon(settings: Settings, state: str, answer: dict[str, Any]) -> Iterator[Check]:
-    """Look at socket, lock and daemon.json, and whether who listens answers in our version.
+    """Check socket, lock and daemon.json, and whether the listening daemon has this program's version.
 
     What the daemon says of itself is put into `answer`.
     """
@@ -154,7 +154,7 @@ _ERROR = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+ (ERROR|CRITICAL) ")
 
 
 def _absent(path: str, state: str) -> Check:
-    """Judge that there is no socket: nobody runs, unless the lock is held."""
+    """Report a missing socket: no daemon runs, unless the lock is held."""
     if lock_is_held(state):
         text = f"a daemon holds the lock in {terminal.short_path(state)}, and its socket {path} is gone"
         return Check("daemon", "wrong", text, "foveal restart")
@@ -173,7 +173,7 @@ def _stale(path: str, state: str) -> Check:
 
 
 def _problems(status: dict[str, Any], said: tuple[str, ...]) -> Iterator[Check]:
-    """Say what the daemon says of itself and of its projects, but for what was `said` already."""
+    """Report what the daemon says is wrong with itself and its projects, except the texts in `said`."""
     for text in status["degraded"]:
         if not str(text).startswith(said):
             yield Check("daemon", "warning", str(text))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -17,6 +17,7 @@ import click
 
 from .. import __version__
 from ..hooks.hosts.host import LEVELS, Host, Level, SettingsPlace
+from ..hooks.hosts.last_events import read as last_events
 from ..hooks.install.errors import InstallError
 from ..hooks.install.host_files import (
     INSTALLABLE,
@@ -35,9 +36,10 @@ from ..hooks.install.plan import (
     plan_uninstall,
     remove_copies,
 )
-from ..hooks.install.program import find_program
+from ..hooks.install.program import find_program, installed_version
 from ..hooks.install.settings_entries import MCP
 from ..hooks.install.state import HostState, inspect, problems
+from ..ipc.paths import state_folder
 from . import terminal
 from .command import Command, CommandGroup, current_folder, cwd_option, json_option, settings_of
 from .errors import FAILED, CliError
@@ -222,13 +224,48 @@ def check_command(context: click.Context, host: str | None, cwd: str | None, as_
         states = [inspect(each, level, place, program, __version__) for each in hosts for level in LEVELS]
         found = [(state, _problems(state, place, program)) for state in states]
     missing = bool(host) and not any(state.is_registered for state in states)
+    settings = settings_of(context)
+    seen = last_events(state_folder(settings.environ))
+    registered = {state.host.name for state in states if state.is_registered}
+    about = {each.name: host_facts(each, settings.environ, seen) for each in hosts if each.name in registered}
     if as_json:
-        terminal.say_json({"program": program, "hosts": [state_map(state, wrong) for state, wrong in found]})
+        maps = [{**state_map(state, wrong), **about.get(state.host.name, {})} for state, wrong in found]
+        terminal.say_json({"program": program, "hosts": maps})
     else:
         for line in _report(found, hosts[0] if missing else None):
             terminal.say(line)
+        for name, facts in about.items():
+            for line in describe_facts(name, facts):
+                terminal.say(line)
     if missing or any(wrong for _, wrong in found):
         context.exit(FAILED)
+
+
+def host_facts(
+    host: Host, environ: Mapping[str, str], seen: Mapping[str, tuple[str, str]]
+) -> dict[str, str | None]:
+    """Return what is known of a host itself: its version, what it reads, and its last event."""
+    event, at = seen.get(host.name, (None, None))
+    return {
+        "version": (installed_version(host.program, environ) or None) if host.program else None,
+        "reads": host.native_rules.summary or None if host.native_rules else None,
+        "last_event": event,
+        "last_event_at": at,
+    }
+
+
+def describe_facts(name: str, facts: Mapping[str, str | None]) -> Iterator[str]:
+    """Yield the lines about a registered host itself."""
+    version = facts["version"]
+    yield f"  {name}: {f'version {terminal.clean(version)}' if version else 'no program of it in PATH'}"
+    if facts["reads"]:
+        yield f"    reads by itself: {facts['reads']}"
+    event, at = facts["last_event"], facts["last_event_at"]
+    yield (
+        f"    last event: {terminal.clean(event)} at {terminal.clean(at)}"
+        if event and at
+        else ("    last event: none yet")
+    )
 
 
 def _report(found: Sequence[tuple[HostState, list[dict[str, str]]]], missing: Host | None) -> Iterator[str]:

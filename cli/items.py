@@ -49,7 +49,7 @@ def key_of(context: click.Context, kind: str, name: str, server: str | None) -> 
 
 
 def item_label(item: Mapping[str, Any]) -> str:
-    """Return an item's name as a person reads it, as it came: `rule AGENTS.md`, `tool search of github`."""
+    """Return an item's name for a person, not yet cleaned: `rule AGENTS.md`, `tool search of github`."""
     of_server = f" of {item['server_name']}" if item.get("server_name") else ""
     return f"{item['type']} {item['name']}{of_server}"
 
@@ -269,7 +269,8 @@ def items_table(items: Sequence[Mapping[str, Any]]) -> str:
 
 
 def origin(item: Mapping[str, Any]) -> str:
-    """Return where an item comes from: a tool's server, a file with its line, or what whoever put it said."""
+    """Return where an item comes from: a tool's server, a file with its line, or the source that its client
+    named."""
     if item.get("server_name"):
         return terminal.shortened(item["server_name"], NAME_CHARACTERS)
     source, line = item["source"], item["line"]

@@ -154,10 +154,11 @@ def _total(amounts: Mapping[str, int | None]) -> float:
 
 
 def sparkline(values: Sequence[float | None], width: int) -> str:
-    """Return numbers from 0 up as a curve of at most `width` characters, the largest as the full height.
+    """Return numbers of at least 0 as a curve of at most `width` characters; the largest number has full
+    height.
 
-    Where there are more numbers than characters, each character shows the largest of its share: what is
-    looked for in a curve is its peaks. Zero is the lowest bar, None a gap.
+    Where there are more numbers than characters, each character shows the largest of several, because peaks
+    matter most. Zero is the lowest bar, None a gap.
     """
     shown = [_largest(part) for part in _parts(values, width)]
     top = max((value for value in shown if value is not None), default=0.0)

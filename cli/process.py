@@ -22,7 +22,7 @@ from .command import START_TIMEOUT_S, Settings
 from .errors import CliError
 
 POLL_S = 0.02
-"""Seconds between two looks where the system has no notification."""
+"""Seconds between two checks where the system has no notification."""
 
 STOP_TIMEOUT_S = 15.0
 """Seconds for a shutdown; the daemon's own deadlines are 5 s for requests and 5 s for its indexer."""

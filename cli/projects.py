@@ -176,7 +176,7 @@ def embed_command(
 def wait_for_vectors(client: Client, root: str) -> str:
     """Wait until all chunks of an indexed project have their vectors; returns a line that says so.
 
-    The connection must be subscribed, as after `open_and_wait`. Raises `CliError` where that won't come.
+    The connection must be subscribed, as after `open_and_wait`. Raises `CliError` if they can't be embedded.
     """
     started = time.monotonic()
     with Bar("embedding") as bar:
@@ -236,7 +236,7 @@ def _said_of(pushed: dict[str, Any]) -> str:
 
 
 def _what_goes_on(client: Client) -> Iterator[str]:
-    """Yield how far the embedding of each open project is that isn't done; one line where none is."""
+    """Yield the progress of each open project whose embedding isn't finished; one line if all are."""
     projects = client.call("Status", timeout=CALL_TIMEOUT_S)["projects"]
     left = [project for project in projects if project["embedding"] != "done"]
     for project in left:

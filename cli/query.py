@@ -36,6 +36,9 @@ NEEDS = {"within": "In:", "value": "Names:", "call": "Calls:"}
 """The headings of what a definition needs, by role."""
 
 ROUTES = ("structural", "positional", "semantic", "hybrid")
+OF_ALL = ("cycles", "unused")
+"""Relations that need no question: they may be asked of the whole project."""
+
 FRESHNESS = ("shown", "tree", "no")
 
 INDEX_WAIT_S = 60.0
@@ -63,7 +66,7 @@ ARGUMENT_HINT = 'put the question into quotes: foveal query "how do sessions exp
     examples=EXAMPLES,
     argument_hint=ARGUMENT_HINT,
 )
-@click.argument("question")
+@click.argument("question", required=False)
 @cwd_option
 @click.option(
     "--limit",
@@ -79,7 +82,7 @@ ARGUMENT_HINT = 'put the question into quotes: foveal query "how do sessions exp
     metavar="NAME",
     help="Ask the structure for this of the names in QUESTION: callers, callees, references, definition,"
     " importers, imports, subclasses, superclasses, implementations, overrides, tests, impact, outline,"
-    " connection, cycles, unused.",
+    " connection, cycles, unused. The last two need no QUESTION.",
 )
 @click.option(
     "--path", "path_prefix", metavar="PREFIX", help="Only in this folder or file, or in paths that begin so."
@@ -111,7 +114,7 @@ ARGUMENT_HINT = 'put the question into quotes: foveal query "how do sessions exp
 def query_command(
     context: click.Context,
     /,
-    question: str,
+    question: str | None,
     cwd: str | None,
     limit: int | None,
     path_prefix: str | None,
@@ -129,9 +132,11 @@ def query_command(
     Not on a terminal, as for an agent, one place that is clearly the best comes whole, with the values of
     constants that it names and the heads of what it calls; else up to four places. A --limit gives the list.
     """
+    if question is None and filters["relation"] not in OF_ALL:
+        raise click.MissingParameter(ctx=context, param_hint="'QUESTION'", param_type="argument")
     settings = settings_of(context)
     folder = cwd or current_folder()
-    text = read_text("question") if question == "-" else question
+    text = read_text("question") if question == "-" else question or ""
     for_agent = limit is None and not as_json and not terminal.is_terminal(sys.stdout)
     given = {
         **filters,
@@ -166,7 +171,8 @@ def query_command(
 
 
 def remarks(reply: dict[str, Any]) -> Iterator[str]:
-    """Yield what a person should know of an answer beside its results, the hint for an empty one last."""
+    """Yield what a person should know of an answer besides its results; the hint for an empty answer comes
+    last."""
     yield ": ".join(filter(None, (reply["route"], "; ".join(reply["evidence"]))))
     for reason in reply["degraded"]:
         yield f"degraded: {reason}"
@@ -179,7 +185,8 @@ def remarks(reply: dict[str, Any]) -> Iterator[str]:
 
 
 def _prefix(given: str, folder: str, cwd: str | None) -> str:
-    """Return a path as the daemon takes it; one that is a folder means what is in it, and no other path."""
+    """Return a path as the daemon takes it; a folder gets a slash at its end, so that it means only what is
+    in it."""
     folders = [folder] if cwd is None else [folder, current_folder()]
     found = locate(given, folders)
     is_folder = os.path.isabs(found) and os.path.isdir(found)
@@ -190,7 +197,7 @@ _UNITS = {"min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def _moment(written: str) -> str:
-    """Return a time in ISO 8601 with its zone, for one that is written so, or as a time span before now."""
+    """Return a time in ISO 8601 with its zone, given in ISO 8601 or as a time span before now."""
     span = re.fullmatch(rf"(\d{{1,6}})\s*({'|'.join(_UNITS)})", written.strip())
     try:
         if span:
@@ -250,7 +257,7 @@ def describe_for_agent(reply: dict[str, Any], question: str, folder: str) -> Ite
 
 
 def _needs(result: dict[str, Any], project: str, folder: str) -> Iterator[str]:
-    """Yield what a definition needs, under a line that says what it is, in the order in which it comes."""
+    """Yield what a definition needs, in its order, with a heading for each role."""
     said = ""
     for need in result.get("needs", ()):
         if need["role"] != said:
@@ -292,7 +299,7 @@ def _reasons(result: dict[str, Any]) -> str:
 
 
 def _snippet(result: dict[str, Any], words: re.Pattern[str] | None) -> Iterator[str]:
-    """Yield the lines of a snippet with their numbers, as grep has them: `:` marks the one that says most."""
+    """Yield the lines of a snippet with their numbers, as grep does: `:` marks the most relevant line."""
     coloured = terminal.use_colour(sys.stdout, os.environ)
     text = result["snippet"].replace("\r\n", "\n")
     if coloured or terminal.is_terminal(sys.stdout):

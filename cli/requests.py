@@ -47,7 +47,11 @@ def requests_command() -> None:
 @requests_command.command("list", cls=Command, short_help="List the requests of a session.")
 @click.argument("session_id")
 @click.option(
-    "--limit", type=click.IntRange(1, LIST_LIMIT), default=20, show_default=True, help="At most so many."
+    "--limit",
+    type=click.IntRange(1, LIST_LIMIT),
+    default=20,
+    show_default=True,
+    help="Maximum number of requests.",
 )
 @json_option
 @click.pass_context

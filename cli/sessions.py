@@ -294,7 +294,7 @@ def last_heard(session: Mapping[str, Any]) -> str:
 
 
 def describe(session: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines about a session: its head, what is given of it, its items and context sets."""
+    """Yield the lines about a session: its head, its fields, its items and its context sets."""
     head = terminal.styled(terminal.clean(session["session_id"]), bold=True)
     mark = f" (ended {local_time(session['ended'])})" if session["ended"] else ""
     yield f"{head}{mark}"

@@ -193,7 +193,7 @@ def how_far(project: dict[str, Any]) -> str:
 
 
 FOLLOW_S = 0.2
-"""Seconds between two looks at the log."""
+"""Seconds between two checks of the log."""
 
 BLOCK_BYTES = 64 * 1024
 LINES_MAX = 10_000_000
@@ -232,7 +232,7 @@ def logs_command(context: click.Context, lines: int, follow: bool, as_json: bool
 
 
 def tail(path: str, count: int, end: int) -> list[str]:
-    """Return the last lines of a log across its rotated files; of the newest what is before `end`."""
+    """Return the last lines of a log across its rotated files; the newest file is read up to `end`."""
     pieces: list[list[bytes]] = []
     for file in reversed(log_files(path)):
         if count <= 0:
@@ -282,7 +282,7 @@ def follow_log(path: str, position: int = 0) -> Iterator[str]:
             if text := decoder.decode(file.read(BLOCK_BYTES)):
                 yield text
             elif _was_replaced(path, os.fstat(file.fileno()), file.tell()):
-                yield decoder.decode(file.read())  # what came before the new file took its place
+                yield decoder.decode(file.read())  # what was written before the rotation
                 file.close()
                 file = open(path, "rb")  # noqa: SIM115 - closed below
             else:

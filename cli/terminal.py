@@ -242,7 +242,8 @@ def say_warnings(reply: Mapping[str, Any]) -> None:
 
 
 def local_time(timestamp: str) -> str:
-    """Return the wire's time to the minute as the user's clock shows it; what is none stays as it came."""
+    """Return the wire's time to the minute as the user's clock shows it; a text that is no time is returned
+    unchanged."""
     try:
         return f"{datetime.fromisoformat(timestamp).astimezone():%Y-%m-%d %H:%M}"
     except ValueError:

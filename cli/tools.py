@@ -179,7 +179,7 @@ def mode_command(
 
 
 def _servers(client: Client, folder: str, *, again: bool) -> dict[str, Any]:
-    """Return the files with their servers, whose tools are listed now where they weren't."""
+    """Return the files with their servers, after listing the tools of servers that have no list yet."""
     with Bar("listing tools"):
         reply: dict[str, Any] = client.call(
             "ListToolServers", {"cwd": folder, "again": again, "refresh": True}, LISTING_TIMEOUT_S
@@ -267,7 +267,7 @@ def review(file: Mapping[str, Any]) -> Iterator[str]:
 
 
 def outcome(server: Mapping[str, Any]) -> str:
-    """Return what came of listing a server: how many tools it has, or why they aren't known."""
+    """Return the result of listing a server: how many tools it has, or why they aren't known."""
     if server["left_out"]:
         return f"not listed: {server['left_out']}"
     if server["problem"]:
@@ -298,7 +298,8 @@ def _server_lines(server: Mapping[str, Any], modes: Modes, *, approved: bool) ->
 
 
 def _review_rows(server: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what a server runs or reaches, each argument apart, and the names of what it gets, no values."""
+    """Yield what a server runs or reaches, each argument apart, and the names of its variables, without their
+    values."""
     if server["transport"] != "stdio":
         yield "connects to:", f"{server['runs']} ({server['transport']})"
     elif "command" in server:

@@ -66,7 +66,7 @@ def update_of(body: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in changes.items():
         if value is None:  # the wire takes it as not given
             empty = _EMPTY.get(name, "an empty text")
-            wanted = f"{name} must not be null; what is to be empty is given as {empty}"
+            wanted = f"{name} must not be null; to make it empty, give {empty}"
             raise RpcError(INVALID_PARAMS, wanted, {"field": name})
         if _has_surrogate(value):
             raise RpcError(

@@ -244,8 +244,9 @@ class HttpListener:
 
     It accepts by itself, unlike aiohttp's SockSite: on a Unix socket a stranger's connection is closed
     unread, and one of the user's is either served or left in the socket's queue, for the next process.
-    asyncio's server drops the one that it accepted in the turn in which it is closed. A TCP socket doesn't
-    tell whose a connection is. `on_connection` is called at the beginning and for each that is accepted.
+    asyncio's server would drop a connection that it accepts in the turn in which it is closed. On a TCP
+    socket the owner of a connection isn't known. `on_connection` is called at the beginning and for each that
+    is accepted.
     """
 
     def __init__(
@@ -259,7 +260,7 @@ class HttpListener:
         self._runner = web.AppRunner(
             application,
             shutdown_timeout=SHUTDOWN_S,
-            handler_cancellation=True,  # who hung up waits for no answer, and ends a stream at once
+            handler_cancellation=True,  # a client that disconnects ends its request or stream at once
         )
         self._listener = listener
         self._on_connection = on_connection
@@ -286,7 +287,7 @@ class HttpListener:
             async with self._tasks:
                 self._accept_more()
                 self._began = True
-                self._on_connection()  # somebody's may wait: it comes in the next turn of the loop
+                self._on_connection()  # a connection may wait: it is accepted in the next turn of the loop
                 await self._stopping.wait()
         finally:
             self.stop()

@@ -172,7 +172,7 @@ def treemap(values: Sequence[float], width: float, height: float) -> list[Box]:
 
 
 def _worst(row: Sequence[float], side: float) -> float:
-    """Return the longer side of a row's most elongated box, in its shorter ones."""
+    """Return the largest ratio of the longer to the shorter side among the boxes of a row."""
     thickness = sum(row) / side if side else 0.0
     if not thickness:
         return float("inf")
@@ -200,8 +200,8 @@ def _lay(row: Sequence[float], free: Box, boxes: list[Box]) -> Box:
 
 @dataclass(frozen=True, slots=True)
 class TokenUse:
-    """A use of the budget: the class of its colour, what it is, its tokens, and how many slices it has (0 for
-    what is none)."""
+    """A use of the budget: the class of its colour, what it is, its tokens, and the number of its slices (0
+    for text that is no slice)."""
 
     kind: str
     label: str

@@ -128,7 +128,7 @@ def moment(value: str | float | None) -> Markup:
 
 
 def breakable(path: str) -> Markup:
-    """Write a path that may break behind its slashes, so that a long one stays readable."""
+    """Write a path that may break after its slashes, so that a long one stays readable."""
     return Markup("/<wbr>").join(path.split("/"))
 
 

@@ -165,7 +165,7 @@ class AccessGuard:
         reply = await self._check(cookie=cookie) if cookie else {"allowed": False}
         if not reply["allowed"]:
             return None
-        if "cookie" in reply:  # it was renewed, and the browser is to keep it as long
+        if "cookie" in reply:  # the session was prolonged, so the browser gets the cookie again
             request[_COOKIE] = reply["cookie"]
         return Viewer(reply["csrf"], reply["editor"], "cookie")
 
@@ -176,7 +176,7 @@ class AccessGuard:
 
     async def _log_in(self, request: web.Request) -> web.StreamResponse:
         """Exchange a one-time code for a session, and redirect to a page."""
-        if request.method != "GET":  # who looks at a link by HEAD doesn't open it
+        if request.method != "GET":  # a HEAD request only looks at the link
             raise Refused(405, UNSUPPORTED, "A login is opened in a browser.", Allow="GET")
         if any("prefetch" in request.headers.get(name, "").lower() for name in PREFETCH):
             raise Refused(503, UNSUPPORTED, "A login is not fetched in advance.")

@@ -82,9 +82,10 @@ class View:
     ) -> web.Response:
         """Return a template as a page, drawn in a thread: a large one takes 30 ms.
 
-        `at` names the entry of the navigation that it belongs to. A template has `at`, `title`, `path`,
-        `query`, `viewer`, `theme`, and the values given; `project` (`ProjectChoice`) is expected by the
-        header where a page is about one, and `picked` where another one is picked at another address.
+        `at` is the name of its entry in the navigation. A template has `at`, `title`, `path`, `query`,
+        `viewer`, `theme`, and the values given. A page about a project gives `project` (`ProjectChoice`) for
+        the header. `picked` is the address to which the header's choice of a project leads, by default that
+        of the page.
         """
         viewer = request[VIEWER]
         text = await asyncio.to_thread(

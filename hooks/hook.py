@@ -43,7 +43,7 @@ BUDGETS_S: Final[Mapping[str, float]] = {
 }
 
 AWAITED: Final = frozenset(("SessionStart", "sessionStart"))
-"""Events that wait for the daemon that they start: nobody waits for an answer yet."""
+"""Events that start a daemon and wait for it: at the start of a session no person waits yet."""
 
 STARTING: Final = AWAITED | {"UserPromptSubmit", "userPromptSubmitted", "beforeSubmitPrompt", "BeforeAgent"}
 """Events that start a daemon if none runs. Those outside `AWAITED` don't wait for it."""
@@ -54,8 +54,8 @@ KEPT: Final = frozenset(
         *("Stop", "StopFailure", "AfterAgent", "agentStop", "stop"),
     )
 )
-"""Events that are spooled first of all: they name the transcript of what an agent found out, and hosts kill
-hooks when they end."""
+"""Events that are written to the spool first: they name the transcript with an agent's findings, and a host
+that ends kills its hooks."""
 
 ANSWER_SHARE: Final = 0.8
 """Share of the remaining time for the daemon to start, and again to answer; the rest is for the way back."""
@@ -129,6 +129,7 @@ def event_name(payload: bytes) -> str:
 
 
 _TELLING: Final = (
+    (b'"stopReason"', "agentStop"),
     (b'"prompt"', "userPromptSubmitted"),
     (b'"source"', "sessionStart"),
     (b'"reason"', "sessionEnd"),

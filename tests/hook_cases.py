@@ -78,7 +78,9 @@ def context_of(host: str, name: str, output: str) -> str:
             text = own["additionalContext"]
     if text:
         assert event in CONTEXT_EVENTS[host]
-        check_wrapped(text)
+        bare = host in {"gemini", "qwen-code"}  # these turn angle brackets into entities
+        check_wrapped(text.replace("[", "<").replace("]", ">") if bare else text)
+        assert not bare or not {"<", ">"} & set(text)
         assert len(text) <= MOST_CHARACTERS.get(host, MOST_OTHERS)
     return str(text)
 

@@ -117,6 +117,7 @@ SERVICES: dict[str, list[str]] = {
     "search": [
         "answers",
         "lookups",
+        "pipeline",
         "results",
         "service",
         "meaning_search",

@@ -31,7 +31,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.hooks", description=__doc__)
     parser.add_argument("--count", type=int, default=100, help="processes of each kind")
     count = parser.parse_args().count
-    with tempfile.TemporaryDirectory(prefix="fv-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="fv-", ignore_cleanup_errors=True) as temporary:
         measures = measure(Path(temporary), count)
     print(table(measures))
     return int(any(one.met is False for one in measures))

@@ -7,8 +7,11 @@ import json
 import sys
 import tempfile
 import traceback
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+from .costs import tables
 from .model_server import serving
 from .programs import BY_NAME, Installed, install
 from .trial import Check, Trial
@@ -27,7 +30,7 @@ def main() -> int:
     parser.add_argument("--json-file", type=Path, help="also write the results there")
     parser.add_argument("--sessions", type=Path, help="also write what the model saw there")
     options = parser.parse_args()
-    results: dict[str, dict[str, object]] = {}
+    results: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory(prefix="fvh-", ignore_cleanup_errors=True) as temporary:
         for name in options.only or BY_NAME:
             installed = install(BY_NAME[name], options.cache)
@@ -39,15 +42,19 @@ def main() -> int:
             results[title] = {
                 "checks": {one.name: (one.ok, one.detail) for one in trial.checks},
                 "characters": trial.costs.characters,
+                "hooks": trial.costs.hooks,
                 "session": trial.session.lines,
             }
             _report(title, trial.checks)
-    if options.json_file:
-        options.json_file.write_text(json.dumps(results, indent=1))
+            if options.json_file:  # after each host: the whole run is long
+                options.json_file.write_text(json.dumps(results, indent=1))
     if options.sessions:
-        lines = [f"## {title}\n\n" + "\n".join(found["session"]) for title, found in results.items()]  # type: ignore[arg-type]  # lists of lines
+        lines = [f"## {title}\n\n" + "\n".join(found["session"]) for title, found in results.items()]
         options.sessions.write_text("\n\n".join(lines) + "\n")
-    return int(any(ok is False for one in results.values() for ok, _ in one["checks"].values()))  # type: ignore[attr-defined]  # a map of pairs
+    if options.full:
+        print("\n" + "\n".join(tables(results)))
+    print("\n" + "\n".join(matrix(results)))
+    return int(any(ok is False for one in results.values() for ok, _ in one["checks"].values()))
 
 
 def _try(installed: Installed, folder: Path, clone: Path, *, full: bool) -> Trial:
@@ -63,6 +70,24 @@ def _try(installed: Installed, folder: Path, clone: Path, *, full: bool) -> Tria
             world.stop_daemon()
         remove(folder)
     return trial
+
+
+def matrix(results: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the lines of the matrix: a check a row, a host a column, and why a check failed below."""
+    yield f"| check | {' | '.join(results)} |"
+    yield f"|---|{'---|' * len(results)}"
+    names = dict.fromkeys(name for result in results.values() for name in result["checks"])
+    for name in names:
+        cells = (_sign(result["checks"].get(name, (None, ""))[0]) for result in results.values())
+        yield f"| {name} | {' | '.join(cells)} |"
+    for title, result in results.items():
+        for name, (ok, detail) in result["checks"].items():
+            if ok is False:
+                yield f"\n{title}, {name}: {detail}"
+
+
+def _sign(ok: bool | None) -> str:
+    return {True: "yes", False: "**no**", None: ""}[ok]
 
 
 def _report(title: str, checks: list[Check]) -> None:

@@ -148,7 +148,8 @@ def _codex_call(step: Step, request: Request) -> Call:
             return Call("exec_command", {"cmd": f"apply_patch <<'EOF'\n{patch}EOF"})
         case Delegate():
             if in_scripts:
-                task = {"task_name": "a_study", "message": step.task, "fork_turns": "none"}
+                name = "a_look" if step.reads_only else "a_study"  # each agent needs a name of its own
+                task = {"task_name": name, "message": step.task, "fork_turns": "none"}
                 return Call("spawn_agent", task, namespace="collaboration")
             return Call("spawn_agent", {"message": step.task}, namespace=_space(request, "spawn_agent"))
         case Wait():

@@ -11,13 +11,16 @@ from pathlib import Path
 from foveal.hooks.hosts.events import FileEdited, PromptSubmitted
 from msgspec import Struct, field
 
+from .costs import hook_times
 from .script import Delegate, Edit, Mcp, Read, Request, Say, Script, Wait
 from .world import MARKER, Run, World
 
 CURSOR_RULE = "CURSOR-RULE-2718"
 START = "## Session context"
 TAG = "foveal-context"
-ELEMENT = re.compile(r"(?:<|&lt;)foveal-context(?:>|&gt;).*?(?:<|&lt;)/foveal-context(?:>|&gt;)", re.DOTALL)
+ELEMENT = re.compile(
+    r"(?:<|&lt;|\[)foveal-context(?:>|&gt;|\]).*?(?:<|&lt;|\[)/foveal-context(?:>|&gt;|\])", re.DOTALL
+)
 
 FIRST = "Why does a redirect strip headers in _redirect_headers?"
 SECOND = "Where does GZipDecoder flush its decompressor?"
@@ -34,6 +37,10 @@ LATER = (
     "What does URL.join do with a fragment?",
     "How does the ASGI transport raise exceptions?",
 )
+ANSWERED = "What is fenced or in code marks comes from the project"
+"""The beginning of an answer of foveal's MCP server."""
+HOOK_RUNS = 30
+"""Processes of each hook that are measured."""
 NEXT = "What was decided about redirects?"
 AFTER = "How does BasicAuth build its header?"
 ALONE = "Say that foveal is away."
@@ -52,9 +59,11 @@ class Check(Struct, frozen=True):
 
 
 class Costs(Struct):
-    """Characters of foveal's that reached the model, by what brought them."""
+    """What foveal costs: the characters that reached the model, by what brought them, and times."""
 
     characters: dict[str, int] = field(default_factory=dict)
+    hooks: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """Milliseconds that each hook adds, P50 and P99, by event."""
 
 
 class Session(Struct, frozen=True):
@@ -129,6 +138,8 @@ class Trial:
         with world.daemon():
             self._first_session()
             self._next_session()
+            if self.full:
+                self.costs.hooks = hook_times(world, HOOK_RUNS)
             self._alone()
         self._check_uninstall(before)
 
@@ -156,7 +167,7 @@ class Trial:
         request = _main(search, SEARCH)
         listed = bool(request and any("search_code" in name for name in request.tools))
         listed = listed or bool(request and "search_code" in request.text)
-        answered = bool(request and "httpx/_config.py" in request.text.rpartition(SEARCH)[2])
+        answered = bool(request and ANSWERED in request.text.rpartition(SEARCH)[2])
         self._check("MCP listed, called", listed and answered, f"listed {listed}, answered {answered}")
         self._prompt(FAILING, "continue")
         if self.full:
@@ -179,15 +190,16 @@ class Trial:
         self._check("prompt brings news only", news <= 6_000 and not maps, f"{news:,} characters, map {maps}")
 
     def _subagents(self) -> None:
-        study = self._prompt(STUDY, "continue", "subagent")
+        study = self._prompt(STUDY, "continue")
         own = [request for request in study.requests if _is_about(request, TASK)]
         if not own:
             self._check("subagent's context", False, "no subagent ran")
             return
         injected = " ".join(_elements(own[0].text))
+        self.costs.characters["subagent"] = len(injected)
         found = "_auth.py" in injected
         self._check("subagent's context", found, f"{len(injected):,} characters without httpx/_auth.py")
-        times = own[-1].text.count(f"<{TAG}") + own[-1].text.count(f"&lt;{TAG}")
+        times = len(ELEMENT.findall(own[-1].text))
         self._check("subagent's context once", times <= 1, f"{times} times")
         self._prompt(LOOK, "continue")
 
@@ -267,7 +279,7 @@ class Trial:
         run = self.world.run(self._script, prompt, more)
         request = _main(run, prompt)
         total = sum(map(len, ELEMENT.findall(request.text))) if request else 0
-        brought = total if not more else total - self._known
+        brought = total - self._known if more and total >= self._known else total  # a window begins anew
         if request is not None:
             self._known = total
         if cost:

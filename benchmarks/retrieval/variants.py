@@ -49,6 +49,7 @@ def variants(default: RankWeights = DEFAULT) -> list[Variant]:
             for name, fusion in _FUSED.items()
         ),
         Variant("without routes", default, routed=False),
+        Variant("without the learned order", replace(default, learned=False)),
         Variant("without what is named (files, lines, definitions)", default, ALL_LISTS - {TREE}),
         *(Variant(name, weights) for name, weights in _left_out(default)),
     ]
@@ -62,7 +63,7 @@ _FUSED: dict[str, Fusion] = {
 
 def without_boosts(weights: RankWeights) -> RankWeights:
     """Return weights under which a file counts as its best chunk does, whatever it is and whoever asks."""
-    return replace(weights, penalties=_no_penalties(weights), **_neutral(weights))
+    return replace(weights, penalties=_no_penalties(weights), learned=False, **_neutral(weights))
 
 
 def _neutral(weights: RankWeights) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""The methods that return contexts to agents, or prepare them in the background."""
+"""The methods that return contexts to agents, or prepare them in the background.
+
+Their docstrings become rows of docs/protocol.md; "below" means a section there.
+"""
 
 from __future__ import annotations
 
@@ -112,14 +115,14 @@ class ContextCall(Struct, frozen=True):
 
 
 class ContextMethods:
-    """The methods over one engine. With `news` their contexts hold only additions for a prompt."""
+    """The methods over one engine. With `news` a context holds only what the agent hasn't seen yet, as hooks
+    need it."""
 
     def __init__(self, engine: Engine, *, news: bool = False) -> None:
         self._engine = engine
         self._news = news
         self._calls: dict[GetContextRequest, ContextCall] = {}
-        """A cache by hand, since an entry is only valid while its scope and settings are: it saves 10 us of
-        100."""
+        """A cache; `ContextCall.holds` tells whether an entry is still valid. It saves 10 of 100 µs."""
 
     @method("GetContext", policy="own")
     def get(self, request: GetContextRequest) -> WireMap | Awaitable[WireMap]:

@@ -1,4 +1,7 @@
-"""The methods about the daemon itself: ping, status, metrics, events, shutdown, access to the dashboard."""
+"""The methods about the daemon itself: ping, status, metrics, events, shutdown, access to the dashboard.
+
+Their docstrings become rows of docs/protocol.md; "below" means a section there.
+"""
 
 from __future__ import annotations
 
@@ -203,7 +206,7 @@ class DaemonMethods:
         if unknown:
             known = ", ".join(sorted(TOPICS))
             raise InvalidRequest(
-                f"topics names {unknown[0]!r:.80}, which is none; there are {known}", "topics"
+                f"topics has the unknown topic {unknown[0]!r:.80}; known are {known}", "topics"
             )
         self._engine.events.subscribe(connection, topics, connection.publish)
         connection.when_lost(self._engine.events.unsubscribe)

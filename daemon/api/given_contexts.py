@@ -1,4 +1,7 @@
-"""The methods about past contexts: their content, and why a file is or isn't in them."""
+"""The methods about past contexts: their content, and why a file is or isn't in them.
+
+Their docstrings become rows of docs/protocol.md; "below" means a section there.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +31,13 @@ MASKED_CHARACTERS = 2_000
 """Maximum characters of that line that are masked before it is cut, so that no half of a secret remains."""
 
 COUNTED = ("slices", "dropped", "gaps", "degraded")
-"""Lists of a reply that a list of contexts counts."""
+"""Fields of a reply that are lists; ListContexts returns only their lengths."""
 
 SHOWN = ("tokens", "bytes", "partial", "truncated", "layers")
-"""Fields of a reply that a list of contexts copies."""
+"""Fields of a reply that ListContexts returns as they are."""
 
 WHOLE = ("gaps", "degraded", "items", "clock", "masked", "resident_tokens", "saved_tokens")
-"""Further fields of a single context, if the reply had them."""
+"""Fields of a reply that only GetBuiltContext returns, if the reply had them."""
 
 
 class ListContextsRequest(AgentRequest, frozen=True, kw_only=True):
@@ -198,7 +201,7 @@ class GivenContextMethods:
         if given is None or not await self._may_see(given, request.agent):
             raise NotFound(
                 f"no context {context_id!r:.80}: the daemon keeps the last {GIVEN_MAX} since it started, and"
-                " tells an agent of those only that it may see whole; ListContexts names them"
+                " an agent gets only contexts that it may see as a whole; ListContexts names them"
             )
         return given
 
@@ -263,8 +266,10 @@ def _heading(given: Given) -> str:
 
 
 def masked_texts(texts: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
-    """Return the texts of a reply and its `prompt`, with the caller's texts masked by its
-    agent's policy. Not for the event loop."""
+    """Return the texts of a reply and its `prompt` with secrets masked in those that the caller wrote.
+
+    `policy` is that of the agent that got the context. Not for the event loop.
+    """
     masked = dict(texts)
     for name in ("prompt", "system_prompt", "user_prompt"):
         if name in masked:

@@ -90,7 +90,7 @@ def to_error(error: Exception) -> RpcError | None:
     if isinstance(error, OSError) and error.errno in _EXHAUSTED:
         return RpcError(
             codes.BUSY,
-            f"the system gave the daemon nothing ({error.strerror}); try again, or see: foveal status",
+            f"the daemon ran out of a system resource ({error.strerror}); try again, or see: foveal status",
         )
     return None
 

@@ -35,7 +35,7 @@ from ..transcripts.injections import asked
 from .contexts import ContextMethods, GetContextRequest
 from .guard import PolicyGuard
 from .method import DEADLINE_MAX_MS, AgentRequest, ItemFields, SessionRequest, method
-from .sessions import CreateSessionRequest, GetRelevantContextRequest, SessionMethods
+from .sessions import CreateSessionRequest, GetRelevantContextRequest, ResumeReply, SessionMethods
 
 OWN_FILE_BYTES = 256 * 1024
 """Maximum bytes of an instruction file that is compared with others."""
@@ -172,10 +172,16 @@ class DaemonHookBackend:
         """Resume a session without forgetting what its window holds."""
         if await self._session(origin) is None:
             return None
-        about = GetRelevantContextRequest(session_id=origin.session_id, agent_name=origin.policy_name)
-        await self._guard.call(self._sessions.get_context, about)  # raises if the agent may not
-        _, resume = await self._engine.sessions.resume(origin.session_id)
-        return OpenedSession(True, resume.text, resume.context)
+        about = SessionRequest(session_id=origin.session_id, agent_name=origin.policy_name)
+        reply = await self._guard.call(self._continue, about)
+        return OpenedSession(True, reply.text, _sets(reply.context))
+
+    @method("ResumeSession", policy="session")
+    async def _continue(self, request: SessionRequest) -> ResumeReply:
+        """Resume a session as ResumeSession does, but for its window."""
+        session, resume = await self._engine.sessions.resume(request.session_id)
+        context = {name: list(entries) for name, entries in resume.context.items()}
+        return ResumeReply(session.id, resume.text, context, list(resume.missing_files))
 
     async def task_in(self, origin: Origin, transcript_path: str) -> str:
         """Return the task of a subagent that begins, as its parent's transcript has it."""

@@ -273,8 +273,8 @@ class ExperienceMethods(EngineMethods):
 
     @method("PruneExperiences", policy="project")
     async def prune(self, request: PruneRequest) -> PruneReply:
-        """Remove experiences for good, by at least one criterion; `experiences` are the newest 100 of
-        them."""
+        """Remove experiences for good, by at least one criterion; `experiences` are the newest 100 of the
+        removed ones."""
         outcomes = request.outcomes
         criteria = Criteria(
             request.max_age_days,
@@ -327,7 +327,7 @@ class ExperienceMethods(EngineMethods):
 
 
 def experience_reply(experience: Experience) -> ExperienceReply:
-    """Return an experience in the form of the wire; outcome and marks only if it has any."""
+    """Return an experience as the wire type; outcome and marks only if it has any."""
     marks = [MarkReply(mark.kind, mark.at, mark.by or experience.id) for mark in experience.marks]
     outcome = OutcomeReply(experience.outcome, experience.error or UNSET) if experience.outcome else UNSET
     return reply_of(ExperienceReply, experience, outcome=outcome, marks=marks or UNSET)

@@ -191,7 +191,7 @@ def wire_map(reply: Struct | WireMap) -> WireMap:
 def reply_of(kind: type[ReplyT], source: object, **fields: Any) -> ReplyT:
     """Return a reply with these fields; the others are the attributes of `source` of the same names.
 
-    An empty text becomes what the type of its field has for it: left out, null, or the text.
+    An empty text is left out or becomes null if the type of its field allows that, else it stays.
     """
     for name, empty in _fields_of(kind):
         if name not in fields:
@@ -202,7 +202,7 @@ def reply_of(kind: type[ReplyT], source: object, **fields: Any) -> ReplyT:
 
 @cache
 def _fields_of(kind: type[Struct]) -> tuple[tuple[str, object], ...]:
-    """Return the names of a reply's fields, each with what it has for an empty text."""
+    """Return the names of a reply's fields, each with the value that replaces an empty text."""
     hints = get_type_hints(kind)
     types = {name: get_args(hints[name]) for name in kind.__struct_fields__}
     return tuple(

@@ -219,7 +219,7 @@ class ProjectMethods(EngineMethods):
 
     @method("PushEmbeddings", policy="open")
     async def push_embeddings(self, request: ProjectRequest) -> PushEmbeddingsReply:
-        """Write a project's embeddings to the shared store, those that it lacks; `unsupported` where none is
+        """Write the embeddings of a project that the shared store lacks; `unsupported` if no store is
         configured."""
         project = await self._engine.projects.at(request.cwd)
         pushed = await self._engine.semantics.push(project.root)

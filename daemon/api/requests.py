@@ -1,4 +1,7 @@
-"""The methods about recorded requests: the texts sent to an agent, and the items its reply referred to."""
+"""The methods about recorded requests: the texts sent to an agent, and the items its reply referred to.
+
+Their docstrings become rows of docs/protocol.md; "below" means a section there.
+"""
 
 from __future__ import annotations
 

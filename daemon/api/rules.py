@@ -1,4 +1,7 @@
-"""The methods about items (rules, references and tools) and about the servers of tools."""
+"""The methods about items (rules, references and tools) and about the servers of tools.
+
+Their docstrings become rows of docs/protocol.md; "below" means a section there.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The methods that search code: questions, names, files, and the relations of a node."""
+"""The methods that search code: questions, names, files, and the relations of a node.
+
+Their docstrings become rows of docs/protocol.md; "below" means a section there.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +38,9 @@ from .method import (
 HITS_MAX = 1_000
 
 AGENT_PLACES, COMPARED = 4, 10
-"""Minimum limit, and number of files compared, for an agent's search: from that limit on its answer is chosen
-from as many files as other answers have, since only then may the second file be ranked far behind. Smaller
-limits take the first files."""
+"""With a limit of at least `AGENT_PLACES`, the answer to an agent is chosen among `COMPARED` files, as many
+as other answers have, so that a clear gap behind the best file can be seen. A smaller limit takes the first
+files."""
 
 SYMBOLS_SHOWN, SYMBOLS_MAX = 50, 500
 
@@ -233,7 +236,7 @@ def _filter(project: Project, request: QueryRequest) -> Filter:
     unknown = [name for name in languages if name not in LANGUAGES]
     if unknown:
         near = ", ".join(difflib.get_close_matches(unknown[0], LANGUAGES, 3)) or ", ".join(sorted(LANGUAGES))
-        raise InvalidRequest(f"languages names {unknown[0]!r:.80}, which is none; is it {near}?", "languages")
+        raise InvalidRequest(f"languages has the unknown name {unknown[0]!r:.80}; is it {near}?", "languages")
     kinds = request.kinds
     _check_kinds(project, kinds)
     return Filter(
@@ -256,7 +259,7 @@ def _check_kinds(project: Project, kinds: Sequence[str]) -> None:
         near = difflib.get_close_matches(unknown[0], known, 1)
         meant = f"is it {near[0]}? " if near else ""
         raise InvalidRequest(
-            f"kinds names {unknown[0]!r:.80}, which is none; {meant}here there can be"
+            f"kinds has the unknown name {unknown[0]!r:.80}; {meant}here there can be"
             f" {', '.join(kinds_in(project.tree))}",
             "kinds",
         )

@@ -31,8 +31,8 @@ BACKLOG = 128
 """Connections that wait while the serving process starts."""
 
 TAKEN_S = 10.0
-"""Seconds to retry a taken port if browsers are signed in, since their cookies are for that port: a daemon
-that was killed leaves it to a process that is ending."""
+"""Seconds to retry a taken port if browsers are signed in, since their cookies are for that port. After a
+daemon was killed, its faces process holds the port until it has ended."""
 
 TAKEN_PAUSE_S = 0.05
 
@@ -124,7 +124,7 @@ def _bound(port: int) -> socket.socket:
     """Return a socket that listens on loopback. Raises `OSError`."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        # Connections of the daemon before, which the system still remembers, don't hold the port.
+        # So that closed connections of the previous daemon (TIME_WAIT) don't block the port.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((LOOPBACK, port))
         listener.listen(BACKLOG)
@@ -365,7 +365,7 @@ def _state_in(content: Mapping[str, Any]) -> DashboardState:
     if type(port) is not int or not 0 <= port < 1 << 16:
         raise ValueError(f"port is {port!r:.20}")
     if not isinstance(secret, str) or not _HASH.fullmatch(secret):
-        raise ValueError("secret is none")
+        raise ValueError("secret is not 64 hexadecimal digits")
     kept = tuple(KeptSession(entry["digest"], float(entry["expires"])) for entry in content["sessions"])
     if not all(isinstance(session.digest, str) and _HASH.fullmatch(session.digest) for session in kept):
         raise ValueError("a session has no digest")

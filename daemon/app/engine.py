@@ -128,10 +128,10 @@ class Engine:
         self.items.close()
         try:
             await self.scoping.persist()
-        except DatabaseError as error:  # nobody is left to be told, and the rest is to end in good order
+        except DatabaseError as error:  # no client is left to tell, and the other parts must still be closed
             log.warning("the last scopes are not kept: %s", error)
         await self.projects.save_all_feedback()
-        self.projects.close_all()  # before the indexer ends: what it closes then is sealed
+        self.projects.close_all()  # first, so that the indexer is the last to close each index, and seals it
         await asyncio.gather(self.indexing.link.stop(deadline_s), self.semantics.stop(deadline_s))
         self._stopped.set()
         await self.scoping.close()
@@ -192,7 +192,7 @@ class Engine:
         return await self.items.refresh(project)
 
     def note_file(self, project: Project, path: str, event: str, text: str | None) -> None:
-        """Take in what an editor knows of a file before the disk does."""
+        """Record an editor's event about a file; `text` is its unsaved text, if any."""
         if event == "closed":
             project.hot_files.note_closed(path)
             project.unsaved.set(path, None)
@@ -204,7 +204,7 @@ class Engine:
             self._note_changed(project, path)
 
     def note_written(self, project: Project, path: str) -> None:
-        """Take in that an agent wrote a file, which no editor needs to have open."""
+        """Record that an agent wrote a file, whether or not an editor has it open."""
         project.hot_files.note_edited((path,))
         self._note_changed(project, path)
 

@@ -60,7 +60,7 @@ class FacesStarter:
             _send(self._control, listener)
 
     def replace(self, former: socket.socket, listener: socket.socket) -> None:
-        """Replace a socket to which no path leads any more, and close it."""
+        """Replace a socket whose path was removed, and close it."""
         self._listeners.remove(former)
         if self._arrived is not None:
             asyncio.get_running_loop().remove_reader(former.fileno())
@@ -78,9 +78,9 @@ class FacesStarter:
             if not failed or loop.time() - started > RESTART_PAUSE_MAX_S:
                 pause = self._restart_pause_s
             if not failed:
-                log.info("the HTTP face has ended; somebody's next connection starts it again")
+                log.info("the faces process has ended; the next connection starts it again")
             else:
-                log.error("the HTTP face %s; it is started again in %g s when somebody asks", failed, pause)
+                log.error("the faces process %s; a connection starts it again after %g s", failed, pause)
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, RESTART_PAUSE_MAX_S)
 
@@ -115,7 +115,7 @@ class FacesStarter:
                 process = await self._start(control.fileno())
         except OSError as error:
             return f"can't be started ({error})"
-        log.info("the HTTP face starts (pid %d)", process.pid)
+        log.info("the faces process starts (pid %d)", process.pid)
         code = await _wait_end(process)
         return f"ended with code {code}" if code else ""
 
@@ -135,7 +135,8 @@ class FacesStarter:
 
 def _send(control: socket.socket, listener: socket.socket) -> None:
     """Lend a listening socket to the process at the other end."""
-    with contextlib.suppress(ConnectionError):  # it is ending; the next one gets all of them
+    # If the process is ending, the send fails; the next process gets all sockets.
+    with contextlib.suppress(ConnectionError):
         socket.send_fds(control, [b"l"], [listener.fileno()])
 
 
@@ -143,7 +144,8 @@ async def _wait_end(process: asyncio.subprocess.Process) -> int:
     """Log the process' output and return its exit code; when cancelled, end the process."""
     assert process.stderr is not None
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(_log_output(process.stderr))  # all the time: unread output would hold up the end
+        # Read all the time, since a process can't end while its output fills the pipe.
+        tasks.create_task(_log_output(process.stderr))
         try:
             return await process.wait()
         except BaseException:
@@ -154,7 +156,7 @@ async def _wait_end(process: asyncio.subprocess.Process) -> int:
 async def _log_output(stream: asyncio.StreamReader) -> None:
     """Log the process' output until it ends."""
     while output := await stream.read(OUTPUT_BYTES):
-        log.warning("the HTTP face says: %s", output.decode("utf-8", "replace").rstrip())
+        log.warning("output of the faces process: %s", output.decode("utf-8", "replace").rstrip())
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -209,7 +209,8 @@ class _Series:
         """Add a sample of the time since the last one."""
         self.samples.append(sample_between(self._before, statistics, at, now - self._began, gauges))
         self._began, self._before = now, statistics
-        # On the grid of the steps, so that no delay adds up; after a long one from here on.
+        # The next step ends at a multiple of the step, so that delays don't add up; after a long delay, steps
+        # count from now.
         self._due += self.step_s
         if self._due <= now:
             self._due = now + self.step_s

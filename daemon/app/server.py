@@ -56,7 +56,7 @@ GC_THRESHOLD = 50_000
 
 IDLE_CHECK_S = 15.0
 
-LOOK_S = 2.0
+CHECK_S = 2.0
 """Seconds between two checks of the sockets' and the lock's paths, which take a few microseconds."""
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -95,7 +95,8 @@ def prepare(socket_path: str | None, environ: Mapping[str, str], *, log_to_file:
     """Check folders and configuration. Raises `PathError`, `ConfigError`, `StateError`, fit for a person."""
     system = System()
     state = paths.private_folder(paths.state_folder(environ))
-    with contextlib.suppress(PermissionError):  # a folder of others, in which nothing was made just now
+    # Another user's parent folder can't be synced, and needn't be: the state folder is not new then.
+    with contextlib.suppress(PermissionError):
         system.fsync_folder(os.path.dirname(state))
     config_folder = paths.config_folder(environ)
     environment = Environment(
@@ -127,31 +128,32 @@ def serve(startup: Startup) -> None:
     """Run a daemon until it is asked to stop. Raises `StateError` or `SocketInUse` if one is running
     already.
 
-    If its state folder is removed meanwhile it starts anew in a new one, and Status says so; also once
-    there is space again on a disk that was full when it opened its files.
+    The daemon restarts in the same process if its state folder is removed, and reports that in Status. It
+    also restarts if the disk was full when it opened its files, as soon as there is space again.
     """
-    os.umask(0o077)  # all that this process and its children make is the user's alone, from birth
-    again = _serve(startup, ())
-    while again is not None:
+    os.umask(0o077)  # new files of this process and its children are readable by the user alone
+    restart = _serve(startup, ())
+    while restart is not None:
         paths.private_folder(startup.environment.state_dir)
-        again = _serve(replace(startup, mended=again.mended), again.scopes)
+        restart = _serve(replace(startup, mended=restart.mended), restart.scopes)
 
 
-class Again(Struct, frozen=True):
+class Restart(Struct, frozen=True):
     """State that a restarting daemon takes over: its scopes, and messages for Status."""
 
     scopes: Sequence[Scope]
     mended: tuple[str, ...]
 
 
-def _serve(startup: Startup, scopes: Sequence[Scope]) -> Again | None:
+def _serve(startup: Startup, scopes: Sequence[Scope]) -> Restart | None:
     """Run a daemon with these scopes. Returns None if it was asked to stop."""
     state = startup.environment.state_dir
     system = System()
     mended = [*startup.mended, clear_file(paths.log_file(state), system)]
     _set_up_logging(startup)
     with contextlib.ExitStack() as stack:
-        # Held back until the loop can take them: one in the middle would leave what it made behind.
+        # Signals wait until the loop handles them: before that, one would end the process without removing
+        # its sockets and files.
         stack.callback(signal.pthread_sigmask, signal.SIG_SETMASK, _hold_signals())
         lock = StateLock.take(paths.lock_file(state))
         stack.callback(lock.release)
@@ -193,7 +195,7 @@ class _Bound:
         return former
 
     def remove(self) -> None:
-        """Close the socket, and remove its path unless that leads to another daemon's by now."""
+        """Close the socket, and remove its path unless another daemon has bound it since."""
         self.listener.close()
         if self.is_there:
             remove_socket(self.path)
@@ -211,7 +213,7 @@ class Daemon:
         self._http = http
         self._scopes = scopes
         self._stopping = asyncio.Event()
-        self._again: tuple[str, ...] | None = None
+        self._restart_messages: tuple[str, ...] | None = None
         """Messages for Status on why the daemon restarts, None unless it does."""
         self._started_full = False
         self._engine = Engine(startup.environment, startup.config, System())
@@ -226,7 +228,7 @@ class Daemon:
         """Ask the daemon to shut down; further calls have no effect."""
         self._stopping.set()
 
-    async def run(self) -> Again | None:
+    async def run(self) -> Restart | None:
         """Serve, then shut down within the configured deadline; returns what `_serve` does."""
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
@@ -235,8 +237,10 @@ class Daemon:
         try:
             await self._serve()
         finally:
-            _hold_signals()  # the loop gives its handlers back, and what it made is still to be removed
-        return None if self._again is None else Again(self._engine.scopes.of_project(None), self._again)
+            _hold_signals()  # the loop drops its handlers now, but sockets and files are still to be removed
+        if self._restart_messages is None:
+            return None
+        return Restart(self._engine.scopes.of_project(None), self._restart_messages)
 
     async def _serve(self) -> None:
         deadline_s = self._startup.config.daemon.shutdown_deadline_ms / 1000
@@ -256,9 +260,9 @@ class Daemon:
                 dashboard = tasks.create_task(self._dashboard.reopen(), name="dashboard")
                 idle = tasks.create_task(self._stop_when_idle(server), name="idle")
                 hooks = tasks.create_task(self._handlers.hooks.run(), name="hooks")
-                looks = tasks.create_task(self._look(server), name="looks at sockets and lock")
-                # What start-up made stays, and collections look at what requests make. There was none before:
-                # the garbage of imports is a thousand objects, and to find them took 25 ms.
+                checks = tasks.create_task(self._check_paths(server), name="check sockets and lock")
+                # Objects from the start live as long as the daemon, so collections skip them. The collector
+                # was off until now: collecting the thousand garbage objects of the imports took 25 ms.
                 gc.freeze()
                 gc.enable()
                 log.info("foveal %s serves on %s (pid %d)", __version__, self._startup.socket, os.getpid())
@@ -268,42 +272,42 @@ class Daemon:
                 faces.cancel()
                 dashboard.cancel()
                 hooks.cancel()
-                looks.cancel()
+                checks.cancel()
                 await server.shutdown(deadline_s)
                 await self._engine.close(deadline_s)
         self._dashboard.close()
         log.info("stopped")
 
-    def _begin_anew(self, *said: str) -> None:
-        self._again = said
+    def _restart(self, *messages: str) -> None:
+        self._restart_messages = messages
         self.stop()
 
-    async def _look(self, server: Server) -> None:
+    async def _check_paths(self, server: Server) -> None:
         """Rebind sockets whose paths were removed, and restart if the state folder was removed."""
         state = self._startup.environment.state_dir
-        failed = said = ""
+        bind_error = logged = ""
         while True:
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(CHECK_S)
             if not self._lock.lies_at(paths.lock_file(state)):
-                self._begin_anew(
+                self._restart(
                     f"the state folder {state} was removed at {iso(System())} while the daemon ran, and made "
                     "anew: sessions, decisions and records of requests that lay in it are lost, indexes and "
                     "embeddings are built anew; see: foveal doctor"
                 )
                 return
             if self._started_full and not disk_problem(state, System()):
-                log.warning("there is room on the disk again: the daemon begins anew, to open its files")
-                self._begin_anew()
+                log.warning("there is space on the disk again: the daemon restarts, to open its files")
+                self._restart()
                 return
             unwritten = ""
             if path_mark(paths.daemon_file(state)) is None:
                 unwritten = _write_info(self._startup, self._http.path)
-            if unwritten and unwritten != said:
+            if unwritten and unwritten != logged:
                 log.warning("%s", unwritten)
-            said = unwritten
+            logged = unwritten
             try:
                 if not self._own.is_there:
-                    self._own.bind_again()  # the server closes the former
+                    self._own.bind_again()  # the server closes the former socket
                     server.start(self._own.listener)
                     log.warning("%s was removed, and is bound again", self._own.path)
                 if not self._http.is_there:
@@ -311,10 +315,10 @@ class Daemon:
                     self._http.listener.listen(HTTP_BACKLOG)
                     self._faces.replace(former, self._http.listener)
                     log.warning("%s was removed, and is bound again", self._http.path)
-                failed = ""
+                bind_error = ""
             except (OSError, paths.PathError, SocketInUse) as error:
-                if failed != str(error):
-                    failed = str(error)
+                if bind_error != str(error):
+                    bind_error = str(error)
                     log.error("the socket can't be bound again: %s", error)
 
     async def _stop_when_idle(self, server: Server) -> None:
@@ -340,7 +344,8 @@ class Daemon:
 
 
 def _clear_places(startup: Startup, http_path: str, system: System) -> Iterator[str]:
-    """Quarantine things of the wrong kind in the place of the daemon's own files and folders."""
+    """Quarantine anything else, such as a folder, that has the path of one of the daemon's files or
+    folders."""
     state = startup.environment.state_dir
     info = paths.daemon_file(state)
     yield from (clear_file(path, system) for path in (info, f"{info}.tmp"))
@@ -363,8 +368,8 @@ def _bind(path: str, stack: contextlib.ExitStack) -> _Bound:
 
 def _run(
     startup: Startup, lock: StateLock, own: _Bound, http: _Bound, scopes: Sequence[Scope]
-) -> Again | None:
-    import uvloop  # 170 ms that only the daemon pays
+) -> Restart | None:
+    import uvloop  # imported here, since it takes 170 ms
 
     raise_file_limit()
     share_heaps()
@@ -376,12 +381,12 @@ def _run(
 
 async def _main(
     startup: Startup, lock: StateLock, own: _Bound, http: _Bound, scopes: Sequence[Scope]
-) -> Again | None:
+) -> Restart | None:
     return await Daemon(startup, lock, own, http, scopes).run()
 
 
 async def _first(started: asyncio.Event, engine: asyncio.Task[None]) -> None:
-    """Wait until the engine has started, or raise what it failed with."""
+    """Wait until the engine has started. Raises the engine's error if it failed."""
     waiting = asyncio.ensure_future(started.wait())
     await asyncio.wait((waiting, engine), return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()

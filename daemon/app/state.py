@@ -118,12 +118,13 @@ class StateLock(Struct, frozen=True):
             os.close(descriptor)
             raise
         os.ftruncate(descriptor, 0)
-        with suppress(OSError):  # a full disk takes no pid, and the lock holds without it
+        with suppress(OSError):  # on a full disk the pid can't be written; the lock works without it
             os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         return cls(descriptor)
 
     def lies_at(self, path: str) -> bool:
-        """Whether the lock's file still lies there: another daemon would lock a new file."""
+        """Whether the path still leads to the lock's file; if not, another daemon could lock a new file
+        there."""
         try:
             return os.path.samestat(os.lstat(path), os.fstat(self.descriptor))
         except OSError:

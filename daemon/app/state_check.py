@@ -73,7 +73,7 @@ def check_state_files(state: str, system: System) -> Iterator[Finding]:
 def repair(state: str, finding: Finding, system: System) -> str:
     """Quarantine a damaged file, and return its new name. Needs the daemon's lock. Raises `OSError`.
 
-    A database goes with its log.
+    The write-ahead log and the seal of a database are renamed with it.
     """
     path = os.path.join(state, finding.path)
     kept = quarantine(path, system)
@@ -96,7 +96,7 @@ def _below(state: str, folder: str, system: System) -> Iterator[Finding]:
             yield Finding(name, "aside", "was set aside earlier; remove it when nothing in it is missed")
         elif fnmatchcase(name, "backups/*"):
             continue
-        elif _is_of_the_moment(name):
+        elif _is_temporary(name):
             if not entry.is_file():
                 yield Finding(name, "damaged", "is not a regular file", derived=True, mends_itself=True)
         elif (kind := _kind_of(name)) is not None:
@@ -143,9 +143,9 @@ class _MendsItself(ValueError):
     """Damage that the owner repairs when the file is opened next."""
 
 
-def _is_of_the_moment(name: str) -> bool:
+def _is_temporary(name: str) -> bool:
     """Whether a file holds only temporary state."""
-    return any(fnmatchcase(name, pattern) for pattern in _OF_THE_MOMENT)
+    return any(fnmatchcase(name, pattern) for pattern in _TEMPORARY)
 
 
 def _check_version(path: str, system: System) -> None:
@@ -203,7 +203,7 @@ def _check_requests(path: str, system: System) -> None:
 
 
 def _check_former_requests(path: str, system: System) -> None:
-    open_reader(path, ledger_file.FORMER_VERSION).close()  # which is taken over when the daemon is started
+    open_reader(path, ledger_file.FORMER_VERSION).close()  # the next daemon migrates a file of this version
 
 
 def _check_lexical(path: str, system: System) -> None:
@@ -214,11 +214,11 @@ def _check_lexical(path: str, system: System) -> None:
 
 def _check_model(path: str, system: System) -> None:
     if not is_whole(path, system):
-        raise ValueError("isn't what this version made")
+        raise ValueError("is not the model as this version builds it")
 
 
 def _check_nothing(path: str, system: System) -> None:
-    """Skip files that are opened with their database, or need no check."""
+    """Accept a file that is opened with its database, or needs no check."""
 
 
 _KINDS = (
@@ -261,7 +261,7 @@ _KINDS = (
     _Kind("hook-spool/*", _check_nothing, mends_itself=True),
 )
 
-_OF_THE_MOMENT = (
+_TEMPORARY = (
     "lock", "start.lock", "daemon.json", "foveal.log*", "*.tmp",
     *(f"*{kind}{suffix}" for kind in (".sqlite", ".db") for suffix in ("-wal", "-shm", "-journal", SEAL)),
 )  # fmt: skip

@@ -31,13 +31,13 @@ _OTHERS = {
 
 
 def editor_template(editor: str) -> str:
-    """Return the address of a setting that `editor_problem` finds nothing wrong with, with `{path}` for the
-    absolute path and perhaps `{line}`; "" for any other, so that no link is made of it."""
+    """Return the address for a setting, with `{path}` for the absolute path and perhaps `{line}`; "" if
+    `editor_problem` rejects the setting, so that pages show no link."""
     return "" if editor_problem(editor) else EDITORS.get(editor, editor)
 
 
 def editor_problem(editor: str) -> str:
-    """Return why a setting names no editor, as the rest of a sentence; "" if it does."""
+    """Return what is wrong with a setting, as the rest of a sentence; "" if it names an editor."""
     if editor in EDITORS:
         return ""
     found = _TEMPLATE.fullmatch(editor)
@@ -47,7 +47,7 @@ def editor_problem(editor: str) -> str:
             "myeditor://open?file={path}&line={line}"
         )
     if found[1] in _OTHERS or found[1].startswith("ms-"):
-        return f"can't be an address of {found[1]}:, which no editor has for its own"
+        return f"can't be an address with {found[1]}:, because that scheme doesn't belong to an editor"
     left = editor.replace("{path}", "").replace("{line}", "")
     if "{path}" not in editor or "{" in left or "}" in left:
         return "must have {path} in it, may have {line}, and nothing else in braces"

@@ -164,8 +164,8 @@ def _selection(source: ConfigSource, below: SelectionConfig, *, trusted: bool) -
 
 
 def _agents(source: ConfigSource) -> tuple[AgentTable, ...]:
-    """Return the tables of `[agents]`. An invalid table is an error and not a warning: it would leave open
-    what it was to close."""
+    """Return the tables of `[agents]`. An invalid table is an error and not a warning: without it the agent
+    would see what the table was to hide."""
     tables = source.tables.get("agents")
     if tables is None:
         return ()
@@ -352,7 +352,7 @@ class Warnings:
     def add_unknown(self, table: str, name: str, value: object) -> None:
         """Add that a key or a table is unknown, with the nearest known one."""
         if len(self._sentences) >= _MAX_WARNINGS:
-            self._more += 1  # spares a hostile file's 100,000 keys the search for the nearest one
+            self._more += 1  # so that no nearest key is searched for each of a hostile file's 100,000 keys
             return
         is_table = not table and isinstance(value, dict)
         nearest = _nearest_table(name) if is_table else _nearest_key(table, name)

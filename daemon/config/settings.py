@@ -94,7 +94,7 @@ class ScanConfig:
     exclude: tuple[str, ...] = _key(
         (),
         "Patterns in the syntax of .gitignore, relative to a project's root, of files that are left out. "
-        "A project's patterns are added to the user's; one that starts with `!` is ignored there.",
+        "A project's patterns are added to the user's, but those that start with `!` are ignored.",
         project="add",
     )
     skip_folders_extra: tuple[str, ...] = _key(
@@ -106,14 +106,14 @@ class ScanConfig:
     )
     poll_interval_ms: int = _key(
         2_000,
-        "The pause between two looks at the tree where the system can't report changes.",
+        "The pause between two scans of the tree where the system can't report changes.",
         unit="ms",
         between=(100, 3_600_000),
     )
     sweep_interval_s: int = _key(
         60,
-        "Every so often the whole tree is compared with the disk, in case that the system lost an event. "
-        "Where that takes long it rests for a thousand times as long, up to ten minutes.",
+        "The pause between two comparisons of the whole tree with the disk, in case the system lost an "
+        "event. If a comparison takes long, the pause is a thousand times as long, up to ten minutes.",
         unit="s",
         between=(1, 86_400),
     )
@@ -130,7 +130,8 @@ class EmbeddingConfig:
     model: str = _key(
         "",
         "The name of an embedding model that fastembed knows, such as `BAAI/bge-small-en-v1.5`, which it "
-        "fetches over the network on first use. Empty for the one that comes with foveal and needs none.",
+        "fetches over the network on first use. Empty for the model that comes with foveal and needs no "
+        "network.",
     )
     threads: int = _key(
         0, "Processor cores that embed in the background. 0 means half of them.", between=(0, 256)
@@ -144,7 +145,7 @@ class EmbeddingConfig:
     )
     max_bytes: int = _key(
         2_000_000_000,
-        "The size of the database that keeps embeddings. Above it those unused for longest are forgotten.",
+        "The maximum size of the database of embeddings. Above it, the least recently used are deleted.",
         unit="bytes",
         between=(10_000_000, 1_000_000_000_000),
     )
@@ -161,12 +162,12 @@ class EmbeddingConfig:
     )
     shared_secret: str = _key(
         "",
-        "Where the team's secret is, as `env:NAME` or `file:PATH`. With it who reads the server can't test "
-        "whether it holds a text that they know, and who writes there without it isn't believed.",
+        "Where the team's secret is, as `env:NAME` or `file:PATH`. Without the secret nobody can test "
+        "whether the server holds a text that they know, and vectors written without it are rejected.",
     )
     shared_days: int = _key(
         30,
-        "Embeddings that nobody used for so long expire on that server.",
+        "Embeddings that nobody used for this time expire on that server.",
         unit="days",
         between=(1, 3_650),
     )
@@ -179,7 +180,7 @@ class CompressionConfig:
     enabled: bool = _key(
         False,
         "Whether parts of documents that don't fit are sent to a model, which shortens them. Values that "
-        "look like secrets are masked before. No context waits for it: what it made is used by later ones.",
+        "look like secrets are masked before. No context waits for the model: later ones use its results.",
     )
     endpoint: str = _key(
         "",
@@ -231,8 +232,8 @@ class ContextConfig:
     )
     hook_tokens: int = _key(
         1_500,
-        "The most that a hook adds to a prompt; where less is probable it adds less, or nothing. What a "
-        "session or a subagent starts with has the size that its host takes. 0 adds nothing to prompts.",
+        "The most that a hook adds to a prompt; it adds less, or nothing, if the prompt probably needs less. "
+        "The start of a session or a subagent may be as large as its host accepts. 0: prompts get nothing.",
         project="smaller",
         unit="tokens",
         between=(0, 1_000_000),
@@ -268,8 +269,8 @@ class ContextConfig:
     )
     outside_folders: tuple[str, ...] = _key(
         (),
-        "Absolute folders, or ones with `~`, outside of projects: files in them that a session names in its "
-        "set `files` may enter contexts. Elsewhere they are named and never read.",
+        "Folders outside of projects, absolute or with `~`. A session may name files outside of its project "
+        "in its set `files`: those in these folders may enter contexts, all others are named and never read.",
     )
     feedback: bool = _key(
         True,
@@ -286,10 +287,11 @@ class ContextConfig:
     models: tuple[tuple[str, int], ...] = ()
     """`[context.models]`: globs of models' names with `max_tokens` for them, in the order of the file."""
     model_caps: tuple[tuple[str, int], ...] = ()
-    """What a project's file lowers these to, as globs too."""
+    """Upper bounds of these from the project's file, also by globs of models' names."""
 
     def max_tokens_of(self, model: str) -> int:
-        """Return `max_tokens` for a model's name: of the first glob that matches, else the general one."""
+        """Return `max_tokens` for a model's name: that of the first glob that matches, else the general
+        one."""
         wanted = _of_model(self.models, model)
         if wanted is None:
             wanted = self.max_tokens
@@ -306,14 +308,14 @@ class WeightsConfig:
     """`[weights]`: what is kept first when the token budget is short, from 0 (dropped first) to 1."""
 
     project_meta: float = _weight(1.0, "What the project is: its name, languages, commands, branch.")
-    # What the user and the caller ask for is not for a repository to weigh.
+    # A project can't change the weights of what the user and the caller ask for ("no").
     rule: float = _weight(1.0, "Rules of the project and of the user.", "no")
     constraint: float = _weight(1.0, "Constraints of the caller and of the scopes above it.", "no")
     focus: float = _weight(0.95, "The files and symbols in focus, and what was expanded.")
     reference: float = _weight(0.8, "References of the project, the user and the session.", "no")
     document: float = _weight(
         1.0,
-        "Definitions that were found for the prompt. Each weighs this times its worth beside the best.",
+        "Definitions that were found for the prompt. The best one has this weight, the others a share of it.",
     )
     compressed_segment: float = _weight(0.8, "The parts of a large document that are nearest to the prompt.")
     session_set: float = _weight(0.7, "Files of the session's context sets.")
@@ -336,28 +338,31 @@ class ExperienceConfig:
 
     max_age_days: int = _key(
         0,
-        "Older decisions are pruned by themselves: when a project is opened, and once a day. 0 means never.",
+        "Older decisions are pruned automatically: when a project is opened, and once a day. 0 means never.",
         unit="days",
         between=(0, 100_000),
     )
     max_count: int = _key(
         0,
-        "Of more decisions the oldest are pruned by themselves. 0 means that there is no limit.",
+        "The maximum number of decisions; the oldest beyond it are pruned automatically. 0 means no limit.",
         between=(0, 10_000_000),
     )
     path: str = _key(
         "",
         "A `.jsonl` file in the project, relative to its root, that new decisions go to and that is read "
         "beside the private ones, so that a team shares it through git. It takes effect once the project is "
-        "trusted. Nothing in it is pruned by itself.",
+        "trusted. Nothing in it is pruned automatically.",
         project="set",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class SelectionConfig:
-    """`[selection]`: how items of mode `agent` are chosen, see `parse_selection`; and in
-    `[selection.agents.NAME]` the same for agents of a name. What the user says of one goes first."""
+    """`[selection]`: how items of mode `agent` are chosen, see `parse_selection`.
+
+    `[selection.agents.NAME]` is the same for agents of that name. The user's table for an agent overrides the
+    project's.
+    """
 
     user: ItemSelection = field(default_factory=ItemSelection)
     project: ItemSelection = field(default_factory=ItemSelection)
@@ -365,7 +370,7 @@ class SelectionConfig:
     project_agents: Mapping[str, ItemSelection] = field(default_factory=dict)
 
     def levels(self, agent_name: str) -> tuple[ItemSelection, ...]:
-        """Return the settings that hold for an agent, later ones before earlier ones."""
+        """Return the settings for an agent; each overrides the ones before it."""
         agents = (self.project_agents.get(agent_name), self.user_agents.get(agent_name))
         return (self.user, self.project, *(agent for agent in agents if agent is not None))
 
@@ -389,12 +394,12 @@ class PrivacyConfig:
 
 @dataclass(frozen=True, slots=True)
 class DashboardConfig:
-    """`[dashboard]`: the web page about all of this. Only the user's own file decides that."""
+    """`[dashboard]`: its port and the editor of its links. Only the user's own file decides that."""
 
     port: int = _key(
         0,
-        "The port on 127.0.0.1 that it is served on. 0 means any that is free, and the same one from then "
-        "on. Where it is taken, another one is used, which is said.",
+        "The port on 127.0.0.1. 0 means any free port, and the same one from then on. If the port is taken, "
+        "another one is used, and `foveal dashboard` says so.",
         between=(0, 65_535),
     )
     editor: str = _key(
@@ -448,7 +453,7 @@ class Environment:
     config_dir: str
     uid: int
     variables: Mapping[str, str] = field(default_factory=dict)
-    """What the daemon was started with, for the definitions of servers that refer to it."""
+    """The environment variables of the daemon, for definitions of MCP servers that refer to them."""
 
     @property
     def config_path(self) -> str:
@@ -470,7 +475,7 @@ TABLES: Mapping[str, type] = {
 }
 """The tables of the user's file, in their order in the documentation."""
 FREE_TABLES = ("items", "selection", "agents")
-"""Tables without fixed keys: each of `[[items]]` is an item, `[selection]` says how they are chosen, each of
+"""Tables without fixed keys: each of `[[items]]` is an item, `[selection]` says how items are chosen, each of
 `[agents]` says what an agent may not see."""
 KEYS: Mapping[str, Mapping[str, Field[object]]] = {
     table: {key.name: key for key in fields(owner) if "rule" in key.metadata}

@@ -112,8 +112,8 @@ keys `_LONG_KEY` doesn't see."""
 def _lines_of_keys(text: str) -> dict[str, int]:
     """Map `table` and `table.key` to the line, from 1, where a file sets them.
 
-    A look at the lines, not a parser: a key within an inline table isn't found, and one within a string of
-    several lines may be. It only serves messages.
+    Found by a search of the lines, not by a parser: a key in an inline table isn't found, and text in a
+    string of several lines may be taken for a key. Only messages use it.
     """
     lines: dict[str, int] = {}
     table = ""

@@ -123,6 +123,8 @@ class Explaining:
             return f"the search for the prompt doesn't find it among the first {RANKS_MAX}; {took}"
         hit = found.hits[ranks[path] - 1]
         place = f"the search for the prompt has it at place {ranks[path]} (score {hit.score:.2f})"
+        if hit.reasons:
+            place += f" for {', '.join(hit.reasons)}"
         needed = [[definition.probability for definition in each.definitions] for each in found.hits]
         best = max((item for each in needed for item in each), default=0.0)
         if not best or hit.certainty:

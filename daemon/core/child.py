@@ -23,8 +23,8 @@ from .resources import is_runnable, process_state
 log = logging.getLogger(__name__)
 
 BACKOFF_S = (0.1, 0.5, 2.0, 10.0)
-"""Pauses before the first, second, … restart in a row; the last one repeats. A process that lived a minute
-starts the row anew."""
+"""Seconds before the first, second, … restart in a row; the last pause repeats. After a process that ran for
+`SETTLED_S` the first pause is used again."""
 
 SETTLED_S = 60.0
 
@@ -32,12 +32,12 @@ BEAT_S = 1.5
 """Seconds between two heartbeats."""
 
 SILENT_BEATS = 3
-"""Missed heartbeats in a row before a process that uses no processor time is replaced: 7.5 s at most, with
-the heartbeat in which it stopped."""
+"""Missed heartbeats in a row before a process that uses no processor time is replaced: at most 7.5 s after
+it stopped."""
 
 HUNG_BEATS = 80
-"""Missed heartbeats in a row, or heartbeats within one turn of work, before a process is replaced even
-though it may be busy: 120 s. A file that hangs the indexer ends it after 30 s, by an alarm of its own."""
+"""Maximum heartbeats that a busy process misses in a row, or answers during a single step of its work, before
+it is replaced: 120 s. The indexer ends itself earlier, by an alarm, if one file takes 30 s."""
 
 StartedCallback = Callable[[], Awaitable[None]]
 
@@ -48,14 +48,14 @@ E = TypeVar("E")
 class ChildProcess(Generic[E]):
     """A connection to a child process that runs a module of ours. Used from the event loop only.
 
-    `name` is what messages call it. `on_event` is called for each event in order; `on_started` after each
+    `name` is its name in messages. `on_event` is called for each event in order; `on_started` after each
     start (the first included), to tell the process what it serves; `on_died` with the reason when it ended
-    without being asked to. A process that stops answering is said to by `on_silent`, which gets "" if it
-    answers again, and is killed before long. A `lazy` one starts with the first request, and may be put to
-    `rest` until the next.
+    without being asked to. `on_silent` is called with the reason when the process stops answering, and with
+    "" if it answers again; a process that stays silent is killed. A `lazy` process starts with the first
+    request; `rest` ends it until the next request.
 
-    `on_started` uses `request_at_start`, and raises nothing but `ChildDied`. What others ask of a lazy
-    process waits until it is done: they may rely on what it told the process.
+    `on_started` uses `request_at_start`, and raises nothing but `ChildDied`. Other requests to a lazy process
+    wait until `on_started` has returned, so that the process knows what it serves.
     """
 
     def __init__(
@@ -138,8 +138,8 @@ class ChildProcess(Generic[E]):
     async def request(self, command: object, at_reply: Callable[[], None] | None = None) -> Any:
         """Send a command and return the value of its reply.
 
-        `at_reply` is called when it comes, after the events before it and before those after it; the caller
-        goes on later. Raises `ChildDied`, or `FovealError` with the message that the process replied. A lazy
+        `at_reply` is called as soon as the reply arrives, in its order among the events; the awaiting caller
+        resumes later. Raises `ChildDied`, or `FovealError` with the error message of the process. A lazy
         process is started first.
         """
         if self._lazy and not self._stopping.is_set():
@@ -168,7 +168,7 @@ class ChildProcess(Generic[E]):
         """Ask the process to end, and kill it after the deadline in seconds. `run` returns then."""
         self._stopping.set()
         self._wanted.set()
-        self._ready.set()  # whoever waits for it hears that it won't come
+        self._ready.set()  # so that waiting requests fail instead of waiting for ever
         if self._process is not None:
             await self._end(self._process, deadline_s)
 
@@ -177,7 +177,7 @@ class ChildProcess(Generic[E]):
         return not self._stopping.is_set()
 
     async def _ask(self, command: object, at_reply: Callable[[], None] | None = None) -> Any:
-        # uvloop lets nobody write into a connection that broke, of which `run` is about to hear.
+        # The connection may be broken before `run` notices it; uvloop raises an error on a write then.
         if self._writer is None or self._writer.is_closing():
             raise ChildDied(f"the {self._name} process isn't running; it is being started")
         number = next(self._numbers)
@@ -252,7 +252,7 @@ class ChildProcess(Generic[E]):
     async def _watch(self, process: asyncio.subprocess.Process, writer: asyncio.StreamWriter) -> None:
         """Send heartbeats to the process, and kill it if it stops answering."""
         loop = asyncio.get_running_loop()
-        unanswered, idle, working, said = 0, 0, 0, False
+        unanswered, idle, working, reported = 0, 0, 0, False
         turn, used = Beat(), None
         while True:
             if not unanswered:
@@ -261,20 +261,20 @@ class ChildProcess(Generic[E]):
             began = loop.time()
             await asyncio.sleep(BEAT_S)
             if self._beat is None and loop.time() - began > 2 * BEAT_S:
-                continue  # it was this process that was stopped, or had no processor
+                continue  # the daemon itself was stopped or got no processor time
             state = process_state(process.pid)
             if self._beat is not None:
-                if said:
+                if reported:
                     self._on_silent("")
-                    said = False
+                    reported = False
                 working = working + 1 if self._beat.at and self._beat == turn else 0
                 unanswered, idle, turn = 0, 0, self._beat
             else:
                 unanswered += 1
-                rests = state is not None and used == state.ticks and not is_runnable(process.pid)
-                idle = idle + 1 if rests else 0
-                if idle == (SILENT_BEATS + 1) // 2 and not said:
-                    said = True
+                is_idle = state is not None and used == state.ticks and not is_runnable(process.pid)
+                idle = idle + 1 if is_idle else 0
+                if idle == (SILENT_BEATS + 1) // 2 and not reported:
+                    reported = True
                     why = " (it was stopped)" if state is not None and state.stopped else ""
                     self._on_silent(f"the {self._name} process doesn't answer{why}; it is being replaced")
             used = None if state is None else state.ticks
@@ -283,25 +283,25 @@ class ChildProcess(Generic[E]):
                 self._killed = f"was {'stopped' if stopped else 'silent'} for {unanswered * BEAT_S:.0f} s"
             elif working >= HUNG_BEATS:
                 self._killed = f"worked at {turn.at} for {working * BEAT_S:.0f} s without a pause"
-            if self._killed:  # also while it is asked to end: it would not hear of that
+            if self._killed:  # also after a request to end, which a silent process doesn't read
                 _kill(process)
                 return
 
     async def _receive(self, reader: asyncio.StreamReader) -> None:
-        # A write to a process that has just ended shows here, as its end does.
+        # The end of the process ends the reading; a write to an ended process shows here as an error.
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
                 (length,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))
                 data = await reader.readexactly(length)
                 try:
-                    self._take_in(pickle.loads(data))  # noqa: S301 - from our own child
+                    self._handle(pickle.loads(data))  # noqa: S301 - from our own child
                 except Exception:
-                    # Such as a message of another version's, installed since the daemon started. That must
-                    # cost this child, not the daemon with all its others.
-                    log.exception("a message of the %s process could not be taken in", self._name)
+                    # Another version, installed since the daemon started, may send a message that this one
+                    # can't read. Then only this child ends, not the daemon with its other children.
+                    log.exception("a message of the %s process could not be read", self._name)
                     return
 
-    def _take_in(self, message: object) -> None:
+    def _handle(self, message: object) -> None:
         if isinstance(message, Reply):
             self._settle(message)
         elif isinstance(message, Beat):
@@ -312,7 +312,7 @@ class ChildProcess(Generic[E]):
     def _settle(self, reply: Reply) -> None:
         future = self._waiting.get(reply.number)
         if future is None or future.done():
-            return  # whoever asked has given up
+            return  # the caller was cancelled
         if reply.error:
             future.set_exception(FovealError(reply.error))
         else:
@@ -329,7 +329,7 @@ class ChildProcess(Generic[E]):
 def _kill(process: asyncio.subprocess.Process) -> None:
     """Kill a process unless it is known to have ended.
 
-    `process.kill` would reap one that has just ended, before asyncio does: its exit status would be lost.
+    `process.kill` would reap a process that has just ended, before asyncio does, and lose its exit status.
     """
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):

@@ -1,4 +1,4 @@
-"""Converts a request's parameters into its type, or says what is wrong with them; knows no method."""
+"""Converts a request's parameters into its type, or says what is wrong with them. Independent of methods."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LIST_MAX = 20_000
 """Maximum entries of a list; a frame has room for some millions."""
 
 NonEmpty = Annotated[str, Meta(pattern=r"\S")]
-"""A string with more in it than white space."""
+"""A string that isn't empty or only white space."""
 
 Texts = Annotated[tuple[str, ...], Meta(max_length=LIST_MAX)]
 """A list of strings."""
@@ -26,7 +26,7 @@ RequestT = TypeVar("RequestT", bound=Struct)
 def read_request(kind: type[RequestT], fields: Mapping[str, Any], prefix: str = "") -> RequestT:
     """Return a map of parameters as a request; unknown fields are ignored, and null counts as absent.
 
-    Raises `InvalidRequest` that names the field, its value and what it takes, or `TooLarge`.
+    Raises `InvalidRequest` that names the field, its value and the allowed values, or `TooLarge`.
     """
     try:
         return convert(fields, kind)
@@ -119,7 +119,7 @@ def _list(values: Sequence[Any], wanted: inspect.VarTupleType, name: str, owner:
         unknown = next((value for value in values if value not in entry.values), None)
         if unknown is not None:
             words = _choices(owner, entry.values)
-            raise InvalidRequest(f"{name} names {unknown!r:.60}, which is none; there are {words}", name)
+            raise InvalidRequest(f"{name} has the unknown value {unknown!r:.60}; known are {words}", name)
     if isinstance(entry, inspect.StructType):
         return [_entry(value, entry, f"{name}[{index}]") for index, value in enumerate(values)]
     return list(values)
@@ -133,7 +133,8 @@ def _entry(value: Any, wanted: inspect.StructType, name: str) -> Any:
 
 
 def _member(value: Any, wanted: inspect.Type) -> inspect.Type:
-    """Return a type without its description; of a union the one that a value is of, or the last."""
+    """Return a type without its description, or the member of a union that a value fits, else the last
+    one."""
     if isinstance(wanted, inspect.Metadata):
         return _member(value, wanted.type)
     if not isinstance(wanted, inspect.UnionType):
@@ -162,7 +163,7 @@ def _literals(owner: type[Struct]) -> tuple[tuple[Any, ...], ...]:
 
 
 def _fits(value: Any, wanted: inspect.Type) -> bool:
-    """Whether a value is of the Python type that a type takes, whatever its bounds."""
+    """Whether a value is of the Python type for `wanted`; of the bounds only those of floats are checked."""
     match wanted:
         case inspect.StrType() | inspect.LiteralType():
             return isinstance(value, str)
@@ -182,7 +183,7 @@ def _fits(value: Any, wanted: inspect.Type) -> bool:
 
 
 def _noun(wanted: inspect.Type) -> str:
-    """Return what a message calls a type."""
+    """Return the name of a type in messages."""
     match wanted:
         case inspect.Metadata(extra_json_schema={"description": str(described)}):
             return described
@@ -207,7 +208,8 @@ def _noun(wanted: inspect.Type) -> str:
 
 
 def _kind_of(value: object) -> str:
-    """Return what the wire calls a value's type; a number is named, since 1.5 is none where 1 is wanted."""
+    """Return the wire's name of a value's type. A number is shown itself, since 1.5 is not valid for an
+    integer."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value!r:.40}"
     kinds = {dict: "a map", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}

@@ -82,12 +82,12 @@ class ChildPipe:
         beat: Callable[[], Beat] = Beat,
     ) -> None:
         """Hand each command to `submit`, on a thread of its own; the process ends when the pipe does, right
-        after `at_end`, which must not wait for anything. `beat` says what the process is at."""
+        after `at_end`, which must not wait for anything. `beat` returns the answer to a heartbeat."""
         arguments = (submit, at_end, beat)
         threading.Thread(target=self._receive, args=arguments, name="commands", daemon=True).start()
 
     def close(self) -> None:
-        """Close the pipe, and with it the listening thread's end."""
+        """Close the pipe, which also ends the listening thread."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()

@@ -149,7 +149,7 @@ class QuarantineLog:
             if known is None or known.mtime_ns != mtime_ns:
                 known = self._list(folder, mtime_ns)
         except OSError:
-            return  # it went just now, or can't be looked at, which `disk_problem` says
+            return  # it was just removed, or can't be read, which `disk_problem` reports
         listed[folder] = known
         yield from (os.path.join(folder, name) for name in known.names)
         for name in known.folders:

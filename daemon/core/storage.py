@@ -26,8 +26,8 @@ T = TypeVar("T")
 class Opened(Struct, frozen=True):
     """A database open for writing.
 
-    `replaced` says why an earlier file was quarantined, or is empty; `anew` that there was an earlier one, of
-    which nothing is in it.
+    `replaced` says why an earlier file was quarantined, or is empty. `anew` is True if there was an earlier
+    file and nothing of it is left in the database.
     """
 
     database: Database
@@ -50,17 +50,17 @@ def open_database(
     distrusted: str = "",
     probe: Callable[[Database], object] = lambda _: None,
 ) -> Opened:
-    """Open a database for writing and create it by `schema` where there is none.
+    """Open a database for writing; create it by `schema` if there is none.
 
-    The file is private (0600) and in WAL mode. A damaged file is renamed, and an empty one takes its place:
-    one that raises anything but what `may_pass` while it is opened and read by `probe`, that differs from its
-    seal, whose schema isn't `schema`, that holds a value of another type than its column's, or is of another
-    version. With `check` all of it is read for that, else the first rows of each table.
-    One that is `distrusted`, with the reason why, isn't looked at: that was met in its use. One of another
-    version, as after an update, that is `derived` from files is removed instead. Raises
-    `DatabaseError` or `OSError` when the file is locked or can't be opened, which a new file would not mend.
+    The file is private (0600) and in WAL mode. A damaged file is renamed, and an empty database takes its
+    place. It is damaged if opening it or reading it with `probe` raises an error that isn't temporary
+    (`may_pass`), if it differs from its seal, if its schema isn't `schema`, if a value isn't of its column's
+    type, or if it is of another version. With `check` all rows are read for that, else the first rows of each
+    table. `distrusted` is the reason why the file is known to be damaged; then it isn't read. A file of
+    another version that is `derived` from other files is removed, not renamed. Raises `DatabaseError` or
+    `OSError` if the file is locked or can't be opened, since a new file would not help.
     """
-    # Before SQLite looks: on a pipe in the place of its file or its log it waits for ever.
+    # Before SQLite opens them: it would wait for ever on a pipe in the place of the file or its log.
     done = [clear_file(path + suffix, system) for suffix in (*_SUFFIXES, SEAL)]
     cleared = "; ".join(sentence for sentence in done if KEPT_AS in sentence)
     try:
@@ -95,11 +95,12 @@ def quarantine_database(path: str, system: System) -> str:
 
 
 def close_database(database: Database, path: str) -> None:
-    """Close a database that `open_database` opened; its log is folded in, and what is at rest then is sealed.
+    """Close a database that `open_database` opened; its log is checkpointed, and a file that nobody has open
+    any more is sealed.
 
-    The seal is what tells bits that turn while nobody has the file open.
+    The seal detects bits that flip while nobody has the file open.
     """
-    with suppress(DatabaseError):  # beside readers to close it folds nothing in
+    with suppress(DatabaseError):  # while readers have it open, closing doesn't checkpoint the log
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     database.close()
     with suppress(OSError):
@@ -118,7 +119,7 @@ def open_reader(path: str, version: int, *, sealed: bool = False) -> Database:
     _check_kinds(path)
     if sealed and _fits_seal(path, derived=True) is False:
         raise DatabaseError(BROKEN_SEAL)
-    # Threads hand a reader on, one at a time, so SQLite's own check of the thread is off.
+    # Threads pass a reader to each other, one at a time, so SQLite's check of the thread is off.
     database = sqlite3.connect(_uri(path), uri=True, isolation_level=None, check_same_thread=False)
     try:
         with damage_raised():
@@ -133,8 +134,8 @@ def open_reader(path: str, version: int, *, sealed: bool = False) -> Database:
 
 
 def check_database(path: str, schema: str = "", version: int = 0) -> None:
-    """Read all of a database, beside `schema` where that is given. Raises `DatabaseError` for a damaged one;
-    seconds for a large one."""
+    """Read all of a database, and compare it with `schema` if given. Raises `DatabaseError` if it is damaged.
+    Takes seconds for a large one."""
     _check_kinds(path)
     if _fits_seal(path, derived=False) is False:
         raise DatabaseError(BROKEN_SEAL)
@@ -159,12 +160,12 @@ def may_pass(error: BaseException) -> bool:
     """Whether an error may pass by itself: the file is locked, or can't be opened, the disk is full or fails,
     or memory or descriptors ran out.
 
-    Whatever else a database raises means that it is damaged, or lacks what its version has.
+    Any other error means that the database is damaged or isn't of its version.
     """
     if not isinstance(error, sqlite3.Error):
         return isinstance(error, (OSError, MemoryError))
     code = getattr(error, "sqlite_errorcode", None)
-    if code is None:  # of the module and not of SQLite: a text that is no UTF-8 is damage, a misuse is none
+    if code is None:  # raised by the sqlite3 module: a text that isn't UTF-8 means damage, a misuse doesn't
         return isinstance(error, (sqlite3.ProgrammingError, sqlite3.InterfaceError))
     return (code & 0xFF) in _PASSING
 
@@ -176,7 +177,7 @@ def named(error: BaseException) -> str:
 
 @contextmanager
 def damage_raised() -> Iterator[None]:
-    """Turn whatever a read of a database raises that can't pass by itself into `DatabaseError`."""
+    """Turn any error of a read that isn't temporary into `DatabaseError`."""
     try:
         yield
     except (DatabaseError, FovealError):
@@ -189,7 +190,7 @@ def damage_raised() -> Iterator[None]:
 
 @contextmanager
 def transaction(database: Database) -> Iterator[None]:
-    """Run the statements inside as one transaction; an error undoes all of them and goes on its way."""
+    """Run the statements inside as one transaction; an error undoes all of them and is raised."""
     database.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -239,18 +240,18 @@ def database_bytes(path: str) -> int:
 
 
 _SUFFIXES = ("", "-wal", "-shm", "-journal")
-"""Of the files of one database: itself, its write-ahead log, that log's index, a log of the other kind."""
+"""Suffixes of the files of a database: itself, its write-ahead log, the log's index, its rollback journal."""
 
 SEAL = "-seal"
-"""The suffix of the file that says what a database was when it was closed."""
+"""Suffix of the file with the seal of a database."""
 
 BROKEN_SEAL = "it isn't what was written when it was closed"
 
 SEALED_BYTES = 256 * 1024 * 1024
-"""Maximum size of a database that is sealed: to sum so much up takes a quarter of a second."""
+"""Maximum size of a database that is sealed: its checksum takes a quarter of a second."""
 
 _UNMAPPED = "PRAGMA mmap_size = 0;"
-"""A mapped file ends the process (SIGBUS) where it is cut or its disk fails, and reads gain nothing by it."""
+"""A mapped file ends the process (SIGBUS) if it is cut or its disk fails, and isn't faster to read."""
 
 WAL_BYTES = 16 * 1024 * 1024
 """The log is cut back to this after a checkpoint, so that one burst of writes doesn't hold disk for ever."""
@@ -265,11 +266,11 @@ _PASSING = frozenset({
 })  # fmt: skip
 
 _TYPES = {"INTEGER": "integer", "TEXT": "text", "BLOB": "blob", "REAL": "real"}
-"""What SQLite calls the values that belong in a column, by the type that it was declared with."""
+"""SQLite's name for the type of the values in a column, by the declared type."""
 
 
 class _Seal(Struct, frozen=True):
-    """What a database was when it was closed: its size in bytes, its CRC-32, and its time of change."""
+    """The state of a database when it was closed: its size in bytes, its CRC-32, and its time of change."""
 
     size: int
     sum: int
@@ -277,7 +278,7 @@ class _Seal(Struct, frozen=True):
 
     @classmethod
     def of(cls, path: str) -> _Seal:
-        """Sum up a file, a gigabyte a second. Raises `OSError`."""
+        """Compute the seal of a file, a gigabyte a second. Raises `OSError`."""
         with open(path, "rb") as file:
             status, found = os.fstat(file.fileno()), 0
             while block := file.read(1 << 20):
@@ -285,16 +286,16 @@ class _Seal(Struct, frozen=True):
         return cls(status.st_size, found, status.st_mtime_ns)
 
     def to_bytes(self) -> bytes:
-        """Return the seal as it is written, with a sum of its own."""
+        """Return the bytes of the seal's file, which end in a checksum of the seal itself."""
         fields = f"{self.size} {self.sum} {self.mtime_ns}"
         return f"{fields} {zlib.crc32(fields.encode())}\n".encode()
 
 
 def _fits_seal(path: str, *, derived: bool) -> bool | None:
-    """Whether a database at rest is what its seal says; None where there is none that counts.
+    """Whether a database that nobody has open matches its seal; None without a valid seal.
 
-    What was written since, as an earlier version of this program does, has none, unless it is `derived`:
-    then nobody can tell what it is of, and it is made anew.
+    The seal of a file that was written since, as by an earlier version of this program, isn't valid. For a
+    `derived` file it stays valid, so that such a file counts as damaged and is built again.
     """
     try:
         data, status = System().read(path + SEAL, 200)[0], os.stat(path)
@@ -302,7 +303,7 @@ def _fits_seal(path: str, *, derived: bool) -> bool | None:
         return None
     numbers = [int(part) if part.isdigit() else -1 for part in data.split()]
     if len(numbers) != 4 or _has_log(path):
-        return None  # a seal that makes no sense says nothing; with a log the file was open since
+        return None  # an unreadable seal is ignored; a log means that the file was open since
     seal = _Seal(*numbers[:3])
     if seal.to_bytes() != data or (seal.mtime_ns != status.st_mtime_ns and not derived):
         return None
@@ -356,7 +357,7 @@ def _open(
             _compare_schema(database, schema)
             if check and database.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
                 raise DatabaseError("it fails SQLite's own check")
-            # Bits that turned at rest broke the seal; what went wrong before it the check above finds.
+            # Bits that flipped at rest break the seal; earlier damage is found by the check above.
             _check_types(database, schema, None if check and not fits else PROBED_ROWS)
         # NORMAL may lose the last transactions in a power cut, but not in a crash of the process, and never
         # the file itself.
@@ -401,7 +402,7 @@ def _expected(schema: str) -> tuple[_Schema, _Columns]:
 
 def _schema_of(database: Database) -> _Schema:
     """Return the schema of a database: type, name, table and text of each part."""
-    # As bytes: a text that isn't UTF-8 is another one, and no error.
+    # As bytes, so that a text that isn't UTF-8 counts as different and raises no error.
     rows = database.execute(
         "SELECT CAST(type AS BLOB), CAST(name AS BLOB), CAST(tbl_name AS BLOB), CAST(sql AS BLOB)"
         " FROM sqlite_master WHERE name NOT LIKE 'sqlite_stat%'"

@@ -1,4 +1,4 @@
-"""The reading of word tables: words in lines, as they are easiest to extend."""
+"""Reads tables of words, which are written as lines of words so that they are easy to extend."""
 
 from __future__ import annotations
 

@@ -232,7 +232,7 @@ class SharedWork(Generic[K, T]):
         try:
             return await asyncio.shield(future)
         finally:
-            del future  # else an error holds this frame, and by it itself, until cycles are collected
+            del future  # else an error would keep this frame and itself alive until cycles are collected
 
 
 async def _settle(work: Coroutine[Any, Any, T], future: asyncio.Future[T]) -> None:
@@ -245,7 +245,7 @@ async def _settle(work: Coroutine[Any, Any, T], future: asyncio.Future[T]) -> No
     except Exception as error:  # noqa: BLE001 - it isn't handled here but raised where the future is awaited
         if not future.done():
             future.set_exception(error)
-        del future  # which holds the error, and this frame by it
+        del future  # it holds the error, which holds this frame
     else:
         if not future.done():
             future.set_result(result)
@@ -261,7 +261,7 @@ async def _log_failure(work: Coroutine[Any, Any, object], name: str) -> None:
     try:
         await work
     except FovealError as error:
-        # Foreseen, and nobody waits for it: who asks for the same meets the same error.
+        # An expected error, for which nobody waits; the next request for the same work gets it too.
         log.info("%s: %s", name, error)
     except Exception:
         log.exception("%s failed", name)

@@ -270,16 +270,16 @@ class ProjectVectors:
         stored = self._store.vectors(self._model, ids)
         self._index.add(stored.ids, stored.matrix)
 
-    def _page(self, after: int) -> _Page | None:
+    def _page(self, after: int) -> _ChunkPage | None:
         with self._reader() as reader:
             rows = reader.chunks.to_embed(after, PAGE)
             if not rows:
                 return None
             paths = reader.chunks.paths({file_id for _, file_id, _ in rows})
         later = {file_id for file_id, path in paths.items() if _LATER.search(path.lower())}
-        return _Page(rows, later)
+        return _ChunkPage(rows, later)
 
-    def _wait(self, page: _Page, known: dict[bytes, int]) -> dict[bytes, None]:
+    def _wait(self, page: _ChunkPage, known: dict[bytes, int]) -> dict[bytes, None]:
         """Have the contents of a page wait that aren't known; returns them in their order."""
         missing: dict[bytes, None] = {}
         for chunk_id, file_id, digest in page.rows:
@@ -323,7 +323,7 @@ PAGE = 20_000
 """Chunks that are looked at in one go."""
 
 
-class _Page(Struct, frozen=True):
+class _ChunkPage(Struct, frozen=True):
     """Chunks (id, file id, digest) by id, and the files among theirs that come later."""
 
     rows: Sequence[tuple[int, int, bytes]]

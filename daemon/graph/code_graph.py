@@ -1,10 +1,11 @@
-"""Walks over the links of the code graph: members, constructors, and chains of references."""
+"""Walks over the links of the code graph: members, constructors, chains of references; cached values."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, Generic, NamedTuple, TypeVar
 
+from ..core.sized_cache import SizedCache
 from ..index.link_table import Definition, Link
 from ..index.store import Reader
 from ..languages.shared.language import family_of
@@ -103,6 +104,15 @@ class CodeGraph:
             found.setdefault(owner, member)
         return found
 
+    def uses(self, stands_for: Mapping[int, int], kinds: Collection[str], limit: int) -> list[Link]:
+        """Return the references to what `made_by` gave. Who names a class in a type doesn't construct it, so
+        of those to a class in place of its constructor only calls and bases count."""
+        return [
+            link
+            for link in self.links.into(stands_for, kinds, limit)
+            if stands_for[link.target] == link.target or link.kind in _CONSTRUCTING
+        ]
+
     def reached(
         self, starts: Collection[int], kinds: Collection[str], depth: int, most: int
     ) -> Iterator[Reached]:
@@ -118,7 +128,7 @@ class CodeGraph:
         for level in range(1, depth + 1):
             stands_for = self.made_by(self.definitions(frontier).values())
             following: list[int] = []
-            for link in self.links.into(stands_for, kinds, most):
+            for link in self.uses(stands_for, kinds, most):
                 met = link.scope in steps if link.scope else link.path in files
                 if not met:
                     meant = stands_for[link.target]
@@ -149,4 +159,28 @@ def leads(names: Sequence[str]) -> str:
     return " → ".join(names)
 
 
+_CONSTRUCTING = frozenset({*CALLS, "inherit"})
 _SOURCES = frozenset({"source", "barrel", "stub", "shim"})
+
+
+PROJECTS_MAX: Final = 4
+"""Maximum number of projects with cached values; the least recently used go first."""
+
+T = TypeVar("T")
+
+
+class GenerationCache(Generic[T]):
+    """One cached value per project, recomputed when its generation changes. Thread-safe; two threads that ask
+    at once may both compute it."""
+
+    def __init__(self, compute: Callable[[Reader], T]) -> None:
+        self._compute = compute
+        self._known = SizedCache[str, tuple[int, T]](PROJECTS_MAX)
+
+    def get(self, tree: Tree, reader: Reader) -> T:
+        """Return a project's value. Raises any error of its computation."""
+        known = self._known.get(reader.path)
+        if known is None or known[0] != tree.generation:
+            known = (tree.generation, self._compute(reader))
+            self._known.put(reader.path, known, 1)
+        return known[1]

@@ -7,6 +7,7 @@ from typing import Final
 
 from .code_graph import CONSTRUCTORS, CodeGraph, leads
 from .found import Certainty, Findings, FoundPlace
+from .hierarchy import counterparts
 from .subjects import Meaning, several
 
 VISITED_MAX: Final = 400
@@ -29,20 +30,24 @@ COMMON_MAX: Final = 100
 
 def connection(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
     """Return the definitions on a shortest path from the first subject to the second, else from the second to
-    the first, else from their nearest common caller to both, else the files on a path of imports."""
+    the first, else on one that goes from a method to those that override it, else from their nearest common
+    caller to both, else the files on a path of imports."""
     remarks = [several(each) for each in meanings]
     if len(meanings) < 2 or not all(each.known for each in meanings[:2]):
         return Findings((), (*filter(None, remarks), "a connection takes two names that the project has"))
     first, second = meanings[:2]
     certainty: Certainty = "name" if first.guess or second.guess else "resolved"
-    for start, end in ((first, second), (second, first)):
-        path = _path(_ids(start, graph), _ids(end, graph), graph)
-        if path:
-            names = graph.definitions(path)
-            said = leads([names[each].symbol.name for each in path if each in names])
-            return Findings(
-                _told(path, graph, said, certainty), (*filter(None, remarks), f"connected: {said}")
-            )
+    for overrides in (False, True):
+        for start, end in ((first, second), (second, first)):
+            path = _path(_ids(start, graph), _ids(end, graph), graph, overrides=overrides)
+            if path:
+                names = graph.definitions(path)
+                said = leads([names[each].symbol.name for each in path if each in names])
+                how = "connected, if methods are called that override others" if overrides else "connected"
+                return Findings(
+                    _told(path, graph, said, "name" if overrides else certainty),
+                    (*filter(None, remarks), f"{how}: {said}"),
+                )
     common = _common(_ids(first, graph), _ids(second, graph), graph)
     if common:
         return Findings(
@@ -66,8 +71,9 @@ def _paths(meaning: Meaning) -> list[str]:
     return list(meaning.files or dict.fromkeys(each.path for each in meaning.definitions))
 
 
-def _path(starts: Sequence[int], ends: Sequence[int], graph: CodeGraph) -> list[int]:
-    """Return a shortest path between two sets of definitions, empty if there is none within bounds."""
+def _path(starts: Sequence[int], ends: Sequence[int], graph: CodeGraph, *, overrides: bool) -> list[int]:
+    """Return a shortest path between two sets of definitions, empty if there is none within bounds; with
+    `overrides` a method leads to those that override it."""
     both = set(starts) & set(ends)
     if both or not starts or not ends:
         return [next(each for each in starts if each in both)] if both else []
@@ -78,17 +84,19 @@ def _path(starts: Sequence[int], ends: Sequence[int], graph: CodeGraph) -> list[
         if not near or not far or len(forward) + len(backward) > VISITED_MAX:
             return []
         if len(near) <= len(far):
-            near = _onward(near, forward, graph)
+            near = _onward(near, forward, graph, overrides=overrides)
             met = next((each for each in near if each in backward), 0)
         else:
-            far = _back(far, backward, graph)
+            far = _back(far, backward, graph, overrides=overrides)
             met = next((each for each in far if each in forward), 0)
         if met:
             return _joined(met, forward, backward)
     return []
 
 
-def _onward(frontier: Sequence[int], before: dict[int, int], graph: CodeGraph) -> list[int]:
+def _onward(
+    frontier: Sequence[int], before: dict[int, int], graph: CodeGraph, *, overrides: bool
+) -> list[int]:
     """Follow the references one step forward; a class leads on to its constructors."""
     following: list[int] = []
     for scope, target in graph.reader.graph.leads_on(frontier, LINKS_MAX):
@@ -100,12 +108,20 @@ def _onward(frontier: Sequence[int], before: dict[int, int], graph: CodeGraph) -
         if constructor not in before:
             before[constructor] = owner
             following.append(constructor)
+    for method, base in list(counterparts(following, graph, down=True)) if overrides else ():
+        if method not in before:
+            before[method] = base
+            following.append(method)
     return following
 
 
-def _back(frontier: Sequence[int], behind: dict[int, int], graph: CodeGraph) -> list[int]:
+def _back(frontier: Sequence[int], behind: dict[int, int], graph: CodeGraph, *, overrides: bool) -> list[int]:
     """Follow the references one step backward; a constructor is reached through its class."""
     following: list[int] = []
+    for base, method in counterparts(frontier, graph, down=False) if overrides else ():
+        if base not in behind:
+            behind[base] = method
+            following.append(base)
     for constructor, owner in graph.reader.graph.constructed(frontier, CONSTRUCTORS).items():
         if owner not in behind:
             behind[owner] = constructor

@@ -8,9 +8,8 @@ from typing import Final
 
 from ..core.relative_paths import within
 from ..index.store import Reader
-from .code_graph import CodeGraph, leads
+from .code_graph import CodeGraph, GenerationCache, leads
 from .found import FOUND_MAX, Findings, FoundPlace, in_order
-from .generation_cache import GenerationCache
 from .subjects import Meaning, several
 
 OUTLINE_DEPTH: Final = 1
@@ -26,17 +25,21 @@ CYCLE_STEPS_MAX: Final = 20_000
 def importers(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
     """Return the importers of files, of the files of definitions, or of a module outside of the project."""
     found: list[FoundPlace] = []
+    more = False
     for meaning in meanings:
         found.extend(
             FoundPlace(edge.importer, edge.line, 0, meaning.certainty, edge.target, f"imports {edge.target}")
             for edge in graph.reader.graph.edges_into(_imported_as(_paths(meaning), graph))
         )
         if meaning.external:
+            module = meaning.module or meaning.written
+            outside = graph.reader.graph.module_imports(module, FOUND_MAX + 1)
+            more = more or len(outside) > FOUND_MAX
             found.extend(
                 FoundPlace(each.path, each.line, 0, "resolved", each.module, f"imports {each.module}")
-                for each in graph.reader.graph.module_imports(meaning.module or meaning.written, FOUND_MAX)
+                for each in outside[:FOUND_MAX]
             )
-    return Findings(in_order(found, graph), more=len(found) >= FOUND_MAX)
+    return Findings(in_order(found, graph), more=more)
 
 
 def _imported_as(paths: Iterable[str], graph: CodeGraph) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
 from ..index.link_table import Definition, Link
@@ -105,6 +106,15 @@ def overrides(meanings: Sequence[Meaning], graph: CodeGraph, *, upwards: bool = 
 def overridden_by(definitions: Sequence[Definition], graph: CodeGraph) -> dict[int, Definition]:
     """Return by id the methods of base classes that these methods override."""
     return {member.id: member for member, _, _ in _counterparts(definitions, graph, down=False)}
+
+
+def counterparts(ids: Iterable[int], graph: CodeGraph, *, down: bool) -> Iterator[tuple[int, int]]:
+    """Yield (counterpart, method) for the methods among definitions: those that override them, or with
+    `down` false those that they override."""
+    methods = iter([each for each in graph.definitions(ids).values() if "." in each.symbol.name])
+    while batch := list(islice(methods, OWNERS_MAX)):
+        for member, _, method in _counterparts(batch, graph, down=down):
+            yield member.id, method.id
 
 
 def is_kin(method: Definition, graph: CodeGraph) -> bool:

@@ -14,9 +14,8 @@ from ..index.link_table import Definition
 from ..languages.shared.language import language_of
 from ..languages.shared.qualified_names import base_name, without_number
 from ..project.tree import Layout, Tree
-from .code_graph import CodeGraph
+from .code_graph import PROJECTS_MAX, CodeGraph
 from .found import Certainty
-from .generation_cache import PROJECTS_MAX
 from .names import nearest, styles
 
 MEANT_MAX: Final = 500
@@ -178,15 +177,15 @@ def _as_module(subject: str, name: str, graph: CodeGraph) -> Meaning | None:
     ending = f"/{module}"
     folders = graph.tree.layout.folders
     bearers = _by_stem(graph.tree.layout).get(module.rpartition("/")[2], ())
-    files = [path for path in bearers if f"/{_stem(path)}".endswith(ending)]
-    if not files:
-        packages = [path for path in folders if f"/{path}".endswith(ending)]
-        files = [
-            f"{folder}/{each}"
-            for folder in packages[:FILES_MAX]
-            for each in folders[folder].files
-            if _PACKAGE_FILE.match(each)
-        ]
+    packages = [path for path in folders if f"/{path}".endswith(ending)]
+    # A package comes first: beside `flask/__init__.py` some example may be a `flask.py`.
+    files = [
+        f"{folder}/{each}"
+        for folder in packages[:FILES_MAX]
+        for each in folders[folder].files
+        if _PACKAGE_FILE.match(each)
+    ]
+    files += [path for path in bearers if f"/{_stem(path)}".endswith(ending)]
     return Meaning(subject, subject, files=tuple(files[:FILES_MAX])) if files else None
 
 
@@ -210,6 +209,10 @@ def _in_other_words(subject: str, name: str, graph: CodeGraph) -> Meaning | None
         meaning = _as_name(subject, other, graph)
         if meaning is not None:
             return _guessed(meaning, subject, other)
+    if last.lower() != last:  # the file of an abbreviation bears it in lower case
+        meaning = _as_module(subject.lower(), name.lower(), graph)
+        if meaning is not None:
+            return _guessed(meaning, subject, name.lower())
     near, sure = _near(last, graph)
     if sure:
         taken = f"{before}.{near[0]}" if before else near[0]

@@ -84,7 +84,7 @@ def _parts(
             names[link.target].symbol.name if tell else "",
             f"{why} it",
         )
-        for link in graph.links.into(stands_for, kinds, FOUND_MAX + 1)
+        for link in graph.uses(stands_for, kinds, FOUND_MAX + 1)
         if link.path not in own
     ]
     if not meaning.definitions:

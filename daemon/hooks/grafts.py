@@ -130,7 +130,9 @@ class HookGrafts:
                 await self.drop(spooled)
             else:
                 put = partial(self._spool.put, (host, name, event.origin.cwd), payload)
-                file = self._spool.path_of(spooled) if spooled else await asyncio.to_thread(put)
+                file = self._spool.path_of(spooled) if spooled else ""
+                if not file or not await asyncio.to_thread(os.path.exists, file):  # grafted in between
+                    file = await asyncio.to_thread(put)
                 if not file:
                     log.warning("a conversation isn't grafted: too much waits already")
                     return
@@ -196,11 +198,11 @@ class HookGrafts:
     async def _graft_conversation(self, event: TurnEnded | SessionEnding) -> None:
         """Graft the new part of a conversation. An unreadable transcript isn't tried again at each turn."""
         origin, path = event.origin, event.transcript_path
-        if not await asyncio.to_thread(_has_content, path):
-            return  # a session that ends without a prompt has no transcript
         try:
             await self._graft(origin.cwd, path, origin.session_id, origin.policy_name, "")
         except InvalidRequest:
+            if not await asyncio.to_thread(_has_content, path):
+                return  # its host hasn't written to it yet, or never does: the session ended without a prompt
             self._refused[path] = None
             if len(self._refused) > REFUSED_MAX:
                 self._refused.popitem(last=False)

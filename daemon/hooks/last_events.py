@@ -7,7 +7,7 @@ import json
 import logging
 import os
 
-from ...hooks.last_events import NAME, read
+from ...hooks.hosts.last_events import NAME, read
 from ..core.system import System
 
 log = logging.getLogger(__name__)

@@ -180,7 +180,7 @@ class Responder:
         return HookAnswer(text, message)
 
     async def _resume(self, event: SessionResumed, limit: OutputLimit, clock: Clock) -> HookAnswer:
-        """Resume a session whose window holds what was sent; a fork needs to know its new id only."""
+        """Resume a session whose window holds what was sent, but for its sets; a fork needs its new id."""
         origin = event.origin
         window = self._window(origin)
         if event.is_fork:
@@ -192,7 +192,8 @@ class Responder:
             return await self._start(origin, "", limit, clock)
         window.sets = opened.sets
         window.started = True
-        return HookAnswer(message=resumed_line(opened.sets) if opened.text else "")
+        text = wrapped(opened.text, limit)  # the sets may have changed since the window got them
+        return HookAnswer(text, resumed_line(opened.sets) if opened.text else "")
 
     async def _prompt(self, event: PromptSubmitted, limit: OutputLimit, clock: Clock) -> HookAnswer:
         if not event.by_person or not event.prompt.strip():

@@ -139,6 +139,17 @@ class LexicalReader:
             return frozenset()
         return chunks & search.holding({str(hit.file_id) for hit in hits}, weights, least)
 
+    def coverage(
+        self, terms: Mapping[str, float], files: Collection[int]
+    ) -> dict[int, tuple[float, float, float]]:
+        """Return for files with any of the terms in their text the weight of those that stand there, their
+        number, and the most weight of those in one chunk, all as shares. `COVERED_TERMS` of most weight are
+        looked for: .5 ms for 60 files. Raises `LexicalDamaged`."""
+        told = nlargest(COVERED_TERMS, terms, key=terms.__getitem__)
+        if not told or not files:
+            return {}
+        return _Search(self._searcher, self._schema).coverage({term: terms[term] for term in told}, files)
+
     def document_frequency(self, term: str) -> int:
         """Return how many chunks have a term in their text, path or symbols: at least the most of these.
 
@@ -162,6 +173,14 @@ NDCG@10, 32 .647, 64 .664, 96 .669, all of them .668."""
 
 MAX_FILE_CLAUSE = 10_000
 """Maximum number of files in a clause of the query (3 ms for 4,000); for more, the hits are filtered."""
+
+
+COVERED_TERMS = 12
+"""Maximum number of terms by which files are told apart as they have them: the search's engine adds a power
+of two for each, exact in its floats up to 24."""
+
+COVERING_CHUNKS = 2_000
+"""Maximum number of chunks looked at for it, those with the weightiest terms first."""
 
 
 class _Search:
@@ -225,6 +244,44 @@ class _Search:
             for term, weight in weights.items()
         ]
         return tantivy.Query.boolean_query(clauses)
+
+    def coverage(
+        self, weights: Mapping[str, float], files: Collection[int]
+    ) -> dict[int, tuple[float, float, float]]:
+        """Return what `LexicalReader.coverage` does; each chunk's score tells which terms stand in it."""
+        ordered = sorted(weights.items(), key=lambda pair: pair[1])
+        clauses = [
+            (
+                tantivy.Occur.Should,
+                tantivy.Query.const_score_query(
+                    tantivy.Query.term_query(self.schema, "body", term, "freq"), float(1 << place)
+                ),
+            )
+            for place, (term, _) in enumerate(ordered)
+        ]
+        query = self.among(tantivy.Query.boolean_query(clauses), "file_key", map(str, files))
+        size = min(COVERING_CHUNKS, int(self.searcher.num_docs))
+        with raising(LexicalDamaged):
+            hits = self.searcher.search(query, size, count=False).hits if size else []
+            numbers: Sequence[Any] = self.searcher.fast_field_values("file", [address for _, address in hits])
+        by_set: dict[int, float] = {}
+
+        def weight_of(terms: int) -> float:
+            if terms not in by_set:
+                by_set[terms] = sum(w for place, (_, w) in enumerate(ordered) if terms >> place & 1)
+            return by_set[terms]
+
+        held: dict[int, int] = {}
+        most: dict[int, float] = {}
+        for (score, _), number in zip(hits, numbers, strict=True):
+            terms = round(score)
+            held[number] = held.get(number, 0) | terms
+            most[number] = max(most.get(number, 0.0), weight_of(terms))
+        total = sum(weights.values()) or 1.0
+        return {
+            number: (weight_of(terms) / total, terms.bit_count() / len(ordered), most[number] / total)
+            for number, terms in held.items()
+        }
 
     def best(
         self, query: tantivy.Query, limit: int, files: AbstractSet[int] | None = None

@@ -105,8 +105,8 @@ class CommitHistory(Struct, frozen=True):
 
     `log` are the commits that are checked out, the latest first; `made_here` the ids of those that weren't
     fetched; `lost` the unreachable commits of experiences, by id. `is_as_before` tells whether files on disk
-    are as they were before a commit, `is_same` whether two commits have the same content of one of some
-    files.
+    are as they were before a commit, `is_same` whether at least one of the files has the same content in both
+    commits.
     """
 
     log: tuple[Commit, ...]
@@ -124,7 +124,7 @@ class CommitHistory(Struct, frozen=True):
     def since(self, parents: Collection[str]) -> tuple[Commit, ...]:
         """Return the checked out commits that are not among `parents` and their ancestors, the latest first.
 
-        By ancestry, since the log goes by dates, which a rebase may keep and a wrong clock may falsify.
+        Decided by ancestry: the log is sorted by date, which a rebase may keep and a wrong clock may falsify.
         """
         by_id = {commit.id: commit for commit in self.log}
         older: set[str] = set()
@@ -146,7 +146,8 @@ def is_held(known: Known) -> bool:
 
 
 def due_edits(experiences: Iterable[Known], history: CommitHistory) -> Iterator[DueEdit]:
-    """Yield the edits that are due: the commit of experiences without one, and the fate of those with one."""
+    """Yield the edits that are due: a commit for experiences without one, and changes of those whose commit
+    was undone, restored or lost."""
     holders = _Holders(history)
     for known in experiences:
         if is_held(known):
@@ -166,9 +167,9 @@ class _Holders:
         self._made = [commit for commit in reversed(history.log) if commit.id in history.made_here]
 
     def of(self, experience: Experience) -> Commit | None:
-        """Return the commit that holds a decision: the first one after it, if they share a file.
+        """Return the commit that holds a decision: the first commit after it, if they share a file.
 
-        A decision from before that commit's parent, or on top of another commit, isn't held by it.
+        None for a decision that is older than the parent of that commit, or that names another parent.
         """
         if not experience.files_touched:
             return None
@@ -207,12 +208,12 @@ def _fate(known: Known, history: CommitHistory, holders: _Holders) -> tuple[Edit
 def _fate_of_lost(
     known: Known, lost: Commit, history: CommitHistory, holders: _Holders
 ) -> tuple[EditKind, PoolChanges] | None:
-    """Return the edit to the commit that replaced a lost one, or that it was undone; None if neither is
-    certain.
+    """Return the edit for an experience whose commit was lost: its new commit, or the mark that it was
+    undone. None if neither is certain.
 
-    An amended or rebased commit keeps its author and author time. Of several commits that one author made in
-    one second, the one with the same content of a file counts, or else one that shares a file, or else the
-    first, unless the files are as they were before the lost commit: then it was undone. A commit that was
+    An amended or rebased commit keeps its author and author time. If several commits have both, the new
+    commit is the first of these: the one in which a file has the same content, one that shares a file, any,
+    unless the files on disk are as they were before the lost commit; then it was undone. A commit that was
     undone and made again has the same files.
     """
     files = set(known.current.files_touched).intersection(lost.files) or set(lost.files)
@@ -236,13 +237,14 @@ def _undone(commit: str) -> tuple[EditKind, PoolChanges]:
 
 
 def _last_mark(edits: tuple[Edit, ...]) -> int | None:
-    """Return the position of the last mark from git; None if git undid it later, or never marked."""
-    told = [
+    """Return the position of the last mark from git; None if there is none, or a later edit from git removed
+    it."""
+    from_git = [
         number
         for number, edit in enumerate(edits)
         if edit.changes.commit is not None and _has_outcome([edit])
     ]
-    return told[-1] if told and edits[told[-1]].kind == "mark" else None
+    return from_git[-1] if from_git and edits[from_git[-1]].kind == "mark" else None
 
 
 def _has_outcome(edits: Iterable[Edit]) -> bool:

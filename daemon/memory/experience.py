@@ -49,8 +49,9 @@ class Experience(Struct, frozen=True):
     `timestamp` is ISO 8601 UTC with milliseconds and `Z`, so that its text sorts as time does.
     `files_touched` are POSIX paths relative to the project's root. No text holds control characters other
     than line breaks and tabs in `decision`, `rationale` and `error`. `error` goes with the outcome `failure`.
-    `sketches` are of some of these files at that time, by path, written by `staleness.encoded`. Read from a
-    pool, the experience has its edits applied; `marks` are later reports of its outcome, oldest first.
+    `sketches` are pairs of a file's path and a sketch of its content at that time (`staleness.encoded`), for
+    some of these files. An experience from a pool has its edits applied; `marks` are later reports of its
+    outcome, oldest first.
     """
 
     id: str
@@ -91,8 +92,8 @@ def fields_of(experience: Experience) -> dict[str, object]:
 
 
 SPECIFIC_CHARACTERS = 32
-"""Minimum length of a decision whose words alone identify it; `I reverted that change.` is another one in
-another session."""
+"""Minimum length of a decision that is the same in any session; a shorter one, such as `I reverted that
+change.`, means something else in another session."""
 
 
 def identity_of(experience: Experience) -> bytes:
@@ -146,7 +147,7 @@ def read_stored(kind: type[StructT], fields: Mapping[str, object], prefix: str =
 
 
 class GivenOutcome(Struct, frozen=True):
-    """An outcome as a map has it, its kind unchecked."""
+    """An outcome as a client or a line gives it; `kind` is not checked yet."""
 
     kind: str = ""
     error: str = ""
@@ -166,7 +167,7 @@ class _Given(Struct):
 
 
 class _Stored(_Given, kw_only=True):
-    """The fields of an experience as a line has them. Sketches are read with care for themselves."""
+    """The fields of an experience in a line of the pool, except sketches, which `sketches_in` reads."""
 
     id: str
     agent_id: str = ""
@@ -198,7 +199,7 @@ def outcome_kind(text: str) -> OutcomeKind:
 
 
 def trust_of(text: str) -> Trust:
-    """Return a trust. Raises `BadField` for another word."""
+    """Return a trust level. Raises `BadField` for another word."""
     if text not in get_args(Trust):
         raise BadField("trust", "must be normal or low")
     return cast("Trust", text)

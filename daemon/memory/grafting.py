@@ -17,7 +17,6 @@ from functools import partial
 from typing import Any
 
 from msgspec import Struct, convert, to_builtins
-from msgspec.structs import replace
 
 from ..core.errors import DeadlineExceeded, FovealError, InvalidRequest
 from ..core.events import EventHub
@@ -95,7 +94,10 @@ class Grafting:
         self, project: Project, path: str, session_id: str = "", agent_id: str = "", speaker: str = ""
     ) -> TranscriptResult:
         """Graft only what one agent said: the subagent with the id `speaker`, in its own transcript or in
-        its parent's, or else the agent of the conversation, whose subagents are grafted when they stop."""
+        its parent's, or else the agent of the conversation, whose subagents are grafted when they stop.
+
+        For a subagent the whole file is read, and no cursor is stored: it would skip its parent's words.
+        """
         return await self._graft(project, path, session_id, agent_id, speaker)
 
     async def _graft(
@@ -108,12 +110,11 @@ class Grafting:
     ) -> TranscriptResult:
         check_path(path)
         cursors = CursorStore(project.folder, self._system)
-        cursor = await self._work.in_builder(partial(cursors.find, path))
-        whole = await self._mine_to_its_end(path, cursor)
-        mined = whole if speaker is None else _said_by(speaker or whole.owner, whole)
+        cursor = None if speaker else await self._work.in_builder(partial(cursors.find, path))
+        mined = await self._mine_to_its_end(path, cursor, speaker)
         drafts = await self._work.in_builder(partial(_drafts, project, mined, path, agent_id, session_id))
         result = await self._keep(project, mined, drafts)
-        if mined.owner == whole.owner:  # otherwise the parent's words are still to be grafted
+        if not speaker:
             await self._work.in_writer(partial(cursors.put, path, mined.cursor))
         if result.grafted:
             data = {"experience_ids": result.experience_ids, "grafted": result.grafted}
@@ -138,15 +139,15 @@ class Grafting:
             result.warnings += [f"line {lines[number]}: {reason}" for number, reason in kept.warnings]
         return result
 
-    async def _mine_to_its_end(self, path: str, cursor: Cursor | None) -> Mined:
+    async def _mine_to_its_end(self, path: str, cursor: Cursor | None, speaker: str | None) -> Mined:
         """Mine a transcript, again while its host seems to be writing it."""
-        mined = await self._mine(path, cursor)
+        mined = await self._mine(path, cursor, speaker)
         for _ in range(LAG_STEPS):
             if mined.finished or not self._is_fresh(path):
                 break
             await self._pause(LAG_STEP_S)
             if self._has_grown(path, mined.cursor):
-                mined = await self._mine(path, cursor)
+                mined = await self._mine(path, cursor, speaker)
         return mined
 
     def _is_fresh(self, path: str) -> bool:
@@ -159,19 +160,13 @@ class Grafting:
             return self._system.stat(path).st_size != cursor.size
         return False
 
-    async def _mine(self, path: str, cursor: Cursor | None) -> Mined:
-        request = {"path": path, "cursor": None if cursor is None else to_builtins(cursor)}
+    async def _mine(self, path: str, cursor: Cursor | None, speaker: str | None) -> Mined:
+        request = to_builtins({"path": path, "cursor": cursor, "speaker": speaker})
         async with self._turn:
             answer = await _ask_miner(json.dumps(request).encode() + b"\n")
         if "mined" in answer:
             return convert(answer["mined"], Mined)
         raise InvalidRequest(answer["problem"], answer["field"])
-
-
-def _said_by(speaker: str, mined: Mined) -> Mined:
-    """Return the findings of one agent, as those of the owner of the transcript."""
-    own = tuple(finding for finding in mined.findings if finding.agent_id == speaker)
-    return replace(mined, owner=speaker, findings=own)
 
 
 def _drafts(project: Project, mined: Mined, path: str, agent_id: str, session_id: str) -> list[Draft]:

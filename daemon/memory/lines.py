@@ -234,7 +234,7 @@ class Quarantine:
 
 
 def _read(data: bytes) -> Quarantined | None:
-    """Read a record; None for a line that is none, such as a torn one."""
+    """Read a record; None for a line that isn't a record, such as a torn one."""
     try:
         record = json.loads(data)
         if not isinstance(record, dict):

@@ -1,5 +1,5 @@
-"""The forms that mark a secret anywhere: providers' keys, headers, URLs, calls and commands. To add a
-provider's key, add its pattern here.
+"""Patterns that find secrets by their form alone: providers' keys, headers, URLs, calls and commands. To add
+a provider's key, add its pattern here.
 """
 
 from __future__ import annotations
@@ -100,7 +100,8 @@ def _in_call(text: str, place: int, calls: list[_Call]) -> Iterator[Span]:
 
 
 def _is_named(literal: str, text: str, place: int, value: str) -> bool:
-    """Whether the text before a value allows a secret: no key of another kind, no word after `basic`."""
+    """Whether a value may be a secret by the text before it: after `key=` only if the whole name can be that
+    of a secret (not `primary_key=`), after `basic` only if it is a user and a password in base64."""
     if literal == "basic":
         return _is_pair(value)
     if literal != "key=":
@@ -116,7 +117,8 @@ def _secret_of(found: re.Match[str]) -> str:
 
 
 def _around_runs(text: str) -> str:
-    """Return the runs of at least 20 characters of keys that hold a digit, each with the text before it.
+    """Return the runs of at least 20 characters that keys consist of, if they contain a digit, each with the
+    text before it.
 
     Every key has such a run and little code does, so the 90 literals are searched in a small part of a
     text.
@@ -181,7 +183,7 @@ _PLACEHOLDER_IN_URL = re.compile(
 
 
 def _in_urls(text: str) -> Iterator[Span]:
-    """Yield passwords of URLs, and of sources of data as Go writes them."""
+    """Yield passwords of URLs, and of data source names of Go's MySQL driver (`user:password@tcp(…)`)."""
     for place in places(text, "://"):
         if found := _IN_URL.match(text, place):
             value = found["secret"]
@@ -258,8 +260,8 @@ _Call = tuple[re.Pattern[str], re.Pattern[str] | None]
 
 
 def _calls(*rows: tuple[tuple[str, ...], str, str | None]) -> dict[str, list[_Call]]:
-    """Return for each literal the patterns that begin there, each with the one that must stand before it in
-    the line, if any."""
+    """Return for each literal the patterns that begin there, each with the pattern that must match before it
+    in the line, if any."""
     found: dict[str, list[_Call]] = {}
     for literals, pattern, before in rows:
         call = re.compile(pattern, re.IGNORECASE), re.compile(before, re.IGNORECASE) if before else None
@@ -407,13 +409,13 @@ _IDENTIFIED = (
     rf"identified (?:with [\w'\"]{{1,40}} )?by (?:password )?"
     rf"(?:{_TEXT}|(?P<bare>[a-z](?=\w*\d)[\w$#]{{3,30}}(?=[\s;])))"
 )
-_VALUED_BY_P = (
+_COMMANDS_WITH_P = (
     r"\b(?:sshpass|(?:docker|podman|registry|az|oc|cf|heroku) login|mongo\w*|cqlsh|sqlcmd|bcp"
     r"|unzip|zip|7za?|sqlplus|plink|pscp|mosquitto_[ps]ub|clickhouse-client|impala-shell|vncpasswd"
     r"|htpasswd|useradd|usermod)\b"
 )
 _CALLS = _calls(
-    ((" -p",), rf" (?:-p[ =]?|-pw ){_WORD}", _VALUED_BY_P),
+    ((" -p",), rf" (?:-p[ =]?|-pw ){_WORD}", _COMMANDS_WITH_P),
     ((" -p",), rf" -p{_WORD}", r"\b(?:mysql|mariadb)\w*\b"),
     (
         (" -u", " --user"),

@@ -1,4 +1,5 @@
-"""Finds the values of names that call them secret, in code, settings, markup, commands and prose.
+"""Finds values whose name says that they are secret (`password = …`), in code, settings, markup, commands and
+prose.
 
 Each place with such a name is checked once, with at most a few hundred characters around it, so that the time
 is linear in the text.
@@ -26,10 +27,10 @@ VALUE_MAX = 512
 """Maximum characters of a value."""
 
 LINE_MAX = 300
-"""Maximum characters of a line that are read before and behind a name."""
+"""Maximum characters of a line that are read before and after a name."""
 
 PARAGRAPH_LINES = 4
-"""Number of lines before and behind a value that tell settings from code."""
+"""Number of lines before and after a value that tell settings from code."""
 
 NEAR = 120
 """Maximum characters between `pass` and the mention of a user that shows it is a password."""
@@ -136,13 +137,14 @@ _AS_NAMED = re.compile(
     r"([\"'`])([^\"'`\s]{4,100})\1 (?:as|for|is) (?:the|its|your|a|my)? ?(?:[\w-]+ ){0,2}\Z"
 )
 _BEHIND = frozenset({"pass", "secret", "token"})
-"""The names of these are looked for behind their values as well."""
+"""Literals whose value may also precede the name: `"x" == password`."""
 _WORD_BEFORE = re.compile(r"([A-Za-z]{2,14}) \Z")
 _UPPER = re.compile(r"[A-Z][A-Z_]*\Z")
 
 
 def named_values(text: str, lowered: str) -> Iterator[Span]:
-    """Yield where values stand that a name calls secret; some may overlap. `lowered` is as long as `text`."""
+    """Yield the spans of values whose name says that they are secret; some may overlap. `lowered` is as long
+    as `text`."""
     for literal in LITERALS if text.isascii() else (*LITERALS, *OTHER_LITERALS):
         place = lowered.find(literal)
         while place >= 0:
@@ -172,7 +174,7 @@ def _may_begin(literal: str, lowered: str, place: int) -> bool:
 
 
 def _values_of(text: str, place: int, head: re.Match[str]) -> Iterator[Span]:
-    """Yield the values behind one name."""
+    """Yield the values that follow a name."""
     start, name = _name_at(text, place, head["rest"])
     kind = kind_of_name(name)
     sep = head["sep"].strip()
@@ -287,11 +289,11 @@ def _is_argument(text: str, start: int, end: int, value: str, sep: str) -> bool:
     return _SETTERS.search(called) is not None or not value.replace("_", "").isalpha()
 
 
-# Names and values of their own: `name: DB_PASSWORD, value: x`, <property name="password">x</property>
+# Pairs with the name as a value: `name: DB_PASSWORD, value: x`, <property name="password">x</property>
 
 
 def _of_pair(text: str, place: int) -> Iterator[Span]:
-    """Yield the value of a pair whose name is a value itself."""
+    """Yield the value of a pair that gives its name as a value, as in `name: DB_PASSWORD, value: x`."""
     for pattern in (_VALUE_OF, _BLOCK_DEFAULT, _PLIST):
         if not (found := pattern.match(text, place)) or (pattern is _VALUE_OF and not found["gap"]):
             continue
@@ -311,7 +313,7 @@ def _of_pair(text: str, place: int) -> Iterator[Span]:
 
 
 def _in_markup(text: str, start: int, head: re.Match[str], kind: NameKind, name: str) -> Iterator[Span]:
-    """Yield what an element holds that is called so, or whose attribute `name` or `key` is."""
+    """Yield the content of an element whose tag, or whose attribute `name`, `key` or `id`, is the name."""
     before = text[max(start - 40, 0) : start]
     closed = head["close"].strip()
     if not (_TAG.search(before) if not closed else _TAG_NAME.search(before)):
@@ -490,7 +492,8 @@ def _in_prose(text: str, place: int, kind: NameKind, name: str) -> Span | None:
 
 
 def _behind_space(text: str, place: int, before: str, kind: NameKind, name: str) -> Span | None:
-    """Return a value behind a space only: in settings of servers, or a random one in prose."""
+    """Return a value that only a space separates from its name: in settings of servers, or a random one in
+    prose."""
     found = _TOKEN.match(text, place)
     if found is None:
         return None

@@ -79,7 +79,7 @@ class Policy(Struct, frozen=True):
         folded = folded_path(path)
         if any(glob.matches(folded) for glob in _denying(self.deny_paths)):
             return True
-        # A range of letters such as [Z-a] is another one without its capitals.
+        # Compare the path as it is too: folded to lower case, a range such as [Z-a] has other letters.
         return folded != path and any(glob.matches(path) for glob in _globs(self.deny_paths))
 
     def hides(self, path: str) -> bool:
@@ -168,7 +168,8 @@ def combined(policies: Iterable[Policy]) -> Policy:
 
 
 def folded_path(path: str) -> str:
-    """Return a path or glob in the form in which names that some file systems treat as the same are equal."""
+    """Return a path or glob in lower case and Unicode form NFC, so that names are equal if some file system
+    treats them as the same."""
     return path.lower() if path.isascii() else unicodedata.normalize("NFC", path).casefold()
 
 

@@ -299,7 +299,7 @@ _AFTER = word_set(
     "development staging test testing local default old new current previous primary secondary backup",
     "admin root db b64 base64 env main master confirmation confirm repeat again input 0 1 2 3 4 5",
 )
-"""Words behind the word for a secret that don't change its meaning."""
+"""Words after the word for a secret that don't change its meaning."""
 _VERBS = word_set(
     "forgot forget reset no invalid show change wrong missing hide use has is require requires encrypt",
     "validate needs need can should get find generate create read ask prompt verify check hash bad",

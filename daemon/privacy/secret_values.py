@@ -19,7 +19,7 @@ MASK = "[masked]"
 """The text that replaces a secret."""
 
 LENGTH_CLASSES = (64, 32, 16)
-"""Minimum lengths that are shown behind the mask: `[masked]32+`. They tell a key from a password without
+"""Minimum lengths that are shown after the mask: `[masked]32+`. They tell a key from a password without
 showing the password's length."""
 
 

@@ -13,13 +13,13 @@ from ..core.system import System
 from .git import GitError, git_folder, head, output_of, split_at_nuls
 
 COMMITS_MAX = 200
-"""Maximum number of the latest commits in which a decision's own is looked for."""
+"""Maximum number of the latest commits that are searched for the commit of a decision."""
 
 REFLOG_BYTES = 256 * 1024
 """Maximum number of bytes read from the end of HEAD's log, some two thousand entries."""
 
 COMPARED_BYTES = 16 * 1024 * 1024
-"""A file beyond this isn't compared with a commit's."""
+"""Maximum bytes of a file that is compared with its content in a commit."""
 
 _BODIES = 500
 _LOG = (
@@ -46,7 +46,7 @@ class Commit(Struct, frozen=True):
 
 
 class Reverts(Struct, frozen=True):
-    """The ids of commits that others say they revert: those that are undone, those that are back since."""
+    """The ids of reverted commits, and of those whose revert was reverted too."""
 
     undone: frozenset[str]
     restored: frozenset[str]
@@ -79,9 +79,9 @@ def reverts(root: str, commits: int = _BODIES) -> Reverts:
 
 
 def lost_commits(root: str, ids: Collection[str]) -> tuple[Commit, ...]:
-    """Return those of some commits to which no branch, tag or HEAD leads any more, as a reset leaves them.
+    """Return the given commits that no branch, tag or HEAD reaches any more, such as those before a reset.
 
-    One that git has thrown away since isn't among them. Raises `GitError`.
+    Commits that git has deleted since are left out. Raises `GitError`.
     """
     whole = [name for name in ids if re.fullmatch(r"[0-9a-f]{40,64}", name)]
     if not whole:
@@ -119,13 +119,13 @@ def is_as_before(root: str, system: System, commit: Commit, paths: Collection[st
 
 
 def is_same(root: str, one: Commit, other: Commit, paths: Collection[str]) -> bool:
-    """Whether two commits have one of some files in common, to the byte. Raises `GitError`."""
+    """Whether at least one of the files has the same content in both commits. Raises `GitError`."""
     first, second = (_blobs(root, commit.id, paths) for commit in (one, other))
     return any(path in second and second[path] == blob for path, blob in first.items())
 
 
 def _blobs(root: str, commit: str, paths: Collection[str]) -> dict[str, str]:
-    """Return the ids of a commit's files by their paths; those that it hasn't are left out."""
+    """Return the blob ids of files in a commit, by path, without files that the commit doesn't have."""
     if not paths:
         return {}
     listed = split_at_nuls(output_of(root, ["ls-tree", "-z", commit, "--", *sorted(paths)]))
@@ -165,7 +165,7 @@ def _blob_id(path: str, digits: int, system: System) -> str | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError:
-        return ""  # something is there that can't be told
+        return ""  # it exists, but can't be read: equal to no blob
     digest = hashlib.sha256 if digits == 64 else hashlib.sha1
     return digest(b"blob %d\0" % len(data) + data).hexdigest()
 

@@ -27,12 +27,13 @@ the tree to be compared with the disk."""
 
 NEW_S = 10.0
 """Seconds after its opening in which answers wait until a project was read whole, as long as their deadlines
-allow. Two cores read some 100 files a second; of a project that takes longer answers come in part."""
+allow. Two cores read some 100 files a second; answers about a larger project are incomplete until it is
+read."""
 
 SEARCH_SHARE, SEARCH_S = 0.35, 1.0
-"""Share of the time to a deadline that a wait for a new project leaves for what follows, and its maximum in
-seconds: a search by words takes 20 to 100 ms beside an indexer at work, ten times that on a machine with ten
-times the work that it can do."""
+"""Share of the time to a deadline that is reserved for the search after waiting for a new project, and its
+maximum in seconds: a search by words takes 20 to 100 ms beside a busy indexer, ten times that on an
+overloaded machine."""
 
 
 class Deadline(Struct, frozen=True):
@@ -46,13 +47,13 @@ class Deadline(Struct, frozen=True):
 
 
 def deadline_of(project: Project, deadline_ms: int | None) -> Deadline:
-    """Return the deadline that a caller set, or that the settings do."""
+    """Return the caller's deadline, else that of the settings."""
     limit = project.config.context.deadline_ms if deadline_ms is None else deadline_ms
     return Deadline(asyncio.get_running_loop().time() + limit / 1000)
 
 
 class TreeFreshness:
-    """Waits for the indexer on behalf of answers, which do without it when it takes too long."""
+    """Waits for the indexer before an answer, within a deadline; after it, answers use what is known."""
 
     def __init__(self, work: Work, indexing: Indexing) -> None:
         self._work = work
@@ -67,7 +68,7 @@ class TreeFreshness:
     async def wait_searchable(self, project: Project, deadline: Deadline) -> None:
         """Wait until a new project's names are known and it was read whole, words and all.
 
-        One that has been open for a while isn't waited for.
+        Returns at once if the project has been open for more than `NEW_S`.
         """
         await self.wait_named(project, deadline)
         state = project.index_state
@@ -80,7 +81,7 @@ class TreeFreshness:
     ) -> bool:
         """Have files read again, as long as there is time; False if they weren't.
 
-        With `words` they can be found by their words then, for which a question has to wait longer.
+        With `words`, also wait until the files can be found by their words, which takes longer.
         """
         if not paths:
             return True
@@ -89,10 +90,10 @@ class TreeFreshness:
         return refreshed is not None and refreshed.complete
 
     async def sync(self, project: Project, deadline: Deadline) -> Tree | None:
-        """Have every change on the disk taken in; returns the tree with them, None if it wasn't done in time.
+        """Have every change on the disk indexed; returns the tree with them, None if that took too long.
 
-        What the project knows when the caller goes on may be a later tree, of which nothing is proven: in the
-        middle of a move one name is gone and the other isn't there yet.
+        The project may have a later tree when the caller continues, but nothing proves that one: in the
+        middle of a move, one name is gone and the other isn't there yet.
         """
         await _wait_until(project, deadline, lambda: project.state != "scanning")
         tree = await _in_time(self._shared_sync(project), deadline, SYNC_WAIT_S)
@@ -110,7 +111,7 @@ class TreeFreshness:
         return await future
 
     async def _sync_rounds(self, project: Project, first: asyncio.Future[Tree | None]) -> None:
-        """Sync for one request, then once for all that came meanwhile, until none came."""
+        """Sync for one request, then once for all requests that came meanwhile, until none came."""
         waiters = [first]
         try:
             while waiters:

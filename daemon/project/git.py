@@ -1,4 +1,4 @@
-"""Every run of git and every look into `.git`. Never lets a repository's config run a program."""
+"""Runs git, and reads its files in `.git`. Never lets a repository's config run a program."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ from ..core.errors import FovealError
 from ..core.system import System
 
 IDLE_TIMEOUT_S = 10.0
-"""Seconds without a read or write after which a git hangs: on a pipe named .gitignore, on a dead drive."""
+"""Seconds without output after which git counts as hanging, such as on a pipe named .gitignore or a dead
+drive."""
 
 LARGE_COMMIT_FILES = 200
-"""A commit of more files (a merge, a reformatting, an import of a library) says nothing of any single one."""
+"""Maximum files of a commit that counts as a change of each: larger ones (a merge, a reformatting, an import
+of a library) say nothing about a single file."""
 
 _PIECE = 65_536
-"""Bytes moved at once, the capacity of a Linux pipe."""
+"""Bytes read or written at once: the capacity of a Linux pipe."""
 
 _SAFE_SETTINGS = (
     "core.fsmonitor=false",
@@ -41,7 +43,7 @@ _SAFE_SETTINGS = (
     "safe.bareRepository=explicit",
     "submodule.recurse=false",
 )
-"""Settings with which a repository could start a program or reach the network; a -c wins over its config."""
+"""Settings with which a repository could start a program or reach the network; `-c` overrides its config."""
 
 SUBJECT_CHARACTERS = 120
 """Maximum number of characters read of a commit's subject; git's own advice is 50 to 72."""
@@ -88,8 +90,8 @@ def tracked_ignored_files(root: str) -> Iterator[str]:
 
 
 def ignoring_rule(root: str, path: str) -> str:
-    """Return the rule by which git ignores a path as `.gitignore:3:*.log`. Raises `GitError`, also where none
-    does."""
+    """Return the rule by which git ignores a path, such as `.gitignore:3:*.log`. Raises `GitError`, also if
+    no rule does."""
     output = b"".join(output_of(root, ["check-ignore", "--verbose", "--no-index", "--", path]))
     return output.decode(errors="backslashreplace").rpartition("\t")[0]
 
@@ -274,7 +276,7 @@ def split_at_nuls(pieces: Iterable[bytes]) -> Iterator[bytes]:
 def output_of(root: str, arguments: list[str]) -> Iterator[bytes]:
     """Run git to its end and yield its output in pieces. Raises `GitError` when it fails or hangs.
 
-    For this folder's files alone, which know what git may be asked.
+    Only for modules of this folder, whose commands are safe in an untrusted repository.
     """
     child = _Child(root, arguments, feed=False)
     try:
@@ -286,7 +288,8 @@ def output_of(root: str, arguments: list[str]) -> Iterator[bytes]:
 
 
 class _Child:
-    """One running git, served by select: neither a full pipe nor a silent git can block us for long."""
+    """A running git process, served by select, so that neither a full pipe nor a silent git blocks for
+    long."""
 
     def __init__(self, root: str, arguments: list[str], *, feed: bool) -> None:
         try:
@@ -410,10 +413,10 @@ def _settings() -> list[str]:
 
 
 def _environment(root: str) -> dict[str, str]:
-    """Return the environment for a git at `root`: nothing inherited steers it, and it looks nowhere else.
+    """Return the environment for git at `root`, without inherited GIT_ variables and parent folders.
 
-    The work tree is named, for the repository's core.worktree could point anywhere. The git folder isn't, as
-    that would switch off git's check of its owner.
+    GIT_WORK_TREE is set, since the repository's core.worktree could point anywhere. GIT_DIR is not set, since
+    that would switch off git's check of the folder's owner.
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return kept | {
@@ -460,7 +463,7 @@ def _read_line(path: str, system: System) -> str:
 
 
 def _read(path: str, limit: int, system: System) -> str:
-    """Return the text of one of git's small files, or "" when it can't be read: then it tells nothing."""
+    """Return the text of one of git's small files, or "" if it can't be read."""
     try:
         data, _ = system.read(path, limit)
     except (OSError, ValueError):

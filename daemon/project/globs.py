@@ -15,19 +15,19 @@ from functools import lru_cache
 from msgspec import Struct
 
 MAX_PATTERN = 4096
-"""Characters of a pattern; no path is longer on Linux (PATH_MAX)."""
+"""Maximum characters of a pattern; no path is longer on Linux (PATH_MAX)."""
 MAX_ALTERNATIVES = 256
-"""Patterns that the braces of one pattern may stand for."""
+"""Maximum number of patterns that the braces of one pattern stand for."""
 MAX_EXPANDED = 16_384
-"""Characters of all these patterns together."""
+"""Maximum characters of all these patterns together."""
 MAX_NESTING = 16
-"""Braces within braces."""
+"""Maximum depth of nested braces."""
 
 _SPECIAL = re.compile(r"[\\*?\[\]{},!]")
 
 
 class Glob(Struct, frozen=True):
-    """A compiled pattern. Two of the same pattern are equal."""
+    """A compiled pattern. Globs of the same pattern are equal."""
 
     pattern: str
     everything: bool
@@ -45,7 +45,7 @@ def compile_glob(pattern: str) -> Glob:
 
     - `*` and `?` match within one name, also a leading dot; `**` as a whole name matches any number of
       folders, and at the end everything below; `[a-z]`, `[!a-z]` and `[^a-z]` match one character;
-      `{a,b}` stands for both, nested too; a backslash takes the meaning from the character after it.
+      `{a,b}` stands for both, nested too; a backslash escapes the character after it.
     - A pattern without a slash matches at any depth, one with a slash from the root on, also when the
       slash is its first character or `./` stands in front; with a slash at its end it matches everything
       below.
@@ -92,7 +92,8 @@ def rebase_glob(pattern: str, folder: str) -> tuple[str, ...]:
 def anchored_globs(pattern: str) -> tuple[str, ...]:
     """Return the brace-free patterns, each counted from the root, that a pattern stands for.
 
-    Raises `ValueError` as `compile_glob` does, except for what only single names can show.
+    Raises `ValueError` as `compile_glob` does, except for errors that show only when a single name is
+    compiled.
     """
     if len(pattern) > MAX_PATTERN:
         raise ValueError(f"a glob of {len(pattern)} characters: at most {MAX_PATTERN} are allowed")
@@ -116,7 +117,7 @@ def _anchor(alternative: str, pattern: str) -> str:
 
 
 def _brace_pairs(text: str) -> dict[int, int]:
-    """Return where each brace that opens finds the one that closes it; unpaired ones are plain text."""
+    """Return the position of the closing brace for each opening brace; unpaired braces are plain text."""
     pairs: dict[int, int] = {}
     open_braces: list[int] = []
     escaped = False
@@ -133,7 +134,7 @@ def _brace_pairs(text: str) -> dict[int, int]:
 
 
 def _commas(text: str, pairs: dict[int, int], start: int, end: int) -> Iterator[int]:
-    """Yield the commas between two positions that stand in no braces there and after no backslash."""
+    """Yield the commas between two positions that are outside of inner braces and not escaped."""
     position = start
     while position < end:
         character = text[position]
@@ -201,8 +202,8 @@ def _matches_everything(names: list[str]) -> bool:
 def _path_expression(names: list[str]) -> str:
     """Translate the names of a pattern.
 
-    The names between two `**` match as far left as they can, and what they took is never given back: for
-    a star that is always enough, and keeps the search from trying every combination.
+    The names between two `**` match as far left as possible, without backtracking. For a star the leftmost
+    match is always enough, and so the search doesn't try every combination.
     """
     groups: list[list[str]] = [[]]
     for name in names:

@@ -84,7 +84,8 @@ class HotFiles:
             *reversed(self._edited),
             *(file.path for file in sorted(activity, key=lambda file: -file.edited_ns) if file.edits),
         ]
-        often = [count for count in self._asked.items() if count[1] >= ASKED_OFTEN]  # few of `ASKED_MAX`
+        # Filtered before sorting: few of up to `ASKED_MAX` files pass.
+        often = [count for count in self._asked.items() if count[1] >= ASKED_OFTEN]
         changed = [file for file in activity if file.commits >= CHANGED_OFTEN]
         found: dict[str, HotNode] = {}
         for reason, paths in (
@@ -104,7 +105,7 @@ class HotFiles:
 class PendingEdits:
     """Edits that are counted as feedback as soon as it is known that no checkout made them.
 
-    A checkout shows only afterwards that it was one, and its last files may be reported later still.
+    HEAD changes only at the end of a checkout, and the last files of a checkout may be reported even later.
     """
 
     def __init__(self, root: str, feedback: Feedback, system: System) -> None:
@@ -132,7 +133,7 @@ class PendingEdits:
 
 
 def _remember(paths: dict[str, None], path: str) -> None:
-    """Put a path last, and forget the first ones of too many."""
+    """Put a path last, and remove the oldest paths above `REMEMBERED_MAX`."""
     paths.pop(path, None)
     paths[path] = None
     while len(paths) > REMEMBERED_MAX:

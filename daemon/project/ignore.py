@@ -48,7 +48,8 @@ class IgnoreRules:
     def match(self, path: bytes, name: bytes, is_folder: bool) -> bool | None:
         """Return whether the last pattern that matches ignores or re-includes (False); None without one.
 
-        `name` is the last part of `path`. Parents are the caller's: below an ignored folder all is ignored.
+        `name` is the last part of `path`. The caller checks the parents: everything below an ignored folder
+        is ignored.
         """
         if not (
             name in self._literal_names
@@ -65,7 +66,8 @@ class IgnoreRules:
 class IgnoreTree:
     """All ignore files of one name below a root, each in force from its folder downwards.
 
-    A folder's file is read once, when a decision needs it first. `declare` it where a listing shows one.
+    A folder's file is read once, when a decision needs it first. Call `declare` for each file that a listing
+    shows.
     """
 
     def __init__(self, root: str, file_name: str, system: System) -> None:
@@ -301,7 +303,7 @@ _CLASSES = {
 
 
 def _bracket(text: bytes, at: int) -> tuple[set[int], int] | None:
-    """Read a bracket from behind its `[`; return the bytes that it matches and where it ends."""
+    """Read a bracket from the character after its `[`; return the bytes that it matches and where it ends."""
     negated = text[at : at + 1] in (b"!", b"^")
     at += negated
     members: set[int] = set()

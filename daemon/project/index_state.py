@@ -78,7 +78,7 @@ class IndexState:
         """Say why an answer from the index may miss something, to an agent; "" where it can't."""
         state = "scanning" if self.progress is None else self.progress.state
         if state == "ready" and self._searchable and not tree.pending:
-            return ""  # as each cached answer finds it
+            return ""  # the usual case for a cached answer
         unread = self.unread(tree)
         if not unread and state not in {"scanning", "indexing"}:
             return ""

@@ -54,7 +54,7 @@ class IndexView:
     def tree(self, tree: Tree, policy: Policy) -> Tree:
         """Return a tree without what a policy denies.
 
-        Names are compared with the patterns once; after that a change of the tree costs as much as any.
+        All names are compared with the patterns once; later only those that are new.
         """
         return self._part(policy).of(tree) if policy.deny_paths else tree
 
@@ -89,7 +89,7 @@ class IndexView:
         return IndexSize(chunks, _folder_bytes(self._folder))
 
     def renew(self) -> None:
-        """Open the index anew for later readers: it may be another one."""
+        """Open the index anew for later readers: the file may have been replaced."""
         self._readers.renew()
         for part in list(self._parts.values()):
             part.readers.renew()
@@ -142,7 +142,7 @@ class _PartialView:
         return self._by_rule(path) if verdict is None else verdict
 
     def _judge(self, tree: Tree) -> None:
-        """Compare the names that came with the patterns; those that went are forgotten."""
+        """Compare new names with the patterns, and forget removed ones."""
         known, denies = self._verdicts, self._by_rule
         self._verdicts = {
             path: verdict if (verdict := known.get(path)) is not None else denies(path) for path in tree.files
@@ -208,8 +208,8 @@ class ReaderPool:
     def borrow(self) -> Iterator[Reader]:
         """Lend a reader. Raises `DatabaseError` where there is no index yet, or a damaged one.
 
-        A value that no index holds may raise anything in its reader: then the whole file is checked, and the
-        error becomes `DatabaseError` if it is damaged.
+        A damaged value may raise any error while it is read. Then the whole file is checked, and the error
+        becomes `DatabaseError` if the file is damaged.
         """
         with self._lock:
             reader, lives = self._idle.pop() if self._idle else None, self._lives
@@ -292,7 +292,7 @@ class PartialReader(Reader):
             yield generation
 
     def _hide_new_files(self) -> None:
-        """Hide the files that came since the last look; a file that comes back has another id."""
+        """Hide the files that came since the last snapshot; a file that comes back has another id."""
         rows = self._db.execute("SELECT id, path FROM main.files WHERE id > ?", (self._last,)).fetchall()
         hidden = [(number, path) for number, path in rows if self._denies(path)]
         self._db.executemany("INSERT OR IGNORE INTO temp.hidden VALUES (?, ?)", hidden)

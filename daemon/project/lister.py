@@ -51,9 +51,9 @@ class Lister:
         self.rules = PathRules(
             self._root, self._system, settings.exclude, settings.skip_untracked_folders | OUTPUT_FOLDERS
         )
-        """Which rules hold where, of the folders that were listed."""
+        """The rules of the folders that were listed."""
         self.whole = False
-        """Whether all of the tree was listed since: until then a folder that isn't known may be there."""
+        """Whether the whole tree was listed since; before that, an unknown folder may exist."""
         self.lost: list[str] = []
         """Folders of this pass that can't be listed any more, so that nothing below is in the tree."""
         self.begin_pass()
@@ -61,7 +61,7 @@ class Lister:
         """The real path of each file whose name isn't UTF-8, as `os.fsdecode` has it."""
 
     def begin_pass(self) -> None:
-        """Watch from now on whether the tree rests; see `restless`."""
+        """Begin to note whether the tree changes; see `restless`."""
         self._listed: list[str] = []
         self._vanished = False
 
@@ -209,7 +209,7 @@ class Lister:
     def _is_new(self, path: str, real_path: str, known: Mapping[str, FileRecord], removed: set[str]) -> bool:
         if path not in known or path in removed:
             return True
-        # Two names can look alike in print; the record may have been the other's.
+        # Two names may have the same printable form; the record may be that of the other file.
         return self.odd.get(path, path) != real_path
 
     def _reason_by_name(self, path: str, name: str, *, is_built_here: bool) -> str:
@@ -395,14 +395,14 @@ def left_out(root: str, path: str, settings: ScanSettings, system: System) -> Le
 
 
 class _Way(Lister):
-    """A lister that only goes where a path leads."""
+    """A lister that lists only the folders on the way to a path."""
 
     def left_out(self, path: str) -> LeftOut:
         folder = ""
         for name in path.split("/"):
             part = within(folder, name)
             listing = self._list(folder)
-            if listing is None:  # it went just now, or is another work tree
+            if listing is None:  # it was just removed, or is another work tree
                 above, _, own = folder.rpartition("/")
                 reason = cast("Reason", self.folders[above].others.get(f"{own}/", "missing"))
                 return LeftOut(folder, reason)
@@ -448,4 +448,4 @@ class _Way(Lister):
         try:
             return git.ignoring_rule(os.path.join(self._root, domain), part[len(domain) :].lstrip("/"))
         except git.GitError:
-            return ""  # that it is ignored is known all the same
+            return ""  # the path is ignored; only the rule is unknown

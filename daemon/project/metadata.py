@@ -51,7 +51,7 @@ class Manifest(Struct, frozen=True):
 def read_manifests(root: str, names: Iterable[str], system: System) -> list[Manifest]:
     """Read the manifests among the names of files in a project's root, in the order of `MANIFESTS`.
 
-    What can't be read or parsed says nothing. Blocks for a few small files.
+    Manifests that can't be read or parsed are left out. Blocks for a few small files.
     """
     present = frozenset(names)
     found = []
@@ -224,7 +224,7 @@ def _readme(text: str, _: frozenset[str]) -> Said | None:
 
 
 README_CHARACTERS = 8_000
-"""What something is stands near the beginning."""
+"""Maximum characters searched for a description, which stands near the beginning."""
 _IMAGE = re.compile(r"!\[[^\]\n]{0,300}\](?:\([^)\n]{0,500}\)|\[[^\]\n]{0,100}\])")
 _LINK = re.compile(r"\[([^\]\n]{0,300})\](?:\([^)\n]{0,500}\)|\[[^\]\n]{0,100}\])")
 
@@ -255,8 +255,8 @@ MANIFESTS: Mapping[str, Reader] = {
     "README": _readme,
     "readme.md": _readme,
 }
-"""Which files are read and how. What a person wrote to be typed, as in a Makefile, goes first. package.json
-follows the other languages' manifests: beside one of them it is often only the frontend's."""
+"""Which files are read and how. Commands that people wrote to be typed, as in a Makefile, take precedence.
+package.json follows the other languages' manifests: beside one of them it is often only the frontend's."""
 
 
 def _text(path: str, system: System) -> str:
@@ -268,7 +268,7 @@ def _text(path: str, system: System) -> str:
 
 
 def _toml(text: str) -> Mapping[str, object]:
-    # tomllib takes the square of a dotted key's parts: no real manifest has such a key.
+    # tomllib's time grows with the square of a dotted key's parts; no real manifest has such a key.
     if re.search(r"(?m)^[^=\n#\"']{0,400}(?:\.[^=\n.]{0,40}){9}", text):
         return {}
     try:
@@ -303,7 +303,7 @@ def _element(text: str, tag: str) -> str:
 
 
 def _named(names: Iterable[str], prefix: str) -> Iterator[tuple[Purpose, str]]:
-    """Yield those of the names of scripts that are for something known."""
+    """Yield the commands for scripts whose names have a known purpose."""
     for name in names:
         if purpose := _SCRIPT_PURPOSES.get(name):
             yield purpose, f"{prefix}{name}"
@@ -327,7 +327,7 @@ SHARE_MIN = 0.02
 """Minimum share of the source files for a language to be named."""
 
 CHECK_S = 0.5
-"""Seconds between two looks at the manifests and the commit, which take 40 to 160 microseconds."""
+"""Seconds between two checks of the manifests and the commit, which take 40 to 160 microseconds."""
 
 NO_SOURCE = frozenset(
     {"", "markdown", "json", "yaml", "toml", "text", "xml", "ini", "csv", "gitignore", "restructuredtext"}
@@ -371,7 +371,7 @@ class KnownMetadata:
         self._checked = 0.0
 
     def holds(self, tree: Tree, now: float) -> bool:
-        """Whether the value is what the project says of itself; looked at on the disk now and then.
+        """Whether the value is up to date; compared with the disk every `CHECK_S`.
 
         Some stats; `now` is the event loop's time in seconds.
         """
@@ -415,7 +415,7 @@ def _manifests(tree: Tree, system: System) -> tuple[tuple[str, Stamp], ...]:
             try:
                 found.append((name, stamp_of(system.stat(os.path.join(tree.root, name)))))
             except OSError:
-                continue  # there is none, or it goes just now, which the tree will say
+                continue  # it doesn't exist, or was just removed, which the next tree shows
     return tuple(found)
 
 

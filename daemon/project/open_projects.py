@@ -195,13 +195,14 @@ class OpenProjects:
         return project
 
     def _may_share(self, root: str, config: ProjectConfig, trusted: Trusted) -> bool:
-        """Whether a pool in the repository may be used: one that only its own file names needs trust."""
+        """Whether a pool in the repository may be used: it needs trust if only the project's file names
+        it."""
         if config.experience.path == self._config.experience.path:
             return True
         try:
             data, _ = self._system.read(os.path.join(root, PROJECT_FILE), FILE_BYTES)
         except OSError:
-            return False  # it went just now, and its settings go with it
+            return False  # it was just removed, and the pool's path with it
         return trusted.covers(PROJECT_FILE, data)
 
     def _trusted(self, root: str) -> tuple[Trusted, str]:

@@ -46,7 +46,7 @@ def _is_test(path: str, name: str, language: str) -> bool:
 _TEST_FOLDER = re.compile(
     r"(?:^|/)(?:tests?|specs?|__tests__|__mocks__|testing|e2e|testdata|test[_-]?(?:data|utils?|helpers?|cases?"
     r"|resources|fixtures|lib)|fixtures?|mocks?|unittests?|cypress|functional[_-]?tests?|[\w.]*IntegrationTests?"
-    # Capitals matter here: `contests/` holds none.
+    # `(?-i:` matches case: `FooTests/` is a test folder, `contests/` is not.
     r"|androidTest|commonTest|jvmTest|(?-i:[\w.]*[a-z]Tests|[\w.]*\.Tests?))/",
     re.IGNORECASE,
 )
@@ -70,14 +70,14 @@ _TEST_NAME_OF: dict[str, re.Pattern[str]] = {
     "lua": re.compile(r"^test_"),
     **dict.fromkeys(("javascript", "typescript", "r"), re.compile(r"^test[-_]")),
 }
-"""How a language's own tools name tests; `test_helpers.go` and `test_functions.bash` are none."""
+"""How a language's own tools name tests; `test_helpers.go` and `test_functions.bash` are not tests."""
 
 _ONLY_THESE = frozenset({"elixir", "go"})
-"""Languages whose tools take no other names for tests: the general ones say nothing there."""
+"""Languages whose tools find tests by these names only; the general patterns aren't used for them."""
 
 _LIBRARY_OF = frozenset({"ruby", "perl", "elixir"})
 _LIBRARY_TEST = re.compile(r"(?:^|/)lib/(?:.*/)?(?:tests?|testing)/", re.IGNORECASE)
-"""Below `lib/` these languages keep what they ship, helpers for other people's tests among it."""
+"""In these languages `lib/` holds the shipped code, which may include test helpers for others."""
 _EXAMPLE = re.compile(
     r"(?:^|/)(?:examples?|samples?|demos?|playground|tutorials?|benchmarks?|bench|perf)/", re.IGNORECASE
 )

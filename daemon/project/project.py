@@ -62,12 +62,12 @@ class LoadedProject(Struct, frozen=True):
 def load(root: str, folder: str, user: UserConfig, home: str, system: System) -> LoadedProject:
     """Read what is known of a project. Raises `ConfigError` for a foveal.toml that can't be used.
 
-    A project that narrows what may be shown must not be served by a file that can't be read, as if it
-    had narrowed nothing: it is served by the settings that were in force last, if they are known.
+    If foveal.toml can't be used, the settings that were in force last are used if they are known, so that its
+    restrictions still apply.
     """
     if not os.path.isdir(root):
         raise ProjectUnavailable(f"{root} is no folder (any more); open the project where it lies now")
-    # Before it is read, since it may change while it is.
+    # The stamp is taken before the file is read, since the file may change meanwhile.
     config_stamp = stamp_now(system, os.path.join(root, CONFIG_NAME))
     quarantined = make_usable(folder, os.path.dirname(os.path.dirname(folder)), system)
     settings, problem = read_settings(root, folder, user, system)
@@ -97,7 +97,7 @@ class Project:
         self.pending_edits = PendingEdits(root, self.feedback, system)
         found = {"state": loaded.quarantined, "config": loaded.config_problem}
         self.problems = {cause: problem for cause, problem in found.items() if problem}
-        """What is wrong with the project as a whole beside its index, in words, by cause."""
+        """Problems of the project as a whole, except those of its index, in words, by cause."""
         self.on_damage: Callable[[str], None] = lambda _: None
         """Gets the reason why the index can't be read, on the event loop."""
         self._system = system
@@ -139,12 +139,12 @@ class Project:
 
     @property
     def index_version(self) -> tuple[int, int, int]:
-        """What an answer from the index follows from, as numbers that hold no tree in memory: the generation
-        of all commits, that of the links, and how often the index was opened anew."""
+        """The version of the index that an answer depends on, as numbers that keep no tree in memory: the
+        generation of all commits, that of the links, and how often the index was opened anew."""
         return (self.tree.generation, self._links_generation, self._index_generation)
 
     def validity(self, *, prompted: bool, tree: Tree | None = None) -> tuple[object, ...]:
-        """Return what a rendered context of the project depends on, beside the files that it shows.
+        """Return what a rendered context of the project depends on, besides the files that it shows.
 
         It is of the last tree, unless an earlier one is given.
         A prompt may name any definition of the project, so that every change may change its answer.
@@ -170,7 +170,7 @@ class Project:
             self.problems[cause] = problem
 
     def knows(self, shown: Iterable[Shown]) -> bool:
-        """Whether files that were shown are what the tree knows, without a look at the disk."""
+        """Whether shown files are unchanged in the tree; doesn't read the disk."""
         start = len(self.root.rstrip("/")) + 1
         records = ((self.tree.files.get(file.path[start:]), file.stamp) for file in shown)
         return all(record is None or record.stamp == stamp for record, stamp in records)
@@ -274,7 +274,7 @@ class Project:
         )
 
     def _hear_damage(self, problem: str) -> None:
-        """Pass on what a reader met. From any thread."""
+        """Report damage that a reader found. From any thread."""
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to hear it
             self._loop.call_soon_threadsafe(lambda: self.on_damage(problem))
 
@@ -296,7 +296,7 @@ class UnsavedBuffers:
         return MappingProxyType(dict(self._texts))
 
     def set(self, path: str, text: str | None) -> None:
-        """Put an editor's text in the place of a file, or with None the file itself again."""
+        """Let an editor's text replace a file; with None the file itself counts again."""
         old = self._texts.pop(path, None)
         if text is not None:
             self._texts[path] = text

@@ -61,7 +61,7 @@ class ProjectSettings:
 def read_settings(
     root: str, folder: str, user: UserConfig, system: System
 ) -> tuple[LoadedConfig[ProjectConfig], str]:
-    """Read foveal.toml, or where it can't be used the copy of the last one that could; see `load_or_last`."""
+    """Read foveal.toml, or, if it can't be used, the copy of the last valid one; see `load_or_last`."""
     return load_or_last(
         lambda path: load_project_config(root, user, system, path),
         os.path.join(root, CONFIG_NAME),
@@ -71,9 +71,9 @@ def read_settings(
 
 
 CHECK_S = 0.5
-"""Seconds between two looks into all places where an instruction file could have appeared. Files that were
-found before are looked at every time; the watcher reports new ones in the project, so this is for the user's
-own."""
+"""Seconds between two checks of all places where an instruction file could have appeared. Known files are
+checked every time, and the watcher reports new ones in the project, so this matters only for the user's own
+files."""
 
 
 class ProjectInstructions:
@@ -91,7 +91,7 @@ class ProjectInstructions:
         self._checked = 0.0
 
     def is_check_due(self, now: float) -> bool:
-        """Whether all places where an instruction file could have appeared are to be looked at again."""
+        """Whether all places where an instruction file could have appeared are due for a check."""
         return now - self._checked >= CHECK_S
 
     def hold(self, now: float, *, due: bool) -> bool:

@@ -30,7 +30,8 @@ MAX_PATH_BYTES = 4096
 """PATH_MAX of Linux: no system call takes a longer path."""
 
 MAX_MANIFEST_ENTRIES = 10_000
-"""Entries looked at in one folder for a `MANIFEST_ENDINGS` name; a project's root has a few dozen."""
+"""Maximum entries of a folder that are searched for a `MANIFEST_ENDINGS` name; a project's root has a few
+dozen."""
 
 UNMARKED_ENTRIES_MAX = 5_000
 """Maximum number of files and folders below a folder that becomes a project without being asked for although
@@ -38,7 +39,7 @@ neither a repository nor a manifest marks it. Folders of notes and scripts stay 
 downloads or temporary files gather doesn't, and indexing it would take the machine from real projects."""
 
 TEMPORARY_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - recognized, never written to
-"""Folders for everybody's temporary files, beside that of this process's environment."""
+"""Folders for everybody's temporary files, besides that of this process's environment."""
 
 
 def find_root(cwd: str, home: str, known: Collection[str] = ()) -> str:
@@ -47,9 +48,9 @@ def find_root(cwd: str, home: str, known: Collection[str] = ()) -> str:
     It is the nearest folder upwards with a `.foveal` folder, else the nearest with a `.git` file or folder
     (whatever git thinks of it), else the topmost one strictly below `home` with a build manifest, else the
     nearest of the `known` roots, else the folder itself. `known` are the roots that were opened before.
-    Raises `InvalidRequest` for a `cwd` that can't be used, and for a root that is not among the `known` ones
-    and must not become a project unless it is asked for: `/`, `home`, a temporary folder, and where nothing
-    marks it as a project what holds one of these, and a large folder.
+    Raises `InvalidRequest` for a `cwd` that can't be used, and for a root that must be opened by name unless
+    it is `known`: `/`, `home`, a temporary folder, and, if nothing marks it as a project, a folder that
+    contains one of these or is large.
     """
     folder = _existing_folder(cwd, "cwd")
     home = os.path.realpath(home) if home else ""
@@ -236,10 +237,9 @@ FOLDERS = ("lexical", "vectors", "cookies")
 FILES = ("items.json", "feedback.json", "project.json", "foveal.last.toml")
 OWN_FILES = ("at_work",)
 DATABASES = ("index.sqlite", "transcripts.db")
-"""And their logs: they are read here before anybody opens them to write."""
+"""Databases; their logs are checked too, since the databases are read before anybody opens them to write."""
 POOL = "experiences"
-"""The prefix of a pool's files. They hold what nobody can make anew, so links out of the folder aren't
-followed."""
+"""The prefix of a pool's files. They can't be rebuilt, so links out of the folder aren't followed."""
 
 RECORD = "project.json"
 RECORD_BYTES = 64 * 1024

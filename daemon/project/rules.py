@@ -108,14 +108,14 @@ class PathRules:
         return self._domains[domain].by_git
 
     def changed(self) -> bool:
-        """Say whether anything that rules come from is another than when it was read."""
+        """Say whether any file that rules come from changed since it was read."""
         changed = {path for path, stamp in self._stamps.items() if self._stamp(path) != stamp}
         if not changed:
             return False
         indexes = {domain.index: domain for domain in self._domains.values() if domain.by_git}
         if not indexes.keys() >= changed:
             return True
-        # git rewrites its index at every turn, and few of these turns change what we took from it.
+        # git rewrites its index often, and seldom changes what was read from it.
         for path in changed:
             del self._stamps[path]
             self.remember(path)
@@ -135,7 +135,8 @@ class PathRules:
             self._stamps[path] = _RACY if racy else stamp
 
     def close(self) -> None:
-        """End every git that was asked: it keeps the rules as they were. The next question starts another."""
+        """End all running git processes, which keep the rules as they read them. The next question starts new
+        ones."""
         for domain in self._domains.values():
             domain.close()
 

@@ -66,8 +66,8 @@ class Scanner:
 
     A tree is what git would list (tracked or not ignored), each repository inside by its own rules; outside
     of git the same by .gitignore files alone. Links are never followed: they are records skipped as
-    `symlink`, for what they point to inside the root has a record of its own. After every call the scanner
-    takes it that the caller applied the answer to what it passes as `known` next time.
+    `symlink`, for what they point to inside the root has a record of its own. The scanner assumes that the
+    caller applies each answer to `known` before the next call.
     """
 
     def __init__(self, root: str, system: System, settings: ScanSettings | None = None) -> None:
@@ -80,7 +80,7 @@ class Scanner:
 
     @property
     def is_listing(self) -> bool:
-        """Whether a tree that was being listed anew isn't known whole yet: it can't be examined before."""
+        """Whether a new listing of the tree is unfinished; until then nothing can be examined."""
         return self._torn
 
     @property
@@ -97,10 +97,10 @@ class Scanner:
 
     @property
     def restless(self) -> bool:
-        """Whether the tree changed while it was last looked at, so that a name may have been missed.
+        """Whether the tree changed during the last scan, so that a name may have been missed.
 
         A file that is moved while its folder is listed can be missed under both names. That shows in a name
-        that was gone when it was looked at, or in the folder's own stamp; if that is racy it proves nothing.
+        that was gone when it was looked at, or in the folder's own stamp; a racy stamp proves nothing.
         """
         return self._lister.restless
 
@@ -133,8 +133,8 @@ class Scanner:
         """List everything anew, in batches of records without digests. Raises `RootGone`.
 
         Nothing is held back: 100,000 files come in hundreds of batches. The scanner is ready for `examine`
-        when the last batch was taken; before that `sweep` lists everything too, since whoever takes the
-        batches may never come to the last one.
+        when the last batch was taken; before that `sweep` lists everything too, since the caller may stop
+        before the last batch.
         """
         self._torn = False
         self._lister.reset()
@@ -161,7 +161,8 @@ class Scanner:
     def sweep_in_steps(self, known: Mapping[str, FileRecord]) -> Iterator[ScanChanges]:
         """Do as `sweep` does, in many answers: each is to be applied to `known` before the next is asked for.
 
-        In between files and folders may be examined. What was moved goes in one answer and comes in another.
+        Files and folders may be examined in between. A moved file is removed in one answer and added in
+        another.
         """
         self._check_root()
         self._lister.begin_pass()
@@ -176,7 +177,7 @@ class Scanner:
 
     def examine(self, paths: Iterable[str], known: Mapping[str, FileRecord]) -> ScanChanges:
         """Compare only these absolute paths, files or folders, with the disk. Raises `RootGone`, and
-        `ListingNeeded` where a large tree has to be listed anew, for which `sweep_in_steps` is.
+        `ListingNeeded` if a large tree has to be listed anew; use `sweep_in_steps` then.
 
         A folder that is new is listed with all below, for one that vanished or was replaced all below is
         compared, for any other the files directly in it. A path outside of the root, or an ignored one,
@@ -305,7 +306,7 @@ class Scanner:
                 ):
                     continue
             except OSError:
-                pass  # the second look tells a folder that is gone from one that can't be reached
+                pass  # the second stat tells a folder that is gone from one that can't be reached
             stamp = self._lister.folder_stamp(folder)
             if stamp is None:
                 del states[folder]
@@ -354,8 +355,8 @@ class Scanner:
     def _relist_in_steps(
         self, known: Mapping[str, FileRecord], most: float = math.inf
     ) -> Iterator[ScanChanges]:
-        """List everything and return how it differs from what was known: what came and changed in parts, what
-        went with the last one."""
+        """List everything and return how it differs from what was known: added and changed files in parts,
+        removed files with the last part."""
         before = set(self._lister.folders)
         seen: set[str] = set()
         for batch in self.full():
@@ -390,7 +391,7 @@ class Scanner:
 
 
 _CONTENT_REASONS = frozenset({"binary", "unreadable", "quarantined"})
-"""Reasons that the reader of the content finds, so that no listing can confirm them."""
+"""Reasons that are found when a file's content is read, so that a listing can't confirm them."""
 
 
 def _differs(old: FileRecord, new: FileRecord) -> bool:

@@ -79,7 +79,8 @@ class Layout:
                 _add_folder(parent, children, totals)
             children[parent][1].append(name)
             totals[parent] += 1
-        # What lies in a folder sorts behind it, so each total is whole before the folder's parent takes it.
+        # The content of a folder is sorted after it, so each total is complete before it is added to that of
+        # the parent.
         for path in sorted(children, reverse=True):
             if path:
                 parent, _, name = path.rpartition("/")
@@ -176,8 +177,8 @@ class Tree:
         return tree
 
     def without(self, paths: Iterable[str], former: Tree | None = None) -> Tree:
-        """Return this tree without some files, as if there were none. `former` is what that was before: its
-        folders are taken over where no name changed since."""
+        """Return this tree without some files, as if there were none. `former` is the result for an earlier
+        tree: its folders are reused if no name changed since."""
         files = self.files.copy()
         gone = [record for path in paths if (record := files.pop(path, None)) is not None]
         tree = self._next(self.generation, MappingProxyType(files))

@@ -61,7 +61,8 @@ class WatchBatch(Struct, frozen=True):
 
 
 class Cookie(Struct, eq=False):
-    """A question to every stream of events: have you come to this point? Made by `write_cookie`."""
+    """A marker in every stream of events: once it arrives, all earlier events have arrived. Made by
+    `write_cookie`."""
 
     path: str
     waiting: set[_Stream] = field(default_factory=set)
@@ -187,9 +188,9 @@ class Watcher:
     def wait_cookie(self, cookie: Cookie, timeout: float) -> bool:
         """Return whether `on_batch` got every event from before the cookie, after `timeout` seconds at most.
 
-        One that didn't come can be waited for again, until `forget_cookie`. False also when that can't be
-        told: a stream failed, or nothing is watched natively. True with an overflow among the batches still
-        asks for a sweep.
+        A cookie that didn't arrive can be waited for again, until `forget_cookie`. False also when that can't
+        be told: a stream failed, or nothing is watched natively. If it returns True and a batch had an
+        overflow, a sweep is still needed.
         """
         with self._state:
             self._state.wait_for(lambda: not cookie.waiting or cookie.failed, timeout)
@@ -280,7 +281,7 @@ class Watcher:
             self._deliver(WatchBatch(frozenset(paths), overdue or len(paths) >= OVERFLOW_PATHS, lost))
         with self._state:
             if finished or overdue:
-                # All before the last cookie is delivered, and what came later is seen by another stream.
+                # All events before the last cookie are delivered; another stream sees the later ones.
                 self._streams.discard(stream)
                 cookies.update(self._cookies)
             for path in cookies & self._cookies.keys():
@@ -309,7 +310,7 @@ class Watcher:
         self._deliver(WatchBatch(frozenset(), overflow=True))
 
     def _drop_lost(self, changes: set[tuple[Change, str]]) -> frozenset[str]:
-        """Forget the watched folders that came or went, for the watch is of the folder that had the name."""
+        """Forget the watched folders that came or went, because the watch stays with the old folder."""
         replaced = {path for change, path in changes if change is not Change.modified}
         with self._state:
             replaced &= self._watched

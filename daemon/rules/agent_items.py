@@ -17,15 +17,18 @@ from .item_store import ItemDraft, ItemStore, StoredItems, draft_of
 from .items import IncludeMode, Item, ItemKey, item_key, key_of
 
 STORED_SOURCE = "PutItem"
-"""The source of an item that was put without one."""
+"""The source of items from PutItem."""
 _COMPARED = 200
 """Maximum number of names compared to suggest the nearest; each takes about 20 µs."""
 
 
 class AgentItems(Struct, frozen=True):
-    """All items of a project, by priority level, then rules, references and tools in their order of
-    precedence. `stored` are the keys of those that PutItem put or changed, `server_modes` and `tool_modes`
-    the settings of servers and of single tools, by server and name, that their modes come from."""
+    """All items of a project, sorted by priority level, then by type (rules, references, tools), then by
+    precedence.
+
+    `stored` are the keys of items that PutItem put or changed. `server_modes` are the modes set for servers,
+    by name; `tool_modes` those set for single tools, by server and name.
+    """
 
     items: tuple[Item, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -56,7 +59,8 @@ def merge_items(
         first = found.setdefault(key_of(item), item)
         if first is not item and first.source != item.source:
             warnings.append(
-                f"{_place(item)}: {key_of(item)} is defined in {_place(first)} too, which counts: rename one"
+                f"{_place(item)}: {key_of(item)} is ignored, because {_place(first)} defines it too: "
+                "rename one"
             )
     for key, draft in stored.drafts.items():
         own = found.get(key)
@@ -82,11 +86,11 @@ def merge_items(
 
 
 def put_item(store: ItemStore, fields: Mapping[str, object], known: AgentItems) -> ItemDraft:
-    """Store an item as a client gives it, in the place of one that was put under its key.
+    """Store an item as a client gives it, replacing an item that was put with the same key.
 
     Without a text it only changes how the item is included; an item that was put with a text before keeps
-    that text. Raises `InvalidRequest` for a field that
-    can't be used, for a rule or reference without text that no other source has, `TooLarge`, `StateError`.
+    that text. Raises `InvalidRequest` for an unusable field, or for a rule or reference without a text that
+    no other source has; `TooLarge`; `StateError`.
     """
     draft = draft_of(fields)
     if draft.key.type == "tool" and draft.include == "glob":

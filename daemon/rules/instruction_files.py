@@ -43,10 +43,10 @@ class RuleSet(Struct, frozen=True, eq=False):
     """The rules of a project, and what tells whether they changed.
 
     `items` come in order of precedence: by `priority_level`, then from the root to the nested folders, then
-    by name; where two have the same text the first stands for both. `warnings` name a file each and what to
-    do. `probes` are the files and folders that were consulted, by path, with the stamp of the thing itself
-    (not of what a link leads to), or `None` where there was nothing. `sources` are the absolute paths of
-    the files that were read, imported ones too, both as they were named and as they are.
+    by name; of items with the same text only the first is kept. Each of `warnings` names a file and what to
+    do. `probes` are the files and folders that were looked up, by path, with their stamp (of a link, its
+    own), or `None` if nothing was there. `sources` are the absolute paths of the files that were read,
+    imports included, both with symlinks as they were named and with symlinks resolved.
     """
 
     items: tuple[Item, ...]
@@ -54,17 +54,17 @@ class RuleSet(Struct, frozen=True, eq=False):
     probes: tuple[tuple[str, Stamp | None], ...]
     sources: frozenset[str]
     racy: tuple[tuple[str, bytes], ...] = ()
-    """Digests of the probes modified less than `RACY_NS` before they were read: their stamps prove
-    nothing."""
+    """Digests of the probes modified less than `RACY_NS` before they were read: a later change may leave
+    their stamps unchanged."""
     lasting: bool = True
-    """False if something could not be read for a passing reason (see `System`): no stamp tells when it
-    passed."""
+    """False if something could not be read for a temporary reason (see `System`): no stamp changes when it
+    becomes readable, so the rules must be read again."""
 
     texts: tuple[tuple[str, Stamp | None], ...] = ()
     """The `probes` of `sources`."""
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether both say the same; how sure they are of it doesn't count."""
+        """Tell whether items, warnings, probes and sources are equal; `racy` and `lasting` don't count."""
         return isinstance(other, RuleSet) and self._content() == other._content()
 
     def __hash__(self) -> int:
@@ -74,9 +74,10 @@ class RuleSet(Struct, frozen=True, eq=False):
         return self.items, self.warnings, self.probes, self.sources
 
     def unchanged(self, system: System) -> bool:
-        """Tell whether discovery would find the same again for the same names, by a stat for each probe.
+        """Tell whether discovery would give the same rules again for the same names, by a stat for each
+        probe.
 
-        Files modified just before they were read are read again, since their stamps prove nothing.
+        Files in `racy` are read again.
         """
         return (
             self.lasting
@@ -330,15 +331,15 @@ class _Discovery:
             if self._globs > MAX_GLOB_TOTAL:
                 self.warn(
                     name,
-                    f"the globs of all rules exceed {MAX_GLOB_TOTAL} characters, so some of its "
-                    "are ignored: shorten them",
+                    f"the globs of all rules exceed {MAX_GLOB_TOTAL} characters, so some of this file's "
+                    "globs are ignored: shorten them",
                 )
                 break
             try:
                 self._globs += sum(map(len, anchored_globs(pattern)))
                 compile_glob(pattern)
             except ValueError as error:
-                self.warn(name, f"a glob of its is ignored, {error}")
+                self.warn(name, f"one of its globs is ignored: {error}")
             else:
                 usable.append(pattern)
         return usable

@@ -24,7 +24,8 @@ def is_instruction_path(relative_path: str) -> bool:
     """Tell whether creating, changing or deleting a path of the project could change the rules.
 
     Also true for the folders that hold instruction files, since a watcher may name only those. Files that
-    others import are in the sources of the rules; an ordinary folder that goes takes its names with it.
+    others import are in the sources of the rules; if an ordinary folder is removed, its files are gone from
+    the names as well.
     """
     return _INSTRUCTION_PATH.search(relative_path) is not None
 

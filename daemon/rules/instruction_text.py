@@ -1,9 +1,9 @@
 """The text of an instruction file: its frontmatter, its prose without comments, and the files that it
 imports.
 
-YAML is loaded for the first file that has frontmatter: it takes 10 ms, too long for the daemon's start. Every
-scalar is read as text (the base loader, a subset of the safe one), so no value surprises: not `on` for a
-boolean, an impossible date, or a number of 60,000 digits.
+YAML is imported for the first file that has frontmatter: it takes 10 ms, too long for the daemon's start.
+Every scalar is read as text (the base loader, a subset of the safe one): `on` stays text, an impossible date
+is no error, and a number of 60,000 digits isn't converted.
 """
 
 from __future__ import annotations
@@ -252,9 +252,9 @@ def _without_spans(paragraph: str) -> str:
 
 
 MAX_FRONTMATTER = 65_536
-"""Characters; those of real rules stay under one thousand."""
+"""Maximum characters of frontmatter; that of real rules has less than one thousand."""
 MAX_DEPTH = 16
-"""Lists and maps within each other."""
+"""Maximum depth of nested lists and maps in frontmatter."""
 GLOB_KEYS = ("globs", "glob", "paths", "applyTo")
 """The keys under which Claude, Cursor, Copilot, Cline and Windsurf keep globs."""
 
@@ -269,8 +269,8 @@ _YAML_COMMENT = re.compile(r"[ \t]#.*$")
 class Frontmatter(Struct, frozen=True):
     """The frontmatter of a file and the body below it.
 
-    `line` is the line of the file on which `body` begins, from 1. `present` tells an empty head from none.
-    A head that can't be used has no fields and isn't in the body, and `problem` says what is wrong.
+    `line` is the line of the file on which `body` begins, from 1. `present` is True for an empty frontmatter
+    too. Unusable frontmatter gives no fields and is left out of the body; `problem` says what is wrong.
     """
 
     fields: Mapping[str, object]
@@ -298,7 +298,7 @@ class Frontmatter(Struct, frozen=True):
 
 
 def split_frontmatter(text: str) -> Frontmatter:
-    """Part a file's text, with line ends of one line feed, into its frontmatter and its body.
+    """Split a file's text, whose lines end in a line feed, into its frontmatter and its body.
 
     Besides YAML it reads common mistakes in rule files: globs without quotes, which YAML takes for an alias
     (`globs: *.ts,**/*.tsx`, also in lists), and a colon within a description. Anchors and aliases are
@@ -315,7 +315,7 @@ def split_frontmatter(text: str) -> Frontmatter:
         fields = _load_leniently(head)
     except ValueError as error:
         return Frontmatter(MappingProxyType({}), body, line, present=False, problem=str(error))
-    if fields is None:  # two rules across the page with prose between them
+    if fields is None:  # two horizontal rules (---) with prose between them
         return Frontmatter(MappingProxyType({}), text, 1, present=False)
     return Frontmatter(MappingProxyType(fields), body, line, present=True)
 

@@ -340,9 +340,8 @@ IDENTIFIERS_MAX = 50
 """Maximum number of identifiers in a piece of a query; more are a log or a listing."""
 
 DOUBT = 1.5
-"""Added to the total weight of a query's words, where the rarest word weighs 1, so that the single word of a
-short query counts less than ten words of a long one: `continue` scores .4 at most. Chosen together with
-`LEXICAL_WEIGHT`."""
+"""Added to the total weight of a query's words (the rarest word weighs 1), so that a query of one word scores
+less than one of ten words: `continue` scores .4 at most. Chosen together with `LEXICAL_WEIGHT`."""
 
 
 class ItemWords(Struct, frozen=True):
@@ -357,7 +356,7 @@ def item_words(item: Item) -> ItemWords:
     """Return the words of an item, as far as its text is searched."""
     text = item_text(item)[: MAX_CHUNKS * CHUNK_CHARACTERS]
     stem = item.name.rsplit("/", 1)[-1].rsplit(".", 1)[0]
-    # A name that is an everyday word, such as `naming`, is no more than a word where it stands in a query.
+    # A name that is an everyday word, such as `naming`, counts only as a word of the query.
     names = tuple(name for name in {item.name, stem} if len(name) > 3 and _UNLIKE_PROSE.search(name))
     return ItemWords(frozenset(_terms(f"{text} {item.server_name}")), text, names)
 
@@ -403,7 +402,7 @@ class WordEvidence:
         terms = _terms(identifier)
         if not terms:
             return []
-        # Where one of its terms is missing it can't stand; of the rest few are left to look at.
+        # An item without one of its terms can't contain it, so few items are searched for the whole text.
         fewest = min((self._holding.get(term, ()) for term in terms), key=len)
         return [position for position in fewest if _stands_in(identifier, self._items[position].text)]
 

@@ -232,7 +232,7 @@ def _pieces(paragraphs: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _sentences(paragraph: str) -> Iterator[str]:
-    """Yield sentences and lines with the white space behind them."""
+    """Yield sentences and lines with the white space after them."""
     start = 0
     for match in _SENTENCES.finditer(paragraph):
         yield paragraph[start : match.end()]

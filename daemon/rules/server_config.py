@@ -24,7 +24,7 @@ from ..core.system import Stamp, System, is_racy, stamp_of, stamps_hold
 from .items import has_harmful
 
 SCOPES: tuple[Scope, ...] = ("local", "project", "user")
-"""The order in which one server goes before another of its name, as in Claude Code."""
+"""The precedence of servers with the same name, the first wins, as in Claude Code."""
 
 
 class McpServer(ServerSettings, frozen=True, kw_only=True):

@@ -44,7 +44,7 @@ _NO_SERVERS = ServerFiles((), (), settled=True)
 class ItemSources(Struct, frozen=True):
     """The sources of a project's items: the rules, the stamps of the other files, and the servers' files,
     checked `at` that second of the event loop's clock and read only if any is approved. `in_use` are the
-    approved ones. They aren't `lasting` if something could not be read for a passing reason, see `System`."""
+    approved ones. `lasting` is False if something could not be read for a temporary reason, see `System`."""
 
     rules: RuleSet
     stamps: tuple[tuple[str, Stamp | None], ...]
@@ -167,7 +167,7 @@ class Items:
         return done
 
     async def list_tools(self, project: Project, *, again: bool) -> tuple[tuple[McpServer, ToolList], ...]:
-        """Run the approved servers that weren't listed yet, or all, and take up their tools."""
+        """Run the approved servers that weren't listed yet, or all, and merge their tools into the items."""
         # In a thread of its own: it takes seconds, and no context should wait for it.
         found = await asyncio.to_thread(self._list_tools, project.root, again)
         await self._reread(project)

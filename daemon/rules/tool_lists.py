@@ -151,7 +151,7 @@ def tool_items(server: McpServer, found: ToolList) -> tuple[Item, ...]:
 
 
 def list_in(fields: object) -> ToolList:
-    """Read a list out of a map; unknown fields are ignored. Raises `ValueError` for a map that is none."""
+    """Read a list out of a map; unknown fields are ignored. Raises `ValueError` for an invalid map."""
     if not isinstance(fields, dict) or "tools" not in fields:
         raise ValueError("it holds no list of tools")
     found = convert(fields, ToolList)

@@ -90,8 +90,8 @@ class ZoneReader:
     """Reads files of zones once each, and remembers all paths that it looked at.
 
     `probes` has their stamps (of a link itself, not of its target), `None` if nothing was there; `racy` the
-    digests of those modified less than `RACY_NS` before, whose stamps prove nothing; `sources` the real paths
-    of the files that were read.
+    digests of those modified less than `RACY_NS` before, which may change again without a new stamp;
+    `sources` the real paths of the files that were read.
     """
 
     def __init__(self, system: System) -> None:

@@ -9,11 +9,13 @@ from msgspec import Struct, field
 
 from ..graph.subjects import best_suffix
 from ..index.chunk_table import ChunkPlace
-from ..index.lexical_reader import LexicalReader
+from ..index.lexical_reader import LexicalHit, LexicalReader
 from ..index.store import Reader
 from ..index.terms import document_terms, query_terms
 from ..languages.shared.records import Symbol
 from ..project.tree import Tree
+from .filters import Filter
+from .mentions import QUOTED_CODE, SymbolMention
 from .question import Question
 from .stack_trace import Frame
 
@@ -46,8 +48,15 @@ DEFINITIONS_MAX = 20
 COVERED_CHUNKS = 100
 """Chunks that the words rank first, by which it is told how much of what competes has a vector."""
 
+COVERED_FILES = 60
+"""Files that the words rank first, of which it is told how many of the question's words they have."""
+
 RARE_FILES = 3
 """Words that stand in at most so many files mean these, be they tests or data."""
+
+BEHIND_MAX = 20
+"""Maximum number of files looked at whose words are older than their chunks; while a branch is switched
+there are hundreds, and soon none."""
 
 PATH_MATCHES_MAX = 20
 
@@ -56,16 +65,20 @@ class Candidates(Struct, frozen=True):
     """The chunks that the indexes name: ids with scores, best first, comparable within a list only.
 
     `lexical` is by words, `vector` by meaning, `tree` by what the question names outright: files, lines,
-    definitions. `chunks` holds what is known of all of them. `named` tells for each file how surely the
+    definitions. `further` are chunks by words that come behind all ranked ones where many files are wanted.
+    `chunks` holds what is known of all others. `named` tells for each file how surely the
     question names it or a line of it (0 to 1), `defined` for each file how surely it defines what is named;
     `why` says so in words, by file. `commits` counts for each file how many of the latest commits changed it.
     `rare` are the files with the question's words where hardly any file has them. `exact` tells for each file
     how much of a text that the question quotes stands there word for word (0 to 1), `lines` by chunk on which
-    line. `definitions` counts those of each file. `coverage` tells which part of the chunks that words rank
-    first has been compared by meaning (0 to 1): others have no score there because nobody looked.
+    line. `definitions` and `lines_of` count the definitions and lines of each file. `cover` tells by a file's
+    id how many of the question's words it has: by weight, by number, and by weight in one chunk. `coverage`
+    tells which part of the chunks that the words rank first has been compared by meaning (0 to 1): others
+    have no score there because nobody looked.
     """
 
     lexical: Sequence[tuple[int, float]] = ()
+    further: Sequence[int] = ()
     vector: Sequence[tuple[int, float]] = ()
     tree: Sequence[tuple[int, float]] = ()
     chunks: Mapping[int, ChunkPlace] = field(default_factory=dict)
@@ -77,6 +90,8 @@ class Candidates(Struct, frozen=True):
     exact: Mapping[str, float] = field(default_factory=dict)
     lines: Mapping[int, int] = field(default_factory=dict)
     definitions: Mapping[str, int] = field(default_factory=dict)
+    lines_of: Mapping[str, int] = field(default_factory=dict)
+    cover: Mapping[int, tuple[float, float, float]] = field(default_factory=dict)
     coverage: float = 1.0
 
 
@@ -147,6 +162,67 @@ def definitions_of(reader: Reader, name: str) -> Sequence[tuple[str, Symbol]]:
     return ()
 
 
+def as_they_are_now(
+    hits: Sequence[LexicalHit], chunks: dict[int, ChunkPlace], reader: Reader
+) -> list[tuple[int, float]]:
+    """Return the chunks that were found by words with their scores, best first.
+
+    A file that was saved a moment ago has other chunks than those that the words lead to: its first one takes
+    their place, and is added to `chunks`, so that the file isn't missing until its words are committed.
+    """
+    behind: dict[int, float] = {}
+    for hit in hits:
+        if hit.chunk_id not in chunks:
+            behind.setdefault(hit.file_id, hit.score)
+    found = [(hit.chunk_id, hit.score) for hit in hits if hit.chunk_id in chunks]
+    if not behind:
+        return in_order(found, chunks)
+    paths = reader.chunks.paths(list(behind)[:BEHIND_MAX])
+    first: dict[int, ChunkPlace] = {}
+    for chunk in reader.chunks.places_in(paths.values()):
+        first.setdefault(chunk.file_id, chunk)
+    chunks.update((chunk.id, chunk) for chunk in first.values())
+    found += [(chunk.id, behind[file_id]) for file_id, chunk in first.items()]
+    return in_order(found, chunks)
+
+
+def in_order(
+    scored: Iterable[tuple[int, float]], chunks: Mapping[int, ChunkPlace]
+) -> list[tuple[int, float]]:
+    """Return chunks by score, those of the same score by path and line: their numbers come in the order in
+    which several processes read the files."""
+    return sorted(scored, key=lambda pair: (-pair[1], chunks[pair[0]].path, chunks[pair[0]].start_line))
+
+
+def held_chunks(
+    chosen: Filter, chunks: Iterable[ChunkPlace], tree: Tree, reader: Reader
+) -> dict[int, ChunkPlace]:
+    """Return by id the chunks that a filter leaves, in files that still are there."""
+    files = tree.files
+    present = {chunk.id: chunk for chunk in chunks if chunk.path in files}
+    if not chosen.kinds and not chosen.symbol:
+        return present
+    paths = {chunk.path for chunk in present.values()}
+    lines = reader.lines_of_kinds(paths, chosen.kinds) if chosen.kinds else {}
+    stored = reader.chunks.by_ids(present)
+    return {
+        number: chunk
+        for number, chunk in present.items()
+        if number in stored and chosen.holds_chunk(stored[number], lines.get(chunk.path, ()))
+    }
+
+
+def rarities(terms: Iterable[str], lexical: LexicalReader) -> dict[str, float]:
+    """Return the inverse document frequency of terms."""
+    documents = lexical.documents
+    rarity = {}
+    for term in terms:
+        frequency = lexical.document_frequency(term)
+        total = max(documents, frequency)
+        rarity[term] = math.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
+    return rarity
+
+
 def _raise(weights: dict[str, float], others: Mapping[str, float], factor: float) -> None:
     for term, weight in others.items():
         weights[term] = max(weights.get(term, 0.0), weight * factor)
@@ -185,7 +261,8 @@ def _frame_reason(frame: Frame) -> str:
 
 def _definitions(question: Question, reader: Reader) -> Iterable[tuple[str, Symbol, float]]:
     """Yield the definitions of the symbols that a question names: path, symbol, how surely it is meant."""
-    for mention in question.symbols[:SYMBOLS_MAX]:
+    alone = (SymbolMention(question.only_word, QUOTED_CODE),) if question.only_word else ()
+    for mention in (*question.symbols, *alone)[:SYMBOLS_MAX]:
         found = definitions_of(reader, mention.name)
         if 0 < len(found) <= DEFINITIONS_MAX:
             for path, symbol in found:

@@ -33,7 +33,8 @@ class Hit(Struct, frozen=True):
     between 0 and 1 and comparable within one answer. `sources` gives the rank of the chunk in each list that
     has it (`tree`, `vector`, `lexical`), from 1. `line` is the line of a reference that answers a structural
     question, 0 for none, and `certainty` how sure that is: through imports, or by the name alone; `via` is
-    the file or name that it leads through. `why` says in words what speaks for the file.
+    the file or name that it leads through. `why` says in words what speaks for the file; `probability` that
+    it answers the question and `reasons`, which features set it before others, are known of the first few.
 
     Where the graph gave the answer, `node` is the definition that stands there, or around the line of the
     reference, None for the file itself; `steps` are the node ids that lead from there to what was asked
@@ -52,6 +53,8 @@ class Hit(Struct, frozen=True):
     steps: Sequence[str] = ()
     reference: tuple[str, int] | None = None
     definitions: Sequence[FoundDefinition] = ()
+    probability: float = 0.0
+    reasons: Sequence[str] = ()
 
     @property
     def path(self) -> str:

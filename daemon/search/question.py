@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Final
 
+from ..index.terms import query_terms
 from .blocks import (
     WINDOW_WORDS,
     BlockKind,
@@ -20,7 +21,7 @@ from .blocks import (
     telling_lines,
 )
 from .error_messages import ErrorMention, find_errors
-from .mentions import MAX_PATHS, PathMention, SymbolMention, find_paths, find_symbols
+from .mentions import MAX_PATHS, SHAPED, PathMention, SymbolMention, find_paths, find_symbols
 from .patterns import compiled
 from .stack_trace import Frame, frames_in
 
@@ -89,8 +90,17 @@ class Question:
 
     @cached_property
     def symbols(self) -> tuple[SymbolMention, ...]:
-        """What is named, the surest first."""
-        return find_symbols(self.asked, self._code)
+        """What is named, the surest first. A single letter is a name where nothing else is asked for."""
+        found = find_symbols(self.asked, self._code)
+        if not found and not query_terms(self.asked).weights:
+            letters = compiled(_LETTER).findall(self.asked[:MAX_LETTERS])
+            return tuple(SymbolMention(letter, SHAPED) for letter in dict.fromkeys(letters))
+        return found
+
+    @cached_property
+    def only_word(self) -> str:
+        """The word that is all of the question, which may be a name, or nothing."""
+        return self.asked if not self.pasted and compiled(_ONE_NAME).fullmatch(self.asked) else ""
 
     @cached_property
     def errors(self) -> tuple[ErrorMention, ...]:
@@ -187,6 +197,11 @@ _DEFINITION = (
     r"|(?!return|throw|else|new|await)[\w:<>,*&\[\]]{1,80}[ *&]{1,3}(?P<typed>[A-Za-z_]\w{0,200})"
     r"\([^()\n;]{0,300}\)[^\n;]{0,80}\{)"
 )
+_ONE_NAME = r"[^\W\d]\w{1,80}"
+MAX_LETTERS = 100
+"""Characters of a question in which single letters are looked for: `what is g` holds no other word."""
+
+_LETTER = r"(?<![\w'\u2019])[^\W\d](?![\w'\u2019])"
 _DIFF_SIDE = r"(^(?:---|\+\+\+|diff --git) | )[ab]/(?=\S)"
 
 _ASKED = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import log1p
+from operator import itemgetter
 from typing import Literal, NamedTuple, TypeVar
 
 from msgspec import Struct, field
@@ -13,6 +14,7 @@ from ..index.chunk_table import ChunkPlace
 from ..index.terms import path_terms
 from ..project.path_roles import Role, role_of
 from .candidates import Candidates
+from .file_order import ORDERED_MAX, KnownFile, PlacedFile, order_files
 from .question import Question
 
 K = TypeVar("K")
@@ -96,6 +98,7 @@ class RankWeights(Struct, frozen=True):
     named: float = 2.0
     exact: float = 4.0
     commits: float = 0.2
+    learned: bool = True
     penalties: Mapping[Role, float] = field(
         default_factory=lambda: {
             "source": 1.0, "test": 0.3, "example": 0.5, "document": 0.3, "data": 0.5, "shim": 0.5,
@@ -127,12 +130,15 @@ SURE_NAME = 0.7
 
 
 class RankedFile(NamedTuple):
-    """A file that was found: its score, its best chunks with theirs, and why it stands where it does."""
+    """A file that was found: its score, its best chunks with theirs, and why it stands where it does; of the
+    best how probable it is that they answer the question, and which features set them before the others."""
 
     path: str
     score: float
     chunks: Sequence[tuple[ChunkPlace, float]]
     why: Sequence[str]
+    probability: float = 0.0
+    reasons: tuple[str, ...] = ()
 
 
 def rank(
@@ -145,8 +151,32 @@ def rank(
 ) -> list[RankedFile]:
     """Return the files with a candidate, best first, at most `most`; equal scores go by path.
 
-    `rarity` gives a term's inverse document frequency.
+    `rarity` gives a term's inverse document frequency. The evidence is added up, and the best files are put
+    in the order that was learned; the scores stay those of the evidence at each place.
     """
+    found = by_evidence(question, candidates, languages, rarity, weights)
+    places = (
+        order_files(question, candidates, found[:ORDERED_MAX], rarity)
+        if weights.learned
+        else [PlacedFile(place) for place in range(len(found))]
+    )
+    places += [PlacedFile(place) for place in range(len(places), len(found))]
+    ranked = []
+    for one, file in list(zip(places, found, strict=True))[:most]:
+        known = found[one.place]
+        why = _reasons(candidates.why.get(known.path, ()), known.share)
+        ranked.append(RankedFile(known.path, file.evidence, known.chunks, why, one.probability, one.reasons))
+    return ranked
+
+
+def by_evidence(
+    question: Question,
+    candidates: Candidates,
+    languages: Mapping[str, str],
+    rarity: Callable[[str], float],
+    weights: RankWeights = DEFAULT,
+) -> list[KnownFile]:
+    """Return the files with a candidate in the order of the evidence added up."""
     by_file: dict[str, list[tuple[ChunkPlace, float]]] = {}
     places = candidates.chunks
     for chunk_id, score in _fused(question, candidates, weights).items():
@@ -160,12 +190,13 @@ def rank(
         if len(chunks) > 1:
             chunks.sort(key=_best_first)
         share = topic.share(_terms_of_path(path))
-        score = evidence.of(path, chunks, share) * evidence.factor(path, languages.get(path, ""))
-        scored.append((-round(score, 6), path, share))
-    scored.sort()
+        role = evidence.role(path, languages.get(path, ""))
+        score = evidence.of(path, chunks, share) * evidence.factor(path, role)
+        scored.append((-round(score, 6), path, share, role))
+    scored.sort(key=itemgetter(0, 1))
     return [
-        RankedFile(path, -score, by_file[path], _reasons(candidates.why.get(path, ()), share))
-        for score, path, share in scored[:most]
+        KnownFile(path, -score, by_file[path], share, role, is_wanted(role, question))
+        for score, path, share, role in scored
     ]
 
 
@@ -232,16 +263,17 @@ class _Evidence:
         evidence += weights.exact * self._exact.get(path, 0.0)
         return evidence + weights.named * self._named.get(path, 0.0)
 
-    def factor(self, path: str, language: str) -> float:
+    def factor(self, path: str, role: Role) -> float:
         """Return what a file's evidence is multiplied by for what it is and how often it changes."""
-        factor = self._factors[self._role(path, language)]
+        factor = self._factors[role]
         if factor < NAMED_FACTOR and path in self._meant:
             factor = NAMED_FACTOR
         commits = self._commits.get(path, 0)
         changed = log1p(commits) / log1p(OFTEN_CHANGED) if commits else 0.0
         return factor * (1 + self._weights.commits * min(1.0, changed))
 
-    def _role(self, path: str, language: str) -> Role:
+    def role(self, path: str, language: str) -> Role:
+        """Return the part that a file plays; one with definitions of its own is no barrel."""
         role = role_of(path, language)
         if role == "barrel" and self._definitions.get(path, 0) >= BARREL_DEFINITIONS:
             return "source"

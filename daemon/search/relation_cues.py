@@ -131,7 +131,9 @@ NO_SUBJECT: tuple[tuple[Relation, str], ...] = (
         (
             r"\b(?:circular|cyclic|mutually recursive)\b"
             r".{0,20}\b(?:imports?|dependenc\w+|includes?|references?|functions|modules)"
-            r"|\b(?:import|dependency|call|include|package|module) (?:cycles?|loops?)\b"
+            r"|\b(?:import|dependency|call|include|package|module) (?:cycles?|loops?|circles?)\b"
+            r"|\b(?:cycles?|loops?|circles?) (?:of|in|through) (?:the )?"
+            r"(?:imports?|dependenc\w+|includes?|calls?|modules|packages)\b"
             r"|\bcycles? (?:between|among)\b"
             r"|\b(?:import|imports|call|depend on|include|reference|require) each other\b"
         ),
@@ -144,6 +146,9 @@ NO_SUBJECT: tuple[tuple[Relation, str], ...] = (
             r"|\b(?:unused|uncalled|unreferenced|unreachable|orphaned|orphan|untested|dead)"
             rf" (?:\w+ )?{_PARTS}\b"
             r"|\bdead code\b"
+            rf"|^(?:what|which)(?: \w+)?(?: {_PARTS})?(?: does| do| is| are)?"
+            r" (?:nobody|no one|nothing)(?: else)? (?:calls?|uses?|imports?|references?|needs?)"
+            r"(?: anywhere| any ?more)?$"
             r"|\b(?:have|with) no (?:callers|tests|references|usages|importers)\b"
         ),
     ),

@@ -7,7 +7,7 @@ the two by somebody who can wait. Both block; neither raises for what a project 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,7 +20,19 @@ from ..index.store import Reader
 from ..index.terms import document_terms
 from ..project.tree import Tree
 from . import structural
-from .candidates import COVERED_CHUNKS, LEXICAL_MAX, RARE_FILES, Candidates, named_chunks, search_terms
+from .candidates import (
+    COVERED_CHUNKS,
+    COVERED_FILES,
+    LEXICAL_MAX,
+    RARE_FILES,
+    Candidates,
+    as_they_are_now,
+    held_chunks,
+    in_order,
+    named_chunks,
+    rarities,
+    search_terms,
+)
 from .classify import Classification, asked_for, classified, narrow
 from .definitions import FILES_MAX, FUNCTIONS, find_definitions
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
@@ -38,6 +50,9 @@ MORE_MAX = 4
 KINDS_OVERFETCH = 4
 """How many times the usual candidates are fetched where only some kinds of definitions are wanted."""
 
+CHUNKS_WANTED = 8
+"""Chunks looked at for each file that is wanted, where those are more than the usual candidates lie in."""
+
 SYMBOL_FILES_MAX = 500
 """A filter by a definition's name searches the files of at most so many definitions."""
 
@@ -47,10 +62,6 @@ often, and to read all its copies would take a second."""
 
 HIDDEN_SHARE = 0.05
 """Where more files than this share are hidden from who asks, the lists are asked for the others by name."""
-
-BEHIND_MAX = 20
-"""Maximum number of files looked at whose words are older than their chunks; while a branch is switched
-there are hundreds, and soon none."""
 
 TEXT_PROBABILITY = 0.9
 """Probability that a definition is meant in which all of a quoted text stands: a little less than the share
@@ -109,15 +120,17 @@ def gather(
     route: Route | None,
     limit: int,
     relation: Relation | None = None,
+    files_wanted: int = 0,
     on_words: Callable[[Question, tuple[int, ...] | None], None] = lambda _question, _files: None,
     *,
     linked_first: bool = False,
 ) -> GatheredCandidates:
     """Take a question apart, choose its route, and ask the structure and the words.
 
-    With a relation the structure alone answers, of what the text names. `on_words` hears of the question and
-    the ids of the files to search, None for all, before the words are searched. `linked_first` says that the
-    files which mention the names of the question are linked.
+    With a relation the structure alone answers, of what the text names. Where more files are wanted than the
+    words' candidates lie in, there are further ones, see `Candidates`. `on_words` hears of the question and
+    the ids of the files to search, None for all, before the words are searched. `linked_first` says that
+    the files which mention the names of the question are linked.
 
     Raises `ValueError` for a glob that can't be used.
     """
@@ -165,7 +178,7 @@ def gather(
             return start
     _ = question.windows  # worked out here, as the vectors are asked from the event loop
     on_words(question, start.files)
-    return _with_candidates(start, tree, reader, handle, paths)
+    return _with_candidates(start, tree, reader, handle, paths, files_wanted)
 
 
 def conclude(
@@ -198,7 +211,28 @@ def conclude(
             )
         for found in by_path.values():
             found.sort(key=lambda one: (-one.probability, one.first))
-    return _hits(ranked[:limit], candidates, by_path, reader)
+    ranked = [*ranked[:limit], *_further(gathered, ranked, limit, tree, reader)]
+    return _hits(ranked, candidates, by_path, reader)
+
+
+def _further(
+    gathered: GatheredCandidates, ranked: Sequence[RankedFile], limit: int, tree: Tree, reader: Reader
+) -> list[RankedFile]:
+    """Return the files that only further candidates lie in, behind those that were ranked."""
+    if len(ranked) >= limit or not gathered.candidates.further:
+        return []
+    known = {file.path for file in ranked}
+    places = reader.chunks.places(gathered.candidates.further)
+    held = held_chunks(gathered.filter, places.values(), tree, reader)
+    first: dict[str, ChunkPlace] = {}
+    for number in gathered.candidates.further:
+        if number in held and held[number].path not in known:
+            first.setdefault(held[number].path, held[number])
+    last = ranked[-1].score if ranked else 1.0
+    return [
+        RankedFile(path, round(last / (1 + place), 6), [(chunk, 0.0)], ())
+        for place, (path, chunk) in enumerate(first.items(), 1)
+    ][: limit - len(ranked)]
 
 
 def with_need(
@@ -246,15 +280,22 @@ def candidates_of(
 ) -> tuple[Candidates, dict[str, str]]:
     """Return all that was found and passes the filter, and the language of each file."""
     candidates = _with_vectors(gathered, vector_hits, reader, embedded=embedded)
-    kept = _held(gathered.filter, candidates.chunks.values(), tree, reader)
+    kept = held_chunks(gathered.filter, candidates.chunks.values(), tree, reader)
     candidates = _with_named_files(gathered, replace(candidates, chunks=kept), tree, reader)
     languages = {chunk.path: chunk.language for chunk in candidates.chunks.values()}
     definitions = {path: tree.files[path].symbols for path in languages}
-    return replace(candidates, commits=reader.commits(languages), definitions=definitions), languages
+    lines = {path: tree.files[path].lines for path in languages}
+    commits = reader.commits(languages)
+    return replace(candidates, commits=commits, definitions=definitions, lines_of=lines), languages
 
 
 def _with_candidates(
-    start: GatheredCandidates, tree: Tree, reader: Reader, handle: LexicalHandle, paths: Sequence[str] | None
+    start: GatheredCandidates,
+    tree: Tree,
+    reader: Reader,
+    handle: LexicalHandle,
+    paths: Sequence[str] | None,
+    files_wanted: int,
 ) -> GatheredCandidates:
     named, by_name, by_definition, why = named_chunks(start.question, tree, reader)
     if paths is not None:
@@ -262,7 +303,9 @@ def _with_candidates(
         named = [pair for pair in named if pair[0].path in allowed]
     exact: list[TextPlace] = []
     hits: list[LexicalHit] = []
+    further: list[LexicalHit] = []
     rarity: dict[str, float] = {}
+    cover: dict[int, tuple[float, float, float]] = {}
     degraded: tuple[str, ...] = ()
     damaged = False
     try:
@@ -270,8 +313,10 @@ def _with_candidates(
         terms = search_terms(start.question, lexical)
         # A chunk of several small definitions has one kind of its own, so kinds are looked at afterwards.
         most = LEXICAL_MAX * (KINDS_OVERFETCH if start.filter.kinds else 1)
-        hits = lexical.search(terms, most, files=start.files)
-        rarity = _rarities(start.question, lexical)
+        hits = lexical.search(terms, max(most, CHUNKS_WANTED * files_wanted), files=start.files)
+        hits, further = hits[:most], hits[most:]
+        rarity = rarities(topic_terms(start.question), lexical)
+        cover = _cover(terms, hits, lexical)
         exact = find_text(
             start.question,
             start.names or unknown_names(start.question, reader),
@@ -284,7 +329,7 @@ def _with_candidates(
         degraded = (f"not searched by words, the lexical index is being rebuilt: {error}",)
         damaged = isinstance(error, LexicalDamaged)
     chunks = reader.chunks.places([hit.chunk_id for hit in hits])
-    found = _as_they_are_now(hits, chunks, reader)
+    found = as_they_are_now(hits, chunks, reader)
     chunks.update((chunk.id, chunk) for chunk, _ in named)
     holders = {chunks[number].path for number, _ in found if number in chunks}
     outright = {chunk.id: score for chunk, score in named}
@@ -298,48 +343,18 @@ def _with_candidates(
     candidates = Candidates(
         rare=frozenset(holders) if len(holders) <= RARE_FILES else frozenset(),
         lexical=found,
-        tree=_in_order(outright.items(), chunks),
+        further=tuple(hit.chunk_id for hit in further),
+        tree=in_order(outright.items(), chunks),
         chunks=chunks,
         named=by_name,
         defined=by_definition,
         why=why,
         exact=shares,
         lines={place.chunk.id: place.line for place in reversed(exact)},
+        cover=cover,
     )
     degraded = (*start.degraded, *degraded)
     return replace(start, candidates=candidates, rarity=rarity, degraded=degraded, lexical_damaged=damaged)
-
-
-def _as_they_are_now(
-    hits: Sequence[LexicalHit], chunks: dict[int, ChunkPlace], reader: Reader
-) -> list[tuple[int, float]]:
-    """Return the chunks that were found by words with their scores, best first.
-
-    A file that was saved a moment ago has other chunks than those that the words lead to: its first one takes
-    their place, and is added to `chunks`, so that the file isn't missing until its words are committed.
-    """
-    behind: dict[int, float] = {}
-    for hit in hits:
-        if hit.chunk_id not in chunks:
-            behind.setdefault(hit.file_id, hit.score)
-    found = [(hit.chunk_id, hit.score) for hit in hits if hit.chunk_id in chunks]
-    if not behind:
-        return _in_order(found, chunks)
-    paths = reader.chunks.paths(list(behind)[:BEHIND_MAX])
-    first: dict[int, ChunkPlace] = {}
-    for chunk in reader.chunks.places_in(paths.values()):
-        first.setdefault(chunk.file_id, chunk)
-    chunks.update((chunk.id, chunk) for chunk in first.values())
-    found += [(chunk.id, behind[file_id]) for file_id, chunk in first.items()]
-    return _in_order(found, chunks)
-
-
-def _in_order(
-    scored: Iterable[tuple[int, float]], chunks: Mapping[int, ChunkPlace]
-) -> list[tuple[int, float]]:
-    """Return chunks by score, those of the same score by path and line: their numbers come in the order in
-    which several processes read the files."""
-    return sorted(scored, key=lambda pair: (-pair[1], chunks[pair[0]].path, chunks[pair[0]].start_line))
 
 
 def _with_vectors(
@@ -359,7 +374,7 @@ def _with_vectors(
         if scores[digest] >= MEANING_FLOOR or place.id in by_words:
             vector.append((place.id, scores[digest]))
             chunks[place.id] = place
-    found = replace(gathered.candidates, vector=_in_order(vector, chunks), chunks=chunks)
+    found = replace(gathered.candidates, vector=in_order(vector, chunks), chunks=chunks)
     return found if embedded else replace(found, coverage=_coverage(gathered, scores, reader))
 
 
@@ -368,22 +383,6 @@ def _coverage(gathered: GatheredCandidates, scores: Mapping[bytes, float], reade
     first = [number for number, _ in gathered.candidates.lexical[:COVERED_CHUNKS]]
     stored = reader.chunks.by_ids(first)
     return sum(stored[number].digest in scores for number in first if number in stored) / len(first or "-")
-
-
-def _held(chosen: Filter, chunks: Iterable[ChunkPlace], tree: Tree, reader: Reader) -> dict[int, ChunkPlace]:
-    """Return by id the chunks that a filter leaves, in files that still are there."""
-    files = tree.files
-    present = {chunk.id: chunk for chunk in chunks if chunk.path in files}
-    if not chosen.kinds and not chosen.symbol:
-        return present
-    paths = {chunk.path for chunk in present.values()}
-    lines = reader.lines_of_kinds(paths, chosen.kinds) if chosen.kinds else {}
-    stored = reader.chunks.by_ids(present)
-    return {
-        number: chunk
-        for number, chunk in present.items()
-        if number in stored and chosen.holds_chunk(stored[number], lines.get(chunk.path, ()))
-    }
 
 
 def _with_named_files(
@@ -397,23 +396,27 @@ def _with_named_files(
     files = None if gathered.files is None else frozenset(gathered.files)
     chunks = [one for one in reader.chunks.places_in(missing) if files is None or one.file_id in files]
     first: dict[str, ChunkPlace] = {}
-    for chunk in _held(gathered.filter, chunks, tree, reader).values():  # by id, which is their order
+    for chunk in held_chunks(gathered.filter, chunks, tree, reader).values():  # by id, which is their order
         first.setdefault(chunk.path, chunk)
     beginnings = [(chunk.id, candidates.named[path]) for path, chunk in first.items()]
     kept = {**candidates.chunks, **{chunk.id: chunk for chunk in first.values()}}
-    named = _in_order((pair for pair in (*candidates.tree, *beginnings) if pair[0] in kept), kept)
+    named = in_order((pair for pair in (*candidates.tree, *beginnings) if pair[0] in kept), kept)
     return replace(candidates, tree=named, chunks=kept)
 
 
-def _rarities(question: Question, lexical: LexicalReader) -> dict[str, float]:
-    """Return the inverse document frequency of the terms that paths are held against."""
-    documents = lexical.documents
-    rarity = {}
-    for term in topic_terms(question):
-        frequency = lexical.document_frequency(term)
-        total = max(documents, frequency)
-        rarity[term] = math.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
-    return rarity
+def _cover(
+    terms: Mapping[str, float], hits: Sequence[LexicalHit], lexical: LexicalReader
+) -> dict[int, tuple[float, float, float]]:
+    """Return how many of a question's terms the best files have, each weighing as it is rare."""
+    documents = max(lexical.documents, 1)
+    frequencies = {term: lexical.document_frequency(term) for term in terms}
+    weights = {
+        term: terms[term] * math.log(1 + (max(documents, found) - found + 0.5) / (found + 0.5))
+        for term, found in frequencies.items()
+        if found
+    }
+    files = list(dict.fromkeys(hit.file_id for hit in hits))[:COVERED_FILES]
+    return lexical.coverage(weights, files)
 
 
 def _structural(
@@ -457,7 +460,7 @@ def _structural(
     elif relation not in {"connection", "cycles"}:  # these say themselves what isn't there
         nothing = f"no {relation} of {', '.join(subjects) or 'the project'} is known"
         evidence = (*start.evidence, nothing, *found.remarks)
-    if forced or (found.known and not subjects):
+    if forced:
         return replace(start, answer=(), evidence=evidence, degraded=degraded)
     said = "searched as text, by words and by meaning" if names else "searched by words and meaning"
     used = relation != "definition"
@@ -510,6 +513,8 @@ def _hits(
             candidates.lines.get(best.id, 0),
             why=tuple(file.why),
             definitions=tuple(definitions.get(file.path, ())),
+            probability=file.probability,
+            reasons=file.reasons,
         )
         for file, best, more in shown
     ]

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..graph.code_graph import CodeGraph
+from ..graph.code_graph import CLASSES, CodeGraph
 from ..graph.connection import connection
 from ..graph.file_links import cycles, importers, imports, outline
 from ..graph.found import FOUND_MAX, Findings, FoundPlace, in_order
@@ -161,8 +161,12 @@ def answer(
     `linked_first` says that no file waits to be linked that mentions or defines what is asked about.
     """
     graph = CodeGraph(tree, reader)
-    files_first = relation in _OF_FILES
-    meanings = [meaning_of(each, graph, files_first=files_first) for each in subjects[:SUBJECTS_MAX]]
+    meanings = [
+        meaning_of(each, graph, files_first=_means_file(relation, each, reader))
+        for each in subjects[:SUBJECTS_MAX]
+    ]
+    if relation in _OF_ALL:  # `circles of imports`, with the relation given: no word of it is a subject
+        meanings = [each for each in meanings if each.known or is_code(each.written)]
     known = all(each.known for each in meanings) and bool(meanings or relation in _OF_ALL)
     remarks = [remark for each in meanings for remark in (each.remarks if each.known else (_unknown(each),))]
     findings = Findings()
@@ -184,6 +188,15 @@ def answer(
         misspelt=any(each.guess and each.near for each in meanings),
         unlinked=_last_words(subjects) if waiting and not linked_first else (),
     )
+
+
+def _means_file(relation: Relation, subject: str, reader: Reader) -> bool:
+    """Whether a module comes before definitions: for relations of files, and where tests are asked for of a
+    plain word that names no function or class of its own (`tests for blueprints`)."""
+    if relation != "tests" or is_code(subject):
+        return relation in _OF_FILES
+    found = reader.definitions_named(subject, SECTIONS_MAX)
+    return not any(symbol.kind in _TOP and not symbol.depth for _, symbol in found)
 
 
 def _asked(
@@ -323,6 +336,7 @@ _HANDLERS = {
 _OF_FILES = frozenset({"importers", "imports", "outline", "cycles"})
 _OF_ALL = frozenset({"cycles", "unused"})
 """Relations that may be asked of nothing in particular: of the whole project."""
+_TOP = CLASSES | {"function", "macro"}
 _WITHOUT_LINKS = frozenset({"definition", "importers", "imports", "outline", "cycles"})
 
 _WORDS = re.compile(r"\w+")
@@ -337,9 +351,16 @@ _OTHERS = re.compile(
     r"|middlewares?)\b"
 )
 """What follows a name that only tells which others are meant."""
+_WHOLE: Final = (
+    "circle circles circular cycle cycles cyclic loop loops nobody nothing one unused uncalled unreferenced"
+    " unreachable orphan orphaned dead code"
+)
+"""Words that ask for a relation of the whole project."""
 _SAID_TERMS = frozenset(
     document_terms(
-        " ".join((*CUES, *ASKING, *WHERE, *KINDS, *PLURAL_KINDS, *LOOKING, *ADVERBS, *AUXILIARY, *LIVES))
+        " ".join(
+            (*CUES, *ASKING, *WHERE, *KINDS, *PLURAL_KINDS, *LOOKING, *ADVERBS, *AUXILIARY, *LIVES, _WHOLE)
+        )
     )
 )
 _DOCUMENTS = frozenset({"document", "file", "page", "doc", "guide", "readme"})

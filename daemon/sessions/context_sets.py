@@ -1,5 +1,5 @@
-"""The context sets of a session: their changes, limits and warnings, the applet among them, and the text with
-which a resumed session begins."""
+"""The context sets of a session (files, applet, endpoints, ports): their changes, limits and warnings, and
+the text with which a resumed session begins."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ MAX_ENTRIES = 50
 """Maximum number of entries of all sets, which an agent reads whenever it resumes."""
 MAX_SET_NAME_CHARACTERS = 60
 _SIMILAR = 0.7
-"""Minimum similarity of a name to suggest another: a letter or two differ; below, `people` would mean
-`applet`."""
+"""Minimum similarity of two names to suggest one for the other: a letter or two differ. With a lower value
+`applet` would be suggested for `people`."""
 
 
 class SetOutcome(Struct, frozen=True):
@@ -116,7 +116,8 @@ def _merged(name: str, former: Sequence[str], entries: Sequence[str]) -> tuple[s
 
 
 def _with_sets(session: Session, sets: Mapping[str, tuple[str, ...]]) -> Session:
-    """Return a session with these sets without empty ones, in a fixed order for the same bytes."""
+    """Return a session with these sets, without empty ones, in a fixed order, so that equal sets give equal
+    bytes. Raises `TooLarge`."""
     for name, entries in sets.items():
         # A set that a person made longer in the file may stay unchanged.
         if len(entries) > MAX_SET_ENTRIES and entries != session.context.get(name):

@@ -31,7 +31,7 @@ from .stored_contents import LedgerLimits
 
 _PAGE = 100
 _CONTENT_PAGE = 10
-"""Number of requests read at once for an export, fewer with contents, which may fill a frame."""
+"""Number of requests read at once for an export; with contents fewer, since a content may fill a frame."""
 
 
 MAX_WAITING_BYTES = 64 * 1024 * 1024
@@ -56,7 +56,7 @@ class Recalled(Struct, frozen=True):
 
     @property
     def characters(self) -> int:
-        """The estimated size of a reply with it, in characters."""
+        """The estimated size of this request in a reply, in characters."""
         record = self.record
         lists = record.items, record.considered, record.slices, record.dropped
         entries = ENTRY_CHARACTERS * (1 + sum(map(len, lists)))
@@ -79,7 +79,7 @@ _CURSOR = "#"
 """Prefix of a page's cursor; no time begins with it."""
 
 
-class Page(Struct, frozen=True):
+class RecalledPage(Struct, frozen=True):
     """Some requests, and the cursor of the next page, to be given as `since`; empty after the last page."""
 
     requests: tuple[Recalled, ...]
@@ -217,7 +217,7 @@ class Ledger:
         before: str = "",
         limit: int = 100,
         content: bool = False,
-    ) -> Page:
+    ) -> RecalledPage:
         """Return the requests of a session, of a project, or all, in the order in which they were written.
 
         `since` is a time or a day in ISO 8601 (UTC without a zone), or the `next` of the page before;
@@ -237,16 +237,16 @@ class Ledger:
                 some = self._recalled(database, rows, content=content)
             for row, request in zip(rows, some, strict=True):
                 if len(found) == limit or room <= 0:
-                    return Page(tuple(found), f"{_CURSOR}{above}")
+                    return RecalledPage(tuple(found), f"{_CURSOR}{above}")
                 found.append(_bounded(request))
                 above = row.number
                 room -= found[-1].characters
             if not rows:
-                return Page(tuple(found), "")
-        return Page(tuple(found), f"{_CURSOR}{above}")
+                return RecalledPage(tuple(found), "")
+        return RecalledPage(tuple(found), f"{_CURSOR}{above}")
 
     def prune(self) -> int:
-        """Remove everything over the limits; returns how many requests that changed.
+        """Remove everything over the limits; returns the number of requests that were removed or shortened.
 
         First moves over contents that an earlier version wrote.
         """
@@ -309,13 +309,13 @@ class Ledger:
 
 
 def _masked_problem(record: RequestRecord) -> str:
-    """Return the sentence about masked secrets, by which stored texts differ from the sent ones."""
+    """Return the sentence that says how many secrets are masked in the stored texts, or ""."""
     if not record.masked:
         return ""
     values = "A value that looks like a secret is"
     if record.masked > 1:
         values = f"{record.masked:,} values that look like secrets are"
-    return f"{values} kept as [masked]; the agent was answered with its own text as it gave it."
+    return f"{values} kept as [masked]; the answer to the agent had its own text unchanged."
 
 
 def _row(database: Database, session_id: str, request_id: str) -> RequestRow:

@@ -1,4 +1,5 @@
-"""The daemon's request log: records what each context was made of after the answer, and returns it later."""
+"""The daemon's request log: after each answer it records what the context consisted of, and returns it
+later."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from ..core.work import Work
 from ..privacy.secret_values import mask_piece
 from ..rules.items import ItemKey, key_of
 from .item_usage import Reported, Usage
-from .request_log import Ledger, Page, Recalled
+from .request_log import Ledger, Recalled, RecalledPage
 from .request_log_file import LedgerFile
 from .request_record import (
     ConsideredItem,
@@ -145,7 +146,7 @@ class RequestLog:
         before: str,
         limit: int,
         content: bool,
-    ) -> Page:
+    ) -> RecalledPage:
         """Return a page of requests, the oldest first; see `Ledger.export`."""
         return await self._ask(
             lambda log: log.ledger.export(
@@ -159,8 +160,8 @@ class RequestLog:
         )
 
     async def prune(self) -> int:
-        """Remove requests over the limits; returns how many that changed."""
-        # In a thread of its own, as writing.
+        """Remove requests over the limits; returns the number of requests that were removed or shortened."""
+        # In another thread than the writer's, as in `_write`.
         return await asyncio.to_thread(self._usable().ledger.prune)
 
     async def report(self, session_id: str, request_id: str, reply: str, used: Sequence[ItemKey]) -> Reported:
@@ -172,7 +173,8 @@ class RequestLog:
         return reported
 
     async def served(self, project_root: str, message: str) -> dict[ItemKey, float]:
-        """Return how well items served nearly equal earlier messages, 0 to 1; see `Usage.evidence`.
+        """Return how useful items were for earlier messages nearly equal to this one, 0 to 1; see
+        `Usage.evidence`.
 
         Raises `StateError` if the file can't be read; empty if nothing is recorded.
         """
@@ -181,7 +183,7 @@ class RequestLog:
         return await self._ask(lambda log: log.usage.evidence(project_root, message))
 
     async def ask_usage(self, question: Callable[[Usage], T]) -> T:
-        """Return the answer of the items' usage to a question."""
+        """Return the result of a function that reads the usage of items."""
         return await self._ask(lambda log: question(log.usage))
 
     def _begin_writing(self) -> None:
@@ -205,7 +207,7 @@ class RequestLog:
         try:
             while self._opened is not None and self._waiting:
                 self._waiting = False
-                # In a thread of its own, so that durable changes in the writer's thread don't wait for it.
+                # In another thread than the writer's, so that durable changes there don't wait for it.
                 await asyncio.to_thread(self._opened.ledger.write)
                 self._behind = ""
         except StateError as error:

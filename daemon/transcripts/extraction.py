@@ -86,7 +86,8 @@ def _finding(candidate: Candidate) -> MinedDecision:
 
 
 class Mined(Struct, frozen=True):
-    """The result of one reading. `finished`: the agent had the last word.
+    """The result of one reading. `finished`: the agent had the last word. `owner` is the agent whose findings
+    they are, if it has an id.
 
     `skipped` are pairs of an unreadable line and the reason. They and `findings` may be cut: `skipped_lines`
     and `findings_left_out` count the rest.

@@ -26,26 +26,32 @@ _NICENESS = 10
 """Increment of the process's niceness: nobody waits for the result."""
 
 
-def mine(path: str, cursor: Cursor | None) -> Mined:
-    """Read a transcript from a cursor and extract its decisions. Raises `InvalidRequest`."""
+def mine(path: str, cursor: Cursor | None, speaker: str | None = None) -> Mined:
+    """Read a transcript from a cursor and extract its decisions: of all its agents, of the one with the id
+    `speaker`, or for an empty id of the one whose conversation it is. Raises `InvalidRequest`."""
     with read(path, cursor) as reading:
-        findings = extract(reading.entries())
+        reader = reading.reader
+        findings = extract(
+            entry
+            for entry in reading.entries()
+            if speaker is None or entry.agent_id == (speaker or reader.owner)
+        )
         return Mined(
             reading.source,
-            reading.reader.owner,
-            reading.reader.cwd,
+            speaker or reader.owner,
+            reader.cwd,
             reading.cursor,
             tuple(findings[:FINDINGS_MAX]),
             len(findings[FINDINGS_MAX:]),
             tuple(reading.skipped),
             reading.skipped_lines - len(reading.skipped),
-            reading.reader.unknown,
+            reader.unknown,
             reading.is_finished,
         )
 
 
 def main() -> None:
-    """Serve one request `{path, cursor}`: the answer is `{mined}`, or `{problem, field}` of bad input."""
+    """Answer a request `{path, cursor, speaker}` with `{mined}`, or with `{problem, field}` of bad input."""
     # Ctrl-C on a terminal reaches the whole process group; the daemon decides when this process ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(_NICENESS)
@@ -58,8 +64,9 @@ def main() -> None:
 
 
 def _answer(request: dict[str, Any]) -> dict[str, Any]:
+    cursor = convert(request["cursor"], Cursor | None)
     try:
-        return {"mined": to_builtins(mine(request["path"], convert(request["cursor"], Cursor | None)))}
+        return {"mined": to_builtins(mine(request["path"], cursor, request["speaker"]))}
     except InvalidRequest as error:
         return {"problem": str(error), "field": error.field}
 

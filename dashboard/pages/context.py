@@ -131,7 +131,7 @@ def _drawn(context: Mapping[str, Any], order: str, page: int) -> dict[str, Any]:
 
 
 def _title(prompt: str) -> str:
-    """Return the first line of a prompt, cut behind a word."""
+    """Return the first line of a prompt, cut after a word."""
     first = prompt.strip().partition("\n")[0].strip()
     if len(first) <= TITLE_MAX:
         return first or "A context without a prompt"
@@ -164,8 +164,8 @@ ROLES: Final[Mapping[str, str]] = {
 class Text:
     """A text that was sent. `name` is how an address names it, `title` what it is.
 
-    `pieces` are its parts in order, each with the number of the slice that it is of, None for what is of
-    none; together they are the text. What takes time is worked out once, where it is asked for first.
+    `pieces` are its parts in order, each with the number of its slice, None for text between slices; joined,
+    they are the whole text. Slow properties are computed once, on first use.
     """
 
     name: str

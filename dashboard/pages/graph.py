@@ -43,8 +43,8 @@ class GraphPage(Page):
     async def _around(self, project: ProjectChoice, path: str, session: str) -> dict[str, Any]:
         """Return what the template shows of a file. An id of a definition leads to the file that it is in.
 
-        `session` is what the page is looked at for, and stays in its links, which no script can change: the
-        address of a link in a drawing is an object.
+        `session` is the session in which the page is open. It is added to the links here, because a script
+        can't change them: in SVG, the address of a link is an object.
         """
         node = await self._view.call("GetNode", cwd=project.root, node_id=path)
         if node["path"] != path:
@@ -89,7 +89,7 @@ BEND: Final = 30.0
 """Pixels by which an edge between two files of a column bends out of it."""
 
 SHOWN: Final = 14
-"""Maximum files drawn in a column; the list beside the drawing has all."""
+"""Maximum files drawn in a column; the list next to the drawing has all."""
 
 NAME_LENGTH: Final = 30
 """Maximum characters of a node's label."""

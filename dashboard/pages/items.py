@@ -70,8 +70,8 @@ def mode_of(name: str) -> Mode:
 def rows_of(items: Iterable[Mapping[str, Any]], known: Mapping[ItemKey, Any]) -> list[dict[str, Any]]:
     """Return items that a session or request names, with what is known of them today.
 
-    `known` are the items of ListItems by key. A row has `priority_level` None and `gone` for one that there
-    is none of any more; `description`, `source`, `line` are today's.
+    `known` are the items of ListItems by key. The row of an item that no longer exists has `priority_level`
+    None and `gone`; `description`, `source`, `line` are today's.
     """
     rows = []
     for item in items:

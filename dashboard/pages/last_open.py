@@ -21,7 +21,7 @@ from ..view import View, href
 SET_NAME: Final = "applet"
 
 SESSION: Final = "session"
-"""The parameter of an address with the session for which somebody looks at the page. It isn't stored in
+"""The parameter of an address with the session in which the page is open. It isn't stored in
 the applet."""
 
 VALUE_MAX: Final = 500
@@ -55,7 +55,7 @@ PLACES: Final[Mapping[str, ViewPlace]] = {
     ),
     "performance": ViewPlace("/performance", "Metrics", ("period",)),
 }
-"""The pages by slug, with their stored parameters beside `project`."""
+"""The pages by slug, with their stored parameters besides `project`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +116,11 @@ SEEN_MAX: Final = 1_000
 
 
 class LastOpenKeeper:
-    """The address `POST /sessions/{id}/last-open` with `{address, seen_at?}`, which a page that is seen asks.
+    """The address `POST /sessions/{id}/last-open` with `{address, seen_at?}`, which a visible page calls.
 
-    Two pages that follow each other at once may tell theirs in any order. So they say when they were seen, in
-    milliseconds since 1970 by the browser's clock, and one from before the last one isn't kept: `applet` is
-    null then.
+    The requests of two pages that are seen shortly after each other may arrive in any order. So each says
+    when its page was seen, in milliseconds since 1970 by the browser's clock, and a page seen before the last
+    stored one isn't stored: `applet` is null then.
     """
 
     def __init__(self, view: View) -> None:

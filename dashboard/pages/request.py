@@ -143,7 +143,7 @@ def _ids(request: web.Request) -> dict[str, str]:
 
 
 def _sent(request: web.Request, found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tabs of what was sent, and the text of the one that is looked at."""
+    """Return the tabs of what was sent, and the text of the open tab."""
     there = [(name, title) for name, title in PARTS if found.get(name)]
     chosen = request.query.get("sent", "context")
     if chosen not in dict(there):

@@ -28,7 +28,7 @@ ROUTES: Final[Mapping[str, str]] = {
     "positional": "in the place that the question names",
     "semantic": "words and meaning",
 }
-"""The routes in words; with the first the question decides."""
+"""Descriptions of the routes; without a route the question's words decide."""
 
 SOURCES: Final[Mapping[str, str]] = {
     "tree": "Names",

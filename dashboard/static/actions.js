@@ -1,6 +1,6 @@
 // Changes: a form with `data-method` calls that method of the daemon with its `data-fields` and its inputs.
 // An input's `data-type` (list, number, json, flag) says what its text becomes; an empty one is left out.
-// A form with `data-changed` sends only what differs from how it was drawn: others write the same fields.
+// A form with `data-changed` sends only the fields that the reader changed, because others may change the same ones.
 import { refresh } from "./live.js";
 import { say } from "./messages.js";
 
@@ -29,7 +29,7 @@ export async function send(verb, address, body, options) {
   return value;
 }
 
-// Another page may have signed in since this one was drawn: then changes of this one are of another login.
+// If the browser was signed in again since this page was loaded, the page's token is that of the former login.
 async function isSignedInAnew(signal) {
   const reply = await fetch("/live", { headers: { Accept: "text/html" }, cache: "no-store", signal });
   if (!reply.ok) return false;

@@ -1,10 +1,10 @@
-// What was last open in a session: a page that is looked at with `?session=ID` in its address is kept there.
-// A view belongs to the session of the address that it was seen at, however late it is sent. It says when that
-// was, since one of two that are sent at once may come before the other.
+// The page last open in a session: a page with `?session=ID` in its address is stored there while it is visible. A
+// view is stored for the session in its address, even if it is sent late. It contains the time when it was seen,
+// since two requests may arrive in the wrong order.
 import { send as post } from "./actions.js";
 import { say } from "./messages.js";
 
-const SETTLE_MS = 900; // somebody who types a search wants its last form kept
+const SETTLE_MS = 900; // so that only the last form of a search that is being typed is stored
 
 const session = () => new URLSearchParams(location.search).get("session");
 
@@ -24,7 +24,7 @@ export function keepLastOpen() {
     };
   }
   addEventListener("popstate", note);
-  addEventListener("pagehide", send); // who leaves at once has seen it all the same
+  addEventListener("pagehide", send); // also a page that is left at once was seen
   // Links and forms of the page stay in the session; the navigation leads out of it.
   document.addEventListener("click", (event) => stay(event.target.closest("main a[href]")), true);
   document.addEventListener("formdata", (event) => {

@@ -1,5 +1,5 @@
-// Lists by day: the server knows UTC only, so the days of a `data-days` are made anew in the reader's zone, as
-// the times beside them are, and as days that somebody filters by. Entries keep their order; each has its moment in `data-at`.
+// Lists by day: the server knows UTC only, so a `data-days` list is grouped again by the days of the reader's time
+// zone. Times and date filters use that zone too. Entries keep their order; `data-at` of each is its time.
 const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "long", year: "numeric" });
 
 export function localDays(root) {
@@ -14,8 +14,8 @@ export function localDays(root) {
   }
 }
 
-// Days that are asked for are the reader's too: they are sent as the moment at which they begin where the reader is.
-// What is sent keeps the day as its beginning, so that the server writes it back into the field.
+// Days in a filter are the reader's too: each is sent as the time at which it begins in the reader's zone. That text
+// begins with the day, so that the server can write it back into the field.
 export function askLocalDays() {
   document.addEventListener("formdata", ({ target, formData }) => {
     for (const input of target.querySelectorAll('input[type="date"][name]')) {

@@ -51,7 +51,7 @@ function tell(name) {
   [state.textContent, state.className] = STATES[name];
 }
 
-// Events aren't kept: those of a time when nobody listened are nowhere.
+// Events aren't stored: those from a time without a connection are lost.
 function gap() {
   const one = document.createElement("li");
   one.dataset.topic = "lost";

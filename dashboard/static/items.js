@@ -21,7 +21,7 @@ async function change(steps, said, undo) {
     refresh();
   } catch (error) {
     say(error.message, { bad: true });
-    refresh(); // what is shown is what holds
+    refresh(); // show the current state
     return false;
   }
   return true;
@@ -31,7 +31,7 @@ function key({ type, name, server_name }) {
   return { type, name, ...(server_name && { server_name }) };
 }
 
-// What PutItem takes of an item as it is; without a text it keeps that of its source.
+// Return an item's fields for PutItem; without a text the item keeps the text of its source.
 function draft(one) {
   const { include, globs, priority_level, description, source } = one;
   return {
@@ -60,7 +60,7 @@ function setMode(one, include) {
   return put(one, { include });
 }
 
-// Only `fields` become as they were chosen; the rest is as it is by now.
+// Change only `fields`; everything else keeps the value that the daemon has now.
 async function put(drawn, fields) {
   let one;
   try {
@@ -143,7 +143,7 @@ form.addEventListener("submit", () => {
   if (Object.keys(fields).length) put(item, fields);
 });
 
-// What was put is taken back: the item of a file is again as its file has it, another one is gone.
+// Delete what was put: an item from a file is again as in the file, any other item is gone.
 parts.forget.addEventListener("click", async () => {
   dialog.close();
   const one = item;

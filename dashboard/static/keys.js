@@ -1,5 +1,5 @@
 // Keys: `/` searches, `g` and a letter go to a page, `u` to the last message, arrows move in lists (`data-list`),
-// `?` shows the keys. Those of one character can be switched off: who speaks to a computer types them by accident.
+// `?` shows the keys. Keys of one character can be switched off, because speech input types them by accident.
 import { lookAtMessage } from "./messages.js";
 
 const PAGES = { o: "/", s: "/search", c: "/contexts", n: "/sessions", i: "/items", e: "/experiences", m: "/performance", l: "/live" };

@@ -11,7 +11,7 @@ const REPLY_MS = 30000;
 const LOST = "The connection to the daemon is lost. What you see is from before; the page tries again by itself.";
 const SIGNED_OUT = "You are signed out; what you see is from before. To go on, run in a terminal: foveal dashboard";
 
-const drawn = new Map(); // regions by their ids, as the server drew them last: scripts change them too
+const drawn = new Map(); // regions by id, as the server rendered them last, since scripts change the page
 let state = "";
 let trouble = ""; // why the page can't be had anew
 let waiting = 0;

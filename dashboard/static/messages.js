@@ -1,8 +1,8 @@
-// Short messages at the edge of the page. What went wrong stays until it is closed; the others go after a time,
-// which stands still while somebody is at them.
+// Short messages at the edge of the page. Errors stay until they are closed. The others disappear after a time;
+// the timer stops while the pointer or the focus is on them.
 const SHOWN_MS = 8000;
-const OFFERED_MS = 30000; // what can be taken back
-const KEPT = 4; // at once, beside what went wrong
+const OFFERED_MS = 30000; // for a message with a button, such as Undo
+const KEPT = 4; // maximum messages at once, besides errors
 
 const shown = () => document.getElementById("messages");
 
@@ -26,12 +26,12 @@ export function say(text, options) {
   return message;
 }
 
-// The latest message that offers something gets the focus, which goes back to where it was when it is closed.
+// Focus the latest message with a button. When the message is closed, the focus returns to where it was.
 export function lookAtMessage() {
   [...shown().querySelectorAll(".message button:first-of-type")].at(-1)?.focus();
 }
 
-// What a page says that wasn't meant to be shown: an error's, or that of who isn't signed in.
+// Return the message of an error page, or of the page that asks for a login.
 export function troubleOf(page, status) {
   const places = ["#content .notice:not([hidden])", ".refused main p", "#content h1"];
   const said = places.map((place) => page.querySelector(place)?.textContent.trim()).find(Boolean);
@@ -60,7 +60,7 @@ function passing(message, time) {
   go();
 }
 
-let before = null; // where the focus was before it came to a message
+let before = null; // the element that had the focus before a message got it
 
 document.addEventListener("focusin", ({ target, relatedTarget }) => {
   if (target.closest(".message") && !relatedTarget?.closest(".message")) before = relatedTarget;

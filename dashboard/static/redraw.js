@@ -1,6 +1,6 @@
-// A region is made equal to a fresh one by changing what differs, so that the rest stays as its reader has it:
-// the focus, what is typed, marked, unfolded and scrolled. Entries of lists are told apart by what they are about.
-const UNFOLDED = new Set(["DETAILS", "DIALOG"]); // `open` is theirs who reads
+// Updates a region to a fresh one by changing only what differs, so that the reader keeps the focus, typed text,
+// selections, open folds and scroll positions. Entries of lists are matched by their subject.
+const UNFOLDED = new Set(["DETAILS", "DIALOG"]); // the reader opens and closes them
 const ENTRIES = new Set(["LI", "TR", "ARTICLE"]);
 const NAMED = "[id], [href], [data-fields], [aria-label]";
 
@@ -54,7 +54,7 @@ function update(old, fresh) {
   if (old.nodeName === "DATALIST" && !fresh.childNodes.length) return; // a script completes it
   children(old, fresh);
   if (given === undefined) return;
-  const kept = value === given ? fresh.value : value; // what differs from what was drawn is its reader's
+  const kept = value === given ? fresh.value : value; // keep a value that the reader changed
   if (old.value !== kept) old.value = kept;
   if (old.nodeName === "SELECT" && old.selectedIndex < 0) old.value = fresh.value; // what was chosen is gone
 }
@@ -83,7 +83,7 @@ function nameOf(element) {
   return named ? named.id || (named.getAttribute("href") ?? named.dataset.fields ?? named.getAttribute("aria-label")) : "";
 }
 
-// What stands in the middle of the window, which stays there. The browser's own anchoring is switched off in the
+// The element in the middle of the window, which must not move. The browser's own anchoring is switched off in the
 // style sheet: it loses its anchor where the entries of a list are moved.
 function readingAt() {
   if (!window.scrollY) return null;
@@ -99,7 +99,7 @@ function entryOf(stop) {
   return stop.closest("li, tr, article") ?? stop;
 }
 
-// What was moved has the focus again; where it is gone, the entry in its place has it, or else the region.
+// Focus the same element again after a move; if it is gone, the entry in its place, or else the region.
 function refocus(region, focused, stop) {
   const stops = stop < 0 ? [] : stopsOf(region);
   const next = focused.isConnected ? focused : stops[Math.min(stop, stops.length - 1)];

@@ -1,5 +1,5 @@
 // The sandwich: choosing a slice shows what it says beside the drawing, from its row and its part of the text,
-// which are on the page once. Also: files' names as they are typed, and long texts that are copied from afar.
+// which are on the page once. Also: completes file names, and copies long texts that aren't on the page.
 import { call } from "./actions.js";
 import { refresh } from "./live.js";
 import { say } from "./messages.js";

@@ -6,7 +6,7 @@ import { say } from "./messages.js";
 const TURN_MS = 15_000; // in which a change is answered
 const SETTLE_MS = 120; // between two keys of somebody who types
 
-const MASKED = "[masked]"; // stands for a secret in what the daemon tells, and would be kept in its place
+const MASKED = "[masked]"; // replaces secrets in the daemon's replies, and must not be stored in their place
 
 const page = document.querySelector("[data-session]");
 const session_id = page.dataset.session;
@@ -39,8 +39,8 @@ function inTurn(act) {
   return navigator.locks ? navigator.locks.request(`foveal-set ${session_id}`, act) : act();
 }
 
-// A set can be replaced only as a whole. So it is read right before, and what an agent did in between is done again:
-// what was swept away is put back, what came back by it goes.
+// A set can be replaced only as a whole, so it is read right before. An agent may change it in between: entries that
+// the replacement removed are added again, and entries that it brought back are removed.
 async function take(set_name, gone) {
   const now = await entriesOf(set_name);
   const left = now.filter((one) => !gone.includes(one));
@@ -53,7 +53,7 @@ async function take(set_name, gone) {
   return { ...result, former: now, removed: result.removed.filter((one) => gone.includes(one)) };
 }
 
-// What was taken comes back at its place where the rest is as it was left, else after what is there by now.
+// Put removed entries back at their former places if nothing else changed, else at the end.
 async function putBack(set_name, { former, removed }) {
   const now = await entriesOf(set_name);
   const left = former.filter((one) => !removed.includes(one));

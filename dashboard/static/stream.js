@@ -1,4 +1,4 @@
-// The daemon's events, for all pages of a browser by one connection: it has six to a host, and a stream takes one.
+// The daemon's events, for all pages of a browser by one connection, since a browser opens at most six to a host.
 // The page that has the lock holds the stream and passes on what it hears; when it goes, the next in line takes
 // over. A hidden page takes no part. Knows no region and no notice.
 export const TOPICS = [
@@ -8,7 +8,8 @@ export const TOPICS = [
 ];
 const NAME = "foveal-events"; // of the lock and of the channel
 const SILENT_MS = 25000; // the server beats each 10 s: after this the connection is taken for lost
-const STUCK_MS = 35000; // a holder that passes nothing on for so long, in a dialog or a debugger, is relieved
+// A page that holds the stream but passes nothing on for this time, in a dialog or a debugger, is replaced.
+const STUCK_MS = 35000;
 const ASKED_MS = 3000;
 const PAUSES_MS = [500, 1000, 2000, 4000, 8000];
 
@@ -24,7 +25,7 @@ let failures = 0;
 let silence = 0;
 let retry = 0;
 
-// `heard.state` is told `missed` where events may have passed this page by: what it shows is to be asked anew.
+// `heard.state` gets `missed` if this page may have missed events, so that it must load its regions again.
 export function followStream(heard) {
   hear = heard;
   document.addEventListener("visibilitychange", () => (document.hidden ? leave() : join()));
@@ -38,7 +39,8 @@ function join() {
   joined = true;
   if (!navigator.locks || !window.BroadcastChannel) return hold();
   channel = new BroadcastChannel(NAME);
-  channel.onmessage = ({ data }) => (data.kind === "ask" ? answer() : release || take(data)); // the relieved may not know yet
+  // A page that was replaced may not know it yet.
+  channel.onmessage = ({ data }) => (data.kind === "ask" ? answer() : release || take(data));
   channel.postMessage({ kind: "ask" });
   listen();
   wait();
@@ -100,7 +102,7 @@ function connect() {
 async function fail() {
   drop();
   const asked = await fetch("/events", { method: "HEAD", signal: AbortSignal.timeout(ASKED_MS) }).catch(() => null);
-  if (!release || source) return; // it is another page's matter by now, or was begun again
+  if (!release || source) return; // another page holds the stream by now, or it was opened again
   if (asked?.status === 401) return pass({ kind: "state", state: "out" });
   retry = setTimeout(connect, PAUSES_MS[Math.min(failures, PAUSES_MS.length - 1)]);
   failures += 1;

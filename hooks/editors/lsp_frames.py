@@ -1,4 +1,4 @@
-"""Frames of the Language Server Protocol: head, size and JSON of a message, without I/O of their own."""
+"""Frames of the Language Server Protocol: reads and writes the header and the JSON of a message."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_BODY_BYTES: Final = 16 * 1024 * 1024
 """Maximum bytes of a body, as of a frame of the daemon's socket."""
 
 MAX_HEAD_BYTES: Final = 4096
-"""Maximum bytes of a head, which has at most two short lines."""
+"""Maximum bytes of a header, which has at most two short lines."""
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -48,7 +48,7 @@ def read_frame(source: BinaryIO) -> bytes | None:
             return None
         head += line
         if not line.endswith(b"\n") or len(head) > MAX_HEAD_BYTES:
-            raise BadFrame("the input ends in, or never ends, the head of a message")
+            raise BadFrame("the header of a message is incomplete or too long")
     left = size = body_size(head)
     if size > MAX_BODY_BYTES:
         while left:
@@ -64,17 +64,17 @@ def read_frame(source: BinaryIO) -> bytes | None:
 
 
 def body_size(head: bytes) -> int:
-    """Return the length that a head gives, in bytes. Raises `BadFrame`."""
+    """Return the length of the body that a header gives, in bytes. Raises `BadFrame`."""
     for line in head.split(b"\r\n"):
         name, _, value = line.partition(b":")
         text = value.strip()
         if name.strip().lower() == b"content-length" and text.isdigit() and len(text) <= 15:
             return int(text)
-    raise BadFrame("the head of a message has no Content-Length")
+    raise BadFrame("the header of a message has no Content-Length")
 
 
 def frame(body: bytes) -> bytes:
-    """Return a body with its head."""
+    """Return a body with its header."""
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 

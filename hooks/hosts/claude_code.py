@@ -43,9 +43,10 @@ EVENTS = (
     HookEvent("PreToolUse", matcher="Agent|Task|SubagentHandback"),
     HookEvent("PostToolUse", None, "Write|Edit|NotebookEdit", in_background=True),
     HookEvent("SubagentStart"),
-    HookEvent("SubagentStop", None, in_background=True),
+    # Not in the background: hosts kill those hooks when they end, so that the ends of work would be lost.
+    HookEvent("SubagentStop"),
     HookEvent("PreCompact"),
-    HookEvent("Stop", None, in_background=True),
+    HookEvent("Stop"),
     HookEvent("SessionEnd", None),  # all hooks share 1.5 s, which a timeout would lengthen for everyone
 )
 

@@ -58,9 +58,10 @@ EVENTS = (
     HookEvent("PreToolUse", matcher="Agent|spawn_agent|collaborationspawn_agent"),
     HookEvent("PostToolUse", matcher="apply_patch", in_background=True),
     HookEvent("SubagentStart"),
-    HookEvent("SubagentStop", in_background=True),
+    # Not in the background: hosts kill those hooks when they end, so that the ends of work would be lost.
+    HookEvent("SubagentStop"),
     HookEvent("PreCompact"),
-    HookEvent("Stop", in_background=True),
+    HookEvent("Stop"),
     HookEvent("SessionEnd", 3),  # the maximum; 1 s by itself
 )
 
@@ -160,7 +161,8 @@ def _unreviewed(
         elif noted.get("enabled") is False:
             off.append(hook.event)
     if waiting:
-        yield Obstacle(f"Codex waits for your review of {', '.join(waiting)}", "enter /hooks in codex")
+        text = f"Codex silently doesn't run these hooks before you reviewed them: {', '.join(waiting)}"
+        yield Obstacle(text, "enter /hooks in codex and trust them")
     if off:
         yield Obstacle(f"in Codex these hooks are switched off: {', '.join(off)}", "enter /hooks in codex")
 

@@ -162,7 +162,9 @@ CURSOR = Host(
     NativeRules(
         re.compile(r"(?:^|/)\.cursor/rules/|^\.cursorrules$|^(?:[^./~][^/]*/)*AGENTS\.md$"),
         ("AGENTS.md", ".cursorrules"),
+        summary=".cursor/rules, .cursorrules and AGENTS.md",
     ),
+    program="cursor-agent",
     runs_hooks_of="claude-code",
     sent=_sent,
     next_step="Cursor takes it up by itself; a project's own files wait until you trust the workspace",

@@ -79,9 +79,13 @@ class Fields:
 
 
 def typed(prompt: str) -> str:
-    """Return a prompt without the elements before it that hooks added; the host may have escaped them."""
-    while (stripped := prompt.lstrip()).startswith(_ADDED) and (found := _ELEMENT.match(stripped)):
-        prompt = stripped[found.end() :].lstrip()
+    """Return a prompt without the elements before it that hooks added; the host may have escaped them.
+
+    Without an element's end all of it is a hook's.
+    """
+    while (stripped := prompt.lstrip()).startswith(_ADDED):
+        found = _ELEMENT.match(stripped)
+        prompt = stripped[found.end() :].lstrip() if found else ""
     return prompt
 
 

@@ -57,6 +57,8 @@ def _read(fields: Fields, name: str, cwd: str) -> Event | None:
         case "BeforeAgent":
             return PromptSubmitted(origin, typed(fields.text("prompt")))
         case "AfterTool" if fields.text("tool_name") in EDITING_TOOLS:
+            if fields.part("tool_response").has("error"):
+                return None
             path = fields.part("tool_input").text("file_path", "absolute_path")
             return FileEdited(origin, (path,)) if path else None
         case "AfterAgent":

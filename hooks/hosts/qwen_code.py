@@ -52,9 +52,10 @@ EVENTS = (
     HookEvent("SessionStart", START_S),
     HookEvent("UserPromptSubmit"),
     HookEvent("PostToolUse", matcher="write_file|edit", in_background=True),
-    HookEvent("SubagentStop", in_background=True),
+    # Not in the background: hosts kill those hooks when they end, so that the ends of work would be lost.
+    HookEvent("SubagentStop"),
     HookEvent("PreCompact"),
-    HookEvent("Stop", in_background=True),
+    HookEvent("Stop"),
     HookEvent("SessionEnd", END_S),
 )
 

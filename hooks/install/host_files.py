@@ -42,9 +42,9 @@ def project_root(folder: str) -> str:
 
 
 def registered_program(program: str, host: Host, level: Level) -> str:
-    """Return how the program is registered: by its path, since a host's PATH isn't the shell's.
+    """Return the program as a host's settings name it: its path, since a host's PATH isn't the shell's.
 
-    People who share a project's settings have the program elsewhere, so there it is the name alone.
+    In a project's settings it is the bare name, since people who share them have the program elsewhere.
     """
     return NAME if level == "project" and host.default_level == "user" else program
 

@@ -1,6 +1,7 @@
 """The program that is registered with hosts: which foveal it is, and whether a command is ours.
 
-A registered command is read, never run: a project's settings may come from anybody.
+A registered command is read, never run: a project's settings may come from anybody. A host's own program is
+run from PATH, and only to tell its version.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -17,6 +19,10 @@ from .errors import InstallError
 
 ProgramState = Literal["this", "other", "missing"]
 
+VERSION_S = 10.0
+"""Maximum seconds for a host to tell its version: those in JavaScript take one or two."""
+
+_VERSION = re.compile(r"\d+(?:\.\d+)+(?:-[\w.]+)?")
 _HOOK_WORDS = re.compile(r"hook [a-z][a-z-]*(?: [A-Za-z][A-Za-z-]*)?")
 """`hook`, the host, and the event if the host's payload doesn't name it."""
 
@@ -34,6 +40,27 @@ def find_program(argv0: str, executable: str, environ: Mapping[str, str]) -> str
             found = os.path.abspath(path)
             return _printable(found)
     raise InstallError("the program foveal isn't installed, only its package", "install it with pip or pipx")
+
+
+def installed_version(program: str, environ: Mapping[str, str]) -> str:
+    """Return the version that a host's own program tells, "" if it isn't installed or doesn't tell one."""
+    path = shutil.which(program, path=environ.get("PATH", ""))
+    if not program or not path or not os.path.isabs(path):
+        return ""
+    try:
+        said = subprocess.run(  # noqa: S603 - the host's own program, found in PATH
+            [path, "--version"],
+            env=dict(environ),
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=VERSION_S,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    found = _VERSION.search(said.stdout.decode("utf-8", "replace"))
+    return found[0] if found else ""
 
 
 def hook_command(program: str, host: str, *more: str) -> list[str]:

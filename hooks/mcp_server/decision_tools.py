@@ -165,7 +165,7 @@ LIST_DECISIONS = Tool(
     arguments=Arguments(
         {
             "query": text("Only those with these words.", most=1000),
-            "outcome": choice("Only those that went so.", OUTCOMES),
+            "outcome": choice("Only those with this outcome.", OUTCOMES),
             "since": text("Only from then on: a day or time in ISO 8601.", most=40),
             "limit": number("How many at most.", 1, 200, 10),
             "max_tokens": max_tokens(200, MOST_TOKENS, DEFAULT_TOKENS),

@@ -220,9 +220,9 @@ def tokens_of(structured: dict[str, Any], text: str) -> int:
 def fit(structured: dict[str, Any], render: Render, max_tokens: int) -> dict[str, Any]:
     """Return the answer with as much of its lists and long texts as fits.
 
-    Texts get half of the room, then lists what they can use, then texts the rest. Lists lose their last
-    entries, the longest list first, and `more` counts them; texts lose their last lines, and `cut` names
-    them. Raises `ToolError` if the answer is too large even without them.
+    Texts get half of the tokens at first, lists get as much of the rest as they need, and texts what is left.
+    Lists lose their last entries, the longest list first, and `more` counts them; texts lose their last
+    lines, and `cut` names them. Raises `ToolError` if the answer is too large even without them.
     """
     whole = _Cut(structured)
     if _fits(structured, render, max_tokens):

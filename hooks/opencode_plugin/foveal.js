@@ -131,6 +131,7 @@ export const FovealPlugin = async ({ client, directory }) => {
   const started = new Map() // session -> the text for its start, until the next message takes it
   const parents = new Map() // subagent's session -> the session that started it
   const unasked = new Set() // subagents' sessions whose task hasn't come yet
+  const asked = new Set() // sessions that got a prompt
 
   const tell = (name, session, more = {}, milliseconds = PROMPT_MS) => {
     const parent = parents.get(session)
@@ -150,7 +151,7 @@ export const FovealPlugin = async ({ client, directory }) => {
   }
 
   const forget = (session) => {
-    for (const known of [started, parents, unasked]) known.delete(session)
+    for (const known of [started, parents, unasked, asked]) known.delete(session)
   }
 
   const handlers = {
@@ -175,6 +176,9 @@ export const FovealPlugin = async ({ client, directory }) => {
 
   prune()
   return {
+    dispose: async () => {
+      await Promise.all([...asked].map((session) => tell("SessionEnd", session, { reason: "other" })))
+    },
     event: async ({ event }) => {
       try {
         await handlers[event?.type]?.(event.properties ?? {})
@@ -187,6 +191,7 @@ export const FovealPlugin = async ({ client, directory }) => {
         const session = input?.sessionID ?? output?.message?.sessionID
         const prompt = promptOf(output?.parts)
         if (!session || !prompt) return
+        if (!parents.has(session)) asked.add(session)
         const atStart = await started.get(session)
         started.delete(session)
         const name = unasked.delete(session) ? "SubagentStart" : "UserPromptSubmit"

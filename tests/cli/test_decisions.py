@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import click
 import pytest
 from foveal.cli import terminal
 
 from tests.command_cases import CommandLine
+from tests.conftest import write_files
 
 
 def decide(foveal: CommandLine, text: str, *more: str) -> str:
@@ -145,3 +148,53 @@ def test_pruning_without_asking(foveal: CommandLine) -> None:
 
 def test_lines_in_quarantine(foveal: CommandLine) -> None:
     assert foveal.says("decisions", "quarantine") == "no lines in quarantine\n"
+
+
+def test_decisions_are_exported_and_imported_with_their_provenance(
+    foveal: CommandLine, tmp_path: Path
+) -> None:
+    first = (
+        "tokens expire",
+        "--agent",
+        "bob",
+        "--session",
+        "s-1",
+        "--why",
+        "audit",
+        "--file",
+        "src/shop/auth.py",
+    )
+    decide(foveal, *first)
+    other = decide(
+        foveal, "use JWT", "--agent", "eve", "--session", "s-2", "--outcome", "failure", "--error", "long"
+    )
+    foveal.json("decisions", "mark", other, "--trust", "low")
+    lines = foveal.says("decisions", "export").splitlines()
+    assert [json.loads(line)["decision"] for line in lines] == ["tokens expire", "use JWT"]
+    exported = write_files(tmp_path, {"decisions.jsonl": "\n".join(lines)}) / "decisions.jsonl"
+    copy = str(write_files(tmp_path / "copy", {".git/HEAD": "", "src/shop/auth.py": ""}))
+    assert (
+        foveal.says("decisions", "import", str(exported), "--cwd", copy) == "imported: 2, known already: 0\n"
+    )
+    assert (
+        foveal.says("decisions", "import", str(exported), "--cwd", copy) == "imported: 0, known already: 2\n"
+    )
+    kept = ("agent_id", "session_id", "timestamp", "rationale", "files_touched", "outcome")
+    for before, after in zip(
+        lines, foveal.says("decisions", "export", "--cwd", copy).splitlines(), strict=True
+    ):
+        old, new = json.loads(before), json.loads(after)
+        assert {name: old.get(name) for name in kept} == {name: new.get(name) for name in kept}
+        assert old["provenance"]["trust"] == new["provenance"]["trust"]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"), [("{", "line 2 is no JSON"), ('{"why": "x"}', "line 2 holds no decision")]
+)
+def test_a_line_that_is_no_decision_keeps_all_from_being_imported(
+    foveal: CommandLine, tmp_path: Path, line: str, problem: str
+) -> None:
+    good = '{"decision": "use JWT", "agent_id": "eve", "session_id": "s"}'
+    file = write_files(tmp_path, {"bad.jsonl": f"{good}\n{line}\n"}) / "bad.jsonl"
+    assert problem in foveal.fails("decisions", "import", str(file))
+    assert decided(foveal) == []

@@ -219,10 +219,10 @@ def test_errors(daemon: DaemonProcess, root: Path) -> None:
     check(
         ["how", "do", "we"], 2, "got unexpected extra arguments (do we)\nhint: put the question into quotes"
     )
-    check(["x", "--language", "pyton"], 1, "languages names 'pyton', which is none; is it python")
+    check(["x", "--language", "pyton"], 1, "languages has the unknown name 'pyton'; is it python")
     check(["x", "--glob", "!a"], 1, "glob can't be used: ")
     check(["x", "--glob", "src/[ab"], 1, "glob can't be used: nothing closes the '[' in 'src/[ab'")
-    check(["x", "--kind", "clas"], 1, "kinds names 'clas', which is none; is it class? here there can be ")
+    check(["x", "--kind", "clas"], 1, "kinds has the unknown name 'clas'; is it class? here there can be ")
     check(["x", "--path", "/etc"], 1, "/etc/ lies outside of the project ")
     check(["x", "--since", "yesterday"], 2, "invalid value for '--since': yesterday is no time: write ")
     check(["x", "--since", "999999w"], 2, "invalid value for '--since': 999999w is no time")

@@ -77,7 +77,7 @@ def test_unsafe_editor_address_is_refused(template: str, problem: str) -> None:
 def test_invalid_editor_is_an_error_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text("[dashboard]\n\neditor = 'https://evil/{path}'\n")
-    with pytest.raises(ConfigError, match=r"line 3: dashboard\.editor can't be an address of https:"):
+    with pytest.raises(ConfigError, match=r"line 3: dashboard\.editor can't be an address with https:"):
         load_user_config(str(path), System())
     path.write_text("[dashboard]\nport = 4000\neditor = 'zed'\n")
     assert load_user_config(str(path), System()).config.dashboard.editor == "zed"

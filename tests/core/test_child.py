@@ -510,7 +510,7 @@ async def test_unreadable_message_ends_the_process_only(
         await died.get()  # it was started again
         await child.stop(GENEROUS_S)
         await task
-    assert "could not be taken in" in caplog.text
+    assert "could not be read" in caplog.text
     assert "CloseProjekt" in caplog.text
 
 
@@ -531,4 +531,4 @@ async def test_unusable_event_ends_the_process_only(
         one.link._on_event = one.events.put_nowait
         await one.started.get()
         assert one.process.pid != first.pid
-    assert "could not be taken in" in caplog.text
+    assert "could not be read" in caplog.text

@@ -372,9 +372,20 @@ def test_an_agent_hears_of_its_session_what_its_rules_grant(tmp_path: Path, shop
         run(daemon, shop, "codex", "SessionStart", **sid)
         files = [str(shop / "web" / "app.ts"), str(shop / "README.md")]
         daemon.call("SetRelevantContext", **sid, set_name="files", items=files)
-        text = run(daemon, shop, "codex", "SessionStart_resume", **sid)
+        assert "app.ts" not in run(daemon, shop, "codex", "SessionStart_resume", **sid)
+        text = run(daemon, shop, "codex", "SessionStart_compact", **sid)
         assert "README.md" in text
         assert "app.ts" not in text
+
+
+def test_resumed_session_gets_its_sets_and_nothing_else(up: DaemonProcess, shop: Path) -> None:
+    sid = {"session_id": "resumed"}
+    assert "## Session context" in run(up, shop, "codex", "SessionStart", **sid)
+    assert run(up, shop, "codex", "SessionStart_resume", **sid) == ""
+    up.call("SetRelevantContext", **sid, set_name="files", items=[str(shop / "README.md")])
+    text = run(up, shop, "codex", "SessionStart_resume", turn="later", **sid)
+    assert "README.md" in text
+    assert "## Session context" not in text
 
 
 @pytest.mark.parametrize("host", ["claude-code", "codex", "cursor", "gemini", "copilot", "opencode"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from foveal.daemon.core.errors import InvalidRequest, StateError
 from foveal.daemon.core.system import System
 from foveal.daemon.hooks.grafts import MAX_FILES, HookGrafts, Spool
 from foveal.hooks.hosts.events import Origin, SessionEnding, TurnEnded
+from foveal.hooks.spool import keep
 
 from tests.hook_cases import payload
 
@@ -245,3 +247,53 @@ async def test_full_spool_refuses_events(tmp_path: Path, caplog: pytest.LogCaptu
     assert "too many wait already" in caplog.text
     await grafts.rest(*ending())
     assert "too much waits already" in caplog.text
+
+
+async def test_event_that_its_hook_kept_is_not_kept_twice(tmp_path: Path) -> None:
+    pool = Pool()
+    async with running(tmp_path, pool) as grafts:
+        host, name, cwd, text = told()
+        await grafts.keep(host, name, cwd, text, keep(str(tmp_path), (host, name, cwd), text.encode()))
+        await next_graft(pool)
+        await until(lambda: waiting(tmp_path) == 0)
+    assert pool.grafted.empty()
+
+
+async def test_conversation_takes_over_the_file_of_its_hook(tmp_path: Path) -> None:
+    grafts = HookGrafts(str(tmp_path), Pool().graft, System())
+    host, name, event, text = ending()
+
+    def kept() -> str:
+        return keep(str(tmp_path), (host, name, "/"), text.encode())
+
+    for _ in range(2):  # the first is the conversation's, the second one too many
+        await grafts.rest(host, name, event, text, kept())
+        assert waiting(tmp_path) == 1
+    await grafts.drop(kept())
+    await grafts.drop("")
+    assert waiting(tmp_path) == 1
+    other = ending(transcript_path="/other.jsonl")
+    await grafts.rest(*other, "12345-gone")
+    assert waiting(tmp_path) == 2, "a file that is gone is written again"
+
+
+async def test_session_without_a_transcript_is_no_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    pool = Pool(InvalidRequest("there is no such file", "transcript_path"))
+    async with running(tmp_path, pool) as grafts:
+        await grafts.rest(*ending("SessionEnd"))
+        await next_graft(pool)
+        await until(lambda: waiting(tmp_path) == 0)
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def test_parts_of_killed_hooks_are_removed_when_they_are_old(tmp_path: Path) -> None:
+    spool = Spool(str(tmp_path), System())
+    spool.put(("claude-code", "Stop", "/"), "{}")
+    folder = tmp_path / "hook-spool"
+    for name in ("old.tmp", "new.tmp"):
+        (folder / name).write_text("half")
+    os.utime(folder / "old.tmp", (0, 0))
+    assert len(spool.waiting()) == 1
+    assert {path.name for path in folder.glob("*.tmp")} == {"new.tmp"}

@@ -151,10 +151,54 @@ async def test_resumed_session_restores_sets(ground: Recorder, responder: Respon
         "Intent: mend the login",
         {"files": ("/a", "/b"), "ports": ("80",)},
     )
-    for event in (SessionResumed(MAIN), SessionCompacted(MAIN), SessionStarted(MAIN)):
+    for event in (SessionCompacted(MAIN), SessionStarted(MAIN)):
         answer = await ask(responder, event)
         assert "Intent: mend the login" in answer.context
         assert answer.message == "foveal: context restored (2 files, 1 ports)"
+
+
+async def test_resumed_window_gets_nothing_again(ground: Recorder, responder: Responder) -> None:
+    ground.resume_text, ground.context_sets = "Intent: mend the login", {"files": ("/a",)}
+    first = await ask(responder, SessionResumed(MAIN))
+    assert "set_relevant_context" in first.context, "foveal didn't know the session"
+    await ask(responder, SessionEnding(MAIN))
+    ground.calls.clear()
+    answer = await ask(responder, SessionResumed(MAIN))
+    sets = "<foveal-context>\nIntent: mend the login\n</foveal-context>"
+    assert answer == HookAnswer(sets, "foveal: context restored (1 files)")
+    assert ground.calls == ["continue"]
+    prompt = await ask(responder, PromptSubmitted(MAIN, "where is the login?"))
+    assert "set_relevant_context" not in prompt.context
+
+
+async def test_fork_gets_its_new_id_only(ground: Recorder, responder: Responder) -> None:
+    await ask(responder, SessionStarted(MAIN))
+    fork = replace(MAIN, session_id="s2")
+    answer = await ask(responder, SessionResumed(fork, is_fork=True))
+    assert "`s2`" in answer.context
+    assert len(answer.context) < 300
+    assert "set_relevant_context" not in (await ask(responder, PromptSubmitted(fork, "login?"))).context
+
+
+async def test_prompt_of_a_start_is_answered_once(ground: Recorder, responder: Responder) -> None:
+    answer = await ask(responder, SessionStarted(MAIN, "where is the login?"))
+    assert answer.context.endswith("where is the login?\n</foveal-context>")
+    assert await ask(responder, PromptSubmitted(MAIN, "where is the login?"), NO_OUTPUT) == NOTHING
+    assert await ask(responder, FileEdited(MAIN)) == NOTHING, "no context is owed"
+    await ask(responder, PromptSubmitted(MAIN, "where is the login?"), NO_OUTPUT)
+    assert (await ask(responder, FileEdited(MAIN))).context, "asked again, it is owed"
+
+
+async def test_task_is_answered_once(ground: Recorder, responder: Responder) -> None:
+    await ask(responder, SubagentStarting(CHILD, "study the login"))
+    assert await ask(responder, PromptSubmitted(CHILD, "study the login")) == NOTHING
+    assert (await ask(responder, PromptSubmitted(CHILD, "and the logout"))).context
+
+
+async def test_task_is_read_from_the_parents_transcript(ground: Recorder, responder: Responder) -> None:
+    answer = await ask(responder, SubagentStarting(CHILD, transcript_path="/t"))
+    assert "task in /t" in ground.calls
+    assert answer.context.endswith("study the login\n</foveal-context>")
 
 
 async def test_tokens_leave_room_for_the_sections(ground: Recorder, responder: Responder) -> None:

@@ -27,7 +27,7 @@ from foveal.hooks.hosts.events import (
     WindowCompacting,
 )
 from foveal.hooks.hosts.fields import TEXT_MAX, Fields
-from foveal.hooks.hosts.hook_answer import HookAnswer, OutputLimit
+from foveal.hooks.hosts.hook_answer import HookAnswer, OutputLimit, without_angles
 from foveal.hooks.hosts.host import Hooks
 from foveal.hooks.hosts.registry import HOSTS as ALL_HOSTS
 from foveal.hooks.hosts.registry import host_named
@@ -89,14 +89,14 @@ EXPECTED: dict[str, type | None] = {
     "cursor/stop": TurnEnded,
     "cursor/sessionEnd": SessionEnding,
     "gemini/SessionStart": SessionStarted,
-    "gemini/SessionStart_resume": SessionResumed,
+    "gemini/SessionStart_resume": SessionCompacted,
     "gemini/BeforeAgent": PromptSubmitted,
     "gemini/AfterTool": FileEdited,
     "gemini/AfterAgent": TurnEnded,
-    "gemini/PreCompress": WindowCompacting,
+    "gemini/PreCompress": None,
     "gemini/SessionEnd": SessionEnding,
     "copilot/sessionStart": SessionStarted,
-    "copilot/sessionStart_resume": SessionResumed,
+    "copilot/sessionStart_resume": SessionCompacted,
     "copilot/userPromptSubmitted": PromptSubmitted,
     "copilot/postToolUse": FileEdited,
     "copilot/postToolUse_text": FileEdited,
@@ -271,7 +271,8 @@ def test_answers_have_the_hosts_form(host: str) -> None:
         text = wrapped('## Rules\n\nUse "quotes", ümläuts and \u2028 lines.\n', limit)
         assert bool(text) is (name in CONTEXT_EVENTS[host]), name
         output = hooks.write(name, HookAnswer(text))
-        assert context_of(host, name, output) == text
+        expected = without_angles(text) if host in {"gemini", "qwen-code"} else text
+        assert context_of(host, name, output) == expected
         assert hooks.write(name, HookAnswer()) == ""
 
 

@@ -254,7 +254,7 @@ def test_install_registers_events_beside_those_of_others(machine: Machine, host:
         assert 1 <= limit <= (5000 if host in {"gemini", "qwen-code"} else 5)
         if host in {"cursor", "copilot"}:
             assert matcher is None
-        if event == "SessionEnd" and host in {"claude-code", "codex"}:
+        if event == "SessionEnd" and host == "claude-code":
             assert "timeout" not in handler
     if host in {"cursor", "copilot"}:
         assert values["version"] == 1
@@ -268,14 +268,14 @@ def test_claude_code_registration(machine: Machine) -> None:
     hooks = machine.read(".claude/settings.json")["hooks"]
     run = {"type": "command", "command": str(machine.program), "args": ["hook", "claude-code"]}
     assert hooks == {
-        "SessionStart": [{"matcher": "startup|resume|clear|compact", "hooks": [{**run, "timeout": 5}]}],
+        "SessionStart": [{"matcher": "startup|resume|clear|compact|fork", "hooks": [{**run, "timeout": 5}]}],
         "UserPromptSubmit": [{"hooks": [{**run, "timeout": 3}]}],
         "PreToolUse": [{"matcher": "Agent|Task|SubagentHandback", "hooks": [{**run, "timeout": 3}]}],
         "PostToolUse": [{"matcher": "Write|Edit|NotebookEdit", "hooks": [{**run, "async": True}]}],
         "SubagentStart": [{"hooks": [{**run, "timeout": 3}]}],
-        "SubagentStop": [{"hooks": [{**run, "async": True}]}],
+        "SubagentStop": [{"hooks": [{**run, "timeout": 3}]}],
         "PreCompact": [{"hooks": [{**run, "timeout": 3}]}],
-        "Stop": [{"hooks": [{**run, "async": True}]}],
+        "Stop": [{"hooks": [{**run, "timeout": 3}]}],
         "SessionEnd": [{"hooks": [run]}],
     }
     assert machine.read(".claude.json") == {
@@ -348,7 +348,7 @@ def test_install_updates_an_older_registration(machine: Machine) -> None:
     run = {"type": "command", "command": str(machine.program), "args": ["hook", "claude-code"]}
     assert found["SessionEnd"] == [{"hooks": [other, run]}, {"matcher": "clear", "hooks": lookalikes}]
     assert "Notification" not in found
-    assert found["Stop"] == [{"hooks": [{**run, "async": True}]}]
+    assert found["Stop"] == [{"hooks": [{**run, "timeout": 3}]}]
 
 
 def test_install_keeps_user_settings_of_the_server(machine: Machine) -> None:
@@ -544,3 +544,19 @@ def test_home_is_refused_as_project(machine: Machine) -> None:
     assert "no project" in machine.refuses(
         "install", "claude-code", "--project", "--cwd", str(machine.home), "--yes"
     )
+
+
+def test_uninstall_names_the_copies_that_stay(machine: Machine) -> None:
+    path = machine.home / ".claude" / "settings.json"
+    machine.write({".claude/settings.json": text_of({"a": 1})})
+    copy = path.with_name("settings.json.foveal-backup-0001")
+    machine.does("install", "claude-code", "--yes")
+    path.write_text(text_of({**json.loads(path.read_text()), "b": 2}))
+    assert "copy of earlier settings kept (--purge deletes it)" in machine.does(
+        "uninstall", "claude-code", "--yes"
+    )
+    assert copy.exists()
+    assert "deleted" in machine.does("uninstall", "claude-code", "--purge", "--yes")
+    assert not copy.exists()
+    assert json.loads(path.read_text()) == {"a": 1, "b": 2}
+    assert "copy" not in machine.does("uninstall", "claude-code", "--purge", "--yes")

@@ -55,7 +55,7 @@ def test_check_after_install(machine: Machine, host: str, level: str) -> None:
     if host == "codex":
         code, output = checked(machine, host)
         assert code == 1
-        assert "Codex waits for your review of SessionStart" in output
+        assert "Codex silently doesn't run these hooks before you reviewed them: SessionStart" in output
         if level == "project":
             assert "doesn't trust" in output
             return
@@ -178,3 +178,23 @@ def test_control_characters_are_not_printed(machine: Machine) -> None:
     machine.write({".cursor/hooks.json": text_of({"version": 1, "hooks": {"st\x1bop": [handler]}})})
     assert "\x1b" not in machine.run("list")[1] + machine.run("check")[1]
     assert "\x1b" not in machine.run("uninstall", "cursor", "--dry-run")[1]
+
+
+def test_check_says_what_is_known_of_the_host(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs, state = machine.home / "programs", machine.home / "state"
+    for folder in (programs, state):
+        folder.mkdir()
+    program = programs / "claude"
+    program.write_text("#!/bin/sh\necho '2.1.197 (Claude Code)'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    monkeypatch.setenv("FOVEAL_STATE_DIR", str(state))
+    machine.does("install", "claude-code", "--yes")
+    _, output = checked(machine, "claude-code")
+    assert "  claude-code: version 2.1.197\n    reads by itself: CLAUDE.md" in output
+    assert "last event: none yet" in output
+    (state / "hook-events.json").write_text('{"claude-code": ["Stop", "2026-11-23T21:00:00+00:00"]}')
+    _, output = checked(machine, "claude-code")
+    assert "last event: Stop at 2026-11-23T21:00:00+00:00" in output
+    program.write_text("#!/bin/sh\nexit 1\n")
+    assert "claude-code: no program of it in PATH" in checked(machine, "claude-code")[1]

@@ -139,18 +139,27 @@ const tell = (type, properties) => hooks.event({ event: { type, properties } })
 await tell("session.created", { info: { id: "s1" } })
 await tell("unheard.of", null)
 await tell("session.created", null)
-const output = { message: { sessionID: "s1" }, parts: [{ type: "text", text: "fix it" }, { type: "file" }] }
+const place = { messageID: "m1", sessionID: "s1" }
+const typed = { ...place, id: "prt_20a44da8c0010123456789ABCD", type: "text", text: "fix it" }
+const output = { message: { sessionID: "s1" }, parts: [typed] }
 await hooks["chat.message"]({ sessionID: "s1" }, output)
-const first = { system: ["own"] }
-await hooks["experimental.chat.system.transform"]({ sessionID: "s1" }, first)
-const none = { system: ["own"] }
-await hooks["experimental.chat.system.transform"]({ sessionID: "s2" }, none)
+const kept = output.parts.slice(1)
+const messages = [{ info: {}, parts: output.parts }, { info: {}, parts: [{ type: "text", text: "own" }] }]
+await hooks["experimental.chat.messages.transform"]({}, { messages })
+await hooks["experimental.chat.messages.transform"]({}, {})
 await hooks["chat.message"](undefined, undefined)
 await tell("session.created", { info: { id: "c1", parentID: "s1" } })
-await hooks["chat.message"]({ sessionID: "c1" }, { parts: [{ type: "text", text: "sub" }] })
+await hooks["chat.message"]({ sessionID: "c1" }, { parts: [{ ...typed, text: "sub" }] })
+await hooks["chat.message"]({ sessionID: "c1" }, { parts: [{ ...typed, text: "more" }] })
 const compacting = { context: [] }
 await hooks["experimental.session.compacting"]({ sessionID: "s1" }, compacting)
-console.log(JSON.stringify({ first, none, compacting, parts: output.parts.length }))
+await hooks.dispose()
+console.log(JSON.stringify({
+  kept: kept.map((part) => [part.text, part.synthetic, part.ignored, part.messageID, part.sessionID]),
+  follows: kept.every((part) => part.id > typed.id && part.id.length === typed.id.length),
+  shown: messages.map(({ parts }) => parts.filter((part) => !part.ignored).map((part) => part.text)),
+  compacting,
+}))
 """
 
 
@@ -174,10 +183,10 @@ def test_the_opencode_plugin_adds_context_or_nothing(tmp_path: Path, kind: str) 
     reply = json.loads(done.stdout)
     texts = ["because", "because"] if kind == "answers" else []
     assert reply == {
-        "first": {"system": ["own", *texts]},
-        "none": {"system": ["own"]},
+        "kept": [[text, True, True, "m1", "s1"] for text in texts],
+        "follows": True,
+        "shown": [["fix it", *texts], ["own"]],
         "compacting": {"context": texts[:1]},
-        "parts": 2,
     }
     if kind == "answers":
         told = [json.loads(line) for line in (tmp_path / "calls").read_text().splitlines()]
@@ -186,7 +195,10 @@ def test_the_opencode_plugin_adds_context_or_nothing(tmp_path: Path, kind: str) 
             "UserPromptSubmit",
             "SubagentStart",
             "PreCompact",
+            "SessionEnd",
         }
+        [task] = [one["prompt"] for one in told if one["hook_event_name"] == "SubagentStart"]
+        assert task == "sub", "the task comes with the start, a later message is a prompt"
         assert {
             "hook_event_name": "UserPromptSubmit",
             "session_id": "s1",

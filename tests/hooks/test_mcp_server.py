@@ -459,3 +459,15 @@ async def test_connections_end_with_the_daemon(shop: Path, tmp_path_factory: pyt
             assert len(faces) == 1
             await asyncio.to_thread(daemon.stop)
             assert not faces[0].is_running()
+
+
+async def test_host_of_an_agent_gets_text_only(shared_daemon: DaemonProcess, ready: Path) -> None:
+    async with connected(shared_daemon, ready, "legacy", name="claude-code") as client:
+        listed = (await client.list_tools()).tools
+        assert not any(tool.output_schema for tool in listed)
+        result = await client.call_tool("search_code", {"query": "login"})
+        assert result.structured_content is None
+        assert "login" in text_of(result)
+    async with connected(shared_daemon, ready, "legacy", name="inspector") as client:
+        assert all(tool.output_schema for tool in (await client.list_tools()).tools)
+        assert await answer(client, "search_code", query="login")

@@ -26,10 +26,10 @@ ALL = (
 
 def check(
     host: str, names: tuple[str, ...] | list[Item], expected: set[str], folder: str = "",
-    files: Mapping[str, str] | None = None,
+    files: Mapping[str, str] | None = None, version: str = "",
 ) -> None:  # fmt: skip
     items = [one if isinstance(one, Item) else rule(one) for one in names]
-    found = native_rules(host, items, folder, (files or {}).get)
+    found = native_rules(host, items, folder, (files or {}).get, version)
     assert {item.name for item in found} == expected
 
 
@@ -58,10 +58,14 @@ def test_native_rules_of_each_host() -> None:
 
 
 def test_claude_code_reads_agents_files_only_without_a_claude_file() -> None:
-    check("claude-code", ("AGENTS.md", "web/AGENTS.md", ".claude/AGENTS.md"), {
-        "AGENTS.md", "web/AGENTS.md", ".claude/AGENTS.md",
-    })  # fmt: skip
-    check("claude-code", ("AGENTS.md", "CLAUDE.local.md"), {"CLAUDE.local.md"})
+    names = ("AGENTS.md", "web/AGENTS.md", ".claude/AGENTS.md")
+    check("claude-code", names, set(names), version="2.1.277")
+    check("claude-code", ("AGENTS.md", "CLAUDE.local.md"), {"CLAUDE.local.md"}, version="2.1.330")
+
+
+def test_older_or_unknown_claude_code_reads_no_agents_file() -> None:
+    for version in ("2.1.276", "2.1.197", "1.9", ""):
+        check("claude-code", ("AGENTS.md", "web/AGENTS.md"), set(), version=version)
 
 
 def test_imports_of_native_files_are_native() -> None:

@@ -315,6 +315,8 @@ async def test_subagent_in_its_parents_transcript_is_grafted_by_its_name(
         ("general-purpose", "bc81", gzip), ("copilot", "bc81", ()),
     }  # fmt: skip
     assert (await grafting.graft_own(project, str(path), "bc81", "copilot")).grafted == 0
+    again = await grafting.graft_own(project, str(path), "bc81", "general-purpose", speaker)
+    assert (again.grafted, again.duplicates) == (0, 1), "its words lie before the cursor"
 
 
 async def test_many_at_once_are_all_grafted(project: Project, grafting: Grafting, tmp_path: Path) -> None:

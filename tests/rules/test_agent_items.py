@@ -95,7 +95,7 @@ def test_first_source_wins_and_the_other_is_in_a_warning() -> None:
     assert items.items == (RULE,)
     (warning,) = items.warnings
     assert warning == (
-        "/p/foveal.toml, line 9: rule CLAUDE.md is defined in /p/CLAUDE.md, line 3 too, which counts: "
+        "/p/foveal.toml, line 9: rule CLAUDE.md is ignored, because /p/CLAUDE.md, line 3 defines it too: "
         "rename one"
     )
 

@@ -349,10 +349,10 @@ def test_what_cannot_be_used_is_left_out_with_a_warning(
             ".cursor/rules/a.mdc",
             "globs: !*.ts",
             MANUAL,
-            "a glob of its is ignored, the glob '!*.ts' is negated",
+            "one of its globs is ignored: the glob '!*.ts' is negated",
         ),
-        (".cursor/rules/a.mdc", "globs: !*.ts, *.js", glob("*.js"), "a glob of its is ignored, "),
-        (".cursor/rules/a.mdc", f"globs: {'{a,b}' * 20}", MANUAL, "a glob of its is ignored, "),
+        (".cursor/rules/a.mdc", "globs: !*.ts, *.js", glob("*.js"), "one of its globs is ignored: "),
+        (".cursor/rules/a.mdc", f"globs: {'{a,b}' * 20}", MANUAL, "one of its globs is ignored: "),
         (".windsurf/rules/a.md", "trigger: glob", MANUAL, "it has no usable glob"),
     ],
 )

@@ -18,7 +18,7 @@ import pytest
 from foveal.daemon.core.errors import InvalidRequest, NotFound, StateError
 from foveal.daemon.core.storage import database_bytes
 from foveal.daemon.rules.items import Item
-from foveal.daemon.sessions.request_log import REQUEST_CHARACTERS, Ledger, Page, Recalled
+from foveal.daemon.sessions.request_log import REQUEST_CHARACTERS, Ledger, Recalled, RecalledPage
 from foveal.daemon.sessions.request_record import RequestRecord, Said, Sent, record_map, sent
 from foveal.daemon.sessions.stored_contents import (
     LOST,
@@ -455,7 +455,7 @@ def test_much_at_once_goes_in_rounds(tmp_path: Path) -> None:
         assert not any(kept for _, kept in listed(at))
 
 
-def exported_ids(page: Page) -> list[str]:
+def exported_ids(page: RecalledPage) -> list[str]:
     return [one.record.id for one in page.requests]
 
 
@@ -483,7 +483,7 @@ def test_requests_are_listed_in_order_waiting_ones_too(tmp_path: Path) -> None:
         assert (second.record.id, second.referred) == ("req_2", None)
         assert exported_ids(at.ledger.export(session_id="ses_b")) == ["req_2"]
         assert exported_ids(at.ledger.export(project_root="/other")) == ["req_2"]
-        assert at.ledger.export(session_id="none") == Page((), "")
+        assert at.ledger.export(session_id="none") == RecalledPage((), "")
 
 
 def test_pages_follow_each_other_whatever_their_size(tmp_path: Path) -> None:
@@ -611,7 +611,7 @@ def test_a_bound_that_can_not_be_used(tmp_path: Path, bound: str) -> None:
 
 def test_nothing(tmp_path: Path) -> None:
     with opened(tmp_path) as at:
-        assert at.ledger.export() == Page((), "")
+        assert at.ledger.export() == RecalledPage((), "")
 
 
 RECORD = record_of()

@@ -73,7 +73,7 @@ def test_miner_process_answers_like_mine(tmp_path: Path) -> None:
     assert process.stdin is not None
     assert process.stdout is not None
     with process, process.stdin, process.stdout:
-        process.stdin.write(json.dumps({"path": path, "cursor": None}).encode() + b"\n")
+        process.stdin.write(json.dumps({"path": path, "cursor": None, "speaker": None}).encode() + b"\n")
         process.stdin.flush()
         answer = json.loads(process.stdout.readline())
     assert convert(answer["mined"], Mined) == mine(path, None)
@@ -92,7 +92,9 @@ def test_miner_reports_bad_input(tmp_path: Path) -> None:
     assert process.stdin is not None
     assert process.stdout is not None
     with process, process.stdin, process.stdout:
-        process.stdin.write(json.dumps({"path": str(tmp_path), "cursor": None}).encode() + b"\n")
+        process.stdin.write(
+            json.dumps({"path": str(tmp_path), "cursor": None, "speaker": None}).encode() + b"\n"
+        )
         process.stdin.flush()
         assert json.loads(process.stdout.readline()) == {
             "problem": str(caught.value),
@@ -103,3 +105,22 @@ def test_miner_reports_bad_input(tmp_path: Path) -> None:
 def test_miner_ends_with_its_input() -> None:
     _, code = ask(b"")
     assert code != 0
+
+
+def test_one_agents_decisions_are_mined(tmp_path: Path) -> None:
+    sample = Path(__file__).parents[1] / "host_transcripts" / "copilot" / "events-subagent.jsonl"
+    path = tmp_path / "events.jsonl"
+    path.write_text(
+        sample.read_text().replace("The subagent is done.", "I used a lock, because two may write.")
+    )
+
+    def agents(speaker: str | None) -> list[str]:
+        mined = mine(str(path), None, speaker)
+        assert mined.owner == (speaker or "")
+        return [finding.agent_id for finding in mined.findings]
+
+    subagent = "0838d498-86a4-4047-835c-40a0ef49544b"
+    assert agents(None) == [subagent, ""]
+    assert agents("") == [""]
+    assert agents(subagent) == [subagent]
+    assert not agents("somebody else")

@@ -7,13 +7,13 @@ const net = require("net");
 const { decode, encode } = require("./msgpack");
 const { checkSocket, findSocket } = require("./socket");
 
-/** The daemon's own deadlines are shorter; this is for one that hangs. */
+/** Maximum time for an answer; the daemon's own deadlines are shorter, so it is reached only if the daemon hangs. */
 const TIMEOUT_MS = 30_000;
 
-/** After a failed attempt notifications are dropped for so long, instead of trying again with each. */
+/** Time after a failed attempt in which notifications are dropped, instead of trying again with each. */
 const PAUSE_MS = 5_000;
 
-/** Of a daemon that reads nothing more; notifications beyond that are dropped. */
+/** Maximum unsent bytes, for a daemon that stopped reading; further notifications are dropped. */
 const UNSENT_MAX_BYTES = 16 * 1024 * 1024;
 
 /** An error of the daemon, or one about it: `code` is of the protocol, or `daemon_unavailable`. */
@@ -29,7 +29,7 @@ class DaemonError extends Error {
   }
 }
 
-/** `absent`: nothing was done, since there was nobody who could have. */
+/** `absent`: no daemon was there, so nothing was done. */
 class Unavailable extends DaemonError {
   constructor(message, absent) {
     super("daemon_unavailable", message);
@@ -64,7 +64,7 @@ class Client {
     return this._send(method, params);
   }
 
-  /** Tell the daemon something; what can't be told is dropped. Where none runs, one is started once. */
+  /** Send a notification; it is dropped if that fails. Without a daemon, one is started once. */
   notify(method, params) {
     if (!this._connection && Date.now() < this._retryAt) return;
     let connection;
@@ -111,7 +111,7 @@ class Client {
     return this._start && !findSocket(this._named, this._environ).explicit;
   }
 
-  /** Run `foveal up`, which returns when the daemon listens; who asks meanwhile waits for the same one. */
+  /** Run `foveal up`, which returns when the daemon listens; requests meanwhile wait for the same run. */
   _startDaemon() {
     this._started = true;
     this._starting ??= new Promise((resolve, reject) => {
@@ -179,7 +179,7 @@ class Connection {
     });
   }
 
-  /** Keep what came until a message can be whole, so that a large one isn't read again with each piece. */
+  /** Keep received bytes until a message can be complete, so that a large one isn't decoded again with each piece. */
   _receive(data) {
     this._chunks.push(data);
     this._size += data.length;

@@ -5,13 +5,13 @@ const vscode = require("vscode");
 
 const { Client, DaemonError } = require("./client");
 
-/** Focus passes over what is only crossed on the way to another tab. */
+/** Time after which a focused file is reported, so that tabs passed on the way to another aren't. */
 const FOCUS_MS = 150;
 
-/** After the last change of a text, so that typing costs nothing. */
+/** Time after the last change of a text until it is sent, so that not every key is. */
 const UNSAVED_MS = 400;
 
-/** What the daemon takes of one buffer, less than its 2 Mi characters; a larger one counts as its file. */
+/** Maximum characters sent of a buffer, below the daemon's 2 Mi; for a larger one the saved file counts. */
 const UNSAVED_CHARACTERS = 1024 * 1024;
 
 const QUERY_RESULTS = 50;

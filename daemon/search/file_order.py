@@ -1,0 +1,298 @@
+"""The learned order of the best files: what is known of each as numbers, weighed by a fitted linear model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from math import exp, log1p
+from operator import mul
+from typing import Final, NamedTuple
+
+from ..index.chunk_table import ChunkPlace
+from ..index.terms import document_terms, path_terms, query_terms
+from ..project.path_roles import Role
+from .candidates import Candidates
+from .file_order_weights import CALIBRATION, WEIGHTS
+from .question import Question
+
+ORDERED_MAX: Final = 40
+"""Maximum number of files that the model orders, the first by the evidence added up. It takes 1 ms; of those
+behind hardly an answer is needed, and 40 gave no more on commits and questions of 32 code bases."""
+
+NEIGHBOURS: Final = 12
+"""Files whose evidence speaks for others of the same folder."""
+
+PREFIX_MIN, PREFIX_SHARE = 4, 0.7
+"""Letters that two terms must have to count as one when one begins with the other, and what that counts."""
+
+SURE_TEXT, SURE_NAME = 0.12, 0.9
+"""A file in which so much of a quoted text stands, or that is named so surely, comes before all others, in
+the order of the evidence."""
+
+ROLES: Final[tuple[Role, ...]] = ("test", "example", "document", "data", "shim", "barrel", "stub")
+
+GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "its words": (
+        "evidence", "evidence, of the best", "evidence, place", "words", "words, second", "words, all",
+        "chunks with words", "words, stretched", "words, place", "file has words", "file has kinds of words",
+        "chunk has words", "fused", "other chunks", "chunks",
+    ),
+    "its meaning": (
+        "has meaning", "meaning", "meaning, second", "meaning, below the best", "meaning, stretched",
+        "chunks with meaning",
+    ),
+    "its path": (
+        "path", "name", "name, beginnings", "name is asked", "whole name is asked", "folders", "depth",
+        "folder has others",
+    ),
+    "its size": ("lines", "definitions"),
+    "what the question names": ("defined", "named", "quoted", "rare"),
+    "its changes": ("commits",),
+    "what kind of file it is": (*(f"role {role}" for role in ROLES), "no source"),
+}  # fmt: skip
+"""The features by what they are about, in words; the model's order of them is that of `FEATURES`."""
+
+OF_THE_BEST: Final = ("path", "name", "words, all", "other chunks", "file has words")
+"""Features that count once more as a share of the best file's."""
+
+BY_COVERAGE: Final = (
+    "has meaning", "meaning", "meaning, below the best", "meaning, stretched", "words, stretched",
+)  # fmt: skip
+"""Features that count differently as more or less of what the words found has a vector."""
+
+_PLAIN: Final = tuple(name for names in GROUPS.values() for name in names)
+FEATURES: Final = (
+    *_PLAIN,
+    *(f"{name}, of the best file" for name in OF_THE_BEST),
+    *(f"{name}, by coverage" for name in BY_COVERAGE),
+)
+_GROUP_OF: Final = tuple(
+    next(group for group, names in GROUPS.items() if name in names)
+    for name in (*_PLAIN, *OF_THE_BEST, *BY_COVERAGE)
+)
+_PLACE_OF: Final = {name: place for place, name in enumerate(_PLAIN)}
+
+
+class KnownFile(NamedTuple):
+    """What ranking knows of a file: the evidence added up, its chunks with their fused scores, the share of
+    the question's words in its path, its role, and whether the question is after files of that role."""
+
+    path: str
+    evidence: float
+    chunks: Sequence[tuple[ChunkPlace, float]]
+    share: float
+    role: Role
+    wanted: bool
+
+
+class PlacedFile(NamedTuple):
+    """A file's place in the list that was ordered, how probable it is that it answers the question (0 to 1),
+    and which groups of features set it before the others, in words."""
+
+    place: int
+    probability: float = 0.0
+    reasons: tuple[str, ...] = ()
+
+
+def order_files(
+    question: Question, candidates: Candidates, files: Sequence[KnownFile], rarity: Callable[[str], float]
+) -> list[PlacedFile]:
+    """Return the best files in the model's order, which come first; the others keep theirs. `files` are in
+    the order of their evidence."""
+    rows = features(question, candidates, files[:ORDERED_MAX], rarity)
+    weights = [WEIGHTS.get(name, 0.0) for name in FEATURES]
+    scores = [sum(map(mul, weights, row)) for row in rows]
+    best = max(scores, default=0.0)
+    mean = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
+    sure = [_is_sure(file, candidates, first=not place) for place, file in enumerate(files[:ORDERED_MAX])]
+    placed = sorted(
+        range(len(rows)),
+        key=lambda place: (0, place, "") if sure[place] else (1, -scores[place], files[place].path),
+    )
+    return [
+        PlacedFile(place, _probability(scores[place], best), _reasons(weights, rows[place], mean))
+        for place in placed
+    ]
+
+
+def _is_sure(file: KnownFile, candidates: Candidates, *, first: bool) -> bool:
+    """Whether a file is named itself or has a text that the question quotes: most of it, or any of it where
+    the evidence has the file first."""
+    share = candidates.exact.get(file.path, 0.0)
+    return share >= SURE_TEXT or (first and share > 0) or candidates.named.get(file.path, 0.0) >= SURE_NAME
+
+
+def features(
+    question: Question, candidates: Candidates, files: Sequence[KnownFile], rarity: Callable[[str], float]
+) -> list[list[float]]:
+    """Return the values of `FEATURES` for each file."""
+    if not files:
+        return []
+    words = _Words(question, rarity)
+    lists = _Lists(candidates)
+    best = files[0].evidence or 1.0
+    folders: dict[str, float] = {}
+    for file in files[:NEIGHBOURS]:
+        folder = file.path.rpartition("/")[0]
+        folders[folder] = folders.get(folder, 0.0) + file.evidence / best / NEIGHBOURS
+    rows = []
+    for place, file in enumerate(files):
+        around = folders.get(file.path.rpartition("/")[0], 0.0)
+        around -= file.evidence / best / NEIGHBOURS if place < NEIGHBOURS else 0.0
+        rows.append(
+            [
+                file.evidence,
+                file.evidence / best,
+                1 / (1 + place),
+                *lists.by_words(file),
+                *lists.by_meaning(file),
+                *words.in_path(file),
+                around,
+                log1p(candidates.lines_of.get(file.path, 0)),
+                log1p(candidates.definitions.get(file.path, 0)),
+                min(candidates.defined.get(file.path, 0.0), 1.0),
+                min(candidates.named.get(file.path, 0.0), 1.0),
+                min(candidates.exact.get(file.path, 0.0), 1.0),
+                float(file.path in candidates.rare),
+                log1p(candidates.commits.get(file.path, 0)),
+                *(float(file.role == role and not file.wanted) for role in ROLES),
+                float(file.role != "source" and not file.wanted),
+            ]
+        )
+    most = [max(row[_PLACE_OF[name]] for row in rows) or 1.0 for name in OF_THE_BEST]
+    coverage = candidates.coverage if candidates.vector else 0.0
+    for row in rows:
+        row += [
+            *[row[place] / highest for place, highest in zip(_OF_THE_BEST, most, strict=True)],
+            *[coverage * row[place] for place in _BY_COVERAGE],
+        ]
+    return rows
+
+
+_OF_THE_BEST = [_PLACE_OF[name] for name in OF_THE_BEST]
+_BY_COVERAGE = [_PLACE_OF[name] for name in BY_COVERAGE]
+
+
+class _Lists:
+    """What the lists of words and meaning say of a file."""
+
+    def __init__(self, candidates: Candidates) -> None:
+        self._cover = candidates.cover
+        self._words = _by_path(candidates.lexical, candidates)
+        self._meaning = _by_path(candidates.vector, candidates)
+        self._most, self._least = _ends(candidates.lexical)
+        self._nearest, self._farthest = _ends(candidates.vector)
+
+    def by_words(self, file: KnownFile) -> tuple[float, ...]:
+        found = self._words.get(file.path, [])
+        shares = [score / self._most for _, score in found]
+        stretched = (found[0][1] - self._least) / ((self._most - self._least) or 1.0) if found else 0.0
+        fused = [score for _, score in file.chunks]
+        rest = sum(fused[1:])
+        of_file, kinds, of_chunk = self._cover.get(file.chunks[0][0].file_id, (0.0, 0.0, 0.0))
+        return (
+            shares[0] if shares else 0.0,
+            shares[1] if len(shares) > 1 else 0.0,
+            log1p(sum(shares)),
+            log1p(len(shares)),
+            stretched,
+            log1p(found[0][0]) if found else 6.0,
+            of_file,
+            kinds,
+            of_chunk,
+            fused[0],
+            rest / (1 + rest),
+            log1p(len(fused)),
+        )
+
+    def by_meaning(self, file: KnownFile) -> tuple[float, ...]:
+        found = self._meaning.get(file.path)
+        if not found:
+            return (0.0,) * 6
+        nearest = found[0][1]
+        return (
+            1.0,
+            nearest,
+            found[1][1] if len(found) > 1 else 0.0,
+            nearest - self._nearest,
+            (nearest - self._farthest) / ((self._nearest - self._farthest) or 1.0),
+            log1p(len(found)),
+        )
+
+
+def _by_path(
+    found: Sequence[tuple[int, float]], candidates: Candidates
+) -> dict[str, list[tuple[int, float]]]:
+    """Return by file the ranks, from 0, and scores of its chunks in a list, best first."""
+    result: dict[str, list[tuple[int, float]]] = {}
+    for rank, (number, score) in enumerate(found):
+        chunk = candidates.chunks.get(number)
+        if chunk is not None:
+            result.setdefault(chunk.path, []).append((rank, score))
+    return result
+
+
+def _ends(found: Sequence[tuple[int, float]]) -> tuple[float, float]:
+    return (found[0][1] or 1.0, found[-1][1]) if found else (1.0, 0.0)
+
+
+class _Words:
+    """The words of a question, each weighing as it is rare, held against names of files and folders."""
+
+    def __init__(self, question: Question, rarity: Callable[[str], float]) -> None:
+        terms = query_terms(question.asked or question.text).weights
+        self._weights = {term: weight * (rarity(term) or 0.1) for term, weight in terms.items()}
+        self._total = sum(self._weights.values()) or 1.0
+
+    def in_path(self, file: KnownFile) -> tuple[float, ...]:
+        name, folders, depth = _named(file.path)
+        weights, total = self._weights, self._total
+        asked = [term for term in name if term in weights]
+        exact = sum([weights[term] for term in asked]) / total
+        return (
+            file.share,
+            exact,
+            exact + PREFIX_SHARE * self._begun(name) / total,
+            len(asked) / (len(name) or 1),
+            float(bool(name) and len(asked) == len(name)),
+            sum([weights[term] for term in folders if term in weights]) / total,
+            depth,
+        )
+
+    def _begun(self, name: frozenset[str]) -> float:
+        """Return the weight of terms that begin one of a name, or begin with it."""
+        long = [term for term in name if len(term) >= PREFIX_MIN]
+        if not long:
+            return 0.0
+        return sum(
+            weight
+            for term, weight in self._weights.items()
+            if len(term) >= PREFIX_MIN
+            and term not in name
+            and any(other.startswith(term) or term.startswith(other) for other in long)
+        )
+
+
+@lru_cache(maxsize=16_384)
+def _named(path: str) -> tuple[frozenset[str], frozenset[str], float]:
+    """Return the terms of a file's name without its endings, those of its folders, and how deep it lies."""
+    folder, _, name = path.rpartition("/")
+    return frozenset(document_terms(name.partition(".")[0])), frozenset(path_terms(folder)), path.count("/")
+
+
+def _probability(score: float, best: float) -> float:
+    constant, own, below = CALIBRATION
+    return round(1 / (1 + exp(-max(min(constant + own * score + below * (score - best), 30.0), -30.0))), 4)
+
+
+def _reasons(weights: Sequence[float], row: Sequence[float], mean: Sequence[float]) -> tuple[str, ...]:
+    """Return in words what sets a file before the others, at most three groups of features."""
+    added = dict.fromkeys(GROUPS, 0.0)
+    for group, weight, value, usual in zip(_GROUP_OF, weights, row, mean, strict=True):
+        added[group] += weight * (value - usual)
+    said = sorted((group for group in added if added[group] > TELLING), key=lambda group: -added[group])
+    return tuple(said[:3])
+
+
+TELLING: Final = 0.3
+"""A group of features that adds this much to the logarithm of a file's odds is told."""

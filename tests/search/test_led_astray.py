@@ -1,0 +1,161 @@
+"""Questions of structure that used to lead astray: plain words, constructors, overrides, circles, short names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from foveal.daemon.search.filters import EVERYTHING
+from foveal.daemon.search.query import Hit, Relation
+from foveal.daemon.search.router import GatheredCandidates, conclude, gather
+
+from tests.search_cases import Indexed, indexed
+
+FILES: dict[str, str | bytes] = {
+    "shop/__init__.py": "from .wire import Request as Request\n",
+    "shop/wire.py": (
+        "from shop.content import encode\n\n\n"
+        "class Request:\n"
+        "    def __init__(self, body):\n"
+        "        self.body = encode(body)\n\n"
+        "    def baskets(self):\n"
+        "        return []\n\n\n"
+        "class Signed(Request):\n"
+        "    pass\n\n\n"
+        "def send(request: Request) -> None:\n"
+        "    request.baskets()\n\n\n"
+        "def build(body):\n"
+        "    return Request(body)\n"
+    ),
+    "shop/content.py": "def encode(body):\n    return body.encode()\n",
+    "shop/baskets.py": "class Basket:\n    def add(self, item):\n        pass\n",
+    "shop/transport.py": (
+        "class Transport:\n"
+        "    def handle(self):\n"
+        "        raise NotImplementedError\n\n\n"
+        "class Remote(Transport):\n"
+        "    def handle(self):\n"
+        "        translate_errors()\n\n\n"
+        "def translate_errors():\n"
+        "    pass\n"
+    ),
+    "shop/client.py": (
+        "from shop.transport import Transport\n\n\n"
+        "class Client:\n"
+        "    def get(self, transport: Transport):\n"
+        "        transport.handle()\n"
+    ),
+    "shop/left.py": "import shop.right\n\ng = 1\n",
+    "shop/right.py": "import shop.left\n\n\ndef coro():\n    return shop.left.g\n",
+    "shop/middleware/cors.py": "ORIGINS = ()\n",
+    "app.py": "from shop import Request\n\nprint(Request)\n",
+    "examples/inner/shop.py": "",
+    "tests/test_baskets.py": ("from shop.baskets import Basket\n\n\ndef test_adds():\n    Basket().add(1)\n"),
+    "tests/test_wire.py": "from shop.wire import send\n\n\ndef test_sends():\n    send(None)\n",
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Indexed:
+    return indexed(tmp_path_factory.mktemp("p"), FILES)
+
+
+def collect(project: Indexed, text: str, relation: Relation | None = None) -> GatheredCandidates:
+    with project.reader() as reader, reader.snapshot():
+        return gather(text, project.tree, reader, project.handle, EVERYTHING, None, 10, relation)
+
+
+def answer(project: Indexed, text: str, relation: Relation | None = None) -> list[str]:
+    hits = collect(project, text, relation).answer
+    assert hits is not None
+    return [hit.node_id for hit in hits]
+
+
+def ranked(project: Indexed, gathered: GatheredCandidates, limit: int = 10) -> Sequence[Hit]:
+    with project.reader() as reader, reader.snapshot():
+        return conclude(gathered, (), project.tree, reader, limit)
+
+
+def test_a_plain_word_means_a_module_before_a_method_where_tests_are_asked_for(project: Indexed) -> None:
+    assert answer(project, "tests for baskets") == ["tests/test_baskets.py#test_adds"]
+    assert answer(project, "tests for Request.baskets") == ["tests/test_wire.py#test_sends"]
+
+
+def test_an_annotation_is_no_use_of_a_constructor(project: Indexed) -> None:
+    found = answer(project, "impact of encode")
+    assert "shop/wire.py#build" in found
+    assert "shop/wire.py#Signed" in found
+    assert "shop/wire.py#send" not in found
+
+
+def test_a_path_goes_from_a_method_to_those_that_override_it(project: Indexed) -> None:
+    gathered = collect(project, "how does Client.get reach translate_errors")
+    assert [hit.node_id for hit in gathered.answer or ()] == [
+        "shop/client.py#Client.get",
+        "shop/transport.py#Transport.handle",
+        "shop/transport.py#Remote.handle",
+        "shop/transport.py#translate_errors",
+    ]
+    assert {hit.certainty for hit in gathered.answer or ()} == {"name"}
+    assert "connected, if methods are called that override others: " in gathered.evidence[-1]
+
+
+@pytest.mark.parametrize("text", ["circles of imports", "loops in the imports", "import circles"])
+def test_circles_are_asked_for_in_several_words(project: Indexed, text: str) -> None:
+    gathered = collect(project, text)
+    assert [hit.path for hit in gathered.answer or ()] == ["shop/left.py"]
+    assert not gathered.mixed
+
+
+@pytest.mark.parametrize(
+    "text", ["what nobody uses", "what does nobody use", "which functions does no one call"]
+)
+def test_what_nobody_uses_is_asked_for_in_several_words(project: Indexed, text: str) -> None:
+    gathered = collect(project, text)
+    assert "shop/wire.py#build" in [hit.node_id for hit in gathered.answer or ()]
+    assert not gathered.mixed
+
+
+def test_words_beside_a_relation_of_the_whole_project_are_no_names(project: Indexed) -> None:
+    assert answer(project, "circles of imports", "cycles") == ["shop/left.py"]
+    assert answer(project, "", "cycles") == ["shop/left.py"]
+
+
+def test_a_single_letter_is_a_name(project: Indexed) -> None:
+    for text in ("g", "what is g"):
+        assert ranked(project, collect(project, text))[0].node_id == "shop/left.py#g"
+    assert not collect(project, "a b shop").question.symbols
+
+
+def test_an_abbreviation_means_the_file_that_bears_it(project: Indexed) -> None:
+    assert answer(project, "where is CORS defined") == ["shop/middleware/cors.py"]
+
+
+def test_a_package_comes_before_a_file_of_its_name(project: Indexed) -> None:
+    assert answer(project, "who imports shop") == ["app.py"]
+
+
+def test_an_empty_answer_of_the_graph_is_followed_by_words(tmp_path: Path) -> None:
+    project = indexed(tmp_path, {"shop/cart.py": "def unused_parts():\n    '''Circular imports.'''\n"})
+    gathered = collect(project, "circular imports")
+    assert (gathered.answer, gathered.route) == (None, "structural")
+    assert [hit.path for hit in ranked(project, gathered)] == ["shop/cart.py"]
+    assert collect(project, "circular imports", "cycles").answer == ()
+
+
+def test_as_many_files_are_found_as_are_asked_for(tmp_path: Path) -> None:
+    # Each file has so many chunks with the word that the usual candidates lie in a third of them.
+    lines = "    x = 1\n" * 60
+    body = "".join(f"def treasure_{part}():\n    treasure = 1\n{lines}\n\n" for part in range(20))
+    project = indexed(tmp_path, {f"pkg/m{number:02}.py": body + f"# {number}\n" for number in range(60)})
+    with project.reader() as reader, reader.snapshot():
+        found = []
+        for limit in (10, 100):
+            gathered = gather(
+                "treasure", project.tree, reader, project.handle, EVERYTHING, None, limit, None, limit
+            )
+            found.append([hit.path for hit in conclude(gathered, (), project.tree, reader, limit)])
+    assert len(found[0]) == 10
+    assert len(found[1]) == len(set(found[1])) == 60
+    assert found[1][:10] == found[0]
