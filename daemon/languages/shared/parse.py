@@ -80,7 +80,11 @@ def parse_source(data: bytes, language: str) -> ParsedFile:
         return ParsedFile(tuple(symbols), (), lines, broken=root.has_error)
     definitions = DefinitionReader(text, row.definition_rules, toolbox.patterns)
     imports = ImportReader(text, row)
-    matches = _matches(toolbox.definitions, root)
+    is_packed = len(source) >= PACKED_BYTES and len(source) >= lines * PACKED_LINE
+    matched = _matches(toolbox.definitions if is_packed else toolbox.all_matches, root)
+    # Both are in one query, so that the tree is visited once for them.
+    matches = [match for match in matched if match[0] < len(toolbox.patterns)]
+    facts = [match for match in matched if match[0] >= len(toolbox.patterns)]
     definitions.read(matches)
     imports.read(matches)
     calls_matter = any(word in source for word in row.call_words) and not _BUNDLE.search(source)
@@ -89,17 +93,16 @@ def parse_source(data: bytes, language: str) -> ParsedFile:
     symbols = symbols_of(definitions.definitions(), text, row, definitions.decorators())
     points = split_points(root.walk(), source)
     references = NOTHING
-    if len(source) < PACKED_BYTES or len(source) < lines * PACKED_LINE:
-        references = _references(toolbox, root, ReferenceReader(text, row, symbols))
+    if not is_packed:
+        references = _references(toolbox, root, ReferenceReader(text, row, symbols), facts)
     return ParsedFile(tuple(symbols), tuple(imports.imports()), lines, root.has_error, points, references)
 
 
-def _references(toolbox: _Toolbox, root: Node, reader: ReferenceReader) -> References:
-    """Return a source's references."""
+def _references(toolbox: _Toolbox, root: Node, reader: ReferenceReader, facts: Iterable[Match]) -> References:
+    """Return a source's references, with facts about names from these matches."""
     if toolbox.references is not None:
         reader.read(_ranges(toolbox.references, root))
-    if toolbox.facts is not None:
-        reader.read_facts(_matches(toolbox.facts, root), toolbox.fact_settings)
+    reader.read_facts(facts, toolbox.settings)
     return reader.found()
 
 
@@ -108,15 +111,16 @@ _BUNDLE = re.compile(rb"function ?\(require, ?module, ?exports\)")
 
 
 class _Toolbox(Struct, frozen=True):
-    """A language's grammar and its compiled queries; `patterns` are those of `definitions`."""
+    """A language's grammar and its compiled queries. `all_matches` finds definitions and behind them facts;
+    `patterns` are those of `definitions`, `settings` those of all its patterns."""
 
     grammar: Grammar
     definitions: Query
     patterns: tuple[PatternSettings, ...]
     calls: Query | None
     references: Query | None
-    facts: Query | None
-    fact_settings: tuple[Settings, ...]
+    all_matches: Query
+    settings: tuple[Settings, ...]
 
 
 @cache
@@ -126,16 +130,16 @@ def _toolbox(language: str) -> _Toolbox:
     module, _, function = row.grammar.partition(":")
     grammar = Grammar(getattr(import_module(module), function)())
     definitions = Query(grammar, row.definitions)
-    settings = [definitions.pattern_settings(index) for index in range(definitions.pattern_count)]
-    facts = Query(grammar, row.facts) if row.facts else None
+    all_matches = Query(grammar, f"{row.definitions}\n{row.facts}") if row.facts else definitions
+    settings = tuple(all_matches.pattern_settings(index) for index in range(all_matches.pattern_count))
     return _Toolbox(
         grammar,
         definitions,
-        tuple(PatternSettings.of(setting) for setting in settings),
+        tuple(PatternSettings.of(setting) for setting in settings[: definitions.pattern_count]),
         Query(grammar, row.calls) if row.calls else None,
         Query(grammar, row.references) if row.references else None,
-        facts,
-        tuple(facts.pattern_settings(index) for index in range(facts.pattern_count)) if facts else (),
+        all_matches,
+        settings,
     )
 
 
