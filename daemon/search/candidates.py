@@ -20,8 +20,8 @@ from .question import Question
 from .stack_trace import Frame
 
 LEXICAL_MAX = 400
-"""Maximum number of chunks in the lexical list. 500 instead of 200 gave +.003 NDCG@10 and +.02 recall@10 on 175 commit
-messages."""
+"""Maximum number of chunks in the lexical list. 500 instead of 200 gave +.003 NDCG@10 and +.02 recall@10 on
+175 commit messages."""
 
 VECTOR_MAX = 200
 """Maximum number of chunks in the vector list. 400 gave the same results on 134 questions and 125 commit
@@ -81,8 +81,8 @@ class Candidates(Struct, frozen=True):
     - `exact`: the share (0 to 1) of a quoted text that the file contains word for word; `lines` has the line
       of the text, by chunk id.
     - `definitions`, `lines_of`: the number of definitions and of lines.
-    - `cover`: by file id, the share of the question's words in the file by weight, by number, and by weight in
-      one chunk.
+    - `cover`: by file id, the share of the question's words in the file by weight, by number, and by weight
+      in one chunk.
 
     `rare` are the files with lexical hits if there are at most `RARE_FILES`. `coverage` is the share (0 to 1)
     of the best lexical chunks that have a vector; the vector search can't find the others.
@@ -133,8 +133,8 @@ def search_terms(question: Question, lexical: LexicalReader) -> dict[str, float]
 def named_chunks(
     question: Question, tree: Tree, reader: Reader
 ) -> tuple[list[tuple[ChunkPlace, float]], dict[str, float], dict[str, float], dict[str, list[str]]]:
-    """Return the chunks that a question names, with their certainties, best first; and, by file, the values of
-    `named`, `defined` and `why` in `Candidates`."""
+    """Return the chunks that a question names, with their certainties, best first; and, by file, the values
+    of `named`, `defined` and `why` in `Candidates`."""
     why: dict[str, list[str]] = {}
     lines: dict[str, dict[int, float]] = {}
     named: dict[str, float] = {}
@@ -162,8 +162,8 @@ def named_chunks(
 
 
 def definitions_of(reader: Reader, name: str) -> Sequence[tuple[str, Symbol]]:
-    """Return the definitions of a name as written (`a.b`, `a::b`, `A#b`). If there are none, the first part of
-    the name is removed, again and again. Returns at most one more than `DEFINITIONS_MAX`."""
+    """Return the definitions of a name as written (`a.b`, `a::b`, `A#b`). If there are none, the first part
+    of the name is removed, again and again. Returns at most one more than `DEFINITIONS_MAX`."""
     parts = name.replace("::", ".").replace("->", ".").replace("#", ".").strip(".$()").split(".")
     for start in range(len(parts)):
         found = reader.definitions_named(".".join(parts[start:]), DEFINITIONS_MAX + 1)
@@ -200,8 +200,8 @@ def as_they_are_now(
 def in_order(
     scored: Iterable[tuple[int, float]], chunks: Mapping[int, ChunkPlace]
 ) -> list[tuple[int, float]]:
-    """Return chunks by score, and chunks with the same score by path and line. Chunk ids can't decide, because
-    they depend on the order in which several processes read the files."""
+    """Return chunks by score, and chunks with the same score by path and line. Chunk ids can't decide,
+    because they depend on the order in which several processes read the files."""
     return sorted(scored, key=lambda pair: (-pair[1], chunks[pair[0]].path, chunks[pair[0]].start_line))
 
 
@@ -271,7 +271,8 @@ def _frame_reason(frame: Frame) -> str:
 
 
 def _definitions(question: Question, reader: Reader) -> Iterable[tuple[str, Symbol, float]]:
-    """Yield the definitions of the symbols in a question: path, symbol, and the certainty that it is meant."""
+    """Yield the definitions of the symbols in a question: path, symbol, and the certainty that it is
+    meant."""
     alone = (SymbolMention(question.only_word, QUOTED_CODE),) if question.only_word else ()
     for mention in (*question.symbols, *alone)[:SYMBOLS_MAX]:
         found = definitions_of(reader, mention.name)

@@ -107,7 +107,8 @@ def _described(
 def goes_on(gathered: GatheredCandidates, hits: tuple[Hit, ...], ask: SearchQuery) -> bool:
     """Whether the results of a wider search follow the hits.
 
-    They do if the question's words limited the search to a part of the project, or the answer is uncertain."""
+    They do if the question's words limited the search to a part of the project, or the answer is
+    uncertain."""
     if ask.definitions and ask.route is None:
         return gathered.answer is not None or gathered.narrowed
     return ask.route is None and (gathered.mixed or (gathered.narrowed and len(hits) < ask.limit))
@@ -154,7 +155,8 @@ def given(hits: tuple[Hit, ...], ask: SearchQuery, policy: Policy) -> tuple[Hit,
 
 
 def _most(ask: SearchQuery) -> int:
-    """Return how many hits to rank: if the files of a scope come first, they may be anywhere among the hits."""
+    """Return how many hits to rank: if the files of a scope come first, they may be anywhere among the
+    hits."""
     return max(ask.limit, SCOPED_MAX) if ask.first else ask.limit
 
 

@@ -74,7 +74,8 @@ def ranks(found: Sequence[tuple[K, float]]) -> dict[K, int]:
 def _counting(
     lists: Mapping[str, Sequence[tuple[K, float]]], weights: Mapping[str, float]
 ) -> dict[str, Sequence[tuple[K, float]]]:
-    """Return the lists that aren't empty and have a weight; the others don't count in the sum or its scale."""
+    """Return the lists that aren't empty and have a weight; the others don't count in the sum or its
+    scale."""
     return {name: found for name, found in lists.items() if found and weights[name] > 0}
 
 
@@ -161,8 +162,8 @@ def rank(
 ) -> list[RankedFile]:
     """Return the files with a candidate, best first, at most `most`; equal scores go by path.
 
-    `rarity` gives a term's inverse document frequency. Files are sorted by the sum of their evidence, then the
-    learned model reorders the best ones. Each place keeps its score, so the scores never rise.
+    `rarity` gives a term's inverse document frequency. Files are sorted by the sum of their evidence, then
+    the learned model reorders the best ones. Each place keeps its score, so the scores never rise.
     """
     found = by_evidence(question, candidates, languages, rarity, weights)
     places = (

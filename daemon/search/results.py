@@ -37,8 +37,8 @@ def describe_hits(snapshot: ProjectSnapshot, ask: SearchQuery, found: SearchResu
     """Return the hits in the form of the reply, and the stale files.
 
     A file is stale if it changed on disk after it was indexed, or in the index after the search. A hit whose
-    chunk is deleted is left out. Blocks: it stats each file and reads the index. Raises `DatabaseError` if the
-    index can't be read.
+    chunk is deleted is left out. Blocks: it stats each file and reads the index. Raises `DatabaseError` if
+    the index can't be read.
     """
     if not found.hits:
         return DescribedHits([], [])
@@ -188,8 +188,8 @@ def _telling(lines: Sequence[str], words: frozenset[str]) -> int:
 
 
 KEPT_CHARACTERS = 2_000_000
-"""Maximum characters of cached texts, about 1,500 chunks. In 3,000 questions about 1,020 names of Django, 57 %
-of the hits find their text in the cache, and no more with 8 million characters."""
+"""Maximum characters of cached texts, about 1,500 chunks. In 3,000 questions about 1,020 names of Django, 57
+% of the hits find their text in the cache, and no more with 8 million characters."""
 
 CHUNK_CHARACTERS = 200
 """Characters added to the size of each cached text for its digest and the cache entry."""
@@ -233,8 +233,8 @@ def describe_for_agents(
     If one place is clearly the best, it is returned alone, with its whole text in `definition`. Its `needs`
     are the values of constants that it uses, and the heads of the functions that it calls and of the class
     around it. Otherwise all probable places are returned with their matching lines, at most `limit` of those
-    found by lexical or vector search. These places have a `probability`. `asks_for_all` says that the question
-    asks for all usages; if the graph has no answer, no place is then returned alone. Blocks. Raises
+    found by lexical or vector search. These places have a `probability`. `asks_for_all` says that the
+    question asks for all usages; if the graph has no answer, no place is then returned alone. Blocks. Raises
     `DatabaseError`.
     """
     placed = [item for hit in hits for item in _placed(hit, reader)]
@@ -266,7 +266,8 @@ Placed = tuple[Hit, float]
 
 
 def _placed(hit: Hit, reader: Reader) -> Iterator[Placed]:
-    """Yield the hit once for each definition of its file that may be meant, with the chunk of the definition."""
+    """Yield the hit once for each definition of its file that may be meant, with the chunk of the
+    definition."""
     if hit.certainty or not hit.definitions:
         yield hit, 0.0
         return
