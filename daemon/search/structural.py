@@ -166,7 +166,7 @@ def answer(
         meaning_of(each, graph, files_first=_means_file(relation, each, reader))
         for each in subjects[:SUBJECTS_MAX]
     ]
-    if relation in _OF_ALL:  # a plain word, as in `circles of imports`, is no subject
+    if relation in _OF_ALL:  # a plain word is no subject: `circles of imports`
         meanings = [each for each in meanings if each.known or is_code(each.written)]
     known = all(each.known for each in meanings) and bool(meanings or relation in _OF_ALL)
     remarks = [remark for each in meanings for remark in (each.remarks if each.known else (_unknown(each),))]
