@@ -1,1 +1,1 @@
-"""Which code a question is about: it is taken apart, asked of the indexes, and the answers are ranked."""
+"""Search: finds the code that a question is about, by words, by meaning and in the code graph."""

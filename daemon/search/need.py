@@ -1,7 +1,7 @@
-"""The probability that a prompt needs anything of the code: from its words, and from what was found.
+"""Estimates the probability that a prompt needs code of the project, from its words and the search results.
 
-The words alone decide sure cases only (`is_small_talk`); whether `how do I exit vim` is about this project
-shows in what the project has for it.
+The words alone decide only clear cases (`is_small_talk`). Whether `how do I exit vim` is about this project
+depends on what the search finds in it.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ WORDS_MAX: Final = 100
 """Maximum number of terms of a prompt looked up, at 5 microseconds each."""
 
 PLACES_LEAST: Final = 0.01
-"""Added to the sum of the probabilities before its logarithm, so that no definition counts as 0.01."""
+"""Added to the sum of the definitions' probabilities before taking the logarithm, which 0 doesn't have."""
 
 SAID_MAX: Final = 5
-"""Maximum number of a prompt's words that a reason names."""
+"""Maximum number of a prompt's words in the reason."""
 
 NEAREST_USUAL: Final = 0.3
 """Cosine of the chunk nearest to a prompt that counts neither for nor against its need."""
@@ -80,11 +80,11 @@ def need_of(
     probabilities: Collection[float],
     nearest: float | None,
 ) -> Need:
-    """Return a prompt's need of the code.
+    """Return the probability that a prompt needs code, with the reason.
 
-    `named` says how surely the prompt names something of the project outright (0 to 1), `probabilities` are
-    those of the definitions that were found for it, and `nearest` is the cosine of the chunk nearest in
-    meaning, None where that isn't known. Raises `LexicalDamaged`, `OSError`.
+    `named` is the certainty (0 to 1) that the prompt names a file or definition of the project.
+    `probabilities` are those of the definitions found for it. `nearest` is the cosine of the chunk nearest in
+    meaning, None if unknown. Raises `LexicalDamaged`, `OSError`.
     """
     if question.is_long:
         return Need(1.0, "it is long, as no prompt is that needs nothing")
@@ -104,7 +104,7 @@ def need_of(
 
 
 def probability_of(features: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """Return how probable a need is, at least as much as it is sure that the prompt names something."""
+    """Return the probability of a need, at least the certainty that the prompt names something (`named`)."""
     total = weights["constant"] + fsum(weights[name] * value for name, value in features.items())
     return max(1 / (1 + exp(-max(min(total, 30.0), -30.0))), features["named"])
 
@@ -118,7 +118,7 @@ def features_of(
     probabilities: Collection[float],
     nearest: float | None,
 ) -> dict[str, float]:
-    """Return the features for and against a need, by name; `telling` are the words that name anything."""
+    """Return the features of a prompt, by name; `telling` are the words of `telling_words`."""
     forms = [token.form for clause in clauses for token in clause.tokens if token.kind != "mark"]
     moods = {mood_of(without_greeting(clause)) for clause in clauses}
     known, total = _known(telling, lexical)
@@ -140,7 +140,7 @@ def features_of(
 
 
 def _known(telling: Sequence[Token], lexical: LexicalReader) -> tuple[float, float]:
-    """Return what of the words is known in names and paths, and all of them, each by its rarity."""
+    """Return the weight of the words that occur in names or paths, and of all words, weighted by rarity."""
     known = total = 0.0
     parts = (term for token in telling for term in _parts(token.text))
     for term in islice(dict.fromkeys(parts), WORDS_MAX):
@@ -152,13 +152,13 @@ def _known(telling: Sequence[Token], lexical: LexicalReader) -> tuple[float, flo
 
 
 def _parts(word: str) -> list[str]:
-    """Return the terms of a word; for a compound name only those of its parts."""
+    """Return the terms of a word; for a compound name only the terms of its parts."""
     terms = document_terms(word)
     return terms[:-1] if len(terms) > 2 else terms
 
 
 def _is_foreign(clauses: Sequence[Clause]) -> bool:
-    """Whether most function words are of another language than English, or a script of one is used."""
+    """Whether most function words aren't English, or a word is in a script other than Latin."""
     forms = [token.form for clause in clauses for token in clause.tokens if token.kind == "word"]
     if any(compiled(_OTHER_SCRIPT).search(form) for form in forms):
         return True
@@ -172,7 +172,7 @@ _PERSONS = words("you your u i me my mine we us our yourself du dir ihr mir mich
 
 
 def is_small_talk(question: Question) -> bool:
-    """Whether a prompt names nothing that a project could hold."""
+    """Whether a prompt has no word that could refer to something in a project."""
     text = question.text.strip()
     if compiled(_COMMAND).match(text) or compiled(_NOTICE).match(text):
         return True
@@ -187,7 +187,7 @@ def is_small_talk(question: Question) -> bool:
 
 
 def telling_words(clauses: Iterable[Clause]) -> list[Token]:
-    """Return the words that name anything."""
+    """Return the words that could refer to something in a project, without small talk."""
     return [
         token
         for clause in clauses
@@ -199,7 +199,7 @@ def telling_words(clauses: Iterable[Clause]) -> list[Token]:
 
 
 def _names(token: Token, before: Sequence[Token], *, place: bool) -> bool:
-    """Whether a token names something; a verb where it stands for a noun: `the cache`, `client cache`."""
+    """Whether a token could refer to something in a project; a verb only if used as a noun (`the cache`)."""
     form = token.form if token.kind == "word" else token.text.lower()
     if token.kind == "mark" or form.isdigit() or (len(form) < 2 and form.isascii()) or form in STOP_WORDS:
         return False
@@ -215,13 +215,13 @@ def _names(token: Token, before: Sequence[Token], *, place: bool) -> bool:
 
 
 def _commands(before: Sequence[Token]) -> bool:
-    """Whether a verb commands in its place: at the start, or behind a word that says nothing by itself."""
+    """Whether a verb after some tokens is a command: at the start, or after a word without own meaning."""
     last = before[-1] if before else None
     return last is None or last.kind == "mark" or (last.form in _SILENT and last.form not in _DETERMINERS)
 
 
 def _asks_for_place(clause: Clause) -> bool:
-    """Whether a clause asks where something is, or how: then tests and commits are things of the project."""
+    """Whether a clause asks where or how something is; words like `tests` then mean things in the project."""
     forms = [token.form for token in clause.tokens]
     return bool(_PLACES.intersection(forms[:3])) and _YOU.isdisjoint(forms)
 
@@ -229,13 +229,14 @@ def _asks_for_place(clause: Clause) -> bool:
 # Whole prompts that aren't prose
 
 _COMMAND = r"/[A-Za-z][\w:.-]*(?:\s|$)|![^\s!].*$|#(?!\d)\w[^\n]*$"
-"""What hosts take for themselves: `/review 12`, a line for the shell, a note; but `#12` is an issue."""
+"""Prompts that the agent program handles itself: a command (`/review 12`), a shell line (`!ls`), or a note
+(`#note`); `#12` is an issue."""
 
 _NOTICE = (
     r"\[Request interrupted\b|Caveat: The messages below were generated\b"
     r"|This session is being continued from a previous conversation\b"
 )
-"""What hosts write in the user's name."""
+"""Messages that the agent program writes in the user's name."""
 
 _CJK = r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 _CJK_WORD = r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}"
@@ -287,7 +288,7 @@ WORK = words(
     testes alterações тесты коммит изменения
     """
 )
-"""Nouns of an agent's own work."""
+"""Words about an agent's own work, such as commits, tests and plans."""
 
 _VERBS = (
     CHANGING

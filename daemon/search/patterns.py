@@ -1,4 +1,4 @@
-"""Regexes that are compiled at their first use: all at import would take longer than an answer."""
+"""Compiles regexes at their first use; compiling all at import would take longer than an answer."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 def any_of(*lines: str) -> str:
-    """Return the source of a regex for any of some words and phrases, with commas between them."""
+    """Return the source of a regex that matches any word or phrase of comma-separated lists."""
     return f"(?:{'|'.join(phrase.strip() for line in lines for phrase in line.split(',') if phrase.strip())})"

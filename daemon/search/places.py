@@ -1,4 +1,4 @@
-"""The definite places that a clause names to look in: a file, a folder, a section, a class."""
+"""Finds the places that a clause names to search in: a file, a folder, a section, a class."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PlaceKind = Literal["file", "folder", "section", "class", "name", "filter"]
 
 
 class PlaceMention(Struct, frozen=True):
-    """A definite place. `name` is as written: a path, a heading, a class; `said` has all words for it."""
+    """A definite place. `name` is a path, heading or class as written; `said` has all words of the phrase."""
 
     kind: PlaceKind
     name: str
@@ -23,10 +23,10 @@ class PlaceMention(Struct, frozen=True):
 
 
 def find_places(clause: Clause) -> tuple[PlaceMention, ...]:
-    """Return the definite places of a clause, in order. `in the auth module` is none: no file bears that out.
+    """Return the definite places in a clause, in order. `in the auth module` is no definite place.
 
-    A path counts only if something is looked for in it: what is asked of a file itself (`what does merge.py
-    do`) has no place.
+    A path counts only if the clause searches for something in it. A question about the file itself (`what
+    does merge.py do`) has no place.
     """
     found: dict[int, PlaceMention] = {}
     taken: set[int] = set()  # `the X section Y` has one name
@@ -46,8 +46,8 @@ _Span = tuple[int, int]
 
 @lru_cache(maxsize=256)
 def _matches(form: str) -> tuple[tuple[PlaceKind, _Span, _Span], ...]:
-    """Return the kinds of places that a form names, each with its span and that of its name, in the order of
-    the patterns. Kept, as all names are `N` in a form: the same ones are asked again and again."""
+    """Return the kinds of places in a form, each with its span and the span of its name, in the order of the
+    patterns. Cached, because forms repeat: they have `N` for every name."""
     return tuple(
         (kind, match.span(), match.span("name"))
         for kind, pattern in _PATTERNS
@@ -103,7 +103,7 @@ _FUNCTION_WORD = any_of(
     "an, this, these, those, each, every, any, our, my, its, what",
 )
 _NAME = rf"(?!{_FUNCTION_WORD}\b)(?P<name>[NPQ]|{_WORD})"
-"""What next to `folder` or `class` is its name."""
+"""The name next to a word such as `folder` or `class`."""
 
 _HEADING = rf"(?!{_FUNCTION_WORD}\b)(?P<name>[NQ]|\d[\w.-]*|{_WORD})"
 _NAMED = "(?:named |called )?"

@@ -1,4 +1,4 @@
-"""Tables of English words that tell what a clause asks for, and the stop words of several languages."""
+"""Tables of the words that show what a clause asks for, and the stop words of several languages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OTHER_ASKING = words(
     какие когда кто почему что
     """
 )
-"""Of other languages, which decide nothing but whether a prompt asks."""
+"""Question words of other languages. They only decide whether a prompt is a question."""
 
 OTHER_CHANGING = words(
     """
@@ -20,10 +20,10 @@ OTHER_CHANGING = words(
     agrega arregla elimina cambia adicione remova aggiungi correggi rimuovi добавь исправь удали замени
     """
 )
-"""The same for what a prompt commands."""
+"""Commands of other languages. They only decide whether a prompt commands a change."""
 
 WHY_HOW = words("why how")
-"""Ask for reasons and ways, which no edge of the graph answers."""
+"""Question words for reasons and methods, which the graph can't answer."""
 
 ASKING = WHY_HOW | words("what when where who whom whose which whether")
 
@@ -33,7 +33,7 @@ AUXILIARY = words(
     aren't doesn't don't
     """
 )
-"""Begin a yes-or-no question."""
+"""Words that begin a yes-or-no question."""
 
 LOOKING = words(
     """
@@ -58,7 +58,7 @@ CHANGING = words(
     continue bring hook wire register reuse combine unify teach
     """
 )
-"""Commands that change something, at the beginning of a sentence."""
+"""Verbs that command a change at the beginning of a sentence."""
 
 SURELY_CHANGING = words(
     """
@@ -66,7 +66,7 @@ SURELY_CHANGING = words(
     change make write implement create extract
     """
 )
-"""Those of them that command behind an `and`, too: `find the callers and rename them`."""
+"""Words of `CHANGING` that command a change also after an `and`: `find the callers and rename them`."""
 
 OBJECT_NEEDED = words(
     """
@@ -75,14 +75,15 @@ OBJECT_NEEDED = words(
     design register commit hook wire deploy finish complete debug speed drop extend
     """
 )
-"""Nouns as well (`test coverage`, `change impact`): commands only before an article, a name or the like."""
+"""Words of `CHANGING` that may also be nouns (`test coverage`, `change impact`). They are commands only
+before a word of `BEFORE_OBJECT`, such as an article or a name."""
 
 BEFORE_KIND = words(
     """
     change update move split merge port patch put make switch wrap drop extend review run build document
     """
 )
-"""Those of them that command before a word for a kind as well: `move class X`."""
+"""Words of `OBJECT_NEEDED` that are commands also before a word for a kind: `move class X`."""
 
 BEFORE_OBJECT = words(
     """
@@ -92,7 +93,7 @@ BEFORE_OBJECT = words(
 )
 
 TELLING = words("understand know see learn find figure explain tell show describe wonder")
-"""What follows them may be the question: `tell me why …`, `I would like to understand how …`."""
+"""Verbs that may introduce the question: `tell me why …`, `I would like to understand how …`."""
 
 _PREFACES = any_of(
     "hey, hi, hello, dear \\w+, there, guys, team, claude",
@@ -118,7 +119,7 @@ GREETING = (
     r"|in this (?:repo|repository|project|codebase|code base)"
     rf"|{_PREFACES})(?: |$)[,:!.]* ?)+"
 )
-"""What may stand before what is asked, and counts for nothing."""
+"""Greetings and polite phrases before a question; they are removed."""
 
 WISHING = (
     r"^(?:(?:i|we|still|just|not|no|am|are|is|it|really|quite|have|can|could|do|trying|to|struggling|unclear"
@@ -129,7 +130,8 @@ WISHING = (
     r"|\b(?:i|we) (?:(?:would|'d) (?:like|love)|want|need|wish|have) to"
     r" (?=(?:know|see|learn|find|understand)\b)"
 )
-"""What may stand behind background in one sentence, `before I approve it I would like to know …`."""
+"""Phrases that introduce a question, also after other words of the sentence: `before I approve it I would
+like to know …`."""
 
 SMALL_TALK = (
     r"^(?:how are you|how is it going|what is up|what is your name|who are you|what are you|what can you do"
@@ -156,7 +158,7 @@ KINDS = words(
     getter setter middleware event signal site sites places place spots lines line code
     """
 )
-"""Words for kinds of definitions, which make the plain word next to them a name: `the login function`."""
+"""Words for kinds of definitions. A plain word next to one of them may be a name: `the login function`."""
 
 MODULES = words(
     """
@@ -164,7 +166,7 @@ MODULES = words(
     dependencies namespace namespaces
     """
 )
-"""Those of them that are imported: what depends on one imports it."""
+"""Words for modules and files, whose dependents are the files that import them."""
 
 PLURAL_KINDS = words(
     """
@@ -173,7 +175,7 @@ PLURAL_KINDS = words(
     sections routes endpoints globals routines procedures
     """
 )
-"""What a file or class has, together its outline."""
+"""Words for the members of a file or class; together they are its outline."""
 
 PARTS = words(
     """
@@ -184,7 +186,7 @@ PARTS = words(
     schema meaning semantics contract rest format analysis report overview
     """
 )
-"""Words for a part of a symbol, of which a relation is asked as of the whole: `the return value of f`."""
+"""Words for a part of a symbol; a question about the part (`the return value of f`) is about the symbol."""
 
 ADVERBS = words(
     """
@@ -222,17 +224,17 @@ _CONNECTING = words(
 
 
 def is_change(word: str) -> bool:
-    """Whether a word in lower case says that something is changed."""
+    """Whether a word in lower case means a change."""
     return word in _CHANGING
 
 
 def is_breakage(word: str) -> bool:
-    """Whether a word in lower case says what a change does to the rest."""
+    """Whether a word in lower case means the effect of a change on other code."""
     return word in _BREAKING
 
 
 def is_connection(word: str) -> bool:
-    """Whether a word in lower case says that something leads from one thing to another."""
+    """Whether a word in lower case means a connection between two things."""
     return word in _CONNECTING or word.startswith("connect")
 
 
@@ -280,7 +282,7 @@ _RUSSIAN = """
 
 STOP_WORDS = words(_ENGLISH, _GERMAN, _ROMANCE, _RUSSIAN)
 """Function words and small talk. Short words that are names in code too (`set`, `list`, `new`, `first`) are
-not among them, nor are question words' objects such as `function` and `file`."""
+not among them, nor are words that a question asks for, such as `function` and `file`."""
 
 FOREIGN_STOP_WORDS = words(_GERMAN, _ROMANCE, _RUSSIAN) - words(_ENGLISH)
-"""Those of them that are no English words."""
+"""Stop words that aren't English words."""

@@ -1,4 +1,4 @@
-"""English words that stand for an edge of the code graph, and which way they point."""
+"""Tables of English words for the relations of the code graph, with the direction of each."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ Voice = Literal["active", "passive", "noun"]
 
 
 class Cue(Struct, frozen=True):
-    """A word for a relation. `incoming` is what is asked when the subject is what the edge leads to (`what
-    calls X`), `outgoing` when it comes from there (`what does X call`). With `surely` only a sure name can be
-    the subject: the word is common in talk about behaviour, too.
+    """A word for a relation.
+
+    `incoming` is the relation if the edge leads to the subject (`what calls X`), `outgoing` if the edge
+    starts at the subject (`what does X call`). With `surely` the subject must be an identifier or a path,
+    because the word is also common in questions about behaviour.
     """
 
     voice: Voice
@@ -83,8 +85,8 @@ noun impact -: downstream-of impact impacts consequences radius ripple
 noun outline -: outline members skeleton
 noun! outline -: structure api
 """
-"""A row begins at the margin: the voice, with `!` for `surely`; what is asked of what the edge leads to, and
-of where it comes from; the words."""
+"""The cues, one row for each combination of voice (with `!` for `surely`), incoming relation and outgoing
+relation (`-` for none), followed by the words. Indented lines continue a row."""
 
 
 def _cues() -> Iterator[tuple[str, Cue]]:
@@ -101,7 +103,7 @@ def _cues() -> Iterator[tuple[str, Cue]]:
 
 
 CUES: dict[str, Cue] = dict(_cues())
-"""Each word with its relation; in one row only."""
+"""The cue of each word. No word is in two rows."""
 
 DEPENDING = words(
     """
@@ -109,7 +111,7 @@ DEPENDING = words(
     dependent dependents dependant dependants
     """
 )
-"""Of the words for importers those that are said of a symbol as well as of a module."""
+"""Words for importers that are used for symbols as well as for modules."""
 
 _PARTS = (
     r"(?:functions?|methods?|class(?:es)?|modules?|files?|exports?|imports?|constants?|variables?|types?"
@@ -153,4 +155,4 @@ NO_SUBJECT: tuple[tuple[Relation, str], ...] = (
         ),
     ),
 )
-"""Facts of the whole graph, which need no subject."""
+"""Relations of the whole project, which need no subject, with the regexes of their phrasings."""

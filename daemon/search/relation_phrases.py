@@ -1,4 +1,4 @@
-"""Phrasings of a relation that no single word tells, and the names that a relation is asked of."""
+"""Finds phrasings of several words that ask for a relation, and the subjects of a relation."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ REACH = 8
 
 
 class Subject(Struct, frozen=True):
-    """A token that a relation may be asked of.
+    """A token that may be the subject of a relation.
 
-    `sure` is an identifier, a path, or what stands for one; a plain word is none by itself. `kinded` says
-    that a word for a kind stands next to it: `the login function`.
+    `sure` says that it is an identifier, a path, or a pronoun for one, and no plain word. `kinded` says that
+    a word for a kind of definition is next to it: `the login function`.
     """
 
     at: int
@@ -42,11 +42,11 @@ class Subject(Struct, frozen=True):
 
 
 def subject_behind(tokens: Sequence[Token], at: int, *, pronouns: bool) -> Subject | None:
-    """Return the subject behind a cue: a sure name after a few function words, or one plain word.
+    """Return the subject after a cue: an identifier or path after a few function words, or one plain word.
 
-    A plain word is a name with a kind next to it, or alone where the clause or a place follows: `who calls
-    login in src`, not `who calls the payment provider`. With `pronouns` what stands for something named
-    before counts as sure: `it`, `the function below`.
+    A plain word counts if a word for a kind is next to it, or if the clause ends or a place follows: `who
+    calls login in src`, but not `who calls the payment provider`. With `pronouns` words that refer to a name
+    mentioned before count too: `it`, `the function below`.
     """
     determined = kind = False
     for index in range(at + 1, min(at + 1 + REACH, len(tokens))):
@@ -72,13 +72,14 @@ def subject_behind(tokens: Sequence[Token], at: int, *, pronouns: bool) -> Subje
 
 
 def subject_before(tokens: Sequence[Token], at: int, *, pronouns: bool) -> Subject | None:
-    """Return the subject before a cue: a sure name, or one plain word behind an auxiliary (`is login …`)."""
+    """Return the subject before a cue: an identifier or path, or a plain word after an auxiliary (`is login
+    …`)."""
     kind = False
     for index in range(at - 1, max(at - 1 - REACH, -1), -1):
         token = tokens[index]
         before = form_at(tokens, index - 1)
         if is_named(token):
-            # In `does anything under web import X` the name before is a place.
+            # In `does anything under web import X` the name before the cue is a place.
             placed = before in PLACING and index > 1 and tokens[0].form not in PLACING
             placed = placed and not (before == "of" and form_at(tokens, index - 2) in PARTS)
             return None if placed else Subject(index, token.text, sure=True)
@@ -97,7 +98,7 @@ def subject_before(tokens: Sequence[Token], at: int, *, pronouns: bool) -> Subje
 
 
 def form_at(tokens: Sequence[Token], at: int) -> str:
-    """Return the form of a token, empty outside of the clause."""
+    """Return the form of the token at an index, empty outside of the clause."""
     return tokens[at].form if 0 <= at < len(tokens) else ""
 
 
@@ -118,15 +119,16 @@ def bare_name(written: str) -> str:
 
 
 def is_filler(token: Token) -> bool:
-    """Whether a token says nothing of what is asked for: function words, adverbs, marks, `renaming`."""
+    """Whether a token can't be a subject: a function word, adverb, mark, or word for a change
+    (`renaming`)."""
     return token.kind == "mark" or token.form in _FILLERS or bool(is_change(token.form))
 
 
 def may_be_name(token: Token, *, surely: bool = False) -> bool:
-    """Whether a plain word could be a name by its place.
+    """Whether a plain word could be a name.
 
-    `surely` says that it hardly is anything else, `the draw method`, `who calls render`: there it may be a
-    word that usually says what is asked for, unless that is a plural.
+    `surely` says that its position makes a name likely (`the draw method`, `who calls render`). Then it may
+    also be a cue or a command, if it doesn't end with `s`.
     """
     known = token.form in STOP_WORDS or token.form in _NO_NAMES
     tells = token.form in CUES or token.form in LOOKING
@@ -135,17 +137,17 @@ def may_be_name(token: Token, *, surely: bool = False) -> bool:
 
 
 def _is_part(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a word names a part of what follows: `the return value of f`, `new instances of C`."""
+    """Whether a word names a part of the subject after it: `the return value of f`, `new instances of C`."""
     return tokens[at].form in PARTS and any(form_at(tokens, at + step) in _OF_WHOLE for step in (1, 2, 3))
 
 
 def _says_kind(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a word only says of what kind the name is: `the environment variable HOME`."""
+    """Whether a word only describes the kind of the next name: `the environment variable HOME`."""
     return form_at(tokens, at + 1) in KINDS and any(map(is_named, tokens[at + 2 : at + 3]))
 
 
 def _refers_back(token: Token, determined: bool, following: str) -> bool:
-    """Whether a token stands for what was named before: `it`, `the function below`, `that class`."""
+    """Whether a token refers to a name mentioned before: `it`, `the function below`, `that class`."""
     if token.form in PRONOUNS:
         return not following or following in _BOUNDARY
     return token.form in KINDS and determined and (not following or following in _NEARBY)
@@ -196,15 +198,15 @@ _DECLARED = (
     r"|package|import|from) ){1,4}(?P<name>[^\s(){};:=]{1,200})(?:[(){};:=].{0,400})?"
 )
 _ELEMENT = r"</?(?P<name>[\w.:-]{1,200}) ?/?>"
-"""As declarations and elements of a page are written between backticks."""
+"""Declarations and HTML elements as people write them in backticks, instead of the bare name."""
 
 
 MAX_DEPTH = 99
-"""A greater depth is a slip, and means no more than this one: no call chain of that length is read."""
+"""Maximum depth of a question; a greater one is probably a typing error, and is reduced to this."""
 
 
 def depth_of(clause: Clause) -> int:
-    """Return the number of edges that a clause gives, 1 for direct ones, 0 if it gives none."""
+    """Return the number of edges that a clause asks for, 1 for direct ones, 0 if it gives no number."""
     number = compiled(_DEPTH).search(clause.form) or compiled(_LEVELS).search(clause.form)
     if number:
         said = number["number"]
@@ -252,7 +254,7 @@ def find_tests(clause: Clause, *, asks: bool) -> RelationAsked | None:
 
 
 def find_location(clause: Clause) -> RelationAsked | None:
-    """Find `where is X`, `what line does X start on`, `find class X`: nothing is said but where and what."""
+    """Find `where is X`, `what line does X start on`, `find class X`, if the clause says nothing else."""
     tokens = clause.tokens
     shown = compiled(_FIND_KIND).match(clause.form)
     if shown:
@@ -266,8 +268,9 @@ def find_location(clause: Clause) -> RelationAsked | None:
 
 
 def find_alone(clause: Clause) -> RelationAsked | None:
-    """Find `where is X defined`, `who calls X` of any word, where nothing else is said. That it is a name is
-    not sure, and needn't be: where nothing is so named, it is searched for by words and meaning."""
+    """Find `where is X defined` and `who calls X` with any word X, if the clause says nothing else.
+
+    X may be no name. If the project has no such name, lexical and vector search follow."""
     for relation, pattern in _ALONE:
         match = compiled(pattern).fullmatch(clause.form)
         tokens = clause.within(*match.span(1)) if match else ()
@@ -277,8 +280,8 @@ def find_alone(clause: Clause) -> RelationAsked | None:
 
 
 def find_phrase(clause: Clause) -> RelationAsked | None:
-    """Find `what type does X return`, `what is called when X runs`, `which classes have their own X`, `which
-    kinds of X exist`: a phrasing with the name in it."""
+    """Find a phrasing that contains the name: `what type does X return`, `what is called when X runs`, `which
+    classes have their own X`, `which kinds of X exist`."""
     for relation, pattern in _PHRASES:
         match = compiled(pattern).search(clause.form)
         names = sure_names(clause.within(*match.span())) if match else ()
@@ -288,7 +291,7 @@ def find_phrase(clause: Clause) -> RelationAsked | None:
 
 
 def find_outline(clause: Clause) -> RelationAsked | None:
-    """Find `list the functions in X`, `what methods does X have`: kinds, a subject and nothing besides."""
+    """Find `list the functions in X`, `what methods does X have`: kinds, a subject and nothing else."""
     tokens = clause.tokens
     names = sure_names(tokens)
     if compiled(_MEMBERS).fullmatch(clause.form):
@@ -301,7 +304,7 @@ def find_outline(clause: Clause) -> RelationAsked | None:
 
 
 def asks_for_tests(tokens: Sequence[Token]) -> bool:
-    """Whether a word for tests is among tokens, and not set apart: `callers outside the tests`."""
+    """Whether tokens have a word for tests that isn't excluded, as in `callers outside the tests`."""
     return any(
         CUES.get(token.form) is CUES["tests"]
         and not any(before.form in _APART for before in tokens[max(0, at - MAX_APART) : at])
@@ -310,16 +313,17 @@ def asks_for_tests(tokens: Sequence[Token]) -> bool:
 
 
 MAX_APART = 3
-"""So far before a word for tests stands what sets them apart: `outside of the tests`."""
+"""Maximum number of words between a word that excludes tests and the word for tests: `outside of the
+tests`."""
 
 
 def whole(clause: Clause, relation: Relation, subjects: tuple[str, ...]) -> RelationAsked:
-    """Return a relation for which all of a clause decides."""
+    """Return a relation whose evidence is the whole clause."""
     return RelationAsked(relation, subjects, clause.said(0, len(clause.form)))
 
 
 def content_of(tokens: Sequence[Token], known: frozenset[str]) -> list[Token]:
-    """Return the plain words that say something, other than the known ones."""
+    """Return the plain words with a meaning of their own, without the known ones."""
     plain = (token for token in tokens if token.kind in {"word", "quote"})
     return [token for token in plain if not is_filler(token) and token.form not in known]
 
@@ -334,7 +338,7 @@ def _is_place(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _is_only_place(tokens: Sequence[Token]) -> bool:
-    """Whether the content of a path is asked for: `which files are in src/hooks`."""
+    """Whether tokens ask for the contents of a folder: `which files are in src/hooks`."""
     return any(token.kind == "path" and _is_place(tokens, at) for at, token in enumerate(tokens))
 
 
@@ -357,7 +361,7 @@ LIVES = words(
     kept placed has have hold exist exists look introduced introduce find
     """
 )
-"""Words that say of a thing that it is in a place."""
+"""Verbs that say where something is."""
 
 _HAS = words(
     """
@@ -388,7 +392,8 @@ _FIND_KIND = (
     rf" (?:{_KIND} N|N {_KIND})"
     r"(?:$| (?:in|inside|under|within|please|for me)\b)"
 )
-"""A word for a kind next to a name asks where that is; a name alone asks for anything about it."""
+"""Commands to find a name with a word for its kind, which ask for its definition. Without such a word they
+may ask for anything about the name."""
 
 _TESTS_THAT = (
     r"^(?:(?:find|show|list|get|give|me|us|all|any|the|every|unit|integration|need) )*(?:tests?|specs?)"
@@ -425,13 +430,14 @@ _PHRASES: tuple[tuple[Relation, str], ...] = (
 
 
 def find_impact(clause: Clause, *, pronouns: bool) -> RelationAsked | None:
-    """Find what a change breaks: a word for change with a subject beside it, and a word for breaking."""
+    """Find a question for the impact of a change: a word for a change next to a subject, and a word for
+    breaking."""
     tokens = clause.tokens
     breaks = {at for at, token in enumerate(tokens) if is_breakage(token.form) or token.form in _BROKEN}
     if asks_for_tests(tokens):
         return None
     for at, token in enumerate(tokens):
-        if is_change(token.form) and breaks - {at}:  # `update` is a word for both
+        if is_change(token.form) and breaks - {at}:  # `update` may mean a change or a breakage
             behind = subject_behind(tokens, at, pronouns=pronouns)
             subject = behind or subject_before(tokens, at, pronouns=False)
             # `what breaks if I change count`: a plain word at the end of a question is a name.
@@ -447,4 +453,4 @@ _BROKEN = words(
     dangerous ripple effect effects fallout repercussions implications invalidate invalidates
     """
 )
-"""Besides the words for breaking, those that say it only next to one for change."""
+"""Further words for breaking, which have this meaning only together with a word for a change."""

@@ -1,4 +1,4 @@
-"""The relation of the code graph that a clause asks for, and of which names."""
+"""Finds the relation of the code graph that a clause asks for, and its subjects (the names it is about)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from .relation_phrases import (
 def direction_of(
     cue: Cue, tokens: Sequence[Token], at: int, before: Subject | None, behind: Subject | None
 ) -> Relation | None:
-    """Return which relation a cue asks for, by the side on which its subject stands."""
+    """Return the relation that a cue asks for, by the side of the cue on which its subject is."""
     following, previous = form_at(tokens, at + 1), form_at(tokens, at - 1)
     # `is set`, `gets read`, but not `is derived from`, `are based on`.
     suffers = at > 1 and previous in _BEING and not tokens[at].form.endswith(("ing", "ed", "-on"))
@@ -65,7 +65,7 @@ def direction_of(
 def _noun(
     cue: Cue, tokens: Sequence[Token], at: int, before: Subject | None, behind: Subject | None
 ) -> Relation | None:
-    """Take `callers of X`, `X usages`, `what is X a subclass of`."""
+    """Return the relation of a noun: `callers of X`, `X usages`, `what is X a subclass of`."""
     following = form_at(tokens, at + 1)
     if before and cue.outgoing and following in _OF and form_at(tokens, at - 1) in {"a", "an"}:
         return cue.outgoing
@@ -77,7 +77,7 @@ def _noun(
 def _active(
     cue: Cue, tokens: Sequence[Token], at: int, before: Subject | None, behind: Subject | None
 ) -> Relation | None:
-    """Tell `what calls X` from `what does X call` and `does X call Y`."""
+    """Return the relation of an active verb: `what calls X`, `what does X call`, `does X call Y`."""
     following = form_at(tokens, at + 1)
     earlier = {token.form for token in tokens[:at]}
     plain = behind is not None and not behind.sure
@@ -94,7 +94,7 @@ def _active(
         return "connection" if calls else cue.outgoing or cue.incoming
     if behind:
         return cue.incoming
-    if before and cue.incoming == "references":  # what X uses is an edge only if it is code
+    if before and cue.incoming == "references":  # the graph has only the code that X uses
         kinds = {token.form for token in tokens} if not cue.surely else set()
         if before.sure and kinds & MODULES:
             return "imports"
@@ -105,7 +105,7 @@ def _active(
 def _passive(
     cue: Cue, tokens: Sequence[Token], at: int, before: Subject | None, behind: Subject | None
 ) -> Relation | None:
-    """Tell `where is X used` from `functions called by X`."""
+    """Return the relation of a passive verb: `where is X used`, `functions called by X`."""
     following = form_at(tokens, at + 1)
     if following in _PURPOSE:
         return None  # `what is X used for`
@@ -118,23 +118,24 @@ def _passive(
         return cue.incoming
     if behind and following in BY and (cue.incoming != "references" or _lists_code(tokens, behind)):
         return cue.outgoing
-    # `who read X`: some forms are active as well.
+    # `who read X`: some passive forms may also be active.
     agent = tokens[0].form in _WHO and behind is not None
-    # `which places read X`: so are some in the plural.
+    # `which places read X`: the same after a plural.
     agent = agent or (at == 2 and behind is not None and behind.at == at + 1 and behind.sure)
     placed = behind is not None and form_at(tokens, behind.at - 1) in PLACING
     return cue.incoming if agent or (behind and somewhere and not placed) else None
 
 
 def is_noun(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a verb's form that may be a noun stands where only a noun does: `all uses of X`."""
+    """Whether a word that may be a verb or a noun is a noun in its position: `all uses of X`."""
     before = form_at(tokens, at - 1)
     acts = before in _BEFORE_VERB or (at > 0 and is_named(tokens[at - 1]))
     return not acts
 
 
 def _lists_code(tokens: Sequence[Token], behind: Subject) -> bool:
-    """Whether what is used by something is code: `functions used in f`, but not `colours used in f`."""
+    """Whether a clause asks for code that something uses: `functions used in f`, but not `colours used in
+    f`."""
     return behind.sure and any(token.form in KINDS for token in tokens[: behind.at])
 
 
@@ -150,7 +151,7 @@ _ACTORS = words(
     everybody nothing nobody one it still also ever never to
     """
 )
-"""What acts, or stands only before a verb."""
+"""Words for whoever acts, and words that come only before verbs."""
 
 _BEFORE_VERB = ASKING | KINDS | AUXILIARY | _ACTORS
 
@@ -164,7 +165,7 @@ NOUN_TOO = words(
     reads writes accesses
     """
 )
-"""Verbs' forms that are nouns as well."""
+"""Forms of verbs that may also be nouns."""
 DOES = words("do does did")
 HAVING = words("have make contain need")
 _PRESENT_TOO = words("read")
@@ -173,14 +174,14 @@ _PRESENT_TOO = words("read")
 def find_relation(clause: Clause, *, asks: bool, pronouns: bool = False) -> RelationAsked | None:
     """Return the relation that a clause asks for, or None.
 
-    It must be asked of a symbol, a path, or a plain word that its place makes a name (`who calls login`,
-    `the login function`, but not `the payment provider`); with `pronouns` also of what was named before (`who
-    calls it`). `asks` says that the clause is a question or a command to look: a statement (`f calls g
-    twice`) asks for no verb's relation, but as a fragment for a noun's (`callers of f`).
+    The subject must be a symbol, a path, or a plain word in the position of a name: `who calls login`, `the
+    login function`, but not `the payment provider`. With `pronouns` it may also refer to a name mentioned
+    before (`who calls it`). `asks` says that the clause is a question or a command to search. Other clauses
+    ask for a relation only if they are fragments: `callers of f`, but not `f calls g twice`.
     """
     clause = _with_phrases(clause)
     tokens = clause.tokens
-    # In `X: who calls this` the name in front is what it is asked of.
+    # In `X: who calls this` the name at the beginning is the subject.
     pronouns = pronouns or (is_named(tokens[0]) and form_at(tokens, 1) in ASKING | {",", ":"})
     how = tokens[0].form in WHY_HOW and form_at(tokens, 1) not in _MEASURES
     if not how:
@@ -204,7 +205,7 @@ def find_relation(clause: Clause, *, asks: bool, pronouns: bool = False) -> Rela
 
 
 def _with_phrases(clause: Clause) -> Clause:
-    """Return a clause in which two words that are a cue together, `pulls in`, are one token."""
+    """Return a clause in which each cue of two words, such as `pulls in`, is one token."""
     tokens: list[Token] = []
     for token in clause.tokens:
         form = f"{tokens[-1].form}-{token.form}" if tokens else ""
@@ -216,7 +217,7 @@ def _with_phrases(clause: Clause) -> Clause:
 
 
 def _by_cue(clause: Clause, *, asks: bool, pronouns: bool) -> RelationAsked | None:
-    """Find a word for a relation with a subject on one of its sides."""
+    """Find a cue (a word for a relation) that has a subject before or after it."""
     tokens = clause.tokens
     for at, token in enumerate(tokens):
         cue = CUES.get(token.form)
@@ -226,7 +227,7 @@ def _by_cue(clause: Clause, *, asks: bool, pronouns: bool) -> RelationAsked | No
         behind = subject_behind(tokens, at, pronouns=pronouns)
         verb = cue.voice == "active" or token.form == "test"
         if verb and before and compiled(_TELLS).search(before.text):
-            continue  # `does README.md mention X` looks for words in it
+            continue  # `does README.md mention X` searches for words in the file
         if not asks and not _is_fragment(cue, tokens, at):
             continue
         if cue.surely:
@@ -244,7 +245,7 @@ def _by_cue(clause: Clause, *, asks: bool, pronouns: bool) -> RelationAsked | No
 
 
 def _is_fragment(cue: Cue, tokens: Sequence[Token], at: int) -> bool:
-    """Whether a statement is a fragment of a question: `callers of f`, `functions calling f`, `f usages`."""
+    """Whether a clause is a shortened question: `callers of f`, `functions calling f`, `f usages`."""
     if cue.voice == "noun" or at == len(tokens) - 1:
         return at <= MAX_BEFORE_NOUN or at == len(tokens) - 1
     head = next((token.form for token in tokens if not is_filler(token)), "")
@@ -256,11 +257,11 @@ def _is_fragment(cue: Cue, tokens: Sequence[Token], at: int) -> bool:
 
 
 MAX_BEFORE_NOUN = 4
-"""Maximum number of words before the noun that a fragment is about: `all the transitive callers of f`."""
+"""Maximum number of words before the noun of a shortened question: `all the transitive callers of f`."""
 
 
 def _asks_advice(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a verb is what one may or is to do: `should I use X or Y`, `is it safe to call f`."""
+    """Whether a verb belongs to a question for advice: `should I use X or Y`, `is it safe to call f`."""
     if form_at(tokens, at - 1) == "to" and tokens[at].form in _INFINITIVES:
         return True
     return any(
@@ -270,12 +271,12 @@ def _asks_advice(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _is_of_code(cue: Cue) -> bool:
-    """Whether a word by itself says that code is meant, whatever it is asked of: `callers`, `tests`."""
+    """Whether a cue is used only for code, whatever its subject: `callers`, `tests`."""
     return cue.incoming == "tests" or (cue.voice == "noun" and cue.incoming in _OF_CODE)
 
 
 def _refined(relation: Relation, clause: Clause) -> Relation:
-    """Return the relation that is meant where other words of the clause narrow it."""
+    """Return the more specific relation that other words of the clause ask for, such as tests."""
     tokens = clause.tokens
     if asks_for_tests(tokens) and relation in {"callers", "references", "importers", "definition"}:
         return "tests"
@@ -311,7 +312,7 @@ def _asked(
 def _by_subject(
     relation: Relation, cue: Cue, tokens: Sequence[Token], at: int, chosen: Sequence[Subject]
 ) -> Relation:
-    """Return the relation that fits what it is asked of: a file is imported, a symbol is referred to."""
+    """Return the relation that fits the subject: files are imported, symbols are referenced."""
     if len(chosen) != 1 or relation not in {"importers", "references"}:
         return relation
     subject = chosen[0]
@@ -324,12 +325,12 @@ def _by_subject(
 
 
 _MEASURES = words("many often much widely heavily commonly frequently risky safe dangerous far")
-"""What follows `how` in a question for a number or an extent, which the graph answers."""
+"""Words after `how` in a question for a number or an extent, which the graph can answer."""
 
 _TELLS = r"(?i)\.(?:md|rst|adoc|txt|ya?ml|json5?|toml|ini|cfg|conf|env|properties|csv|log)$"
 _CALLABLE = words("function functions method methods helper helpers routine routines")
 _SYMBOL = r"[A-Z(_#]|::"
-"""What the name of a module seldom has."""
+"""Characters that names of modules seldom have."""
 
 _OF_CODE = words("callers callees importers subclasses definition")
 _ALL_THAT = words("everything anything all whatever whoever code")
@@ -341,9 +342,10 @@ _TRANSITIVE = words("transitive transitively indirect indirectly recursive recur
 
 
 def find_connection(clause: Clause) -> RelationAsked | None:
-    """Find a path between two symbols, in the order in which it is walked.
+    """Find a question for the path between two symbols; the subjects are its start and its end.
 
-    Both must be names; plain words are ends only of a path that is called one: `call path from main to f`.
+    Both must be names. Plain words count only if the clause has a word for a path: `call path from main to
+    f`.
     """
     tokens = clause.tokens
     ends = _ends(tokens)
@@ -358,7 +360,7 @@ def find_connection(clause: Clause) -> RelationAsked | None:
 
 
 def _ends(tokens: Sequence[Token]) -> tuple[str, ...]:
-    """Return the two names between which something may lead, none if there aren't two."""
+    """Return the names at the start and the end of a possible path, none if there aren't two."""
     named = [at for at, token in enumerate(tokens) if is_named(token)]
     if len(named) > 2:
         placed = [at for at in named if tokens[at].kind == "path" and form_at(tokens, at - 1) in PLACING]
@@ -375,7 +377,7 @@ def _ends(tokens: Sequence[Token]) -> tuple[str, ...]:
 
 
 def _moves(clause: Clause) -> bool:
-    """Whether something gets from one end to the other, or one is said to be connected with the other."""
+    """Whether a clause says that something gets from one name to the other, or that they are connected."""
     forms = {token.form for token in clause.tokens}
     if "end up" in clause.form or "get to" in clause.form or any(map(is_connection, forms)):
         return True
@@ -385,7 +387,8 @@ def _moves(clause: Clause) -> bool:
 
 
 def _text_behind(tokens: Sequence[Token], word: str) -> str:
-    """Return the token behind a preposition, without article and kind; empty if a phrase is there."""
+    """Return the text of the first token after a preposition that is no article or kind; empty if there is
+    none."""
     at = next(at for at, token in enumerate(tokens) if token.form == word) + 1
     while form_at(tokens, at) in _BEFORE_NAME:
         at += 1

@@ -41,7 +41,7 @@ BATCH: Final = 50
 
 
 class GraphAnswer(Struct, frozen=True):
-    """The answer of the graph to a question, with at most the requested number of hits, best first.
+    """The answer of the graph to a question; its hits are sorted, best first.
 
     `known` says that the subjects exist, so that no hits mean that there are none. `remarks` are for the
     reader: how a name was interpreted, how many definitions it has, how many hits aren't shown. `degraded` has
