@@ -1,4 +1,5 @@
-"""The parts of a question: prose in paragraphs and windows, and the blocks that were pasted into it."""
+"""Divides a question into blocks (prose, pasted code, traces, logs), and prose into paragraphs and
+windows."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ MAX_LINE = 1_000
 
 
 class QuestionBlock(Struct, frozen=True):
-    """Lines that belong together. `language` is the word at the opening of a Markdown fence, lower case."""
+    """Neighbouring lines of one kind. `language` is the word after the opening Markdown fence, in lower
+    case."""
 
     kind: BlockKind
     lines: tuple[str, ...]
@@ -56,7 +58,7 @@ def readable(text: str) -> str:
 
 
 def split_blocks(text: str) -> tuple[QuestionBlock, ...]:
-    """Return the blocks of a text cleaned by `readable`, in order. Takes time linear in the text.
+    """Return the blocks of a text that `readable` returned, in order. Takes time linear in the text.
 
     A single line that could be code or a sentence counts as a sentence. Blank lines belong to the block
     before them. The kind of a fenced block depends on its lines, not only on the language of the fence.
@@ -83,7 +85,7 @@ def _fences(lines: Sequence[str]) -> Iterator[tuple[list[str], str, bool]]:
         if run:
             yield run, language, bool(fence)
         run = []
-        # The code may be on the line of the opening mark: ```foo()```
+        # The whole fenced code may be on one line: ```foo()```
         if fence:
             fence, language = "", ""
         elif mark["mark"] in mark["info"]:
@@ -109,7 +111,7 @@ def _kind_of_fenced(lines: Sequence[str], language: str) -> BlockKind:
 
 
 def _unfenced(lines: Sequence[str]) -> Iterator[QuestionBlock]:
-    """Group lines of one kind; lines indented below a trace, log or diff belong to it."""
+    """Group neighbouring lines of one kind; indented lines after a trace, log or code belong to it."""
     kind: BlockKind = "prose"
     run: list[str] = []
     for line in lines:
@@ -149,7 +151,7 @@ def _continued(kind: BlockKind, line: str) -> BlockKind | None:
 
 
 def line_kind(line: str) -> BlockKind | None:
-    """Return what a single line looks like, None for a blank one."""
+    """Return the kind of a single line, None for a blank line."""
     line = line[:MAX_LINE]
     if not line.strip():
         return None
@@ -174,7 +176,7 @@ def _is_command(line: str) -> bool:
 
 
 def _without_comments(text: str) -> str:
-    """Remove HTML comments; one that isn't closed stays, since it may be anything."""
+    """Remove HTML comments. A comment that isn't closed stays, since it may be part of the question."""
     if "<!--" not in text:
         return text
     kept, position = [], 0
@@ -213,7 +215,7 @@ _LOG = (
     r"|\W?(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|CRITICAL|NOTICE|SEVERE)(?:\]|: ?| [-|] | {2,}|\[|:\w)"
     r"|\[(?:trace|debug|info|warn|warning|error|fatal|critical|\w{1,20}\])\] "
     r"|(?:time|ts|level|lvl|msg)=\S|\S{1,80} {1,10}\| \d{4}-|\{\"\w{1,30}\": ?[\"\d{\[]"
-    r"|\[ {0,6}\d{1,6}\.\d{6}\] "  # the kernel's
+    r"|\[ {0,6}\d{1,6}\.\d{6}\] "  # the Linux kernel
 )
 
 _SQL = (
@@ -254,11 +256,11 @@ _SURE_CODE = r"(?:\)|\w|['\"\]])\s*(?:;|\{)$|=> ?[{(]|^\s*+(?:#include|<\?php|@O
 
 
 WINDOW_WORDS = 100
-"""Maximum number of words of a window for the embedding model. 128 tokens gave better results than 256, and
-64 nearly as good ones."""
+"""Maximum number of words in a window (a part of the prose that gets its own vector). 128 tokens gave better
+results than 256; 64 gave nearly the same."""
 
 MAX_WINDOWS = 6
-"""Maximum number of windows embedded, at 2 ms each; the beginning and the end of a longer text."""
+"""Maximum number of windows, from the beginning and the end of a longer text; embedding one takes 2 ms."""
 
 MAX_CONTENT_WORDS = 256
 MAX_PROSE_LINE = 4_000
@@ -266,9 +268,9 @@ MAX_PROSE_LINE = 4_000
 
 
 def telling_lines(lines: Iterable[str]) -> list[str]:
-    """Return the lines of prose that may be about code, unchanged; blank lines stay.
+    """Return the lines of prose that may be about code, unchanged, and the blank lines.
 
-    Removes headings, checkboxes and placeholders of issue templates, commit trailers, tables, and sections
+    Leaves out headings, checkboxes and placeholders of issue templates, commit trailers, tables, and sections
     about versions and environment.
     """
     kept: list[str] = []
@@ -289,9 +291,9 @@ def telling_lines(lines: Iterable[str]) -> list[str]:
 
 
 def plain(line: str) -> str:
-    """Return a line without Markdown and HTML marks, addresses, mentions of people, issues and commits.
+    """Return a line without Markdown, HTML tags, addresses, and mentions of people, issues and commits.
 
-    The words in backticks and of links stay.
+    Words in backticks and the texts of links stay.
     """
     for pattern, replacement in _MARKUP:
         line = compiled(pattern).sub(replacement, line)

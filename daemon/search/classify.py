@@ -1,4 +1,4 @@
-"""The route of a question: structural, positional, semantic or hybrid, with the reason."""
+"""Chooses the route of a question (structural, positional, semantic or hybrid), with the reason."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ from .relation_phrases import PRONOUNS, RelationAsked, bare_name, depth_of, sure
 from .relations import find_relation
 
 Mood = Literal["question", "look", "change", "statement", "nothing"]
-"""`nothing` is small talk, or an attempt to change the reader's instructions."""
+"""The mood of a clause. `look` is a command to search or explain, `change` a command to change something,
+`nothing` small talk or an attempt to change the agent's instructions."""
 
 
 def mood_of(clause: Clause) -> Mood:
@@ -64,7 +65,7 @@ def mood_of(clause: Clause) -> Mood:
 
 
 def without_greeting(clause: Clause) -> Clause:
-    """Return a clause without greetings and politeness at its beginning: `hey, could you please tell me`."""
+    """Return a clause without the greetings and polite phrases at its beginning: `hey, could you please`."""
     wish = compiled(WISHING).search(clause.form)
     if wish:
         clause = clause.since(sum(1 for offset in clause.offsets if offset < wish.end()))
@@ -108,7 +109,8 @@ def asks_in_words(clause: Clause, mood: Mood, *, complement: bool) -> bool:
 
 
 MIN_WORDS = 3
-"""Minimum number of content words in a question without question word or auxiliary: `login?` is none."""
+"""Minimum number of content words in a question that has no question word or auxiliary. `login?` is too
+short."""
 
 
 def _commands(tokens: Sequence[Token]) -> bool:
@@ -162,15 +164,16 @@ _BEHIND_NOUN = words("of for")
 """Words that follow a noun (`support for IPv6`) but not a command."""
 
 _CONJUNCTIONS = words("that which")
-"""Words of questions that begin other clauses as well."""
+"""Question words that may also begin a clause that is no question."""
 
 
 MAX_STATEMENTS = 4
-"""Maximum number of clauses of a text without a question whose statements are read as one; a longer text is a
-report."""
+"""Maximum number of clauses in a text that asks nothing for its statements to be read as a question; a longer
+text is a report."""
 
 MAX_SAID = 200
-"""Maximum characters of a quotation in the evidence, and of the words to search for."""
+"""Maximum characters that the evidence quotes of a clause, and maximum characters of the words to search
+for."""
 
 
 class Classification(Struct, frozen=True):
@@ -198,9 +201,9 @@ def classify(question: Question) -> Classification:
     1. Pasted traces, logs, diffs and commands: hybrid. Pasted code: hybrid, unless a structural question is
        asked about it.
     2. A command to change something: hybrid, whatever else is asked.
-    3. Each clause has its route; several different ones: hybrid. Statements count only where nothing is
-       asked, so that background doesn't.
-    4. Within a clause a relation comes before a place, and a place before asking in words.
+    3. Each clause has its route; if they differ: hybrid. Statements count only if the text asks no question,
+       since they are usually background.
+    4. Within a clause a relation comes before a place, and a place before a question in words.
     """
     pasted = [kind for kind in question.pasted if kind != "code"]
     if pasted:
@@ -248,7 +251,7 @@ def _merged(chosen: Sequence[_Reading], *, has_code: bool) -> Classification:
 
 
 class _Reading(Struct, frozen=True):
-    """What one clause asks for."""
+    """The result of reading one clause."""
 
     mood: Mood
     said: str
@@ -277,7 +280,7 @@ class _Reading(Struct, frozen=True):
         return f"asks in words: {self.said}"
 
     def classification(self) -> Classification:
-        """Return what this clause alone decides."""
+        """Return the classification of a question that has only this clause."""
         if self.relation:
             relation = self.relation.relation
             subjects = tuple(map(self._named, self.relation.subjects))
@@ -327,8 +330,10 @@ _OF_ALL = frozenset({"unused", "cycles"})
 
 
 def classified(question: Question, tree: Tree) -> Classification:
-    """Return the classification of a question. `in:fly` is a place only if there is such a file or folder,
-    since some languages have attributes of this form."""
+    """Return the classification of a question about a project.
+
+    `in:fly` is a place only if the project has such a file or folder, since some languages have attributes of
+    this form."""
     decided = classify(question)
     text = question.text
     for place in decided.places:
@@ -359,7 +364,7 @@ def narrow(chosen: Filter, decided: Classification, tree: Tree, reader: Reader) 
 
 
 def _meanings(name: str, kind: PlaceKind, tree: Tree, reader: Reader) -> Iterator[Filter]:
-    """Yield what a place may mean, the likeliest first."""
+    """Yield the filters for a place, the most likely meaning first."""
     yield from _paths_meant(name, tree)
     if kind == "filter":
         return
@@ -370,7 +375,7 @@ def _meanings(name: str, kind: PlaceKind, tree: Tree, reader: Reader) -> Iterato
 
 
 def _paths_meant(name: str, tree: Tree) -> Iterator[Filter]:
-    """Yield the files or folders that a place may mean, the likeliest first."""
+    """Yield the filters for the files or folders that a place may mean, the most likely first."""
     if "*" in name:
         with contextlib.suppress(ValueError):  # an invalid glob matches nothing
             if Filter(glob=name).files(tree):

@@ -1,4 +1,4 @@
-"""Estimates for each definition in the found files how probable it is that the asker needs it."""
+"""Estimates, for each definition in the found files, the probability that the asker needs it."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def answered(question: Question, hits: Iterable[Hit]) -> list[Hit]:
 
 
 def probability_of(features: Mapping[str, float]) -> float:
-    """Return how probable it is that a definition is needed, from 0 to 1."""
+    """Return the probability (0 to 1) that a definition is needed."""
     total = WEIGHTS.get("constant", 0.0) + sum(
         WEIGHTS.get(name, 0.0) * value for name, value in features.items()
     )
@@ -299,4 +299,4 @@ _SAID: Final = {
     "name is asked": "its name",
     "qualified name": "its name",
 }
-"""The words for the features that differ between definitions; the others need none."""
+"""The words for features that a reason can name. Other features are never given as a reason."""

@@ -1,4 +1,4 @@
-"""The answers to GetNode (a node with its neighbours), FindSymbols and FindFiles."""
+"""Answers GetNode (a file or definition with its neighbours in the graph), FindSymbols and FindFiles."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ DEFINITION_BYTES = 64 * 1024
 
 
 def describe_node(snapshot: ProjectSnapshot, node_id: str) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return a node, None if there is none, and the files that must be read again to answer rightly.
+    """Return a node, or None if there is none, and the stale files, which must be indexed again first.
 
     An unsaved editor buffer replaces its file: the node has `unsaved` and no symbols. Raises
     `PermissionDenied` for a file that the snapshot's policy hides. Blocks: it reads the file and the index.
     """
     policy = snapshot.policy
     path, name = split_node_id(snapshot.tree.files, node_id)
-    # A definition's lines are known for what is on the disk, so an unsaved buffer stands in for files only.
+    # The index knows the lines of definitions on disk only, so unsaved buffers replace only whole files.
     overlays = {} if name else snapshot.overlays
     limit = snapshot.config.scan.max_file_bytes
     contents = ContentReader(snapshot.tree.root, snapshot.system, limit, overlays, policy)
@@ -138,7 +138,7 @@ def _summary(path: str, symbol: Symbol) -> dict[str, Any]:
 
 
 def _imports(reader: Reader, path: str) -> list[dict[str, Any]]:
-    """Return the imports of a file, without imported names that are no modules."""
+    """Return the imports of a file. Imported names that are no modules are left out."""
     found = []
     for resolved in reader.imports(path):
         if resolved.target or resolved.imported.required:
@@ -158,10 +158,10 @@ FILES_SHOWN, FILES_MAX = 20, 500
 
 
 def find_files(paths: Iterable[str], query: str, limit: int) -> tuple[list[str], int]:
-    """Return the paths that have a text in them, whatever its case, and how many there are.
+    """Return the paths that contain a text in any case, at most `limit`, and the number of all such paths.
 
-    First come those whose path begins with it, then those whose name does, those whose name has it, and the
-    rest; among these the shorter ones. Takes 20 ms for 100,000 paths.
+    Paths that begin with the text come first, then file names that begin with it, then file names that
+    contain it, then the rest; shorter paths come first in each group. 100,000 paths take 20 ms.
     """
     wanted = query.casefold()
     found = list(_matching(paths, wanted))
@@ -195,17 +195,18 @@ HEAD_LINES: Final = 20
 """Maximum number of lines of a definition in which its name is searched."""
 
 Found = tuple[int, str, Symbol]
-"""How well a definition's name fits, as in `partial_names`, its file, and the definition."""
+"""The rank of a match (as in `partial_names`, lower is better), the file, and the definition."""
 
 
 def describe_symbols(
     snapshot: ProjectSnapshot, query: str, limit: int
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return at most `limit` definitions, and the files that must be read again to answer rightly.
+    """Return at most `limit` definitions, and the stale files, which must be indexed again first.
 
-    `touch`, `Session.tou`, `ses::to` and `sT` find the method `Session.touch`: what stands before the last
-    name begins the names of what the definition lies in. What an unsaved buffer defines is not known. Blocks:
-    it reads the index and the files that are shown. Raises `DatabaseError`.
+    `touch`, `Session.tou`, `ses::to` and `sT` find the method `Session.touch`: the last part of the query
+    matches the name of the definition, the parts before it match the beginnings of the enclosing names.
+    Definitions in unsaved buffers aren't found. Blocks: it reads the index and the shown files. Raises
+    `DatabaseError`.
     """
     *around, part = _SEPARATOR.split("".join(query.split()))
     with snapshot.reader() as reader, reader.snapshot():
@@ -224,7 +225,8 @@ def describe_symbols(
 
 
 def _contents(snapshot: ProjectSnapshot) -> ContentReader:
-    """Return a reader that masks nothing, which would take most of the time: one line of a file is shown."""
+    """Return a reader that doesn't mask secrets; masking whole files to show one line of each takes too
+    long."""
     whole = replace(snapshot.policy, mask_values=False)
     return ContentReader(snapshot.tree.root, snapshot.system, snapshot.config.scan.max_file_bytes, {}, whole)
 
@@ -248,7 +250,7 @@ def _found(
 
 
 def _lies_in(name: str, around: list[str]) -> bool:
-    """Whether the names of the enclosing definitions begin with these prefixes, in order."""
+    """Whether the names of a definition's enclosing definitions begin with some prefixes, in order."""
     owners = iter(name.lower().split(".")[:-1])
     return all(any(owner.startswith(one.lower()) for owner in owners) for one in around if one)
 

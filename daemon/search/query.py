@@ -35,8 +35,8 @@ class Hit(Struct, frozen=True):
     - `score`: between 0 and 1, comparable within one answer.
     - `sources`: the rank of the chunk, from 1, in each list that has it (`tree`, `vector`, `lexical`).
     - `why`: the reasons for the file, in words.
-    - `probability`: that the file answers the question; `reasons`: the features that rank it before others.
-      Both are known of the first few hits only.
+    - `probability`: the probability that the file answers the question; `reasons`: the features that rank it
+      before others. Only the first hits have both.
 
     In a graph answer:
 
@@ -64,19 +64,20 @@ class Hit(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """The file."""
+        """The path of the file, relative to the root."""
         return self.chunk.path
 
     @property
     def node_id(self) -> str:
-        """The node id of the place: the definition or section that it is or stands in, or the file."""
+        """The node id of the place: of the definition or section that contains it, otherwise of the file."""
         symbol = self.node.name if self.node is not None else "" if self.certainty else self.chunk.symbol
         return f"{self.path}#{symbol}" if symbol else self.path
 
 
 Route = Literal["structural", "positional", "semantic", "hybrid"]
-"""`structural` asks for an edge of the code graph, `positional` restricts the search to a definite place,
-`semantic` asks in words for behaviour, reasons or concepts; `hybrid` is all the rest, and mixtures."""
+"""`structural` questions ask for an edge of the code graph. `positional` questions search in a definite
+place. `semantic` questions ask in words for behaviour, reasons or concepts. All others, and mixtures, are
+`hybrid`."""
 
 Relation = Literal[
     "callers",
@@ -107,13 +108,13 @@ withholding needed code is worse than sending too much: 98 % of the prompts belo
 sets that weren't used for the fit, need nothing."""
 
 NEED_SURE: Final = 0.75
-"""Probability that a prompt needs code from which on the best place is always sent."""
+"""Minimum probability that a prompt needs code for the best place to be sent always."""
 
 
 class Need(Struct, frozen=True):
     """The probability (0 to 1) that a prompt needs code, and the reason in words.
 
-    `hint` is a text to send instead of search results if it is improbable, or ""."""
+    `hint` is a text to send instead of search results if the probability is low, or ""."""
 
     probability: float
     reason: str
@@ -131,7 +132,7 @@ class Need(Struct, frozen=True):
 
 
 class SearchQuery(Struct, frozen=True):
-    """A question to a project. `route` forces one, None leaves the choice; `limit` counts files.
+    """A question about a project. `route` forces a route, None lets the words decide. `limit` counts files.
 
     With `for_agent` (the number of places to show) or `definitions`, hits list the definitions that may be
     needed. With `definitions`, an answer from the graph or from a named place is also followed by the results
@@ -143,7 +144,7 @@ class SearchQuery(Struct, frozen=True):
     route: Route | None = None
     min_score: float = 0.0
     first: frozenset[str] = frozenset()
-    """Files of the scope that asks: their hits come before all others."""
+    """Files of the scope that asks. Their hits come before all others."""
     definitions: bool = False
     for_agent: int = 0
     relation: Relation | None = None

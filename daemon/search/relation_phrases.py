@@ -313,8 +313,8 @@ def asks_for_tests(tokens: Sequence[Token]) -> bool:
 
 
 MAX_APART = 3
-"""Maximum number of words between a word that excludes tests and the word for tests: `outside of the
-tests`."""
+"""Maximum distance, in tokens, between a word that excludes tests and the word for tests: `outside of the
+tests` has 3."""
 
 
 def whole(clause: Clause, relation: Relation, subjects: tuple[str, ...]) -> RelationAsked:

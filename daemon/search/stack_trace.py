@@ -1,4 +1,4 @@
-"""The frames of stack traces in a question, the most relevant first."""
+"""Finds the frames of stack traces in a question, the most relevant first."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ class Frame(Struct, frozen=True):
     """One line of a stack trace or of a compiler's output.
 
     `path` has `/` between its parts and may be absolute, on another machine, or a guess from a class
-    (`com.acme.Order.close(Order.java:9)` gives `com/acme/Order.java`): match it from its end. It is empty
-    where only a function is named. `line` counts from 1, 0 when unknown. `function` is as written, with its
-    class but without arguments, or empty. `library` says that the file belongs to an installed package.
+    (`com.acme.Order.close(Order.java:9)` gives `com/acme/Order.java`), so compare it with the project's paths
+    from its end. It is empty if the line names only a function. `line` counts from 1, 0 when unknown.
+    `function` is as written, with its class but without arguments, or empty. `library` says that the file
+    belongs to an installed package.
     """
 
     path: str
@@ -60,7 +61,7 @@ def read_frame(line: str) -> Frame | None:
 
 
 def is_trace_line(line: str) -> bool:
-    """Whether a line belongs to a stack trace or compiler output though it may name no place."""
+    """Whether a line belongs to a stack trace or compiler output, even if it has no file or line number."""
     return bool(compiled(_TRACE_LINE).match(line[:MAX_LINE])) or read_frame(line) is not None
 
 
@@ -118,7 +119,7 @@ def _traces(lines: Iterable[str]) -> list[_Trace]:
 
 
 def _ordered(traces: Sequence[_Trace]) -> list[list[Frame]]:
-    """Put the trace that explains the others first, and in each the innermost frame."""
+    """Return the traces with the cause of the others first, and in each trace the innermost frame first."""
     python = bool(traces) and traces[-1].innermost_last
     direction = -1 if python or any(trace.is_cause for trace in traces) else 1
     by_place = sorted(enumerate(traces), key=lambda item: (not item[1].is_cause, direction * item[0]))
@@ -151,7 +152,7 @@ _NO_FUNCTION = frozenset(
     ("<module>", "<anonymous>", "<top (required)>", "<main>", "<unknown>", "{main}", "??", "?")
 )
 _LITERAL = r"^[ \t]{0,12}['\"](?=[ \t]{0,12}at )|(?:\\{1,2}n|(?<=\d\)))['\"],?(?: ?\+)?$"
-"""What stands around a frame that is a string in somebody's log."""
+"""The quotation marks and escapes around a frame that a log has as a string literal."""
 
 _MAY_BE_FRAME = r"\d|\sat\s|^at\s"
 
