@@ -111,7 +111,7 @@ def _kind_of_fenced(lines: Sequence[str], language: str) -> BlockKind:
 
 
 def _unfenced(lines: Sequence[str]) -> Iterator[QuestionBlock]:
-    """Group neighbouring lines of one kind; indented lines after a trace, log or code belong to it."""
+    """Group neighbouring lines of one kind; indented lines after a trace, log, code or diff belong to it."""
     kind: BlockKind = "prose"
     run: list[str] = []
     for line in lines:

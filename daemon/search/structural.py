@@ -43,9 +43,9 @@ BATCH: Final = 50
 class GraphAnswer(Struct, frozen=True):
     """The answer of the graph to a question; its hits are sorted, best first.
 
-    `known` says that the subjects exist, so that no hits mean that there are none. `remarks` are for the
-    reader: how a name was interpreted, how many definitions it has, how many hits aren't shown. `degraded` has
-    the reasons why the answer may be incomplete.
+    `known` says that the subjects exist; then an answer without hits means that nothing has the relation.
+    `remarks` are for the reader: how a name was interpreted, how many definitions it has, how many hits
+    aren't shown. `degraded` has the reasons why the answer may be incomplete.
     """
 
     hits: tuple[Hit, ...]
