@@ -1,5 +1,7 @@
-"""Answers to requests about the code of a project, as fresh as requested; if they aren't, `degraded` says
-so."""
+"""Answers requests about the code of a project from an index that is as fresh as requested.
+
+If the index isn't fresh in time, `degraded` in the answer says so.
+"""
 
 from __future__ import annotations
 

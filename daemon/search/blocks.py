@@ -18,10 +18,10 @@ BlockKind = Literal["prose", "code", "trace", "log", "diff", "command"]
 `command` shell or SQL."""
 
 MAX_CHARACTERS = 100_000
-"""Maximum characters of a question that are read; of a longer one, half of this from each end."""
+"""Maximum characters of a question that are read. A longer question is cut to half of this at each end."""
 
 MAX_LINES = 10_000
-"""Maximum lines of a question that are read; of a longer one, half of this from each end."""
+"""Maximum lines of a question that are read. A longer question is cut to half of this at each end."""
 
 MAX_LINE = 1_000
 """Maximum characters of a line that are read to determine its kind."""
@@ -41,7 +41,8 @@ def readable(text: str) -> str:
     """Return a text without invisible characters, cut to `MAX_CHARACTERS` and `MAX_LINES`.
 
     Removes escape codes, zero-width and control characters, HTML comments and carriage returns. Escaped line
-    breaks of stack traces in JSON or string literals become line breaks, lone surrogates question marks.
+    breaks of stack traces in JSON or string literals become line breaks; lone surrogates become question
+    marks.
     """
     if len(text) > MAX_CHARACTERS:
         half = MAX_CHARACTERS // 2
@@ -314,7 +315,7 @@ def paragraphs(lines: Sequence[str]) -> list[str]:
 
 
 def cut_windows(parts: Sequence[str]) -> tuple[str, ...]:
-    """Cut paragraphs into windows of at most `WINDOW_WORDS` words, at most `MAX_WINDOWS`.
+    """Cut paragraphs into at most `MAX_WINDOWS` windows of at most `WINDOW_WORDS` words.
 
     Short prose is one window. The first sentence of longer prose, usually the title, is a window by itself.
     If there are too many windows, the first ones and the last one stay, because a question is usually at the

@@ -162,8 +162,8 @@ def named_chunks(
 
 
 def definitions_of(reader: Reader, name: str) -> Sequence[tuple[str, Symbol]]:
-    """Return the definitions of a name as written (`a.b`, `a::b`, `A#b`). If there are none, the first part
-    of the name is removed, again and again. Returns at most one more than `DEFINITIONS_MAX`."""
+    """Return the definitions of a name as written (`a.b`, `a::b`, `A#b`). If there are none,
+    the search is repeated without the first part of the name. Returns at most `DEFINITIONS_MAX` + 1."""
     parts = name.replace("::", ".").replace("->", ".").replace("#", ".").strip(".$()").split(".")
     for start in range(len(parts)):
         found = reader.definitions_named(".".join(parts[start:]), DEFINITIONS_MAX + 1)
@@ -200,8 +200,8 @@ def as_they_are_now(
 def in_order(
     scored: Iterable[tuple[int, float]], chunks: Mapping[int, ChunkPlace]
 ) -> list[tuple[int, float]]:
-    """Return chunks by score, and chunks with the same score by path and line. Chunk ids can't decide,
-    because they depend on the order in which several processes read the files."""
+    """Return chunks by score, and chunks with the same score by path and line. Chunk ids
+    would give no stable order, because they depend on the order in which several processes read the files."""
     return sorted(scored, key=lambda pair: (-pair[1], chunks[pair[0]].path, chunks[pair[0]].start_line))
 
 

@@ -144,9 +144,9 @@ def _is_gerund(word: str) -> bool:
 
 
 def _asks_later(tokens: Sequence[Token]) -> bool:
-    """Whether a question follows a preposition or a first part: `f raises an error, find out why …`.
+    """Whether a question follows a preposition or another part of the clause: `f raises, find out why …`.
 
-    The decision whether a prompt needs the code relies on it (`need.py`).
+    `need.py` uses the result to decide whether a prompt needs code.
     """
     if tokens[0].form in STOP_WORDS and len(tokens) > 1 and tokens[1].form in ASKING:
         return True
@@ -168,8 +168,8 @@ _CONJUNCTIONS = words("that which")
 
 
 MAX_STATEMENTS = 4
-"""Maximum number of clauses in a text that asks nothing for its statements to be read as a question; a longer
-text is a report."""
+"""Maximum number of clauses in a text without a question whose statements decide the route. A longer text is
+a report, so its statements are ignored."""
 
 MAX_SAID = 200
 """Maximum characters that the evidence quotes of a clause, and maximum characters of the words to search
@@ -177,7 +177,7 @@ for."""
 
 
 class Classification(Struct, frozen=True):
-    """The route of a question, and in `evidence` why, for a person to read, at least one reason.
+    """The route of a question, with at least one reason for it in `evidence`, in words for people.
 
     A structural question has a `relation` and its `subjects` as written; a connection has two, start and end.
     Pronouns such as `it` and `the function below` are replaced by the name mentioned before, or by the name

@@ -102,7 +102,7 @@ def find_definitions(
     languages: Mapping[str, str],
     rarity: Callable[[str], float],
 ) -> list[FoundDefinition]:
-    """Return the definitions of the best files in which something was found, the most probable first."""
+    """Return the definitions of the best files that overlap a found chunk, the most probable first."""
     found = []
     for one, features in with_features(question, ranked, symbols_of, candidates, languages, rarity):
         probability = probability_of(features)
@@ -159,7 +159,7 @@ def with_features(
     for place, file in enumerate(ranked[:FILES_MAX]):
         role = role_of(file.path, languages.get(file.path, ""))
         if is_wanted(role, question) or candidates.named.get(file.path, 0.0) >= SURELY_NAMED:
-            role = "source"  # a test that is asked about is as probable as source elsewhere
+            role = "source"  # a test counts as source if the question asks for tests
         of_file = {
             "file": log(file.score + 0.001),
             "file, of the best": file.score / (best or 1.0),
@@ -227,7 +227,7 @@ def _terms_of(name: str, signature: str, doc: str) -> tuple[frozenset[str], froz
 
 
 Scored = tuple[int, ChunkPlace, float]
-"""A chunk's place within its file, from 0, the chunk, and its score."""
+"""The rank of a chunk in its file (from 0), the chunk, and its score."""
 
 
 def _parts(

@@ -205,7 +205,7 @@ _LEVELS = (
 _LOG_FIELD = (
     r"(?:\"(?:msg|message|err|error|exception|reason|detail)\": ?\"((?:[^\"\\]|\\.){1,500})\")"
     r"|\b(?:msg|message|err|error|reason)=(?:\"((?:[^\"\\]|\\.){1,500})\"|(\w[^\s\"]{3,200}))"
-)  # a key whose value is empty gives nothing
+)  # a key with an empty value doesn't match
 # Values inserted into a message by the program. Addresses and identifiers come before plain numbers.
 _VALUE = (
     r"\"[^\"\n]{0,300}\"|(?<!\w)'[^'\n]{0,300}'|`[^`'\n]{0,300}[`']|“[^”\n]{0,300}”|«[^»\n]{0,300}»"

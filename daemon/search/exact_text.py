@@ -29,11 +29,12 @@ TEXTS_MAX: Final = 6
 """Maximum number of messages and names of a question that are looked up."""
 
 CHUNKS_MAX, NAMED_MAX = 80, 200
-"""Maximum number of chunks read for a text and for a name, best lexical match first. Names need more: their
-spellings in other cases share one term."""
+"""Maximum number of chunks read for a text and for a name, best lexical match first. Names need more, because
+spellings of a name in other cases have the same term in the lexical index."""
 
 BATCH: Final = 20
-"""Chunks read at a time, until a source file contains the whole text; reading one takes 0.15 ms."""
+"""Number of chunks read at a time. Reading stops when a source file contains the whole text; reading one
+chunk takes 0.15 ms."""
 
 ENOUGH: Final = 0.99
 """Share of a text (0 to 1) found in one place above which the search stops."""
@@ -126,7 +127,7 @@ def find_text(
     """
     found: list[TextPlace] = []
     said: list[str] = []
-    for wanted in sorted(_wanted(question, names), key=lambda one: -len(one.text)):  # stable
+    for wanted in sorted(_wanted(question, names), key=lambda one: -len(one.text)):  # longest first
         if any(wanted.text in text for text in said):
             continue
         places = find_places(wanted, reader, lexical, files, used=used)
@@ -159,7 +160,7 @@ def find_places(
     *,
     used: bool = False,
 ) -> list[TextPlace]:
-    """Return the places of one text, as `find_text` does."""
+    """Return the places of one text, best first; the other parameters are those of `find_text`."""
     if wanted.is_name:
         hits = holding = lexical.search(_terms(wanted, lexical), NAMED_MAX, files=files)
     else:
@@ -264,7 +265,8 @@ def _whole(wanted: WantedText, text: str, *, used: bool) -> Iterator[tuple[int, 
 
 
 def _runs(wanted: WantedText, text: str) -> Iterator[tuple[int, float]]:
-    """Yield the first line, from 0, of the neighbouring lines with most of a message, and the share of it."""
+    """Yield the first of the neighbouring lines with most of a message, from 0, and the share that they
+    have."""
     message = _message(wanted.text)
     plain = text.replace('\\"', '"').replace("\\'", "'")
     if not message.may_stand_in(plain):
@@ -405,7 +407,7 @@ def _chosen(places: Sequence[TextPlace], *, everywhere: bool) -> list[TextPlace]
             place for place in good if role_of(place.chunk.path, place.chunk.language) != "document"
         ] or good
     by_file: dict[str, TextPlace] = {}
-    for one in sorted(good, key=lambda one: -one.share):  # stable: of equal places the first stays first
+    for one in sorted(good, key=lambda one: -one.share):  # equal places keep their order
         by_file.setdefault(one.chunk.path, one)
     return list(by_file.values())[:PLACES_MAX]
 

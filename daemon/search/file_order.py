@@ -261,8 +261,7 @@ class _Words:
         )
 
     def _begun(self, name: frozenset[str]) -> float:
-        """Return the weight of the question's terms of which one begins with the other: a term, a term of a
-        name."""
+        """Return the weight of the question's terms that are a prefix of a term in a name, or the reverse."""
         long = [term for term in name if len(term) >= PREFIX_MIN]
         if not long:
             return 0.0

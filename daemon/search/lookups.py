@@ -42,7 +42,7 @@ def describe_node(snapshot: ProjectSnapshot, node_id: str) -> tuple[dict[str, An
     contents = ContentReader(snapshot.tree.root, snapshot.system, limit, overlays, policy)
     content = contents.read(path)
     if content.hidden:
-        # Without the path: it may be the target of a symlink, which the caller doesn't know.
+        # The message omits the path, which may be the target of a symlink that the caller doesn't know.
         raise PermissionDenied(f"nothing of this node is shown: {content.problem}")
     unsaved = contents.unsaved(path)
     if content.shown is None and not unsaved:

@@ -39,7 +39,7 @@ class VectorsFound(NamedTuple):
 
 
 class MeaningSearch:
-    """One question to the embedder. Runs on the event loop only, except for `begin_early`.
+    """The vector search for one question. Runs on the event loop only, except for `begin_early`.
 
     `settled` says that no chunk waits for its vector. The embedder then needs only the question, and not the
     results of the lexical search.

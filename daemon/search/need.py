@@ -41,7 +41,8 @@ WORDS_MAX: Final = 100
 """Maximum number of terms of a prompt looked up, at 5 microseconds each."""
 
 PLACES_LEAST: Final = 0.01
-"""Added to the sum of the definitions' probabilities before taking the logarithm, which 0 doesn't have."""
+"""Added to the sum of the definitions' probabilities before taking the logarithm, because the sum may be
+0."""
 
 SAID_MAX: Final = 5
 """Maximum number of a prompt's words in the reason."""
@@ -215,7 +216,7 @@ def _names(token: Token, before: Sequence[Token], *, place: bool) -> bool:
 
 
 def _commands(before: Sequence[Token]) -> bool:
-    """Whether a verb after some tokens is a command: at the start, or after a word without own meaning."""
+    """Whether a verb after some tokens is a command: at the start, or after a word that names nothing."""
     last = before[-1] if before else None
     return last is None or last.kind == "mark" or (last.form in _SILENT and last.form not in _DETERMINERS)
 

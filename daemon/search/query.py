@@ -16,8 +16,8 @@ from .filters import EVERYTHING, Filter
 class FoundDefinition(Struct, frozen=True):
     """A definition, or lines outside of any definition, that the asker may need.
 
-    `first` and `last` are its lines, from 1, both inclusive; for a definition that contains others, the lines
-    above the first of these. `probability` (0 to 1) is the probability that it is needed, and `reasons` name
+    `first` and `last` are its lines, from 1, both inclusive. A definition that contains others ends before
+    the first of them. `probability` (0 to 1) is the probability that it is needed, and `reasons` name
     the features that add most to it."""
 
     path: str

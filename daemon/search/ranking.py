@@ -128,8 +128,8 @@ name: `mod.rs` may contain the code itself."""
 
 SURELY_NAMED = 0.5
 NAMED_FACTOR = 0.8
-"""A file that the question names with at least this certainty (`SURELY_NAMED`) is probably meant, even a test
-or a document; its penalty is then at most `NAMED_FACTOR`."""
+"""Minimum certainty that the question names a file (`SURELY_NAMED`) for which the file is probably meant,
+even if it is a test or a document; the factor for its role is then at least `NAMED_FACTOR`."""
 
 TELLING_SHARE = 0.5
 """Minimum share of the question's words in a path for the path to be given as a reason."""

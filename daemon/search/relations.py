@@ -344,8 +344,7 @@ _TRANSITIVE = words("transitive transitively indirect indirectly recursive recur
 def find_connection(clause: Clause) -> RelationAsked | None:
     """Find a question for the path between two symbols; the subjects are its start and its end.
 
-    Both must be names. Plain words count only if the clause has a word for a path: `call path from main to
-    f`.
+    Both must be names. Plain words count only together with a word for a path: `call path from main to f`.
     """
     tokens = clause.tokens
     ends = _ends(tokens)

@@ -1,4 +1,4 @@
-"""Hits in the form of the reply: place, lines around the best one, and for agents the whole best place."""
+"""Puts hits into the form of the reply: place, lines around the best line, and for agents the best place."""
 
 from __future__ import annotations
 
@@ -188,8 +188,8 @@ def _telling(lines: Sequence[str], words: frozenset[str]) -> int:
 
 
 KEPT_CHARACTERS = 2_000_000
-"""Maximum characters of cached texts, about 1,500 chunks. In 3,000 questions about 1,020 names of Django, 57
-% of the hits find their text in the cache, and no more with 8 million characters."""
+"""Maximum characters of cached texts, about 1,500 chunks. In 3,000 questions about 1,020 names of
+Django, 57 % of the hits find their text in the cache, and no more with 8 million characters."""
 
 CHUNK_CHARACTERS = 200
 """Characters added to the size of each cached text for its digest and the cache entry."""
@@ -228,7 +228,7 @@ def describe_for_agents(
     *,
     asks_for_all: bool = False,
 ) -> DescribedHits:
-    """Return the places that an agent should see, and the files that must be read again.
+    """Return the places that an agent should see, and the stale files, which must be indexed again.
 
     If one place is clearly the best, it is returned alone, with its whole text in `definition`. Its `needs`
     are the values of constants that it uses, and the heads of the functions that it calls and of the class
@@ -295,7 +295,7 @@ def _best(answered: Sequence[Placed], found: Sequence[Placed]) -> Placed | None:
 
 
 def _together(answered: Sequence[Placed], found: Sequence[Placed], limit: int) -> list[Placed]:
-    """Return the places of the graph answer and the others: graph places first, but its tests last."""
+    """Return the places of the graph answer, then the others, then the tests of the graph answer."""
     if not found:
         return list(answered)
     sources = [item for item in answered if role_of(item[0].path, item[0].chunk.language) != "test"]
@@ -328,7 +328,7 @@ def _whole(snapshot: ProjectSnapshot, reader: Reader, hit: Hit) -> dict[str, Any
 
 def _needs(contents: ContentReader, reader: Reader, path: str, symbol: Symbol) -> Iterator[dict[str, Any]]:
     if symbol.kind in CLASSES:
-        return  # a class is shown with all its members
+        return  # a class is shown with its members, so it needs nothing else
     for one in needed_by(reader, path, symbol):
         lines = _lines(contents, reader, one.path)
         text = "\n".join(line[:NEEDED_CHARACTERS] for line in lines[one.first - 1 : one.last])

@@ -126,7 +126,7 @@ def gather(
     *,
     linked_first: bool = False,
 ) -> GatheredCandidates:
-    """Take a question apart, choose its route, and ask the code graph and the lexical index.
+    """Divide a question into its parts, choose its route, and ask the code graph and the lexical index.
 
     With `relation` only the graph answers, with this relation of the names in the text. If `files_wanted` is
     more than the usual number of candidates gives, `Candidates.further` has more of them. `on_words` is
@@ -401,7 +401,9 @@ def _with_named_files(
     files = None if gathered.files is None else frozenset(gathered.files)
     chunks = [one for one in reader.chunks.places_in(missing) if files is None or one.file_id in files]
     first: dict[str, ChunkPlace] = {}
-    for chunk in held_chunks(gathered.filter, chunks, tree, reader).values():  # by id, which is their order
+    for chunk in held_chunks(
+        gathered.filter, chunks, tree, reader
+    ).values():  # ids have the order of the chunks
         first.setdefault(chunk.path, chunk)
     beginnings = [(chunk.id, candidates.named[path]) for path, chunk in first.items()]
     kept = {**candidates.chunks, **{chunk.id: chunk for chunk in first.values()}}

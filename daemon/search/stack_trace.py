@@ -74,7 +74,7 @@ def frames_in(lines: Sequence[str]) -> tuple[Frame, ...]:
     come last. They are kept, because the project may itself be such a package.
     """
     ordered = [frame for trace in _ordered(_traces(lines)) for frame in trace]
-    ordered.sort(key=lambda frame: frame.library)  # stable: the order within each half stays
+    ordered.sort(key=lambda frame: frame.library)  # frames of the project first, otherwise in the same order
     unique: dict[tuple[str, int, str], Frame] = {}
     for frame in ordered:
         key = (frame.path, frame.line, frame.function if not frame.path else "")

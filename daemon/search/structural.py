@@ -34,10 +34,10 @@ SUBJECTS_MAX: Final = 4
 """Maximum number of subjects of one question."""
 
 SECTIONS_MAX: Final = 20
-"""Maximum number of sections or classes with the same name that are read."""
+"""Maximum number of definitions with the same name that are read."""
 
 BATCH: Final = 50
-"""Number of places looked up at a time, until enough of them pass the filter."""
+"""Number of places looked up at a time if a filter by kind or by name may reject some of them."""
 
 
 class GraphAnswer(Struct, frozen=True):
@@ -354,7 +354,7 @@ _OTHERS = re.compile(
     r"[`'\")]*\s+(?:functions|methods|classes|hooks|handlers|callbacks|listeners|subclasses of"
     r"|middlewares?)\b"
 )
-"""Words behind a name that show that other definitions are meant: `X handlers`, `X subclasses of`."""
+"""Words after a name that show that other definitions are meant: `X handlers`, `X subclasses of`."""
 _WHOLE: Final = (
     "circle circles circular cycle cycles cyclic loop loops nobody nothing one unused uncalled unreferenced"
     " unreachable orphan orphaned dead code"
