@@ -401,9 +401,7 @@ def _with_named_files(
     files = None if gathered.files is None else frozenset(gathered.files)
     chunks = [one for one in reader.chunks.places_in(missing) if files is None or one.file_id in files]
     first: dict[str, ChunkPlace] = {}
-    for chunk in held_chunks(
-        gathered.filter, chunks, tree, reader
-    ).values():  # ids have the order of the chunks
+    for chunk in held_chunks(gathered.filter, chunks, tree, reader).values():  # in order
         first.setdefault(chunk.path, chunk)
     beginnings = [(chunk.id, candidates.named[path]) for path, chunk in first.items()]
     kept = {**candidates.chunks, **{chunk.id: chunk for chunk in first.values()}}
