@@ -190,8 +190,8 @@ def find_sections(lines: Sequence[str], language: str) -> list[Symbol]:
     """Return a document's sections in order, named by their titles: `Guide/Install`.
 
     A heading is a line that is underlined, and perhaps overlined, by a repeated punctuation mark over at
-    least its length; marks rank by their first use, as in reStructuredText. AsciiDoc also has `== Title`, and MDX
-    `## Title`, outside of fenced code. Unlike those of `parse_source`, the names are not unique.
+    least its length; marks rank by their first use, as in reStructuredText. AsciiDoc also has `== Title`,
+    and MDX `## Title`, outside of fenced code. Unlike those of `parse_source`, the names are not unique.
     """
     found = _marked(lines) if language == "mdx" else _underlined(lines)
     return _sections(found, len(lines))
