@@ -91,7 +91,7 @@ class GraphQueries:
         return sorted(ImportEdge(*row) for row in rows)
 
     def edges_into(self, targets: Collection[str]) -> list[ImportEdge]:
-        """Return the imports of the files `targets`, by importer and target."""
+        """Return the imports that lead to the files `targets`, by importer and target."""
         rows = select_in(self._db, f"{_EDGES} AND i.target IN ({{marks}}) {_GROUPED}", targets)
         return sorted(ImportEdge(*row) for row in rows)
 
