@@ -332,7 +332,7 @@ class _Search:
             addresses = [address for _, address in found]
             chunks: Sequence[Any] = self.searcher.fast_field_values("chunk", addresses)
             files: Sequence[Any] = self.searcher.fast_field_values("file", addresses)
-        # Equal chunks may differ in the last bits, by the order in which their terms were added up.
+        # The scores of equal chunks may differ in the last bits, depending on the order of summation.
         scores = [round(score, 3) for score, _ in found]
         return list(map(LexicalHit._make, zip(chunks, files, scores, strict=True)))
 
