@@ -81,7 +81,9 @@ def test_a_named_socket_starts_no_daemon(environ: dict[str, str], tmp_path: Path
         ("projects", "error: no daemon runs on "),
         ("items list", "error: no daemon listens on "),
     ):
-        code, output, errors = run(environ, "--socket", str(tmp_path / "run" / "other.sock"), *command.split())
+        code, output, errors = run(
+            environ, "--socket", str(tmp_path / "run" / "other.sock"), *command.split()
+        )
         assert (code, output) == (1, "")
         assert errors.startswith(problem)
     assert not (tmp_path / "state").exists()
