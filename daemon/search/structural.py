@@ -44,8 +44,8 @@ class GraphAnswer(Struct, frozen=True):
     """The answer of the graph to a question, with at most the requested number of hits, best first.
 
     `known` says that the subjects exist, so that no hits mean that there are none. `remarks` are for the
-    reader: how a name was interpreted, how many definitions it has, how many hits aren't shown. `degraded` says
-    why the answer may be incomplete.
+    reader: how a name was interpreted, how many definitions it has, how many hits aren't shown. `degraded`
+    has the reasons why the answer may be incomplete.
     """
 
     hits: tuple[Hit, ...]
