@@ -34,8 +34,7 @@ T = TypeVar("T")
 
 
 class ProjectCall(Struct, frozen=True):
-    """The common part of requests about a project: the agent's policy, the required freshness, the
-    deadline."""
+    """The common part of requests about a project: the agent's policy, the freshness, and the deadline."""
 
     project: Project
     policy: Policy

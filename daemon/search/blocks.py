@@ -28,8 +28,7 @@ MAX_LINE = 1_000
 
 
 class QuestionBlock(Struct, frozen=True):
-    """Neighbouring lines of one kind. `language` is the word after the opening Markdown fence, in lower
-    case."""
+    """Neighbouring lines of one kind. `language` is the language of a Markdown fence, in lower case."""
 
     kind: BlockKind
     lines: tuple[str, ...]

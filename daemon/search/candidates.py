@@ -271,8 +271,7 @@ def _frame_reason(frame: Frame) -> str:
 
 
 def _definitions(question: Question, reader: Reader) -> Iterable[tuple[str, Symbol, float]]:
-    """Yield the definitions of the symbols in a question: path, symbol, and the certainty that it is
-    meant."""
+    """Yield the definitions of the names in a question: path, definition, and the certainty of each."""
     alone = (SymbolMention(question.only_word, QUOTED_CODE),) if question.only_word else ()
     for mention in (*question.symbols, *alone)[:SYMBOLS_MAX]:
         found = definitions_of(reader, mention.name)

@@ -225,7 +225,7 @@ def describe_symbols(
 
 
 def _contents(snapshot: ProjectSnapshot) -> ContentReader:
-    """Return a reader that doesn't mask secrets; masking whole files to show one line of each takes too
+    """Return a reader that doesn't mask secrets, since masking whole files to show one line takes too
     long."""
     whole = replace(snapshot.policy, mask_values=False)
     return ContentReader(snapshot.tree.root, snapshot.system, snapshot.config.scan.max_file_bytes, {}, whole)

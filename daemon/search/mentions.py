@@ -64,8 +64,7 @@ def read_path(word: str, *, loosely: bool = False) -> PathMention | None:
 
 
 def clean_path(path: str) -> str:
-    """Return a path with `/` between its parts, without scheme, host, drive, `./` and prefixes of
-    bundlers."""
+    """Return a path with `/` between its parts, without scheme, host, drive, `./` and bundler prefixes."""
     path = path.strip()
     path = compiled(_SCHEME).sub("", path)
     if "\\" in path:
@@ -239,8 +238,7 @@ estimates."""
 
 
 class SymbolMention(Struct, frozen=True):
-    """An identifier as written, without the parentheses of a call, and the certainty (0 to 1) that it is
-    one."""
+    """A possible identifier as written, without the parentheses of a call, and its certainty (0 to 1)."""
 
     name: str
     certainty: float

@@ -155,8 +155,7 @@ def given(hits: tuple[Hit, ...], ask: SearchQuery, policy: Policy) -> tuple[Hit,
 
 
 def _most(ask: SearchQuery) -> int:
-    """Return how many hits to rank: if the files of a scope come first, they may be anywhere among the
-    hits."""
+    """Return how many hits to rank; the files of a scope come first, but may be ranked anywhere."""
     return max(ask.limit, SCOPED_MAX) if ask.first else ask.limit
 
 

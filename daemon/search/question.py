@@ -188,8 +188,8 @@ def _sentence(error: ErrorMention) -> str:
 
 
 def _wants(thing: str, prose: str) -> bool:
-    """Whether a question asks for files of a role, by a word in a short question, by a phrase in a long
-    one."""
+    """Whether a question asks for files of a role; a short question needs a word for it, a long one a
+    phrase."""
     short, phrase = _WANTED[thing]
     if len(prose) <= SHORT_WORDS * 12 and len(prose.split()) <= SHORT_WORDS:
         return bool(compiled(short).search(prose))

@@ -74,8 +74,7 @@ def ranks(found: Sequence[tuple[K, float]]) -> dict[K, int]:
 def _counting(
     lists: Mapping[str, Sequence[tuple[K, float]]], weights: Mapping[str, float]
 ) -> dict[str, Sequence[tuple[K, float]]]:
-    """Return the lists that aren't empty and have a weight; the others don't count in the sum or its
-    scale."""
+    """Return the lists that aren't empty and have a weight; only these affect the fused scores."""
     return {name: found for name, found in lists.items() if found and weights[name] > 0}
 
 

@@ -72,8 +72,8 @@ def subject_behind(tokens: Sequence[Token], at: int, *, pronouns: bool) -> Subje
 
 
 def subject_before(tokens: Sequence[Token], at: int, *, pronouns: bool) -> Subject | None:
-    """Return the subject before a cue: an identifier or path, or a plain word after an auxiliary (`is login
-    …`)."""
+    """Return the subject before a cue: an identifier or path, or a plain word after `is`, `does` or the
+    like."""
     kind = False
     for index in range(at - 1, max(at - 1 - REACH, -1), -1):
         token = tokens[index]

@@ -134,8 +134,7 @@ def is_noun(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _lists_code(tokens: Sequence[Token], behind: Subject) -> bool:
-    """Whether a clause asks for code that something uses: `functions used in f`, but not `colours used in
-    f`."""
+    """Whether a clause asks for code that something uses: `functions used in f`, not `colours used in f`."""
     return behind.sure and any(token.form in KINDS for token in tokens[: behind.at])
 
 
@@ -386,8 +385,7 @@ def _moves(clause: Clause) -> bool:
 
 
 def _text_behind(tokens: Sequence[Token], word: str) -> str:
-    """Return the text of the first token after a preposition that is no article or kind; empty if there is
-    none."""
+    """Return the text after a preposition, without articles and words for kinds; empty if there is none."""
     at = next(at for at, token in enumerate(tokens) if token.form == word) + 1
     while form_at(tokens, at) in _BEFORE_NAME:
         at += 1

@@ -266,8 +266,7 @@ Placed = tuple[Hit, float]
 
 
 def _placed(hit: Hit, reader: Reader) -> Iterator[Placed]:
-    """Yield the hit once for each definition of its file that may be meant, with the chunk of the
-    definition."""
+    """Yield the hit once for each definition of its file that may be meant, with the definition's chunk."""
     if hit.certainty or not hit.definitions:
         yield hit, 0.0
         return
