@@ -220,8 +220,9 @@ class DaemonMethods:
 
     @method("GetMetrics", policy="open")
     async def metrics(self, request: MetricsRequest) -> MetricsReply:
-        """Return the metrics since the daemon started. `counts` has a number for each upper bound and a last
-        one for larger values; with `history` also samples, below."""
+        """Return the metrics since the daemon started. In a histogram, `counts` has a number for each upper
+        bound in `bounds` and a last number for larger values. With `history` the reply also has samples,
+        below."""
         history: dict[str, object] | UnsetType = UNSET
         if request.history is not None:
             # In a thread: the maps of 360 samples take 10 ms.

@@ -273,8 +273,8 @@ class ExperienceMethods(EngineMethods):
 
     @method("PruneExperiences", policy="project")
     async def prune(self, request: PruneRequest) -> PruneReply:
-        """Remove experiences for good, by at least one criterion; `experiences` are the newest 100 of the
-        removed ones."""
+        """Remove experiences for good, by at least one criterion; `experiences` has the newest 100 removed
+        experiences."""
         outcomes = request.outcomes
         criteria = Criteria(
             request.max_age_days,

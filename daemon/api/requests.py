@@ -151,9 +151,9 @@ class RequestMethods:
     @method("ExportRequests", policy="session or project")
     async def export(self, request: ExportRequest) -> ExportReply:
         """Return recorded requests of a session or a project, the oldest first, each as GetRequest returns
-        it, also of sessions without a record. `next` is present if more may follow: pass it as `since`.
-        `since` and `before` are times or days in ISO 8601. Large pages end early; the texts of a request are
-        left out, and `problem` says so, if they alone take more than a million characters."""
+        it, including requests of sessions that aren't stored. `next` is present if more may follow: pass it
+        as `since`. `since` and `before` are times or days in ISO 8601. Large pages end early. If the texts of
+        one request take more than a million characters, they are left out, and `problem` says so."""
         session_id, root = request.session_id, None
         if session_id is None:
             root = await self._engine.projects.root_of(required_cwd(request.cwd))
