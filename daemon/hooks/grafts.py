@@ -258,8 +258,8 @@ class Spool:
         self._system = system
 
     def path_of(self, name: str) -> str:
-        """Return the path of a file in the spool by its name."""
-        return os.path.join(self._folder, os.path.basename(name))
+        """Return the path of a file in the spool by its name, whatever the client that names it gives."""
+        return os.path.join(self._folder, os.path.basename(name.replace("\0", "")).strip(".") or "none")
 
     def put(self, words: Sequence[str], payload: str) -> str:
         """Write an event; durable when this returns. Returns its file, "" if the spool is full."""

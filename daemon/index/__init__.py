@@ -1,1 +1,1 @@
-"""What is kept on disk about a project, and the process that writes it."""
+"""The index of a project on disk, and the process that writes it."""

@@ -37,7 +37,8 @@ COPIES_READ = 10
 
 
 class StoredChunk(Struct, frozen=True):
-    """A chunk as it is stored, with its file. `names` are those of its header, outermost first."""
+    """A chunk as it is stored, with its file. `names` are the definition names of its header, outermost
+    first."""
 
     id: int
     file_id: int
@@ -63,7 +64,7 @@ class ChunkPlace(NamedTuple):
 
 
 class ChunkText(Struct, frozen=True):
-    """A chunk with its text, for what is derived from it."""
+    """A chunk with its text, from which the lexical index and the embeddings are made."""
 
     id: int
     file_id: int
@@ -120,7 +121,7 @@ class ChunkTable:
             self._log(file_id)
 
     def unlexed(self, limit: int, after: int = 0) -> list[tuple[int, int]]:
-        """Return (change, file id) of changes later than one, oldest first, at most `limit`."""
+        """Return (change, file id) of the changes later than `after`, oldest first, at most `limit`."""
         rows = self._db.execute(
             "SELECT change, file_id FROM unlexed WHERE change > ? ORDER BY change LIMIT ?", (after, limit)
         )
@@ -135,7 +136,7 @@ class ChunkTable:
         self._db.executemany("DELETE FROM unlexed WHERE file_id = ?", [(file_id,) for file_id in file_ids])
 
     def unlexed_among(self, file_ids: Iterable[int]) -> list[int]:
-        """Return those of some files that have changes which the lexical index hasn't committed yet."""
+        """Return the given files that have changes which the lexical index hasn't committed yet."""
         query = "SELECT DISTINCT file_id FROM unlexed WHERE file_id IN ({marks})"
         return sorted(number for (number,) in select_in(self._db, query, file_ids))
 
@@ -149,7 +150,7 @@ class ChunkTable:
         self._db.execute("UPDATE files SET digest = x'' WHERE id = ?", (file_id,))
 
     def id_of(self, path: str) -> int | None:
-        """Return a file's id, None if there is none."""
+        """Return a file's id, None for an unknown path."""
         row = self._db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
         return None if row is None else int(row[0])
 
@@ -162,7 +163,7 @@ class ChunkTable:
         return "" if row is None else str(row[0]), found.fetchall()
 
     def of_file(self, file_id: int) -> list[ChunkText]:
-        """Return a file's chunks with their texts, in source order; none for a file that is gone.
+        """Return a file's chunks with their texts, in source order; empty if the file was deleted.
 
         Raises `TextsDamaged`.
         """
@@ -179,7 +180,7 @@ class ChunkQueries:
         self._db = database
 
     def count(self) -> int:
-        """Return how many chunks there are."""
+        """Return the number of chunks."""
         return self.size()[0]
 
     def size(self) -> tuple[int, int]:
@@ -189,11 +190,11 @@ class ChunkQueries:
         return int(count), 0 if last is None else int(last[0])
 
     def by_ids(self, ids: Iterable[int]) -> dict[int, StoredChunk]:
-        """Return chunks by id; those that are gone are left out."""
+        """Return chunks by id, without deleted ones."""
         return {chunk.id: chunk for chunk in self._stored("c.id", ids)}
 
     def by_digests(self, digests: Iterable[bytes]) -> list[StoredChunk]:
-        """Return all chunks with one of these contents, by id."""
+        """Return all chunks with one of these digests, in the order of ids."""
         return sorted(self._stored("c.digest", digests), key=lambda chunk: chunk.id)
 
     def places(self, ids: Iterable[int]) -> dict[int, ChunkPlace]:
@@ -209,7 +210,8 @@ class ChunkQueries:
     ) -> list[tuple[bytes, ChunkPlace]]:
         """Return (digest, place) of the chunks with these digests, by chunk id.
 
-        For each digest the first `copies` chunks, only in the files `file_ids` (None for all)."""
+        Only the first `copies` chunks of each digest are returned, and only those in the files `file_ids`
+        (None for all files)."""
         found: list[tuple[bytes, ChunkPlace]] = []
         for batch in in_batches(digests):
             most = COPIES_READ * len(batch)
@@ -222,11 +224,14 @@ class ChunkQueries:
         return sorted(found, key=lambda pair: pair[1].id)
 
     def of_paths(self, paths: Iterable[str]) -> list[StoredChunk]:
-        """Return the chunks of files, by id."""
+        """Return the chunks of files, in the order of ids."""
         return sorted(self._stored("f.path", paths), key=lambda chunk: chunk.id)
 
     def to_embed(self, after: int, limit: int) -> list[tuple[int, int, bytes]]:
-        """Return (id, file id, digest) of chunks worth embedding with a larger id, by id, at most `limit`."""
+        """Return (id, file id, digest) of chunks worth embedding whose id is greater than `after`.
+
+        They come in the order of ids, at most `limit`.
+        """
         rows = self._db.execute(
             "SELECT id, file_id, digest FROM chunks WHERE id > ? AND embed ORDER BY id LIMIT ?",
             (after, limit),
@@ -234,17 +239,17 @@ class ChunkQueries:
         return [(number, file_id, bytes(digest)) for number, file_id, digest in rows]
 
     def present(self, ids: Iterable[int]) -> list[int]:
-        """Return those of some ids whose chunks are there."""
-        # Joined with the files, because a reader may see only some of them.
+        """Return the ids whose chunks still exist."""
+        # The join with the files is needed because a reader may see only some of the files.
         query = "SELECT c.id FROM chunks c JOIN files f ON f.id = c.file_id WHERE c.id IN ({marks})"
         return [number for (number,) in select_in(self._db, query, ids)]
 
     def at(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], StoredChunk]:
-        """Return by (path, line) the chunks that hold these lines, else their files' first ones; files
-        without any are left out."""
+        """Return the chunk at each place, by (path, line): the chunk that contains the line, else the file's
+        first chunk. Files without chunks are left out."""
         found: dict[tuple[str, int], StoredChunk] = {}
         for path, line in places:
-            # In the order of ids, so that the first that fits ends the search: a file may have thousands.
+            # In the order of ids SQLite stops at the first match: a file may have thousands of chunks.
             row = (
                 self._db.execute(
                     f"{_AT} AND c.start_line <= ? AND c.end_line >= ? {_FIRST}", (path, line, line)
@@ -256,7 +261,7 @@ class ChunkQueries:
         return found
 
     def texts(self, ids: Iterable[int]) -> dict[int, ChunkText]:
-        """Return chunks with their texts by id; those that are gone, or whose text is damaged, are left out.
+        """Return chunks with their texts, by id, without deleted chunks and those whose text is damaged.
 
         Call it inside a snapshot, because it reads several tables.
         """
@@ -268,7 +273,7 @@ class ChunkQueries:
         }
 
     def texts_of(self, chunks: Iterable[StoredChunk | ChunkPlace]) -> dict[int, str]:
-        """Return the texts of chunks by id, with the exceptions and the condition of `texts`."""
+        """Return the texts of chunks by id, without damaged ones. Call it inside a snapshot."""
         wanted: dict[int, list[int]] = {}
         for chunk in chunks:
             wanted.setdefault(chunk.file_id, []).append(chunk.id)
@@ -276,14 +281,15 @@ class ChunkQueries:
         for file_id, numbers in sorted(wanted.items()):
             first, count, packed = self._db.execute(_PACKED, (file_id,)).fetchone()
             held = [number for number in numbers if count and first <= number < first + count]
-            # The indexer has a file whose texts are damaged read again, when it meets it.
+            # The indexer reads a file with damaged texts again when it finds the damage.
             with suppress(TextsDamaged):
                 texts = _kept_texts(packed or b"", count) if held else []
                 found.update((number, _decoded(texts[number - first])) for number in sorted(held))
         return found
 
     def digests_of(self, file_ids: Iterable[int] | None, kinds: Collection[str] = ()) -> set[bytes]:
-        """Return the contents of the chunks of files (None for all), of some kinds only if any are given."""
+        """Return the digests of the chunks of files (None for all files), only of `kinds` if any are
+        given."""
         if file_ids is None:
             rows = select_in(self._db, "SELECT digest FROM chunks WHERE kind IN ({marks})", kinds)
             return {bytes(digest) for (digest,) in rows}
@@ -291,7 +297,7 @@ class ChunkQueries:
         return {bytes(digest) for digest, kind in rows if not kinds or kind in kinds}
 
     def alive(self, digests: Iterable[bytes]) -> set[bytes]:
-        """Return those of some digests that a chunk has."""
+        """Return the given digests that at least one chunk still has."""
         rows = select_in(self._db, "SELECT digest FROM chunks WHERE digest IN ({marks})", digests)
         return {bytes(digest) for (digest,) in rows}
 
@@ -315,7 +321,7 @@ class ChunkQueries:
     def _copies(
         self, digest: bytes, copies: int, file_ids: Collection[int] | None
     ) -> Iterator[tuple[Any, ...]]:
-        """Yield rows of `_PLACED`: the first copies of a content in some files."""
+        """Yield rows of `_PLACED`: the first `copies` chunks with a digest in the files `file_ids`."""
         rows = self._db.execute(f"{_PLACED} WHERE c.digest = ? ORDER BY c.id", (digest,))
         return islice((row for row in rows if file_ids is None or row[2] in file_ids), copies)
 
@@ -334,7 +340,7 @@ _PACKED = (
 )
 
 UNPACKED_BYTES = 8_000_000
-"""Maximum bytes of cached uncompressed texts, those of about 100 files. Questions often find chunks of the
+"""Maximum bytes of cached uncompressed texts, enough for about 100 files. Questions often find chunks of the
 same large files, and decompressing 70 KB takes 0.1 ms."""
 
 TEXT_BYTES = 64
@@ -350,7 +356,7 @@ _PLACED = f"SELECT c.digest, {_PLACE} FROM chunks c JOIN files f ON f.id = c.fil
 def _first_copies(
     rows: Iterable[tuple[Any, ...]], copies: int, file_ids: Collection[int] | None
 ) -> list[tuple[Any, ...]]:
-    """Return rows of `_PLACED`, by id, without those of other files and without further copies."""
+    """Return the rows of `_PLACED` in the order of ids: those in `file_ids`, at most `copies` of a digest."""
     counts: Counter[bytes] = Counter()
     kept = []
     for row in sorted(rows, key=itemgetter(1)):
@@ -388,13 +394,13 @@ def _texts_of_file(database: Database, file_id: int, count: int) -> list[str]:
 
 
 def _packed_texts(database: Database, file_id: int, count: int) -> list[bytes]:
-    """Return the same still encoded, because most of them are not read."""
+    """Return the texts of a file's `count` chunks, not decoded yet. Raises `TextsDamaged`."""
     row = database.execute("SELECT chunks FROM texts WHERE file_id = ?", (file_id,)).fetchone()
     return _unpacked(b"" if row is None else row[0], count)
 
 
 def _unpacked(packed: bytes, count: int) -> list[bytes]:
-    """Return the `count` texts that are packed together, still encoded. Raises `TextsDamaged`."""
+    """Return the `count` texts that are compressed together, not decoded yet. Raises `TextsDamaged`."""
     try:
         texts = zlib.decompress(packed).split(b"\0")
     except zlib.error as error:

@@ -1,4 +1,4 @@
-"""Divides a file's text into chunks, which are searched, ranked and embedded. Reads no file."""
+"""Divides a file's text into chunks, the units that are searched, ranked and embedded. Reads no file."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from .divider import MAX_CHARACTERS, Divider, Range
 from .text_kind import TextKind, kind_of_text
 
 CHUNKER_VERSION = 1
-"""Raised whenever the same file would give other chunks, so that stored files are divided again."""
+"""Increment this when the same file would give other chunks, so that stored files are divided again."""
 
 MAX_NAMES = 16
-"""Definitions that a chunk names."""
+"""Maximum number of definition names stored with a chunk."""
 
 LINE_PIECES = {"prose": 64, "code": 2, "data": 1, "generated": 1}
-"""Into how many chunks a line longer than `MAX_CHARACTERS` is cut; what comes behind them is left out. In a
-document such a line is a paragraph, in code an embedded table or image."""
+"""Maximum number of chunks for a line longer than `MAX_CHARACTERS`, by kind of text; the rest of the line is
+left out. In a document such a line is a paragraph, in code an embedded table or image."""
 
 
 class Chunk(Struct, frozen=True):
-    """A run of lines of a file that is found, ranked and embedded as one.
+    """A range of lines of a file that is found, ranked and embedded as one unit.
 
-    Lines are counted from 1 and inclusive, blank ones at either end left out. `symbol` is the qualified
-    name of the definition or section that it is, or is part of, or "". `kind` is that symbol's kind, or
-    `code`, `text` or `data`. `names` are the definitions that it lies in, the outermost first, and those
-    that it holds, at most `MAX_NAMES`. `text` is its lines as in the file, read as UTF-8 and without a line
-    end at its end; at most `MAX_CHARACTERS` characters, of a longer line a piece. `digest` is the
-    BLAKE2b-128 of names and text: not of the path, so that what was moved or copied is known.
-    `embed` says that a vector for it is worth its cost.
+    Line numbers start at 1, both ends are inclusive, and blank lines at either end are left out. `symbol` is
+    the qualified name of the definition or section that the chunk is or belongs to, or "". `kind` is the kind
+    of that symbol, or `code`, `text` or `data`. `names` are the definitions that enclose the chunk, outermost
+    first, then those inside it, at most `MAX_NAMES`. `text` is the chunk's lines as in the file, decoded as
+    UTF-8 and without the last line end; at most `MAX_CHARACTERS` characters, so a longer line gives only a
+    piece. `digest` is the BLAKE2b-128 of names and text. It leaves out the path, so that moved and copied
+    text is recognised. `embed` says whether an embedding of the chunk is worth its cost.
     """
 
     start_line: int
@@ -50,10 +50,10 @@ class Chunk(Struct, frozen=True):
 def chunk_source(path: str, source: bytes, parsed: ParsedFile, language: str) -> tuple[Chunk, ...]:
     """Divide a file into chunks in the order of their lines.
 
-    `path` is only looked at for what kind of file it is; `parsed` is what `parse_source` says of the same
-    bytes. Every line that isn't blank belongs to one chunk, but for lines longer than a chunk (see
-    `LINE_PIECES`) and for files of which only the beginning is kept (see `kind_of_text`). Equal files give
-    equal chunks. Takes time linear in the size, raises nothing for any bytes.
+    `path` only serves to tell the kind of file; `parsed` is the result of `parse_source` for the same bytes.
+    Every line that isn't blank belongs to one chunk, except lines longer than a chunk (see `LINE_PIECES`) and
+    the ends of files of which only the beginning is kept (see `kind_of_text`). Equal files give equal chunks.
+    Takes time linear in the size, and raises nothing for any bytes.
     """
     text = clean_source(source).decode()
     kind = kind_of_text(path, language, text)
@@ -72,14 +72,15 @@ _PLAIN_KINDS = {"code": "code", "prose": "text", "data": "data", "generated": "d
 
 
 def _beginning(text: str, characters: int) -> str:
-    """Return as many whole lines of a text as fit, of a single longer line its beginning."""
+    """Return the whole lines of a text that fit into `characters`, or the beginning of a longer first
+    line."""
     if len(text) <= characters:
         return text
     return text[: text.rfind("\n", 0, characters) + 1 or characters]
 
 
 def _points(parsed: ParsedFile, symbols: Sequence[Symbol], kind: TextKind) -> Sequence[SplitPoint]:
-    """Return where a file may be cut by what is known of its structure."""
+    """Return the points at which the structure of a file allows a cut."""
     if kind.kind == "code":
         return parsed.split_points
     if kind.kind == "prose":
@@ -88,7 +89,7 @@ def _points(parsed: ParsedFile, symbols: Sequence[Symbol], kind: TextKind) -> Se
 
 
 class _Labels:
-    """Says of ranges, which come in order, what they are: symbol, kind and names."""
+    """Tells symbol, kind and names of ranges of lines, which must be asked for in order."""
 
     def __init__(self, symbols: Sequence[Symbol], plain: str) -> None:
         self._symbols = symbols
@@ -112,7 +113,7 @@ class _Labels:
         return subject.name if subject is not None else "", kind, tuple(names)[:MAX_NAMES]
 
     def _advance(self, line: int) -> None:
-        """Take in the definitions that begin before a line, let go of those that ended."""
+        """Add the definitions that begin before a line, and drop those that have ended."""
         while self._next < len(self._symbols) and self._symbols[self._next].start_line < line:
             symbol = self._symbols[self._next]
             self._around = [each for each in self._around if each.end_line >= symbol.start_line]
@@ -121,7 +122,8 @@ class _Labels:
 
 
 def _subject(around: Sequence[Symbol], held: Sequence[Symbol]) -> Symbol | None:
-    """Return the definition that a range is or is part of: the one it holds, else the one around it."""
+    """Return the definition that a range is or belongs to: the definition inside it, else the one around
+    it."""
     if held and all(symbol.end_line <= held[0].end_line for symbol in held[1:]):
         return held[0]
     return around[-1] if around else None
@@ -130,7 +132,7 @@ def _subject(around: Sequence[Symbol], held: Sequence[Symbol]) -> Symbol | None:
 def _chunks(
     lines: Sequence[str], ranges: Iterable[Range], labels: _Labels, kind: TextKind
 ) -> Iterator[Chunk]:
-    """Yield the chunks of ranges without their blank ends, as many as the kind of file is worth."""
+    """Yield the chunks of ranges without blank lines at their ends, as many as the kind of text allows."""
     texts = _texts(lines, ranges, LINE_PIECES[kind.kind])
     for count, (first, last, text) in enumerate(islice(texts, kind.keep or None)):
         symbol, symbol_kind, names = labels.of(first, last)
@@ -139,7 +141,8 @@ def _chunks(
 
 
 def _texts(lines: Sequence[str], ranges: Iterable[Range], pieces: int) -> Iterator[tuple[int, int, str]]:
-    """Yield ranges without their blank ends, each with its text; of a line too long a few pieces."""
+    """Yield (first, last, text) of ranges without blank lines at their ends; a line that is too long gives at
+    most `pieces` texts."""
     for start, end in ranges:
         first, last = start, end
         while first <= last and not lines[first - 1].strip():
@@ -157,7 +160,8 @@ def _texts(lines: Sequence[str], ranges: Iterable[Range], pieces: int) -> Iterat
 
 
 def _pieces(line: str, count: int) -> Iterator[str]:
-    """Yield the beginning of a long line in pieces that end behind a space or a comma, where there is one."""
+    """Yield the beginning of a long line in at most `count` pieces, each cut after a space or a comma if it
+    has any."""
     start = 0
     while start < len(line) and count:
         end = start + MAX_CHARACTERS
@@ -176,18 +180,18 @@ def _digest(names: Sequence[str], text: str) -> bytes:
 
 
 MAX_TITLE = 120
-"""Characters of a line that can be a heading."""
+"""Maximum characters of a line that can be a heading."""
 
 Heading = tuple[int, int, str]
-"""The index of the line that a section begins at, its rank from 1, and its title."""
+"""The index of the line at which a section begins, its rank from 1 (the highest), and its title."""
 
 
 def find_sections(lines: Sequence[str], language: str) -> list[Symbol]:
     """Return a document's sections in order, named by their titles: `Guide/Install`.
 
-    A heading is a line with a row of one punctuation mark below it that is no shorter, perhaps one above;
-    marks rank by their first use, as in reStructuredText. `== Title` is one in AsciiDoc, `## Title` in MDX,
-    where code in fences is passed over. Names are not unique, unlike those of `parse_source`.
+    A heading is a line that is underlined, and perhaps overlined, by a repeated punctuation mark over at
+    least its length; marks rank by their first use, as in reStructuredText. AsciiDoc also has `== Title`,
+    and MDX `## Title`, outside of fenced code. Unlike those of `parse_source`, the names are not unique.
     """
     found = _marked(lines) if language == "mdx" else _underlined(lines)
     return _sections(found, len(lines))
@@ -232,7 +236,7 @@ def _underlined(lines: Sequence[str]) -> list[Heading]:
 
 
 def _with_labels(lines: Sequence[str], index: int) -> int:
-    """Return where a section begins with the labels above its heading: `.. _install:`."""
+    """Return the index at which a section begins, including labels above its heading: `.. _install:`."""
     start = index
     while index and (not lines[index - 1].strip() or lines[index - 1].startswith(".. _")):
         index -= 1
@@ -242,12 +246,12 @@ def _with_labels(lines: Sequence[str], index: int) -> int:
 
 
 def _plain(title: str) -> str:
-    """Return a title without its markup: of a role its text."""
+    """Return a title without its markup; a reStructuredText role is replaced by its text."""
     return _ROLE.sub(r"\1", title).replace("`", "").strip() or title
 
 
 def _sections(found: Sequence[Heading], count: int) -> list[Symbol]:
-    """Return sections that each reach to the next of the same rank or a higher one."""
+    """Return sections as symbols; each ends before the next section of the same or a higher rank."""
     ends = [count] * len(found)
     waiting: list[int] = []
     for index, (line, rank, _) in enumerate(found):
@@ -277,43 +281,45 @@ _ROLE = re.compile(r":[\w:+-]{1,40}:`([^`<]*)(?:<[^`]*)?`")
 
 
 HEADER_NAMES = 160
-"""Characters of the names in a header. The default model reads 128 tokens, about 500 characters, and a
-header longer than a third of them would leave too little for the text."""
+"""Maximum characters of the names in a header. The default model reads 128 tokens, about 500 characters, and
+a header longer than a third of them would leave too little for the text."""
 
 HEADER_PATH = 120
-"""Characters of the path in a header, its end; cut at a slash."""
+"""Maximum characters of the path in a header. A longer path is cut at a slash, and its end is kept."""
 
 WORTH_CHARACTERS = 40
-"""Letters and digits below which a text without a definition gets no vector: a single import, a closing
-bracket with a word. It would be near to anything."""
+"""Minimum letters and digits of a text without a definition that is embedded. The vector of a shorter text,
+such as a single import or a closing bracket with a word, would be near to anything."""
 
 
 def header(path: str, names: Sequence[str]) -> str:
-    """Return the first line of what is embedded: `path :: Session.login, logout`.
+    """Return the first line of the embedded text: `path :: Session.login, logout`.
 
-    Of a name and those inside it only the inner ones stand there, and what two neighbours share stands once.
+    A name that encloses the next is left out, and a beginning that two neighbours share appears once.
     """
     if len(path) > HEADER_PATH:
         tail = path[-HEADER_PATH:]
         path = tail.partition("/")[2] or tail
     shown = ", ".join(_short_names(names))
     if len(shown) > HEADER_NAMES:
-        # Of sections the innermost title says most.
+        # The innermost title of a section is the most specific, so the end is kept.
         shown = shown[-HEADER_NAMES:] if "/" in names[0] else shown[:HEADER_NAMES]
     return f"{path} :: {shown}" if shown else path
 
 
 def embedded_text(path: str, names: Sequence[str], text: str) -> str:
-    """Return what is embedded for a chunk: its header, then its text as the model should see it.
+    """Return the text to embed for a chunk: its header, then its text as the model should see it.
 
-    License comments at its beginning are left out, and so are rows of dashes and the like, of which the
-    model's tokenizer makes a token a character. Documentation stays: it speaks the language of questions.
+    License comments at the beginning are left out. So are rows of dashes and similar marks, because the
+    model's tokenizer makes one token of each character. Documentation stays, because its wording resembles
+    that of questions.
     """
     return f"{header(path, names)}\n{_ORNAMENT.sub('', _without_license(text))}"
 
 
 def is_worth_embedding(text: str, names: Sequence[str]) -> bool:
-    """Whether a vector for a text can tell it from others: it holds a definition, or words but a license."""
+    """Whether an embedding can distinguish a text from others: it has a definition, or enough words besides a
+    license."""
     if len(text) >= _CERTAIN and text[0] not in _COMMENT_STARTS:
         return True
     readable = _ORNAMENT.sub("", _without_license(text)[:_CERTAIN])
@@ -321,7 +327,7 @@ def is_worth_embedding(text: str, names: Sequence[str]) -> bool:
 
 
 def _without_license(text: str) -> str:
-    """Return a text without the comment at its beginning if that speaks of a license."""
+    """Return a text without the comment at its beginning if that comment is a license."""
     if text[:1] in _COMMENT_STARTS:
         comment = _LEADING_COMMENT.match(text)
         if comment is not None and _LICENSE.search(comment[0]):
@@ -330,7 +336,8 @@ def _without_license(text: str) -> str:
 
 
 def _short_names(names: Sequence[str]) -> list[str]:
-    """Return names for a header: without those that enclose the next, and without a shared beginning."""
+    """Return names for a header: without names that enclose the next, and without beginnings shared with the
+    name before."""
     short: list[str] = []
     shared = ""
     for index, name in enumerate(names):
@@ -344,9 +351,10 @@ def _short_names(names: Sequence[str]) -> list[str]:
 
 
 _CERTAIN = 6 * WORTH_CHARACTERS
-"""Characters of a text that need no count: ordinary code has as many letters in them."""
+"""Characters from which a text surely has `WORTH_CHARACTERS` letters and digits, so that they aren't
+counted."""
 
-# What licenses say and code about licenses doesn't.
+# Phrases that occur in licenses and not in code about licenses.
 _LICENSE = re.compile(
     r"copyright\W{0,8}(?:c\b|\d{4})|©|\blicen[cs]ed under\b|SPDX-License|\ball rights reserved\b"
     r"|\bpermission is hereby granted\b|\bsee (?:the )?LICEN[CS]E\b|\b(?:public|apache|mit|bsd) licen[cs]e\b"

@@ -1,4 +1,4 @@
-"""The table of facts in a project's index: what linking a file needs, and which names files mention."""
+"""The table of facts in a project's index: the references and interface of each file, for the linker."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ CREATE TABLE facts (
     file_id INTEGER PRIMARY KEY, said BLOB NOT NULL, shown BLOB NOT NULL, interface BLOB NOT NULL,
     refs BLOB NOT NULL);
 """
-"""`said` are the names that a file mentions anywhere and `shown` those that its interface does, as sorted
-numbers; they stand before what is large, so that looking through them doesn't read that. A change of how any
-of these is encoded needs another version of the schema."""
+"""`said` has the names that a file mentions anywhere, and `shown` the names that its interface mentions, both
+as sorted numbers. These columns precede the large ones, so that a scan of them doesn't read those. Increment
+the schema's version when the encoding of a column changes."""
 
 COMPRESSION: Final = 1
-"""zlib's fastest shrinks references and interfaces to a quarter; slower levels gain another tenth."""
+"""zlib's compression level: the fastest one reduces references and interfaces to a quarter, and slower levels
+gain another tenth."""
 
 
 class StoredFacts(NamedTuple):
-    """A file's facts as they are written, see `SCHEMA`."""
+    """A file's facts in stored form, see `SCHEMA`."""
 
     said: bytes
     shown: bytes
@@ -38,14 +39,14 @@ class StoredFacts(NamedTuple):
     refs: bytes
 
     def shown_interface(self) -> FileInterface:
-        """Return what the file shows to others."""
+        """Return the file's interface: what other files can refer to."""
         return _interface(self.interface)[0]
 
 
 def pack_facts(interface: FileInterface, references: References) -> StoredFacts:
-    """Return a file's facts as they are written.
+    """Return a file's facts in stored form.
 
-    Of its references that is what linking the file itself needs; its interface has the rest.
+    The stored references have only the parts that the file's interface doesn't have.
     """
     shown = _names_shown(interface)
     return StoredFacts(
@@ -57,32 +58,35 @@ def pack_facts(interface: FileInterface, references: References) -> StoredFacts:
 
 
 class FactsDamaged(FovealError):
-    """The facts of a file in the index can't be used, which SQLite doesn't see: it must be read again."""
+    """The stored facts of a file are damaged, which SQLite can't detect; the file must be indexed again."""
 
 
 class FactTable:
-    """The writing side; every writing method belongs in a transaction of the store."""
+    """Writes facts, and reads them for the linker. Call writing methods inside a transaction of the store."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     def put(self, file_id: int, facts: StoredFacts) -> None:
-        """Write a file's facts in place of those that it had."""
+        """Replace a file's facts."""
         self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?, ?, ?)", (file_id, *facts))
 
     def clear(self, file_id: int) -> None:
-        """Forget a file's facts."""
+        """Delete a file's facts."""
         self._db.execute("DELETE FROM facts WHERE file_id = ?", (file_id,))
 
     def interface(self, path: str) -> tuple[FileInterface | None, int]:
-        """Return a file's interface, None if none is kept, and its size in bytes. Raises `FactsDamaged`."""
+        """Return a file's interface (None if none is stored) and its stored size in bytes.
+
+        Raises `FactsDamaged`.
+        """
         row = self._db.execute(
             "SELECT interface FROM facts WHERE file_id = (SELECT id FROM files WHERE path = ?)", (path,)
         ).fetchone()
         return (None, 0) if row is None else _interface(row[0])
 
     def references(self, file_id: int) -> References | None:
-        """Return what linking a file needs of its references, None if nothing is kept.
+        """Return the stored references of a file, None if none are stored; see `pack_facts`.
 
         Raises `FactsDamaged`.
         """
@@ -90,11 +94,12 @@ class FactTable:
         return None if row is None else _references(row[0])
 
     def saying(self, file_ids: Iterable[int], names: Collection[str]) -> set[int]:
-        """Return those of some files that mention one of these names; a few too many at worst."""
+        """Return the given files that mention one of `names`, with perhaps a few false positives."""
         return self._mentioning("said", file_ids, names)
 
     def showing(self, file_ids: Iterable[int], names: Collection[str]) -> set[int]:
-        """Return those of some files whose interface mentions one of these names; a few too many at worst."""
+        """Return the given files whose interface mentions one of `names`, with perhaps a few false
+        positives."""
         return self._mentioning("shown", file_ids, names)
 
     def _mentioning(self, column: str, file_ids: Iterable[int], names: Collection[str]) -> set[int]:
@@ -123,7 +128,7 @@ def _names_shown(interface: FileInterface) -> set[int]:
 
 
 def _numbers(chains: Iterable[str]) -> set[int]:
-    """Return the numbers of all names in chains. Two names of one number only have a file linked in vain."""
+    """Return the hashes of all names in chains. If two names share a hash, a file is linked needlessly."""
     names = set(_NAME.findall("\n".join(chains)))
     return {zlib.crc32(name.encode("utf-8", "surrogatepass")) for name in names}
 
@@ -142,7 +147,7 @@ def _unpacked(packed: bytes) -> array[int]:
 
 
 def _encoded(references: References) -> bytes:
-    """Return the references of a file without what its interface has: what holds for the whole file."""
+    """Return the encoded references of a file, without the file-wide parts, which its interface has."""
     content = [
         references.references,
         [each for each in references.bindings if each.scope >= 0],

@@ -11,7 +11,7 @@ from .link_table import BY_NAME, DEFINITIONS, SYMBOL, Definition, definition_of
 
 
 class ImportEdge(NamedTuple):
-    """One file that imports another, with the first line that does."""
+    """A file that imports another file, with the line of the first such import."""
 
     importer: str
     target: str
@@ -19,7 +19,7 @@ class ImportEdge(NamedTuple):
 
 
 class ModuleImport(NamedTuple):
-    """An import of a module that is no file of the project."""
+    """An import of a module from outside of the project."""
 
     path: str
     line: int
@@ -27,16 +27,17 @@ class ModuleImport(NamedTuple):
 
 
 class GraphQueries:
-    """The reading side, over a reader's connection. Everything comes in an order that the content gives."""
+    """Reads the graph over a reader's connection. The order of results depends only on the project's
+    content."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     def definitions_named(self, name: str, limit: int) -> list[Definition]:
-        """Return definitions by their whole name or the end of it, the outermost first, at most `limit`.
+        """Return definitions whose qualified name is or ends in `name`, outermost first, at most `limit`.
 
-        `login` and `Session.login` both find `auth.Session.login` and a second one, `Session.login~2`.
-        Sections of documents are none.
+        `login` and `Session.login` both find `auth.Session.login`, and `Session.login~2`, the second
+        definition of a name. Sections of documents are not included.
         """
         rows = self._db.execute(
             f"{DEFINITIONS} WHERE {_NAMED} ORDER BY {_BY_DEPTH} LIMIT ?", (*_name(name), limit)
@@ -44,30 +45,31 @@ class GraphQueries:
         return [definition_of(row) for row in rows]
 
     def count_named(self, name: str) -> int:
-        """Return how many definitions `definitions_named` would find without a limit."""
+        """Return the number of definitions that `definitions_named` would find without a limit."""
         row = self._db.execute(f"SELECT COUNT(*) FROM definitions d WHERE {_NAMED}", _name(name)).fetchone()  # noqa: S608 - fixed text
         return int(row[0])
 
     def owners(self, ids: Collection[int]) -> dict[int, Definition]:
-        """Return by member the definitions that members belong to by name: `Session` of `Session.login`."""
+        """Return the enclosing definition of each member, by member id: `Session` for `Session.login`."""
         return {member: definition_of(row) for member, *row in select_in(self._db, _OWNERS, ids)}
 
     def members_named(self, owners: Collection[int], bases: Collection[str]) -> list[tuple[int, Definition]]:
-        """Return (owner, member) for the direct members of definitions that bear one of some last names."""
+        """Return (owner, member) for the direct members of `owners` whose last name is one of `bases`."""
         rows = self._of_names(_MEMBERS, owners, bases)
         return [(owner, definition_of(row)) for owner, *row in rows]
 
     def constructors(self, classes: Collection[int], bases: Collection[str]) -> dict[int, int]:
-        """Return by constructor the classes whose direct members bear one of some names, or their own."""
+        """Return the class of each constructor, by constructor id. A constructor is a direct member that has
+        one of the names `bases`, or the name of its class."""
         return dict(self._of_names(_CONSTRUCTORS, classes, bases))
 
     def constructed(self, members: Collection[int], bases: Collection[str]) -> dict[int, int]:
-        """Return by member the class that it constructs: that which it belongs to, where it bears one of some
-        names or its class's own."""
+        """Return the class that each member constructs, by member id. A member constructs the class that it
+        belongs to if it has one of the names `bases`, or the name of that class."""
         return dict(self._of_names(_CONSTRUCTED, members, bases))
 
     def leads_on(self, ids: Collection[int], limit: int) -> list[tuple[int, int]]:
-        """Return (scope, target) of the resolved references that stand in definitions, each pair once."""
+        """Return (scope, target) of the resolved references inside definitions, each pair once."""
         return self._pairs(_LEADS_ON, ids, limit)
 
     def leads_back(self, ids: Collection[int], limit: int) -> list[tuple[int, int]]:
@@ -75,27 +77,27 @@ class GraphQueries:
         return self._pairs(_LEADS_BACK, ids, limit)
 
     def base_names(self, limit: int) -> list[str]:
-        """Return the distinct last names of definitions, sorted; 20,000 take 4 ms. Sections have none."""
+        """Return the distinct last names of definitions without sections, sorted; 20,000 take 4 ms."""
         rows = self._db.execute(
             "SELECT DISTINCT base FROM definitions WHERE kind != 'section' ORDER BY base LIMIT ?", (limit,)
         )
         return [base for (base,) in rows]
 
     def import_edges(self, importers: Collection[str] | None = None) -> list[ImportEdge]:
-        """Return where files import from, all files without `importers`; by importer and target."""
+        """Return the imports between files, only those of `importers` if given; by importer and target."""
         if importers is None:
             return [ImportEdge(*row) for row in self._db.execute(f"{_EDGES} {_GROUPED}")]
         rows = select_in(self._db, f"{_EDGES} AND f.path IN ({{marks}}) {_GROUPED}", importers)
         return sorted(ImportEdge(*row) for row in rows)
 
     def edges_into(self, targets: Collection[str]) -> list[ImportEdge]:
-        """Return the imports between files, by importer and target."""
+        """Return the imports that lead to the files `targets`, by importer and target."""
         rows = select_in(self._db, f"{_EDGES} AND i.target IN ({{marks}}) {_GROUPED}", targets)
         return sorted(ImportEdge(*row) for row in rows)
 
     def module_imports(self, module: str, limit: int) -> list[ModuleImport]:
-        """Return the imports of an outside module, or of what lies in it, by path and line."""
-        # What goes on behind one of `.`, `/` and `:` sorts before the character that follows it.
+        """Return the imports of an external module or of its submodules, by path and line."""
+        # Submodule names continue with `.`, `/` or `:`, so they sort before the character after that mark.
         ranges = [
             value for mark, after in ("./", "/0", ":;") for value in (f"{module}{mark}", f"{module}{after}")
         ]
@@ -105,9 +107,10 @@ class GraphQueries:
     def unreferenced(
         self, kinds: Collection[str], paths: Collection[str] | None = None
     ) -> Iterator[Definition]:
-        """Return unused definitions of some kinds, by path and place. All files without `paths`.
+        """Return unused definitions of some kinds, by path and place; in all files if `paths` is None.
 
-        No link leads to them and no unresolved link has their name; links in their own body don't count.
+        A definition is unused if no link leads to it and no unresolved link has its name, not counting links
+        in its own body.
         """
         query = _UNREFERENCED.replace("{kinds}", _marks(kinds))
         if paths is None:
@@ -150,7 +153,7 @@ _MEMBER = (
     "d.file_id = o.file_id AND (d.name = o.name || '.' || d.base"
     " OR substr(d.name, 1, length(o.name) + length(d.base) + 2) = o.name || '.' || d.base || '~')"
 )
-# Of a file with some hundred definitions all are looked at: `+` keeps SQLite from those of all files.
+# `+` makes SQLite scan the definitions of the same file, some hundreds, instead of those of all files.
 _OWNERS = (
     f"SELECT d.id, o.id, f.path, {SYMBOL.replace('d.', 'o.')} FROM definitions d"  # noqa: S608 - fixed text
     f" JOIN definitions o ON {_MEMBER} JOIN files f ON f.id = o.file_id WHERE d.id IN ({{marks}})"
@@ -166,7 +169,7 @@ _CONSTRUCTORS = (
     f" WHERE o.id IN ({{marks}}) AND o.kind NOT IN {_HELD_BY}"
     " AND (+d.base IN ({names}) OR +d.base = o.base)"
 )
-# What is said of the member alone comes first, so that hardly any class is looked for.
+# The conditions on the member alone come first, so that few classes are looked up.
 _CONSTRUCTED = (
     f"SELECT d.id, o.id FROM definitions d JOIN definitions o ON {_MEMBER}"  # noqa: S608 - fixed text
     " WHERE d.id IN ({marks})"

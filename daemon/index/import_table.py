@@ -23,8 +23,8 @@ CREATE INDEX import_keys_by_import ON import_keys (import_id);
 
 
 class ImportRow(Struct, frozen=True):
-    """An import as it is stored: where it leads (empty if nowhere), and the keys under which a file that
-    appears later is matched to it (see `ImportResolver.retry_keys`)."""
+    """An import as it is stored, with its target file ("" if none was found) and its retry keys: a file that
+    appears later is matched to the import by these keys (see `ImportResolver.retry_keys`)."""
 
     imported: Import
     target: str
@@ -33,7 +33,7 @@ class ImportRow(Struct, frozen=True):
 
 
 class StoredImport(Struct, frozen=True):
-    """An import with its row id, importer and that file's language, for resolving it again."""
+    """An import with its row id, the importing file and that file's language, for resolving it again."""
 
     row: int
     importer: str
@@ -44,13 +44,13 @@ class StoredImport(Struct, frozen=True):
 
 
 class ImportTable:
-    """The imports of one index, for the writer. Writes need a transaction of the caller's."""
+    """Writes the imports of one index. Call writing methods inside a transaction of the store."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     def put(self, file_id: int, rows: Iterable[ImportRow]) -> None:
-        """Write a file's imports in place of those that it had."""
+        """Replace a file's imports."""
         self.clear(file_id)
         for row in rows:
             cursor = self._db.execute(
@@ -62,7 +62,7 @@ class ImportTable:
             self._db.executemany(_PUT_KEY, [(key, cursor.lastrowid) for key in row.keys])
 
     def clear(self, file_id: int) -> None:
-        """Forget a file's imports."""
+        """Delete a file's imports."""
         self._db.execute(
             "DELETE FROM import_keys WHERE import_id IN (SELECT id FROM imports WHERE file_id = ?)",
             (file_id,),
@@ -70,7 +70,8 @@ class ImportTable:
         self._db.execute("DELETE FROM imports WHERE file_id = ?", (file_id,))
 
     def to_retry(self, keys: Iterable[str], targets: Iterable[str]) -> list[StoredImport]:
-        """Return the imports that may lead elsewhere: stored under one of `keys`, or leading to a target."""
+        """Return the imports whose target may change: those stored under one of `keys`, and those whose
+        target is one of `targets`."""
         found: dict[int, StoredImport] = {}
         for clause, values in (
             ("i.id IN (SELECT import_id FROM import_keys WHERE key = ?)", keys),
@@ -82,18 +83,18 @@ class ImportTable:
         return [found[row] for row in sorted(found)]
 
     def all(self) -> list[StoredImport]:
-        """Return every import of the project, for when the rules of resolution changed."""
+        """Return all imports of the project, for use after the rules of resolution changed."""
         return [_stored_import(row) for row in self._db.execute(f"{_STORED_IMPORTS} ORDER BY i.id")]
 
     def update(self, updates: Iterable[tuple[int, str, bool]]) -> None:
-        """Write where imports lead now: (row id, target, missing)."""
+        """Write new targets of imports, given as (row id, target, missing)."""
         self._db.executemany(
             "UPDATE imports SET target = ?, missing = ? WHERE id = ?",
             [(target, missing, row) for row, target, missing in updates],
         )
 
     def put_keys(self, keys: Iterable[tuple[int, Sequence[str]]]) -> None:
-        """Write under which keys imports wait for files now: (row id, keys)."""
+        """Write new retry keys of imports, given as (row id, keys)."""
         for row, wanted in keys:
             found = {key for (key,) in self._db.execute(_KEYS, (row,))}
             if found != set(wanted):

@@ -1,7 +1,7 @@
-"""The files of one project as its index knows them, and the progress of indexing.
+"""The files of one project as recorded in its index, and the progress of indexing.
 
-Each change is committed, then announced. Names are known before contents: a new or changed file waits in
-`unread` until it is read.
+Each change is committed first and announced afterwards. Names are recorded before contents: a new or changed
+file waits in `unread` until it is read.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from .store import FileContent, InterfaceChanged, Store
 from .suspects import Suspects
 
 LINK_NOW = 8
-"""Maximum number of files linked in the transaction that writes their contents, 3 to 30 ms each: an edit is
-seen in answers at once. More are linked when all of them are read."""
+"""Maximum number of files linked in the transaction that writes their contents, 3 to 30 ms each, so that
+answers reflect an edit at once. A larger number of files is linked when all of them have been read."""
 
 
 class IndexedFiles:
     """One project's files, on the indexer's working thread; `announce` receives each commit.
 
-    `known` are their records by path. `unread` are the paths to read, in order, each with what was known of
-    its content before, if anything. Others may look at both while this changes them.
+    `known` has their records by path. `unread` has the paths to read, in order, each with the record of its
+    former content, if there was any. Both are live: other objects may read them between changes.
     """
 
     def __init__(
@@ -61,24 +61,25 @@ class IndexedFiles:
         self._progress = progress
 
     def queue_unread(self) -> None:
-        """Have those read whose contents aren't known, or are known and not to be any more."""
+        """Queue the files whose contents aren't known, and those whose known contents must be removed."""
         for path, record in self.known.items():
             left_alone = self._suspects.is_quarantined(record)
             if (not record.digest and not record.skipped) or (left_alone and record.digest):
                 self.unread.setdefault(path, None)
-        # Source first, which answers prompts better than tests, data and prose, should the time be short.
+        # Source first: if time is short, it answers prompts better than tests, data and prose.
         ordered = sorted(self.unread.items(), key=lambda item: not _is_source(item[0]))
         self.unread.clear()
         self.unread.update(ordered)
 
     def queue_all(self) -> None:
-        """Have all contents read again, as if they had changed; what is known answers meanwhile."""
+        """Queue all files to be read again, as if they had changed; the known contents stay until then."""
         for path, record in self.known.items():
             if record.digest or record.skipped in {"binary", "unreadable", "secret", "quarantined"}:
                 self.unread[path] = None
 
     def apply(self, changes: ScanChanges) -> None:
-        """Commit which files there are and announce it; their contents become unread."""
+        """Commit added, changed and removed files and announce them; queue those with new contents as
+        unread."""
         removed = [path for path in changes.removed if path in self.known]
         added = [record.path for record in changes.upserted if record.path not in self.known]
         self._take_names(changes.upserted, added, removed)
@@ -97,7 +98,7 @@ class IndexedFiles:
         )
 
     def put_looks(self, records: Sequence[FileRecord]) -> None:
-        """Write the records of files that were looked at, where they say something new."""
+        """Write those records of examined files that differ from the known ones."""
         changed = [record for record in records if record != self.known[record.path]]
         if not changed:
             return
@@ -112,7 +113,7 @@ class IndexedFiles:
         self._progress.report()
 
     def put_read(self, outcomes: Sequence[FileContent | FileRecord]) -> None:
-        """Write what files hold that were read and aren't in `unread` any more."""
+        """Write the results of reading files, after the caller has removed these from `unread`."""
         if not outcomes:
             return
         contents = [each for each in outcomes if isinstance(each, FileContent)]
@@ -124,7 +125,7 @@ class IndexedFiles:
             self._store.put_records(records)
             changes: list[InterfaceChanged] = []
             for content in contents:
-                self._suspects.begin(content.record.path)  # its interface is computed here
+                self._suspects.begin(content.record.path)  # computing its interface may kill the process
                 changes += self._store.put_contents([content])
             read = [content.record.path for content in contents]
             self._linking.contents_changed(changes, read)
@@ -133,17 +134,17 @@ class IndexedFiles:
         self._announce(TreeDelta(self._root, generation, upserted))
 
     def note_edits(self, paths: Sequence[str], now_ns: int) -> None:
-        """Write that files were edited now."""
+        """Record an edit of each file at this time."""
         with self._store.side_notes():
             self._store.add_edits(paths, now_ns)
 
     def note_commits(self, counts: Mapping[str, tuple[int, int]]) -> None:
-        """Write how many commits changed each file, and when the last one did, of those that are known."""
+        """Write for each known file the number of commits that changed it, and the time of the latest."""
         with self._store.side_notes():
             self._store.put_commits({path: count for path, count in counts.items() if path in self.known})
 
     def announce(self, *, touched: tuple[str, ...] = (), resync: bool = False) -> None:
-        """Announce what no record of a file says; see `TreeDelta`."""
+        """Announce changes that no file's record shows; see `TreeDelta`."""
         self._announce(TreeDelta(self._root, self._store.generation, touched=touched, resync=resync))
 
     def _take_names(
@@ -158,7 +159,7 @@ class IndexedFiles:
             if record.skipped:
                 self.unread.pop(record.path, None)
             elif record.path not in self.unread:
-                # What waits already is compared with what was known when it began to.
+                # A file that waits already keeps the former record with which it was queued.
                 self.unread[record.path] = old if old is not None and old.digest else None
             self.known[record.path] = record
         for path in added:
@@ -166,19 +167,20 @@ class IndexedFiles:
 
 
 def _is_source(path: str) -> bool:
-    """Whether a file's name and folder say that it is code, and no test's."""
+    """Whether a file is code and not a test, judged by its name and folder."""
     return language_of(path) not in NO_SOURCE and not is_test(path.rpartition("/")[0])
 
 
 RETRY_MAX = 2_000
-"""Maximum number of names that come or go before all imports are resolved again at once."""
+"""Maximum number of added and removed files for which single imports are looked up; above it all imports are
+resolved again."""
 
 
 class ImportTargets:
-    """The imports of one project, on the indexer's working thread.
+    """Resolves the imports of one project, on the indexer's working thread.
 
-    `names` are the paths of its files, live. The files that configure imports are read below `root`, up to
-    `max_bytes`. The caller tells `resolver` of each name that comes or goes.
+    `names` is the live collection of the paths of its files. Files that configure imports are read below
+    `root`, up to `max_bytes` each. The caller must tell `resolver` about each added and removed file.
     """
 
     def __init__(
@@ -191,7 +193,7 @@ class ImportTargets:
         self.resolver = ImportResolver(names, self._read_config)
 
     def row(self, record: FileRecord, imported: Import) -> ImportRow:
-        """Return what is written of an import of a file that was read."""
+        """Return the row to store for an import of a file that was read."""
         target, missing = self._resolve(record.path, record.language, imported)
         keys = self.resolver.retry_keys(record.path, record.language, imported)
         return ImportRow(imported, target, missing, keys)
@@ -199,8 +201,10 @@ class ImportTargets:
     def resolve_again(
         self, added: Sequence[str], removed: Sequence[str], upserted: Iterable[str]
     ) -> Collection[str]:
-        """Resolve imports again that may lead elsewhere now, in the caller's transaction; returns the files
-        of which any does."""
+        """Resolve the imports again whose target may have changed, in the caller's transaction.
+
+        Returns the files with an import whose target did change.
+        """
         updates = []
         importers: dict[str, None] = {}
         for found in self._candidates(added, removed, upserted):
@@ -214,11 +218,11 @@ class ImportTargets:
     def _candidates(
         self, added: Sequence[str], removed: Sequence[str], upserted: Iterable[str]
     ) -> Sequence[StoredImport]:
-        """Return the imports that may lead elsewhere now."""
+        """Return the imports whose target may have changed."""
         if any(map(self.resolver.is_config, (*upserted, *removed))):
             self.resolver.invalidate_config()
             candidates = self._store.imports.all()
-            # They wait for files at other places now.
+            # After a change of the rules their retry keys are other ones.
             self._store.imports.put_keys((found.row, self._retry_keys(found)) for found in candidates)
             return candidates
         if len(added) + len(removed) > RETRY_MAX:
@@ -229,7 +233,7 @@ class ImportTargets:
     def _resolve(self, importer: str, language: str, imported: Import) -> tuple[str, bool]:
         target = self.resolver.resolve(importer, language, imported)
         if target is not None:
-            return ("" if target == importer else target), False  # a package that imports a name of its own
+            return ("" if target == importer else target), False  # a package may import a name from itself
         return "", imported.required and self.resolver.is_internal(importer, language, imported)
 
     def _retry_keys(self, stored: StoredImport) -> tuple[str, ...]:
@@ -243,23 +247,23 @@ class ImportTargets:
 
 
 class WatchPart(Protocol):
-    """The watch of a project; see `ProjectWatch`."""
+    """The properties of a project's watch that progress reports need; see `ProjectWatch`."""
 
     @property
     def mode(self) -> WatchMode:
-        """How changes are noticed."""
+        """The way in which changes are noticed."""
 
     @property
     def problem(self) -> str:
-        """Say what is wrong, or nothing."""
+        """A message that says what is wrong, "" if nothing is."""
 
 
 class Progress:
     """The progress of one project, on the indexer's working thread; `announce` receives reports.
 
-    `known` are the project's files and `unread` those to be read; `parts` are reported with their problems
-    beside the scanner and the watch; all are live. `state` may be set without a report. `reasons` are other
-    problems by their subject.
+    `known` are the project's files and `unread` the files to read. `parts` are further objects whose problems
+    are reported, like those of the scanner and the watch. All of these are live. `state` may be set without a
+    report. `reasons` has other problems by subject.
     """
 
     def __init__(
@@ -277,7 +281,7 @@ class Progress:
         self.state: ProjectState = "scanning"
         self.reasons: dict[str, str] = {}
         self.words = False
-        """Whether the files read so far can be found by their words; may be set without a report."""
+        """Whether all files read so far are in the lexical index; may be set without a report."""
         self._root = root
         self._announce = announce
         self._known = known
@@ -287,7 +291,8 @@ class Progress:
         self._linking = linking
         self._parts = parts
         self._statistics: ScanStatistics | None = None
-        """What the scanner left out, until its next scan: counting in each step took a tenth of the time."""
+        """Counts of what the scanner left out, cached until its next scan: counting them in each step took a
+        tenth of the time."""
         self._reported: ProjectProgress | None = None
 
     def become(self, state: ProjectState) -> None:
@@ -296,7 +301,7 @@ class Progress:
         self.report()
 
     def count_again(self) -> None:
-        """Count anew for the next report what the scanner left out, since it scanned again."""
+        """Make the next report count again what the scanner left out, because it has scanned again."""
         self._statistics = None
 
     def report(self) -> None:

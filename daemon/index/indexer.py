@@ -1,6 +1,6 @@
 """One project in the indexer process: its requests and the watcher's events, both served ahead of bulk work.
 
-Runs on the process's one working thread. A commit's changes are announced after it.
+Runs on the process's one working thread. Changes are announced after they are committed.
 """
 
 from __future__ import annotations
@@ -20,35 +20,36 @@ from .side_process import StartSideProcess
 from .suspects import Alarm
 
 READ_NOW = 64
-"""Maximum number of changed files read at once; more become bulk work, so that names are known first."""
+"""Maximum number of changed files read at once. If more change, bulk work reads them, so that the names of
+all files are recorded first."""
 
 SYNC_FILES = 512
-"""Maximum number of files that `sync` reads, whose caller waits for the contents."""
+"""Maximum number of files that `sync` reads while its caller waits."""
 
 T = TypeVar("T")
 Steps = Generator[None, None, T]
-"""Work in steps, between which other projects have their turns, with its result."""
+"""Work in steps that ends with a result; other projects may work between the steps."""
 
 Answer = Callable[[Refreshed | None, str], None]
-"""Takes the result of a request, or why it failed."""
+"""A function that receives the result of a request, or None and the reason why it failed."""
 
 SYNC_LEXING_S = 1.0
-"""Maximum seconds that `sync` writes changes into the lexical index: some thousands of chunks."""
+"""Maximum seconds that `sync` writes changes into the lexical index, enough for some thousand chunks."""
 
 SYNC_LINKING_S = 1.0
-"""Maximum seconds that `sync` links what changed, and what was linked through it: some hundred files."""
+"""Maximum seconds that `sync` links changed files and the files linked through them, some hundred files."""
 
 COOKIE_FILES = 10_000
-"""Minimum number of files for a sync to trust the watcher and its cookie; below, a sweep is as fast (30 ms
-for 6,809 files)."""
+"""Number of files above which a sync relies on the watcher and its cookie (a marker file whose event proves
+that all earlier events have arrived). In smaller projects a sweep is as fast (30 ms for 6,809 files)."""
 
 
 class ProjectIndexer:
     """One project in the indexer process.
 
-    `announce` sends an event, `wake` says from any thread that there is something to do, which `step` does:
-    requests, what the watcher saw, bulk work. `alarm` ends the process if a file takes too long,
-    `make_watcher` is called as `Watcher` is. Without `start_side_process` no side process reads or links.
+    `announce` sends an event. `wake` says, from any thread, that `step` has something to do: requests,
+    changes that the watcher saw, or bulk work. `alarm` ends the process if a file takes too long.
+    `make_watcher` is called like `Watcher`. Without `start_side_process` no side process reads or links.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class ProjectIndexer:
         self._bulk = BulkWork(self._index)
         self._asked: deque[tuple[Steps[Refreshed], Answer]] = deque()
         self._heard_last = False
-        """Whether the last step took events: then bulk work has its turn, even under endless events."""
+        """Whether the last step took events; the next one does bulk work then, even if events never stop."""
 
     @property
     def generation(self) -> int:
@@ -93,15 +94,17 @@ class ProjectIndexer:
         self._index.close()
 
     def abandon(self) -> None:
-        """Let no file be blamed for the end of this process, which comes now. From any thread."""
+        """Note that this process is about to end through no file's fault. May be called from any thread."""
         self._index.suspects.abandon()
 
     def patience(self) -> float | None:
-        """Return in how many seconds `step` has something to do; 0 while there is something."""
+        """Return the seconds until `step` has something to do, 0 if it has now, None if only an event or a
+        request can give it work."""
         return 0.0 if self._asked or self._hears() else self._bulk.patience()
 
     def step(self) -> None:
-        """Do one step of a request; without one take the watcher's events and do bulk work in turns."""
+        """Do one step of a request; if there is none, alternate between the watcher's events and bulk
+        work."""
         if self._asked:
             self._step_asked()
         elif self._hears() and not (self._heard_last and self._bulk.patience() == 0.0):
@@ -124,8 +127,10 @@ class ProjectIndexer:
         return _all_of(self.sync_in_steps())
 
     def refresh_in_steps(self, paths: Sequence[str], *, words: bool = False) -> Steps[Refreshed]:
-        """Examine a few files on the disk and read them now, ahead of everything else; with their `words`
-        where they must be found by them at once."""
+        """Examine a few files on the disk and read them now, ahead of everything else.
+
+        With `words` they are also written into the lexical index at once.
+        """
         self._changes.examine([os.path.join(self._root, path) for path in paths])
         wanted = dict.fromkeys(paths)
         while waiting := [path for path in wanted if path in self._files.unread]:
@@ -133,13 +138,15 @@ class ProjectIndexer:
             yield
         if words:
             with self._index.suspects.work():
-                self._index.lexing.write_now(paths)  # words of earlier reads may have been put off
+                self._index.lexing.write_now(paths)  # earlier reads may not be in the lexical index yet
         self._bulk.begin()  # the files that refer to them are linked later
         return Refreshed(self.generation, complete=True)
 
     def link_first_in_steps(self, names: Collection[str]) -> Steps[Refreshed]:
-        """Link the files that mention or define some names before all others. While contents are unread
-        nothing is linked, see `BulkWork.link`."""
+        """Link the files that mention or define some names before all other files.
+
+        While contents are unread nothing is linked, see `BulkWork.link`.
+        """
         linking = self._index.linking
         wanted = [] if self._files.unread else linking.put_first(names)
         while not self._files.unread and linking.waiting_of(wanted):
@@ -148,7 +155,7 @@ class ProjectIndexer:
         return Refreshed(self.generation, complete=not self._files.unread)
 
     def sync_in_steps(self) -> Steps[Refreshed]:
-        """Bring in every change that is on the disk now."""
+        """Index every change that is on the disk now."""
         if self._index.progress.state in {"scanning", "degraded"} or self._changes.is_listing:
             return Refreshed(self.generation, complete=False)
         changed, settled = yield from self._notice()
@@ -156,7 +163,7 @@ class ProjectIndexer:
             return Refreshed(self.generation, complete=False)
         unread = self._files.unread
         if len(unread) <= SYNC_FILES:
-            changed = list(unread)  # with what the watcher saw before
+            changed = list(unread)  # includes changes that the watcher saw earlier
         wanted = [path for path in changed if path in unread][:SYNC_FILES]
         while waiting := [path for path in wanted if path in unread]:
             self._index.reading.read(waiting, STEP_S)
@@ -168,9 +175,9 @@ class ProjectIndexer:
         return Refreshed(self.generation, complete=settled and not unread and not lexing and not linking)
 
     def rebuild_lexical(self) -> None:
-        """Fill the lexical index anew from the store, since a reader found it damaged."""
+        """Rebuild the lexical index from the store, because a reader found it damaged."""
         self._index.lexing.repair()
-        self._index.progress.report()  # that it is empty for now
+        self._index.progress.report()  # the lexical index is empty until it is rebuilt
         self._bulk.read_later()
 
     def reindex(self, *, full: bool) -> None:
@@ -196,7 +203,7 @@ class ProjectIndexer:
             return self._index.lexing.step(seconds)
 
     def _repeat(self, work: Callable[[float], bool], seconds: float) -> Steps[bool]:
-        """Repeat work in steps for up to `seconds`, until it returns that nothing is left."""
+        """Repeat `work` in steps for up to `seconds`, until it returns False because nothing is left."""
         deadline = self._index.system.monotonic() + seconds
         while more := work(min(STEP_S, seconds)):
             if self._index.system.monotonic() > deadline:
@@ -205,10 +212,11 @@ class ProjectIndexer:
         return more
 
     def _notice(self) -> Steps[tuple[list[str], bool]]:
-        """Take in what changed on the disk up to now; returns which files, and whether that is all."""
+        """Record what has changed on the disk up to now; return the changed paths, and whether these are
+        all."""
         watch = self._index.watch
         if len(self._files.known) > COOKIE_FILES and watch.native and (yield from watch.catch_up()):
-            self._take_batch()  # the cookie came after it
+            self._take_batch()  # all events before the cookie have arrived
             return list(self._files.unread), True
         try:
             return (yield from self._changes.sweep_until_quiet())
@@ -220,7 +228,7 @@ class ProjectIndexer:
         return self._index.watch.has_batch and not self._changes.is_listing
 
     def _take_batch(self) -> None:
-        """Take in what the watcher saw, and read it now if it is little."""
+        """Record the changes that the watcher saw, and read the files now if they are few."""
         batch = self._index.watch.next_batch()
         if batch is None:
             return

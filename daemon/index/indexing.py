@@ -1,4 +1,4 @@
-"""The daemon's side of the indexer: what it asks for, and what it does with events."""
+"""The daemon's client of the indexer process: sends it commands and handles its events."""
 
 from __future__ import annotations
 
@@ -39,26 +39,28 @@ log = logging.getLogger(__name__)
 ARGV = (sys.executable, "-m", "foveal.daemon.index.worker")
 
 DEATHS_MAX = 5
-"""Number of ends of the indexer at work on a project within `DEATHS_WITHIN_S` after which it is left out. A
-file that ends it is left alone after two, so that some bad files don't cost a project its index."""
+"""Number of times that the indexer may die at work on a project within `DEATHS_WITHIN_S` before the project
+is no longer indexed. A file that kills the indexer is skipped after two deaths, so that one or two such files
+don't cost a project its index."""
 
 DEATHS_WITHIN_S = 900.0
-"""Seconds in which an end of the indexer counts."""
+"""Seconds after which a death of the indexer no longer counts."""
 
 REOPEN_S = 30.0
 """Minimum seconds between two openings of an index that a reader found damaged."""
 
 DISTRUST_S = 3_600.0
-"""Minimum seconds between two rebuilds because of a reader; what a check finds always counts."""
+"""Minimum seconds between two rebuilds of an index that only a reader found damaged. Damage that a check of
+the index confirms always leads to a rebuild."""
 
 PATHS_MAX = 100
-"""Maximum number of changed paths that an event names; `count` gives their number."""
+"""Maximum number of changed paths that an event names; its `count` gives the full number."""
 
 
 class Indexing:
-    """The projects that the indexer is to index. On the event loop only.
+    """Has the indexer process index the daemon's projects. Used on the event loop only.
 
-    `link.run` must be running as a task; a new indexer process opens all projects again.
+    `link.run` must be running as a task. All projects are opened again in a new indexer process.
     """
 
     def __init__(self, work: Work, events: EventHub, semantics: Semantics) -> None:
@@ -77,46 +79,52 @@ class Indexing:
         self._held: dict[Project, list[Event]] = {}
         """Events of projects that the indexer is opening."""
         self._silent = ""
-        """Why the indexer doesn't answer, as set on the projects."""
+        """The reason why the indexer doesn't answer, as set on the projects."""
         self._at_work = ""
         """The root of the project that the indexer works on."""
         self._left_out: set[str] = set()
-        """The roots of projects that aren't indexed any more, since the indexer ended too often on them."""
+        """The roots of projects that are no longer indexed, because the indexer died too often on them."""
         self._deaths: dict[str, list[float]] = {}
-        """When the indexer ended at work on a project, by root, on the event loop's clock."""
+        """Times at which the indexer died at work on a project, by root, on the event loop's clock."""
         self._closing: Counter[str] = Counter()
-        """Closings of a root that the indexer has yet to confirm: until then its events are outdated."""
+        """Number of unconfirmed close commands by root; until they are confirmed, events of that root are
+        outdated."""
         self._reopened: dict[str, float] = {}
-        """When a damaged index may be opened anew, on the event loop's clock."""
+        """Times from which a damaged index may be opened again, by root, on the event loop's clock."""
         self._distrusted: dict[str, float] = {}
-        """When an index may be rebuilt because of a reader."""
+        """Times from which an index may be rebuilt because of a reader, by root, on the same clock."""
 
     async def ask(self, command: Command) -> Refreshed | None:
-        """Have the indexer do something. Raises `ChildDied`, or `FovealError` with its message."""
+        """Send the indexer a command and return its reply. Raises `ChildDied`, or `FovealError` with the
+        indexer's message."""
         reply: Refreshed | None = await self.link.request(command)
         return reply
 
     async def sync(self, project: Project) -> Tree | None:
-        """Have every change that is on the disk taken in; returns the very tree with them, which may not be
-        the last one by now, or None where some contents are still unread. Raises as `ask` does."""
+        """Have every change that is on the disk indexed, and return the tree that includes these changes.
+
+        A newer tree may exist by the time that this returns. Returns None if some contents are still unread.
+        Raises as `ask` does.
+        """
         trees: list[Tree] = []
 
         def take_tree() -> None:
-            if project not in self._held:  # else the changes aren't in the tree yet
+            if project not in self._held:  # else events are held back and the tree is older
                 trees.append(project.tree)
 
         reply: Refreshed = await self.link.request(SyncTree(project.root), take_tree)
         return trees[-1] if trees and reply.complete else None
 
     async def open(self, project: Project) -> None:
-        """Have a project indexed. If that fails the project is served without an index, and says so."""
+        """Have a project indexed. If that fails, the project is served without an index and reports the
+        problem."""
         self._projects[project.root] = project
         project.on_damage = partial(self.note_damage, project.root)
-        if self._begun.is_set():  # else the first indexer opens all projects when it has started
+        if self._begun.is_set():  # before that, the first indexer will open all projects when it has started
             await self._open(project)
 
     def close(self, project: Project) -> None:
-        """Stop indexing a project. The indexer closes it when it comes to that."""
+        """Stop indexing a project. The indexer closes the project's index later."""
         self._projects.pop(project.root, None)
         self._opened.discard(project)
         self._forgive(project.root)
@@ -125,16 +133,16 @@ class Indexing:
         self._events.publish("project.changed", {"project": project.root, "closed": True})
 
     def is_left_out(self, project: Project) -> bool:
-        """Whether a project isn't indexed since the indexer ended too often at work on it."""
+        """Whether a project isn't indexed because the indexer died too often at work on it."""
         return project.root in self._left_out
 
     async def retry(self, project: Project) -> None:
-        """Index a project again that was left out."""
+        """Index a project again that was left out after too many deaths of the indexer."""
         self._forgive(project.root)
         await self._open(project)
 
     def note_damage(self, root: str, problem: str) -> None:
-        """Have an index that a reader found damaged quarantined and built anew, at most every `REOPEN_S`."""
+        """Have the index that a reader found damaged quarantined and rebuilt, at most every `REOPEN_S`."""
         now, project = asyncio.get_running_loop().time(), self._projects.get(root)
         if project is None or self.is_left_out(project) or now < self._reopened.get(root, 0.0):
             return
@@ -145,12 +153,12 @@ class Indexing:
         self._work.start_unheard(self._reopen(project, distrusted), f"reopen {root}")
 
     async def reopen(self, project: Project) -> None:
-        """Have a project indexed by other settings."""
+        """Open a project in the indexer again after its settings have changed."""
         self._forgive(project.root)
         await self._reopen(project)
 
     async def _reopen(self, project: Project, distrusted: str = "") -> None:
-        """Open a project in the indexer again, with an index built anew where it is `distrusted`."""
+        """Open a project in the indexer again; its index is rebuilt if `distrusted` says why it must be."""
         async with project.index_state.lock:
             if self.is_left_out(project):
                 return
@@ -160,13 +168,13 @@ class Indexing:
     async def reindex(self, project: Project, *, full: bool) -> None:
         """Scan a project again, and with `full` read every file again.
 
-        Raises as `ask` does, `ChildDied` also while an indexer is being started, and `ProjectUnavailable` for
-        one that can't be opened in it.
+        Raises as `ask` does, `ChildDied` also while an indexer is being started, and `ProjectUnavailable` if
+        the indexer can't open the project.
         """
         await self._begun.wait()
         if self.is_left_out(project):
             self._forgive(project.root)
-        await self._open(project)  # which may still wait for its turn, in a process that has just started
+        await self._open(project)  # a new indexer process may not have opened the project yet
         if project not in self._opened:
             problem = project.index_state.indexer_problem or "it was closed meanwhile"
             if self.link.pid is None:
@@ -185,12 +193,12 @@ class Indexing:
                 del self._closing[root]
 
     def _forgive(self, root: str) -> None:
-        """Forget how often the indexer ended at work on a project, since it is requested again."""
+        """Forget how often the indexer died at work on a project, because a client requests it again."""
         self._left_out.discard(root)
         self._deaths.pop(root, None)
 
     def _recent_deaths(self, root: str) -> list[float]:
-        """Return when the indexer ended at work on a project, as far as that counts."""
+        """Return the times within `DEATHS_WITHIN_S` at which the indexer died at work on a project."""
         since = asyncio.get_running_loop().time() - DEATHS_WITHIN_S
         return [at for at in self._deaths.get(root, ()) if at > since]
 
@@ -200,10 +208,10 @@ class Indexing:
                 await self._begin(project)
 
     async def _begin(self, project: Project, distrusted: str = "") -> None:
-        """Open a project in the indexer, and catch up where its index isn't the one that was read.
+        """Open a project in the indexer, and read its tree again if the index isn't the one read before.
 
-        Called under the project's lock. What the indexer says from then on is taken in after that, since it
-        follows from the index as it was opened.
+        Called under the project's lock. Events that arrive meanwhile are held and applied afterwards, because
+        they describe changes since the index was opened.
         """
         if self._projects.get(project.root) is not project:
             return  # it was closed meanwhile
@@ -226,7 +234,7 @@ class Indexing:
                 read = await self._work.in_builder(partial(read_tree, project.root, project.folder))
         except FovealError as error:
             project.index_state.set_indexer_problem(str(error))
-            if not isinstance(error, ChildDied):  # else the next process opens it
+            if not isinstance(error, ChildDied):  # after a death the next indexer process opens the project
                 self._degrade(project)
         finally:
             del self._held[project]
@@ -235,11 +243,12 @@ class Indexing:
         for event in held:
             self._on_event(event)
         if self._semantics.keeps(project.root):
-            # The index may be another one now.
+            # The index may have been replaced by a new one.
             self._semantics.keep(project.root, project.folder)
 
     async def _on_started(self) -> None:
-        """Open the projects again in a new indexer: first those that did no harm to the one before."""
+        """Open the projects again in a new indexer process, first those on which the former one did not
+        die."""
         self._begun.set()
         deaths = {root: len(self._recent_deaths(root)) for root in self._projects}
         for project in sorted(self._projects.values(), key=lambda project: deaths[project.root]):
@@ -247,8 +256,10 @@ class Indexing:
                 await self._open(project)
 
     def _on_silent(self, reason: str) -> None:
-        """Say of all projects that the indexer doesn't answer, or with "" that it does again; one that isn't
-        indexed for another reason keeps that."""
+        """Report for all projects that the indexer doesn't answer, or with "" that it answers again.
+
+        A project that isn't indexed for another reason keeps that reason.
+        """
         for project in self._projects.values():
             if project.index_state.indexer_problem in {"", self._silent}:
                 project.index_state.set_indexer_problem(reason)
@@ -270,12 +281,12 @@ class Indexing:
             project.index_state.set_indexer_problem(
                 f"the indexer process {reason} and is being started again"
             )
-            # Whatever changes now is unknown until the next one has compared the tree with the disk.
+            # Later changes stay unknown until the next indexer has compared the tree with the disk.
             project.index_state.expect_scan()
             self._announce_progress(project)
 
     def _leave_out(self, project: Project, reason: str) -> None:
-        """Index a project no more, so that others are; say so."""
+        """Stop indexing a project, so that the indexer can serve the others, and report the reason."""
         self._left_out.add(project.root)
         project.index_state.set_indexer_problem(
             f"not indexed any more: the indexer ended {DEATHS_MAX} times at work on this project (at last it "
@@ -284,7 +295,7 @@ class Indexing:
         self._degrade(project)
 
     def _degrade(self, project: Project) -> None:
-        """Say that a project isn't indexed, for the reason that its problems name."""
+        """Report that a project isn't indexed; its problems name the reason."""
         progress = project.index_state.progress or ProjectProgress(
             project.root, "degraded", "off", (), len(project.tree.files), project.tree.pending, ()
         )
@@ -302,7 +313,7 @@ class Indexing:
             self._held[project].append(event)
         elif isinstance(event, TreeDelta):
             project.apply(event)
-            if event.replaced:  # readers of the former index have to read this one, whose files are all new
+            if event.replaced:  # readers must open the new index, in which all files are new
                 self._work.start_unheard(self._reopen(project), f"reopen {project.root}")
             if project.state == "ready" and (event.upserted or event.removed):
                 self._semantics.note_change(project.root)
@@ -317,7 +328,7 @@ class Indexing:
             self._work.start_unheard(self._load_activity(project), f"activity {project.root}")
 
     def _embed(self, project: Project) -> None:
-        """Have the contents embedded: only now, since names and words come first."""
+        """Have the contents embedded. Called late, because names and search terms come first."""
         if self._semantics.keeps(project.root):
             self._semantics.note_change(project.root)
         else:

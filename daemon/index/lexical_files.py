@@ -1,6 +1,6 @@
-"""The files of a lexical index, read without its engine: whether they are whole, how much they hold.
+"""Checks and counts the files of a lexical index without its search engine (tantivy).
 
-Only the checksums and the list of segments are read here; what is inside the files is the engine's.
+Only the checksums and the list of segments are read here; the engine alone reads the rest of the files.
 """
 
 from __future__ import annotations
@@ -18,24 +18,27 @@ from msgspec import Struct
 from ..core.errors import FovealError
 
 FOLDER = "lexical"
-"""The lexical index in a project's folder."""
+"""The name of the lexical index's folder within a project's state folder."""
 
 
 class LexicalDamaged(FovealError):
-    """The index is missing, of another version, or its files were changed: build it anew."""
+    """The index is missing, has another version, or its files were changed: it must be rebuilt."""
 
 
 class LexicalAbsent(LexicalDamaged):
-    """There is no index, or a whole one that is of another version or of another store: nothing is lost."""
+    """There is no index, or an undamaged one of another version or another store: nothing is lost."""
 
 
 class LexicalUnwritable(FovealError):
-    """The index can't be written now: another writer holds it, or the disk is full. What was committed last
-    stays readable; the writer that raised this is of no more use."""
+    """The index can't be written now, because another writer holds it or the disk is full.
+
+    The last commit stays readable. The writer that raised this must not be used again.
+    """
 
 
 class Segment(Struct, frozen=True):
-    """One immutable part of the index: documents ever written to it, and those of them deleted since."""
+    """One immutable part of the index, with the number of documents written to it and of those deleted
+    since."""
 
     name: str
     documents: int
@@ -43,20 +46,21 @@ class Segment(Struct, frozen=True):
 
 
 class LexicalListing(Struct, frozen=True):
-    """The committed state of an index: its format, its segments, and the bytes that say so."""
+    """The committed state of an index: its format, its segments, and the bytes from which these were read."""
 
     raw: bytes
     format: str
     opstamp: int
-    """Grows with each commit."""
+    """The engine's number of the commit, which grows with each commit."""
     segments: tuple[Segment, ...]
 
 
 class LexicalStatistics(Struct, frozen=True):
-    """`documents` that can be found, `deleted` ones that still take space, in `segments`; `bytes` on disk.
+    """Numbers of searchable `documents`, `deleted` documents that still take space, `segments`, and `bytes`
+    on disk.
 
-    Merges drop deleted documents, but a large segment is merged rarely: an index whose dead outnumber its
-    living is smaller and ranks truer when it is built anew.
+    Merges drop deleted documents, but a large segment is rarely merged. So an index with more deleted than
+    searchable documents is rebuilt, which makes it smaller and its ranking more accurate.
     """
 
     documents: int
@@ -66,7 +70,8 @@ class LexicalStatistics(Struct, frozen=True):
 
 
 def read_listing(folder: str) -> LexicalListing:
-    """Read which segments an index has. Raises `LexicalDamaged`, or `OSError` if the file can't be read."""
+    """Read the list of an index's segments. Raises `LexicalDamaged`, or `OSError` if the file can't be
+    read."""
     try:
         with _opened(os.path.join(folder, LISTING)) as file:
             raw = file.read()
@@ -87,11 +92,11 @@ NOTHING_CHECKED: Mapping[str, int] = {}
 def check_files(
     folder: str, listing: LexicalListing, checked: Mapping[str, int] = NOTHING_CHECKED
 ) -> dict[str, int]:
-    """Compare the files of the listed segments with the checksums that they end in; returns their sizes in
-    bytes by name.
+    """Verify the checksums at the end of the listed segments' files; return the files' sizes in bytes by
+    name.
 
-    Of those in `checked` only the sizes are compared, for a segment's files never change. About 1 GB a
-    second. Raises `LexicalDamaged`, or `OSError` if a file can't be read.
+    For files in `checked` only the sizes are compared, because a segment's files never change. Reads about
+    1 GB a second. Raises `LexicalDamaged`, or `OSError` if a file can't be read.
     """
     live = {segment.name for segment in listing.segments}
     check_kinds(folder)
@@ -104,7 +109,7 @@ def check_files(
             size = os.stat(path).st_size
             whole = _is_whole(path)
         except FileNotFoundError:
-            # A commit swept it away meanwhile. Were it needed, the engine would miss it and say so.
+            # A commit may have deleted the file. If it is still needed, the engine will report it missing.
             continue
         if not whole:
             raise LexicalDamaged(f"a file of the lexical index is damaged: {name}")
@@ -113,8 +118,10 @@ def check_files(
 
 
 def check_kinds(folder: str) -> None:
-    """Raise `LexicalDamaged` where an entry of the folder is no regular file: the engine opens what it finds
-    there, and on a pipe it would wait for ever."""
+    """Raise `LexicalDamaged` if an entry of the folder is no regular file.
+
+    The engine opens every entry, and opening a pipe would block forever.
+    """
     with os.scandir(folder) as entries:
         for entry in entries:
             if not entry.is_file(follow_symlinks=False):
@@ -122,11 +129,11 @@ def check_kinds(folder: str) -> None:
 
 
 def check_sizes(folder: str, sizes: Mapping[str, int]) -> None:
-    """Raise `LexicalDamaged` where a file was cut off: the engine has it mapped, and reading on would end the
-    process.
+    """Raise `LexicalDamaged` if a file was truncated: the engine has mapped it into memory, and reading past
+    its end would kill the process.
 
-    Nothing can be done about one that is cut off while it is being searched. A file that is gone stays mapped
-    and whole. Raises `OSError` for one that can't be looked at.
+    A file that is truncated during a search can't be detected. A deleted file stays mapped and whole. Raises
+    `OSError` for a file that can't be examined.
     """
     for name, size in sizes.items():
         try:
@@ -140,7 +147,7 @@ def check_sizes(folder: str, sizes: Mapping[str, int]) -> None:
 
 
 def statistics(folder: str) -> LexicalStatistics:
-    """Count what is in an index. Raises as `read_listing` does."""
+    """Return the statistics of an index. Raises as `read_listing` does."""
     segments = read_listing(folder).segments
     deleted = sum(segment.deleted for segment in segments)
     with os.scandir(folder) as entries:
@@ -149,7 +156,7 @@ def statistics(folder: str) -> LexicalStatistics:
 
 
 LISTING = "meta.json"
-"""The engine replaces this file with each commit."""
+"""The file that lists the segments; the engine replaces it with each commit."""
 
 _FOOTER = struct.Struct("<II")
 _FOOTER_MAGIC = 1337
@@ -157,8 +164,8 @@ _READ_BYTES = 1 << 20
 
 
 def _opened(path: str) -> BinaryIO:
-    """Open a regular file to read. Raises `LexicalDamaged` for anything else, on which opening may wait, and
-    `OSError`."""
+    """Open a regular file for reading. Raises `LexicalDamaged` for other kinds of files, which could block,
+    and `OSError`."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -167,7 +174,8 @@ def _opened(path: str) -> BinaryIO:
 
 
 def _format(listing: dict[str, Any]) -> str:
-    """Return the name of the body's tokenizer, under which the writer records the version of the format."""
+    """Return the tokenizer name of the field `body`, in which the writer records the version of the
+    format."""
     fields = {field["name"]: field["options"] for field in listing["schema"]}
     return str(fields["body"]["indexing"]["tokenizer"])
 
@@ -179,7 +187,7 @@ def _segment(entry: dict[str, Any]) -> Segment:
 
 
 def _is_whole(path: str) -> bool:
-    """Whether a file's CRC-32 is that of its footer: JSON, then its length and a magic number."""
+    """Whether a file's CRC-32 is the one in its footer, which is JSON, its length and a magic number."""
     with _opened(path) as file:
         end = file.seek(0, os.SEEK_END) - _FOOTER.size
         if end < 0:

@@ -1,4 +1,4 @@
-"""The lexical index of a project as its readers hold it: opened on first use, and again when rebuilt."""
+"""A handle on a project's lexical index for readers: opens it on first use, and again after a rebuild."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class LexicalHandle:
-    """The lexical index of one project as readers see it: opened at the first `current`. For any thread."""
+    """The lexical index of one project for reading, opened by the first call of `current`. Thread-safe."""
 
     def __init__(self, folder: str) -> None:
         self._folder = os.path.join(folder, FOLDER)
@@ -23,9 +23,9 @@ class LexicalHandle:
     def current(self) -> LexicalReader:
         """Return a reader that sees the latest commit. Raises `LexicalDamaged`, or `OSError`.
 
-        An index that was built anew meanwhile is opened anew.
+        An index that was rebuilt meanwhile is opened again.
         """
-        # Here and not above: the daemon starts without the engine and loads it for the first question.
+        # Imported here, so that the daemon starts without the engine and loads it for the first question.
         from .lexical_reader import LexicalReader
 
         with self._lock:

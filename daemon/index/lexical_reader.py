@@ -1,4 +1,4 @@
-"""The search in the lexical index: which chunks hold the terms of a question, ranked by BM25."""
+"""Searches the lexical index: finds the chunks that contain a question's terms, ranked by BM25."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from .lexical_files import (
 
 
 class LexicalHit(NamedTuple):
-    """A chunk that was found, its file, and its BM25 score, above 0 and comparable within one search only."""
+    """A found chunk's id, its file's id, and its BM25 score, which is above 0 and comparable within one
+    search only."""
 
     chunk_id: int
     file_id: int
@@ -33,10 +34,10 @@ class LexicalHit(NamedTuple):
 
 
 class FieldWeights(Struct, frozen=True):
-    """How much a term counts by where it stands; each place has BM25 statistics of its own.
+    """The weights of a term's matches in each field; every field has BM25 statistics of its own.
 
-    Tried on 849 commit messages of six repositories: path and symbols at .5 gave .654 NDCG@10, all terms in
-    one field .647, the body alone .619; between .3 and .7 it hardly matters.
+    Measured on 849 commit messages of six repositories: .5 for path and symbols gave .654 NDCG@10, all terms
+    in one field .647, and the body alone .619; values between .3 and .7 hardly differ.
     """
 
     body: float = 1.0
@@ -48,13 +49,13 @@ DEFAULT_WEIGHTS = FieldWeights()
 
 
 class LexicalReader:
-    """The reading side. Threads may share it; a search lets other threads run.
+    """Searches one lexical index. Threads may share it; a search releases the interpreter lock.
 
-    It sees the commit of its last refresh, whatever happens to the files meanwhile.
+    It searches the commit that its last refresh loaded, even if the files have changed since.
     """
 
     def __init__(self, folder: str) -> None:
-        """Open an index and compare its files with their checksums. Raises `LexicalDamaged`, `OSError`."""
+        """Open an index and verify its files' checksums. Raises `LexicalDamaged` or `OSError`."""
         self._folder = folder
         self._lock = Lock()
         self._raw = b""
@@ -70,10 +71,10 @@ class LexicalReader:
         self.refresh()
 
     def refresh(self) -> bool:
-        """See the latest commit; says whether it is another. When it isn't, one small file is read, and the
-        sizes of the others are looked at.
+        """Load the latest commit; return whether it is a new one. If it isn't, this only reads one small file
+        and checks the sizes of the others.
 
-        Raises `LexicalDamaged`, or `OSError`; searches then go on in the state before.
+        Raises `LexicalDamaged` or `OSError`; searches then continue in the former state.
         """
         with self._lock:
             listing = read_listing(self._folder)
@@ -83,7 +84,7 @@ class LexicalReader:
             check_format(listing.format)
             checked = check_files(self._folder, listing, self._checked)
             with raising(LexicalDamaged):
-                # A commit later than the listing may be what is loaded; then the next refresh checks it.
+                # This may load a later commit than the listing's, which the next refresh then checks.
                 self._index.reload()
                 self._searcher = self._index.searcher()
             self._checked, self._raw = checked, listing.raw
@@ -98,12 +99,13 @@ class LexicalReader:
         kinds: Collection[str] | None = None,
         weights: FieldWeights = DEFAULT_WEIGHTS,
     ) -> list[LexicalHit]:
-        """Return the best chunks that hold any of the terms, best first, at most `limit`.
+        """Return the chunks that contain any of the terms, best first, at most `limit`.
 
-        `terms` are weighted, above 0; the `MAX_TERMS` that say most (weight times inverse document frequency)
-        are asked for. `files` and `kinds` keep to these, None meaning all. Equal scores go by chunk id;
-        where too many share the last score (four times the limit are looked at) the index decides which come,
-        the same ones until the next commit. Raises `LexicalDamaged`.
+        `terms` maps each term to its weight, above 0. Only the `MAX_TERMS` with the highest product of weight
+        and inverse document frequency are searched for. `files` and `kinds` restrict the search; None means
+        all. Chunks with equal scores are ordered by id. If too many chunks share the last score (four times
+        the limit are examined), the index decides which are returned, and returns the same until the next
+        commit. Raises `LexicalDamaged`.
         """
         if limit <= 0 or not (files is None or files) or not (kinds is None or kinds):
             return []
@@ -120,17 +122,20 @@ class LexicalReader:
         return search.best(query, limit, files if isinstance(files, AbstractSet) else frozenset(files))
 
     def may_hold(self, weights: Mapping[str, float], least: float) -> bool:
-        """Whether any chunk may hold terms that weigh at least so much together. Raises `LexicalDamaged`.
+        """Whether any chunk may contain terms with a total weight of at least `least`.
 
-        Takes .15 ms where `search` and `holding` take .7, and of most questions no chunk holds enough.
+        Takes .15 ms, while `search` and `holding` take .7 ms; for most questions no chunk has enough weight.
+        Raises `LexicalDamaged`.
         """
         return least <= 0 or _Search(self._searcher, self._schema).heaviest(weights) >= least - 0.001
 
     def holding(
         self, hits: Collection[LexicalHit], weights: Mapping[str, float], least: float
     ) -> AbstractSet[int]:
-        """Return the chunks of hits in whose text terms stand that weigh at least so much together. Raises
-        `LexicalDamaged`."""
+        """Return the ids of hits whose text contains terms with a total weight of at least `least`.
+
+        Raises `LexicalDamaged`.
+        """
         search = _Search(self._searcher, self._schema)
         chunks = {hit.chunk_id for hit in hits}
         if least <= 0:
@@ -142,56 +147,60 @@ class LexicalReader:
     def coverage(
         self, terms: Mapping[str, float], files: Collection[int]
     ) -> dict[int, tuple[float, float, float]]:
-        """Return for files with any of the terms in their text the weight of those that stand there, their
-        number, and the most weight of those in one chunk, all as shares. `COVERED_TERMS` of most weight are
-        looked for: .5 ms for 60 files. Raises `LexicalDamaged`."""
+        """Return by file id which share of the terms the file's text contains, for files with any of them.
+
+        The three numbers are the share of the weight in the file, the share of the number of terms, and the
+        highest share of the weight in a single chunk. Only the `COVERED_TERMS` heaviest terms are searched
+        for, which takes .5 ms for 60 files. Raises `LexicalDamaged`.
+        """
         told = nlargest(COVERED_TERMS, terms, key=terms.__getitem__)
         if not told or not files:
             return {}
         return _Search(self._searcher, self._schema).coverage({term: terms[term] for term in told}, files)
 
     def document_frequency(self, term: str) -> int:
-        """Return how many chunks have a term in their text, path or symbols: at least the most of these.
+        """Return the number of chunks with a term in their text, path or symbols, whichever has the most.
 
-        Chunks deleted since count until they are merged away. Takes 5 microseconds. Raises `LexicalDamaged`.
+        Deleted chunks count until their segment is merged. Takes 5 microseconds. Raises `LexicalDamaged`.
         """
         return max(self.places(term).values(), default=0)
 
     def places(self, term: str) -> dict[str, int]:
-        """Return the same for its text (`body`), path and symbols, without those where no chunk has it."""
+        """Return the number of chunks with a term by field: `body`, `path` and `symbols`, without fields
+        where it is 0."""
         return _Search(self._searcher, self._schema).places(term)
 
     @property
     def documents(self) -> int:
-        """How many chunks can be found, as of the last refresh."""
+        """The number of searchable chunks, as of the last refresh."""
         return int(self._searcher.num_docs)
 
 
 MAX_TERMS = 96
-"""Terms of a question that are asked for. With the whole messages of 849 commits as questions, 16 gave .598
-NDCG@10, 32 .647, 64 .664, 96 .669, all of them .668."""
+"""Maximum number of a question's terms that are searched for. With the whole messages of 849 commits as
+questions, 16 gave .598 NDCG@10, 32 .647, 64 .664, 96 .669, and all terms .668."""
 
 MAX_FILE_CLAUSE = 10_000
-"""Maximum number of files in a clause of the query (3 ms for 4,000); for more, the hits are filtered."""
+"""Maximum number of files in a clause of the query (3 ms for 4,000); for more files the hits are filtered."""
 
 
 COVERED_TERMS = 12
-"""Maximum number of terms by which files are told apart as they have them: the search's engine adds a power
-of two for each, exact in its floats up to 24."""
+"""Maximum number of terms whose presence in a chunk is read from its score: each term adds a power of two,
+and the engine's 32-bit floats are exact for up to 24 of them."""
 
 COVERING_CHUNKS = 2_000
-"""Maximum number of chunks looked at for it, those with the weightiest terms first."""
+"""Maximum number of chunks examined for `coverage`, those with the heaviest terms first."""
 
 
 class _Search:
-    """One search in one state of the index."""
+    """A search in one state of the index."""
 
     def __init__(self, searcher: tantivy.Searcher, schema: tantivy.Schema) -> None:
         self.searcher = searcher
         self.schema = schema
 
     def query(self, terms: Mapping[str, float], weights: FieldWeights) -> tantivy.Query | None:
-        """Make a query of the terms that say most; None when no chunk has any."""
+        """Make a query of the `MAX_TERMS` most informative terms; None if no chunk has any term."""
         places = {term: found for term in terms if terms[term] > 0 and (found := self.places(term))}
         rarest = nlargest(
             MAX_TERMS, places, lambda term: terms[term] * self._rarity(max(places[term].values()))
@@ -205,13 +214,13 @@ class _Search:
         return tantivy.Query.boolean_query(clauses) if clauses else None
 
     def among(self, query: tantivy.Query, field: str, values: Iterable[str]) -> tantivy.Query:
-        """Keep to chunks with one of these values; scores stay."""
+        """Restrict a query to chunks with one of `values` in a field, without changing scores."""
         chosen = tantivy.Query.term_set_query(self.schema, field, list(values))
         unscored = tantivy.Query.const_score_query(chosen, 0.0)
         return tantivy.Query.boolean_query([(tantivy.Occur.Must, query), (tantivy.Occur.Must, unscored)])
 
     def holding(self, files: Collection[str], weights: Mapping[str, float], least: float) -> frozenset[int]:
-        """Return the chunks of files, by their keys, in whose text terms of so much weight stand."""
+        """Return the chunks of files (given by their keys) whose text has terms of weight `least` or more."""
         query = self.among(self._weighing(weights), "file_key", files)
         documents = int(self.searcher.num_docs)
         size = min(HOLDING_FETCHED, documents)
@@ -225,7 +234,7 @@ class _Search:
             size = min(size * 4, documents)
 
     def heaviest(self, weights: Mapping[str, float]) -> float:
-        """Return the most that terms in the text of one chunk weigh together."""
+        """Return the highest total weight of terms in the text of one chunk."""
         if not self.searcher.num_docs or not weights:
             return 0.0
         with raising(LexicalDamaged):
@@ -233,7 +242,7 @@ class _Search:
         return float(found[0][0] or 0.0) if found else 0.0
 
     def _weighing(self, weights: Mapping[str, float]) -> tantivy.Query:
-        """Make a query whose score is the weight of the terms in a chunk's text."""
+        """Make a query whose score is the total weight of the terms in a chunk's text."""
         clauses = [
             (
                 tantivy.Occur.Should,
@@ -248,7 +257,8 @@ class _Search:
     def coverage(
         self, weights: Mapping[str, float], files: Collection[int]
     ) -> dict[int, tuple[float, float, float]]:
-        """Return what `LexicalReader.coverage` does; each chunk's score tells which terms stand in it."""
+        """Return the result of `LexicalReader.coverage`; each chunk's score encodes which terms it
+        contains."""
         ordered = sorted(weights.items(), key=lambda pair: pair[1])
         clauses = [
             (
@@ -286,7 +296,8 @@ class _Search:
     def best(
         self, query: tantivy.Query, limit: int, files: AbstractSet[int] | None = None
     ) -> list[LexicalHit]:
-        """Fetch more and more until enough are in `files` and none that ties with the last is missing."""
+        """Return the best hits: fetch ever more until enough are in `files` and all ties with the last are
+        there."""
         documents = int(self.searcher.num_docs)
         size = min(limit + _TIES, documents)
         while True:
@@ -298,14 +309,14 @@ class _Search:
             size = min(size * 4, documents)
 
     def places(self, term: str) -> dict[str, int]:
-        """Count the chunks with a term by field, without the fields where there are none."""
+        """Return the number of chunks with a term by field, without fields where it is 0."""
         with raising(LexicalDamaged):
             counts = {field: int(self.searcher.doc_freq(field, term)) for field in TEXT_FIELDS}
         return {field: count for field, count in counts.items() if count}
 
     def _rarity(self, frequency: int) -> float:
-        """Return BM25's inverse document frequency, with its 1 that keeps it above 0."""
-        # Deleted chunks count in the frequency and not in the number of them.
+        """Return BM25's inverse document frequency, in the variant with an added 1 that keeps it above 0."""
+        # Deleted chunks count in the frequency, but not in the number of documents.
         documents = max(int(self.searcher.num_docs), frequency)
         return math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5))
 
@@ -321,32 +332,33 @@ class _Search:
             addresses = [address for _, address in found]
             chunks: Sequence[Any] = self.searcher.fast_field_values("chunk", addresses)
             files: Sequence[Any] = self.searcher.fast_field_values("file", addresses)
-        # Equal chunks may differ in the last bits, by the order in which their terms were added up.
+        # The scores of equal chunks may differ in the last bits, depending on the order of summation.
         scores = [round(score, 3) for score, _ in found]
         return list(map(LexicalHit._make, zip(chunks, files, scores, strict=True)))
 
 
 HOLDING_FETCHED = 100
-"""Chunks fetched at first where those with enough of a text are looked for; hardly any have."""
+"""Number of chunks fetched at first in the search for chunks with enough of a text, of which few exist."""
 
 _TIES = 32
-"""How many more than asked for are fetched at first, so that a tie at the end is seen."""
+"""Number of additional hits fetched at first, to detect ties with the last hit."""
 
 
 TEXT_FIELDS = ("body", "path", "symbols")
 """The fields that are searched: a chunk's text, its file's path, and the names of its definitions."""
 
 FORMAT = f"foveal-1-{terms.VERSION}"
-"""Names the fields and the way in which terms were cut. It stands in the index as the tokenizer's name."""
+"""The version of the fields and of the way in which terms are cut, stored as the index's tokenizer name."""
 
 
 def make_schema() -> tantivy.Schema:
-    """Make the fields: ids to answer with, keys to filter and delete by, terms to search; no text is kept."""
+    """Make the schema: ids for results, keys for filters and deletion, terms for search; no text is
+    stored."""
     builder = tantivy.SchemaBuilder()
     builder.add_unsigned_field("chunk", fast=True)
     builder.add_unsigned_field("file", fast=True)
-    # As text: the engine's Python binding takes a number to delete for a signed one, which matches no id, and
-    # each deletion by query holds 9 KB until the commit.
+    # The key is text, because the engine's Python binding reads a number to delete as signed, which matches
+    # no unsigned id, and each deletion by query would hold 9 KB until the commit.
     builder.add_text_field("file_key", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("kind", tokenizer_name="raw", index_option="basic")
     for field in TEXT_FIELDS:
@@ -355,7 +367,8 @@ def make_schema() -> tantivy.Schema:
 
 
 def register_terms(index: tantivy.Index) -> None:
-    """Have the engine take terms as they come, between spaces. What is searched for isn't cut at all."""
+    """Make the engine split indexed text at spaces only, because terms are cut before. Query terms aren't
+    split at all."""
     whitespace = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
     index.register_tokenizer(FORMAT, whitespace)
 
@@ -368,7 +381,8 @@ def check_format(found: str) -> None:
 
 @contextmanager
 def raising(error_class: type[LexicalDamaged | LexicalUnwritable]) -> Iterator[None]:
-    """Turn the engine's errors into ours: it raises ValueError for nearly all of them, and panics on some."""
+    """Turn the engine's errors into `error_class`: it raises ValueError for nearly all, and panics for
+    some."""
     try:
         yield
     except (ValueError, RuntimeError, OSError) as error:

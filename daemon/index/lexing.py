@@ -1,4 +1,4 @@
-"""The writing of the lexical index, which follows the store: changes are written soon, or at once."""
+"""Writes the lexical index: copies each change of the store into it, at once or within seconds."""
 
 from __future__ import annotations
 
@@ -37,44 +37,45 @@ BATCH_CHANGES = 256
 
 COMMIT_FIRST_S = 0.25
 COMMIT_S = 2.0
-"""A commit takes 10 ms at 60,000 chunks, and each makes a segment that has to be merged: while there is much
-to write, it comes so often. The first ones come sooner, each after twice the time of the one before, so that
-a small project is found at once."""
+"""Seconds between commits while there is much to write. A commit takes 10 ms at 60,000 chunks, and makes a
+segment that must be merged. The first commits come sooner, each after twice the time of the one before, so
+that a small project can be searched at once."""
 
 APART_S = 0.3
-"""Saves that follow one another are committed so far apart: a commit takes 10 to 20 ms of the time in which
-the indexer reads what else was saved. The first save after a while is committed at once."""
+"""Minimum seconds between the commits of successive saves, because a commit takes 10 to 20 ms during which
+the indexer can't read other saved files. The first save after a pause is committed at once."""
 
 IDLE_S = 20.0
-"""Seconds without a write after which a writer closes; it holds seven threads and up to 30 MB."""
+"""Seconds without a write after which the writer is closed; an open writer has seven threads and up to 30
+MB."""
 
 RETRY_S = 5.0
 RETRY_MAX_S = 60.0
-"""An index that can't be written, as a disk is full or a folder read-only, is tried again after so long, and
-each time it can't after twice as long as before, up to the second of these."""
+"""Shortest and longest pause, in seconds, before a failed write is tried again, for example on a full disk or
+in a read-only folder. Each further failure doubles the pause."""
 
 OFFERED_CHARACTERS = 8_000_000
-"""Terms that were cut elsewhere and wait to be written are kept up to so many characters: those of some
-thousand files. Those of others are cut here."""
+"""Maximum characters of terms that side processes have cut and that wait to be written, enough for some
+thousand files. The terms of further files are cut again here."""
 
 DELETED_MIN = 5_000
-"""An index with fewer deleted chunks isn't built anew, however few others there are: merges see to it."""
+"""Minimum number of deleted chunks for a rebuild of the index; with fewer, merges remove them soon enough."""
 
 CREATED_LATELY_S = 60.0
-"""Seconds after a rebuild in which a reader that met the old index causes no other rebuild."""
+"""Seconds after a rebuild during which reports of damage from readers, which may still see the old index,
+cause no other rebuild."""
 
 FILLED_FROM = "lexical"
-"""The setting in the store that says that the lexical index was filled from this very store, and by which of
-its commits: the number that the engine gave it. Without it what lies there belongs to a store that is gone,
-whose numbers meant other files; one of an earlier commit is a restored copy."""
+"""The store's key for the engine's number of the last commit of the lexical index that was filled from this
+store. Without this key the lexical index belongs to a former store, whose file ids meant other files. A
+lexical index with a lower commit number is an old copy that was restored."""
 
 
 class Lexing:
-    """The lexical index of one project, on the indexer's working thread. `begin` hears of each file before
-    its words are cut.
+    """Keeps the lexical index of one project up to date, on the indexer's working thread.
 
-    `problem` says why it isn't kept, or is empty; it is tried again before long. Raises `DatabaseError` where
-    the store fails.
+    `begin` is called with each file before its terms are cut. `problem` says why the index can't be written,
+    or is empty; a failed write is tried again later. Raises `DatabaseError` if the store fails.
     """
 
     def __init__(
@@ -91,9 +92,9 @@ class Lexing:
         self._system = system
         self._writer: LexicalWriter | None = None
         self._verified = False
-        """The index was found whole since this was made, or was made since."""
+        """Whether this object has verified or created the index."""
         self._written = 0
-        """The last change that the writer was given, committed or not."""
+        """The number of the last change given to the writer, committed or not."""
         self._pause_s = COMMIT_FIRST_S
         self._commit_at = 0.0
         self._committed_at = -APART_S
@@ -101,25 +102,25 @@ class Lexing:
         self._used_at = 0.0
         self._again_at = 0.0
         self._failures = 0
-        """How often in a row it couldn't be written."""
+        """Number of consecutive failed writes."""
         self._created_at = -CREATED_LATELY_S
         self._offered: OrderedDict[str, Sequence[Terms]] = OrderedDict()
         self._offered_size = 0
 
     def close(self) -> None:
-        """Let go of the index. What wasn't committed is written again by the next one."""
+        """Close the index. Uncommitted changes are written again when it is next opened."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None
 
     def rebuild(self) -> None:
-        """Throw the index away and fill it anew from the store, with the steps that follow."""
+        """Discard the index; the following steps fill a new one from the store."""
         self.close()
         with self._attempt():
             self._create("it is to be built anew")
 
     def repair(self) -> None:
-        """Fill the index anew, since a reader found it damaged, unless that was just done."""
+        """Rebuild the index because a reader found it damaged, unless it was rebuilt a moment ago."""
         self._verified = False
         if self._system.monotonic() - self._created_at > CREATED_LATELY_S or not self._is_whole():
             self.close()
@@ -129,9 +130,10 @@ class Lexing:
                 self._create("it could not be searched")
 
     def step(self, seconds: float, *, more: bool = False) -> bool:
-        """Write what changed for so long; False when the index holds it all, committed, or can't be written.
+        """Write changes for up to `seconds`; return False if everything is committed or nothing can be
+        written.
 
-        With `more` to come soon, commits are put off for up to `COMMIT_S`.
+        If `more` changes will follow soon, commits are postponed for up to `COMMIT_S`.
         """
         self._due_at = None
         if self._system.monotonic() < self._again_at:
@@ -141,8 +143,10 @@ class Lexing:
         return False
 
     def saved(self, seconds: float) -> bool:
-        """Write what a save changed, as `step` does; sooner than `APART_S` after a commit it is put off
-        instead, until `patience` is over and this is called again. False when nothing is left to do now."""
+        """Write the changes of a save, as `step` does; return False if nothing is left to do now.
+
+        Less than `APART_S` after a commit nothing is written; call this again when `patience` has passed.
+        """
         due_at = self._committed_at + APART_S
         if self._system.monotonic() >= due_at:
             return self.step(seconds)
@@ -150,17 +154,17 @@ class Lexing:
         return False
 
     def patience(self) -> float | None:
-        """Return in how many seconds what was put off is due, or could not be written is to be tried again;
-        None where nothing is."""
+        """Return the seconds until postponed changes are due, or until a failed write is tried again; None if
+        nothing waits."""
         waits = [] if self._due_at is None else [self._due_at]
         if self._failures:
             waits.append(self._again_at)
         return max(0.0, min(waits) - self._system.monotonic()) if waits else None
 
     def offer(self, path: str, terms: Sequence[Terms]) -> None:
-        """Take the terms of a file's chunks, in their order, for when it is written: it costs less then.
+        """Keep the terms of a file's chunks, in the chunks' order, so that writing the file is faster.
 
-        They are used if the chunks are still these.
+        They are used only if the file's chunks are still the same when it is written.
         """
         self._take_offered(path)
         self._offered[path] = terms
@@ -169,7 +173,7 @@ class Lexing:
             self._take_offered(next(iter(self._offered)))
 
     def write_now(self, paths: Iterable[str]) -> None:
-        """Write those of these files that wait for it and commit, ahead of what else waits."""
+        """Write and commit the waiting files among `paths`, ahead of all other changes."""
         known = [file_id for file_id in map(self._store.chunks.id_of, paths) if file_id is not None]
         file_ids = self._store.chunks.unlexed_among(known)
         if not file_ids or self._system.monotonic() < self._again_at:
@@ -178,14 +182,14 @@ class Lexing:
             writer = self._open()
             for file_id in file_ids:
                 self._replace(writer, file_id)
-            # What else the writer was given is committed along, and noted by the next step.
+            # This also commits the writer's other changes, which the next step records.
             writer.commit()
             self._committed_at = self._system.monotonic()
             with self._store.side_notes():
                 self._store.chunks.set_files_lexed(file_ids)
 
     def tidy(self) -> None:
-        """Let go of a writer that has nothing to do, and begin anew when most of the index is deleted."""
+        """Close an idle writer, and rebuild the index if most of its chunks are deleted."""
         if self._writer is None or self._system.monotonic() - self._used_at < IDLE_S:
             return
         with self._attempt():
@@ -198,7 +202,7 @@ class Lexing:
 
     @contextmanager
     def _attempt(self) -> Iterator[None]:
-        """Note why something could not be done, and leave it until later."""
+        """Return a context that records an error as `problem` and schedules another attempt."""
         try:
             yield
         except (LexicalDamaged, LexicalUnwritable, OSError) as error:
@@ -210,7 +214,7 @@ class Lexing:
             self._verified = False
             pause = min(RETRY_S * 2**self._failures, RETRY_MAX_S)
             self._again_at = self._system.monotonic() + pause
-            self._failures = min(self._failures + 1, 10)  # the pause has long been the longest
+            self._failures = min(self._failures + 1, 10)  # by then the pause has reached its maximum
             self.close()
 
     def _step(self, deadline: float, *, more: bool) -> bool:
@@ -232,11 +236,13 @@ class Lexing:
         self._failures = 0
 
     def _write(self, writer: LexicalWriter, deadline: float) -> bool:
-        """Give the writer what changed; whether that was all."""
+        """Give the writer changes until `deadline`; return whether these were all."""
         while changes := self._store.chunks.unlexed(BATCH_CHANGES, self._written):
             last = {file_id: change for change, file_id in changes}
             for change, file_id in changes:
-                if last[file_id] == change:  # else the file is written as it is now when its last one comes
+                if (
+                    last[file_id] == change
+                ):  # a file is written once, at its last change, in its present state
                     self._replace(writer, file_id)
                 self._written = change
                 if self._system.monotonic() > deadline:
@@ -270,7 +276,7 @@ class Lexing:
         writer.replace(file_id, map(_document, chunks))
 
     def _documents_offered(self, file_id: int) -> list[LexicalDocument] | None:
-        """Return a file's documents from the offered terms; None where these aren't of its present chunks."""
+        """Return a file's documents made from the offered terms; None if its chunks have changed since."""
         path, chunks = self._store.chunks.kinds_of_file(file_id)
         terms = self._take_offered(path)
         if terms is None or [each[1:] for each in chunks] != [(chunk.digest, chunk.kind) for chunk in terms]:
@@ -287,7 +293,7 @@ class Lexing:
         return terms
 
     def _open(self) -> LexicalWriter:
-        """Return the writer; an index that isn't whole, or not of this store, is made anew for it."""
+        """Return the writer. An index that is damaged or belongs to another store is replaced first."""
         if self._writer is None:
             if self._store.get_meta(FILLED_FROM) is None:
                 return self._create("there is none of this store")
@@ -308,7 +314,7 @@ class Lexing:
 
     def _create(self, reason: str) -> LexicalWriter:
         log.info("the lexical index in %s is built anew: %s", self._folder, reason)
-        # The log first, and the note last: a crash in between leaves an index that is made anew.
+        # Log the files first, store the commit number last: after a crash in between, the index is rebuilt.
         if self._store.get_meta(FILLED_FROM) is not None:
             self.problem = "the lexical index is built anew: not all text is found by its words yet"
         with self._store.side_notes():
@@ -317,7 +323,7 @@ class Lexing:
         self._writer = LexicalWriter.create(self._folder)
         self._store.set_meta(FILLED_FROM, "0")
         self._created_at = self._system.monotonic()
-        self._committed_at = -APART_S  # what could be found before has to be found again soon
+        self._committed_at = -APART_S  # commit soon, so that searches work again
         self._pause_s = COMMIT_FIRST_S
         self._begin()
         return self._writer
@@ -329,7 +335,7 @@ class Lexing:
         self._commit_at = self._used_at + self._pause_s
 
     def _is_whole(self) -> bool:
-        """Whether the index can be used; looked at once, since a writer that it fails later says so."""
+        """Whether the index can be used. Checked once, because the writer reports later damage."""
         if not self._verified and self._store.get_meta(FILLED_FROM) is not None:
             try:
                 listing = read_listing(self._folder)
@@ -337,19 +343,19 @@ class Lexing:
                 check_files(self._folder, listing)
                 self._check_age(listing)
             except (LexicalDamaged, OSError):
-                return False  # the next one to open it sees why
+                return False  # opening the index will raise this error again
             self._verified = True
         return self._verified
 
     def _check_age(self, listing: LexicalListing) -> None:
-        """Raise `LexicalDamaged` where the store has noted a later commit than there is."""
+        """Raise `LexicalDamaged` if the store has recorded a later commit than the index has."""
         noted = self._store.get_meta(FILLED_FROM) or ""
         if noted.isdigit() and listing.opstamp < int(noted):
             raise LexicalDamaged("the lexical index is older than what it was filled from")
 
 
 def _size(terms: Iterable[Terms]) -> int:
-    """Return about how many characters terms take."""
+    """Return the approximate number of characters of terms."""
     return sum(len(chunk.body) + len(chunk.symbols) + 100 for chunk in terms)
 
 
@@ -361,7 +367,7 @@ def _document(chunk: ChunkText) -> LexicalDocument:
 
 
 class LexicalDocument(Struct, frozen=True):
-    """A chunk as it is indexed: its id (unsigned, 64 bits) and kind, and terms as `terms` makes them."""
+    """A chunk as it is indexed: its id (unsigned, 64 bits), its kind, and its terms as cut by terms.py."""
 
     chunk_id: int
     kind: str
@@ -371,36 +377,36 @@ class LexicalDocument(Struct, frozen=True):
 
 
 class LexicalWriter:
-    """The writing side: one for each index, in one process; not safe across threads.
+    """Writes one index; only one writer may exist for an index. Not thread-safe.
 
-    What was not committed is gone with the process, and nothing else is.
+    If the process dies, only uncommitted changes are lost.
     """
 
     def __init__(self, folder: str) -> None:
-        """Open an index. Raises `LexicalDamaged` when it must be created first, `LexicalUnwritable`."""
+        """Open an index. Raises `LexicalDamaged` if it must be created first, or `LexicalUnwritable`."""
         listing = read_listing(folder)
         check_format(listing.format)
         check_files(folder, listing)
         with raising(LexicalDamaged):
             index = tantivy.Index.open(folder)
-            # Opened for reading too, it would load its segments with each commit for nothing.
+            # By default the engine would load the segments for reading after each commit, which isn't needed.
             index.config_reader("manual")
         register_terms(index)
         self._folder = folder
         with raising(LexicalUnwritable):
-            # A lock left by a dead process doesn't count: it is an flock, which the system releases.
+            # A dead process can't block this: the lock is an flock, which the system releases.
             self._writer = index.writer(WRITER_BYTES, num_threads=1)
         self._changed = False
 
     @classmethod
     def create(cls, folder: str) -> LexicalWriter:
-        """Make an empty index in place of what there may be; mark all files as not indexed before.
+        """Create an empty index in place of any existing one. The caller must log all files as changed first.
 
-        Readers keep what they have read, and raise `LexicalDamaged` on refresh until they are opened anew.
-        Raises `LexicalUnwritable` or `OSError`.
+        Readers keep the state that they have loaded, and raise `LexicalDamaged` on refresh until they are
+        opened again. Raises `LexicalUnwritable` or `OSError`.
         """
         if os.path.islink(folder):
-            os.unlink(folder)  # its target isn't ours
+            os.unlink(folder)  # remove the link only, not its target
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder, mode=0o700, exist_ok=True)
         with raising(LexicalUnwritable):
@@ -408,7 +414,7 @@ class LexicalWriter:
         return cls(folder)
 
     def replace(self, file_id: int, documents: Iterable[LexicalDocument]) -> None:
-        """Put a file's chunks in place of those that it had. Ids are unsigned, of 64 bits."""
+        """Replace a file's chunks. Ids are unsigned 64-bit numbers."""
         rows = [_row(file_id, document) for document in documents]
         self.remove([file_id])
         with raising(LexicalUnwritable):
@@ -416,21 +422,22 @@ class LexicalWriter:
                 self._writer.add_document(row)
 
     def remove(self, file_ids: Iterable[int]) -> None:
-        """Take files out; one that isn't there does nothing."""
+        """Remove files; unknown ids are ignored."""
         with raising(LexicalUnwritable):
             for file_id in file_ids:
                 self._changed = True
                 self._writer.delete_documents_by_term("file_key", str(file_id))
 
     def commit(self) -> None:
-        """Make the changes since the last commit durable and visible to readers; without any, do nothing."""
+        """Make the changes since the last commit durable and visible to readers, if there are any."""
         if self._changed:
             with raising(LexicalUnwritable):
                 self._writer.commit()
             self._changed = False
 
     def close(self) -> None:
-        """Let go of the index, once. What wasn't committed is lost; merges that run are begun anew later."""
+        """Close the index; call this once. Uncommitted changes are lost, and running merges start again
+        later."""
         del self._writer
 
     def statistics(self) -> LexicalStatistics:
@@ -439,7 +446,7 @@ class LexicalWriter:
 
 
 WRITER_BYTES = 30_000_000
-"""Memory for documents before a segment is written; the engine takes no less than 15 MB."""
+"""Bytes of memory for documents before a segment is written; the engine requires at least 15 MB."""
 
 
 def _row(file_id: int, document: LexicalDocument) -> tantivy.Document:

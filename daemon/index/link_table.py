@@ -1,4 +1,5 @@
-"""The tables of links in a project's index: what refers to what, what that rests on, the linking queue."""
+"""The tables of links in a project's index: references with their targets, the files that each file's links
+depend on, and the queue of files to link."""
 
 from __future__ import annotations
 
@@ -23,26 +24,28 @@ CREATE INDEX consulted_by_place ON consulted (place);
 CREATE TABLE unlinked (
     turn INTEGER NOT NULL, file_id INTEGER NOT NULL UNIQUE, PRIMARY KEY (turn, file_id)) WITHOUT ROWID;
 """
-"""A link is one reference of a file. `name` is the last name of what is written, in `names`; `scope` the
-definition that it stands in and `target` the one that it means, 0 for none. What stands in a definition is
-found by its lines, which saves an index: a link takes 57 bytes on the disk. `consulted` holds the files, and
-the folders with a slash behind them, that a file's links were found through; they need not exist, so that
-they are kept by their own numbers. `unlinked` is the queue of the files to be linked, which survives the
-process; those of the first `turn` are urgent. Names and places that nothing mentions any more stay: there are
-few, and the index is built anew at times."""
+"""A link is one reference in a file. `name` is the number in `names` of the last name of the reference as
+written. `scope` is the definition that contains the reference, and `target` the definition that it refers to;
+0 for none. The links in a definition are found by its lines, which saves an index: a link takes 57 bytes on
+the disk. `consulted` has the files and folders (with a trailing slash) on which a file's links depend; these
+need not exist, so they have numbers of their own. `unlinked` is the queue of files to link, which survives
+the process; files with the lowest `turn` are urgent. Names and places that are no longer used stay: they are
+few, and the index is rebuilt at times."""
 
 KINDS: Final = ("call", "inherit", "decorate", "type", "use")
 STATES: Final = ("name", "resolved", "external")
-"""What the numbers in the tables mean; others in another order need another version of the schema."""
+"""The names of the numbers in the tables. Increment the schema's version when their order changes."""
 
 BY_NAME: Final = STATES.index("name")
 
 LIMIT: Final = 2_000
-"""Maximum number of links in an answer, more than anybody reads: they take 8 ms, the first 50 take 1 ms."""
+"""Maximum number of links in an answer, more than anybody reads. Reading 2,000 takes 8 ms, the first 50 1
+ms."""
 
 
 class Definition(NamedTuple):
-    """A definition by its id, which stays the same while its file has a definition of that qualified name."""
+    """A definition with its id, which stays the same as long as its file has a definition of that qualified
+    name."""
 
     id: int
     path: str
@@ -50,12 +53,12 @@ class Definition(NamedTuple):
 
 
 class Link(NamedTuple):
-    """One reference: where it stands, and what it means.
+    """A reference with its place and its target.
 
-    `kind` is one of `KINDS`. `name` is the last name of what is written. `scope` is the id of the definition
-    that it stands in and `target` of the one that it means, 0 for none; `state` says how sure that is, one of
-    `STATES`: it is resolved (a target of 0 is a module itself), may be anything of that name, or is certainly
-    external, outside of the project.
+    `kind` is one of `KINDS`. `name` is the last name of the reference as written. `scope` is the id of the
+    definition that contains the reference, and `target` the id of the definition that it refers to; 0 for
+    none. `state` is one of `STATES`: `resolved` to the target (0 is a module itself), `name` if the reference
+    may mean any definition of that name, or `external` if its target certainly lies outside of the project.
     """
 
     path: str
@@ -68,7 +71,7 @@ class Link(NamedTuple):
 
 
 class LinkRow(NamedTuple):
-    """A link as it is written: `kind` and `state` are numbers, places in `KINDS` and `STATES`."""
+    """A link in stored form: `kind` and `state` are indexes into `KINDS` and `STATES`."""
 
     line: int
     kind: int
@@ -79,13 +82,14 @@ class LinkRow(NamedTuple):
 
 
 class LinkQueries:
-    """The reading side, over a reader's connection. Everything comes ordered by path and line."""
+    """Reads links over a reader's connection. Results are ordered by path and line unless stated
+    otherwise."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     def definitions(self, ids: Collection[int]) -> dict[int, Definition]:
-        """Return definitions by id, ordered by path and line; those that are gone are left out."""
+        """Return definitions by id, ordered by path and line, without deleted ones."""
         found = [
             definition_of(row) for row in select_in(self._db, f"{DEFINITIONS} WHERE d.id IN ({{marks}})", ids)
         ]
@@ -93,29 +97,32 @@ class LinkQueries:
         return {each.id: each for each in found}
 
     def definitions_at(self, path: str, name: str = "") -> list[Definition]:
-        """Return a file's definitions of a qualified name, `login` and its twins `login~2`, in source order;
-        all of the file without a name."""
+        """Return a file's definitions of a qualified name, with duplicates such as `login~2`, in source
+        order.
+
+        Without a name, return all definitions of the file.
+        """
         clause = "AND (d.name = ? OR substr(d.name, 1, length(?) + 1) = ? || '~')" if name else ""
         rows = self._db.execute(
             f"{DEFINITIONS} WHERE f.path = ? {clause} ORDER BY d.ordinal",
             (path, *([name] * 3 if name else [])),
         )
         found = [definition_of(row) for row in rows]
-        # `login~2.inner` lies in a twin and isn't one.
+        # `login~2.inner` is inside a duplicate and no duplicate itself.
         return [each for each in found if not name or _is_twin(each.symbol.name, name)]
 
     def into(self, ids: Collection[int], kinds: Collection[str] = (), limit: int = LIMIT) -> list[Link]:
-        """Return the resolved references to definitions, of some kinds only if any are given."""
+        """Return the resolved references to definitions, only of `kinds` if any are given."""
         return self._links("target", ids, f"l.target > 0{_of_kinds(kinds)}", limit)
 
     def out_of(self, ids: Collection[int], kinds: Collection[str] = (), limit: int = LIMIT) -> list[Link]:
-        """Return the references that stand in definitions, of any state, not those in definitions inside."""
+        """Return the references inside definitions, in any state, without those inside nested definitions."""
         places = sorted(select_in(self._db, _PLACES_OF, ids))
         found: list[tuple[str, int, int, Link]] = []
         clause = f"d.id IN ({{marks}}){_of_kinds(kinds)}"
         for start in range(0, len(places), BATCH):
             batch = places[start : start + BATCH]
-            # What stands in the last file may go on in the next batch, where it can precede what is known.
+            # The next batch may have more definitions of the last file, with links that come earlier.
             if len(found) >= limit and batch[0][0] != places[start - 1][0]:
                 break
             found.extend(map(_sorted_link, select_in(self._db, _OUT_OF + clause, [key[2] for key in batch])))
@@ -129,7 +136,7 @@ class LinkQueries:
         states: Collection[str] = ("name",),
         limit: int = LIMIT,
     ) -> list[Link]:
-        """Return the references whose last name is this one, in some states."""
+        """Return the references whose last name is `name`, in the given states."""
         row = self._db.execute("SELECT id FROM names WHERE name = ?", (name,)).fetchone()
         if row is None:
             return []
@@ -138,9 +145,9 @@ class LinkQueries:
         return self._links("name", row, clause, limit)
 
     def inside(self, ids: Collection[int]) -> list[int]:
-        """Return the ids of the definitions that lie in others: members of a class, nested functions.
+        """Return the ids of the definitions inside others: members of a class, nested functions.
 
-        Also those that a language has stand elsewhere in the same file (a method of a Go type).
+        Includes members that the language places elsewhere in the same file (methods of a Go type).
         """
         found = dict.fromkeys(number for (number,) in select_in(self._db, _INSIDE, ids))
         return [each for each in found if each not in set(ids)]
@@ -150,10 +157,10 @@ class LinkQueries:
         return int(self._db.execute("SELECT COUNT(*) FROM unlinked").fetchone()[0])
 
     def _links(self, column: str, values: Collection[int], clause: str, limit: int) -> list[Link]:
-        """Return links by the values of a column that is indexed, the first ones by path and line.
+        """Return the first links, by path and line, with certain values in an indexed column.
 
-        Which files have any is found in the index alone, so that one name that ten thousand places mention
-        doesn't have all of them fetched and sorted for the first few.
+        The files with such links are found in the database index alone, so that for a name with ten thousand
+        references only the first few are fetched and sorted.
         """
         counts: dict[int, int] = {}
         counted = (
@@ -180,7 +187,7 @@ class LinkQueries:
 
 
 class LinkTable:
-    """The writing side, in the indexer only; every writing method belongs in a transaction of the store."""
+    """Writes links, in the indexer only. Call writing methods inside a transaction of the store."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -188,15 +195,15 @@ class LinkTable:
         self._places = _Interned(database, "places", "path")
 
     def forget_numbers(self) -> None:
-        """Forget the numbers of names and places: a transaction that gave some was undone."""
+        """Forget the cached numbers of names and places, after a transaction that added some was rolled
+        back."""
         self._names.forget()
         self._places.forget()
 
     def put(self, files: Mapping[int, Sequence[LinkRow]]) -> int:
-        """Write the links of files in place of those that they had; returns how many of them differ now.
+        """Replace the links of files; return the number of files whose links changed.
 
-        Files whose links are what they were are not written, since most of what is linked again comes out
-        the same.
+        Files with unchanged links aren't written, because linking again mostly gives the same links.
         """
         numbers = self._names.numbers({row.name for rows in files.values() for row in rows})
         written: list[tuple[int, ...]] = []
@@ -214,7 +221,7 @@ class LinkTable:
         return len(changed)
 
     def put_consulted(self, files: Mapping[int, Collection[str]]) -> None:
-        """Write which files, and folders with a slash behind them, the links of files were found through."""
+        """Write the files and folders (with a trailing slash) on which the links of files depend."""
         numbers = self._places.numbers({path for paths in files.values() for path in paths})
         gone: list[tuple[int, int]] = []
         new: list[tuple[int, int]] = []
@@ -227,14 +234,17 @@ class LinkTable:
         self._db.executemany("INSERT INTO consulted VALUES (?, ?)", new)
 
     def clear(self, file_id: int) -> None:
-        """Forget a file's links and what they rest on; it waits for nothing any more."""
+        """Delete a file's links and their dependencies, and remove it from the queue."""
         self._db.execute("DELETE FROM links WHERE file_id = ?", (file_id,))
         self._db.execute("DELETE FROM consulted WHERE file_id = ?", (file_id,))
         self._db.execute("DELETE FROM unlinked WHERE file_id = ?", (file_id,))
 
     def forget_definitions(self, file_id: int, ids: Collection[int]) -> None:
-        """Have no link lead to definitions of a file that are gone: they may be anything of their name again,
-        and their files are queued. Links that stood in them stand in nothing, until this file is linked."""
+        """Remove deleted definitions of a file from all links.
+
+        Links to them get the state `name`, and the files with such links are queued. Links inside them have
+        no scope until this file is linked again.
+        """
         for batch in in_batches(ids):
             marks = ", ".join("?" * len(batch))
             rows = self._db.execute(
@@ -252,16 +262,16 @@ class LinkTable:
             )
 
     def consulting(self, places: Iterable[str]) -> list[int]:
-        """Return the ids of the files whose links were found through one of these places, sorted."""
+        """Return the ids of the files whose links depend on one of `places`, sorted."""
         query = "SELECT c.file_id FROM consulted c JOIN places p ON p.id = c.place WHERE p.path IN ({marks})"
         return sorted({file_id for (file_id,) in select_in(self._db, query, places)})
 
     def consulting_files(self, file_ids: Iterable[int]) -> list[int]:
-        """Return the ids of the files whose links were found through one of these files, sorted."""
+        """Return the ids of the files whose links depend on one of these files, sorted."""
         return self.consulting(_paths(self._db, file_ids).values())
 
     def queue(self, file_ids: Iterable[int], *, urgent: bool = False) -> None:
-        """Have files linked, before others if it is urgent."""
+        """Add files to the linking queue, ahead of others if `urgent`."""
         rows = [(int(not urgent), each) for each in file_ids]
         self._db.executemany(
             "INSERT INTO unlinked VALUES (?, ?)"
@@ -270,22 +280,22 @@ class LinkTable:
         )
 
     def queue_all(self) -> None:
-        """Have all files linked that refer to anything."""
+        """Add all files with references to the linking queue."""
         self._db.execute("DELETE FROM unlinked")
         self._db.execute("INSERT INTO unlinked SELECT 1, file_id FROM facts")
 
     def queued(self, limit: int) -> list[tuple[int, str, str]]:
-        """Return (file id, path, language) of files that wait, the urgent ones first, at most `limit`."""
+        """Return (file id, path, language) of queued files, urgent ones first, at most `limit`."""
         rows = self._db.execute(f"{_QUEUED} ORDER BY u.turn, u.file_id LIMIT ?", (limit,))
         return rows.fetchall()
 
     def queued_last(self, limit: int) -> list[tuple[int, str, str]]:
-        """Return (file id, path, language) of files that wait, from the end of the queue."""
+        """Return (file id, path, language) of queued files from the end of the queue, at most `limit`."""
         rows = self._db.execute(f"{_QUEUED} ORDER BY u.turn DESC, u.file_id DESC LIMIT ?", (limit,))
         return rows.fetchall()
 
     def queued_among(self, paths: Iterable[str]) -> list[tuple[int, str, str]]:
-        """Return (file id, path, language) of those of some files that wait, by id."""
+        """Return (file id, path, language) of the queued files among `paths`, by id."""
         return sorted(select_in(self._db, f"{_QUEUED} WHERE f.path IN ({{marks}})", paths))
 
     def waiting(self) -> int:
@@ -297,12 +307,12 @@ class LinkTable:
         return {file_id for (file_id,) in self._db.execute("SELECT file_id FROM unlinked")}
 
     def defining(self, names: Collection[str]) -> set[int]:
-        """Return the ids of the files that define one of some names, without what qualifies them."""
+        """Return the ids of the files that define one of `names`, compared without qualifiers."""
         query = "SELECT file_id FROM definitions WHERE base IN ({marks})"
         return {file_id for (file_id,) in select_in(self._db, query, names)}
 
     def unqueue(self, file_ids: Iterable[int]) -> None:
-        """Note that files are linked."""
+        """Remove linked files from the queue."""
         self._db.executemany("DELETE FROM unlinked WHERE file_id = ?", [(each,) for each in file_ids])
 
     def definition_ids(self, file_id: int) -> dict[str, int]:
@@ -322,11 +332,12 @@ class LinkTable:
 
 
 INTERNED_MAX: Final = 50_000
-"""Texts whose numbers are kept, about 6 MB: when there are more all are forgotten. Django has 25,000."""
+"""Maximum number of cached texts with their numbers, about 6 MB; above it the cache is cleared. Django has
+25,000."""
 
 
 class _Interned:
-    """Texts with a number each, in a table of its own; those met lately are kept."""
+    """Texts and their numbers in a table, with a cache of recently used ones."""
 
     def __init__(self, database: Database, table: str, column: str) -> None:
         self._db = database
@@ -335,7 +346,7 @@ class _Interned:
         self._known: dict[str, int] = {}
 
     def numbers(self, texts: Collection[str]) -> dict[str, int]:
-        """Return the numbers of texts, new ones for those that have none."""
+        """Return the numbers of texts; texts without a number get a new one."""
         found = {text: self._known[text] for text in texts if text in self._known}
         missing = sorted(text for text in texts if text not in found)
         if missing:
@@ -347,7 +358,7 @@ class _Interned:
         return found
 
     def forget(self) -> None:
-        """Look all of them up again."""
+        """Clear the cache, so that all numbers are read from the table again."""
         self._known.clear()
 
 
@@ -386,7 +397,7 @@ def definition_of(row: Sequence[Any]) -> Definition:
 
 
 def _sorted_link(row: tuple[str, int, int, int, str, int, int, int]) -> tuple[str, int, int, Link]:
-    """Return a link behind what it is sorted by."""
+    """Return a link preceded by its sort keys."""
     path, line, ordinal, kind, name, scope, target, state = row
     return path, line, ordinal, Link(path, line, KINDS[kind], name, scope, target, STATES[state])
 
@@ -397,9 +408,9 @@ def _is_twin(found: str, name: str) -> bool:
 
 
 def _of_kinds(kinds: Collection[str]) -> str:
-    """Return the clause for some kinds, all where none are given; raises `ValueError` for what is none.
+    """Return the SQL clause for some kinds, for all if none are given. Raises `ValueError` for unknown kinds.
 
-    All are named too, so that the indexes are searched by the files behind the kinds.
+    The clause names all kinds even then, so that SQLite can use the index's column after the kind, the file.
     """
     numbers = sorted(map(KINDS.index, set(kinds or KINDS)))
     return f" AND l.kind IN ({', '.join(map(str, numbers))})"

@@ -1,7 +1,8 @@
-"""Notes of which file is being worked on, so that a file that ends the process twice is left alone.
+"""Records the file that the indexer is working on, so that a file that kills the indexer twice is skipped.
 
-Memory runs out, a native library crashes, a parser never returns: none of that can be caught in the process
-that it ends. So the note is written before each file, and the next process reads whose turn it was.
+A process can't catch its own end when memory runs out, a native library crashes or a parser never returns.
+So the indexer writes a note with the file's path before it works on the file, and the next indexer process
+reads that note.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ DEATHS_MAX: Final = 2
 another process used all memory."""
 
 HANG_S: Final = 30.0
-"""Maximum seconds of work on one file; then the process ends. The parser stops after some seconds by
-itself, and the largest indexed file takes about one second, so even a busy machine stays far below."""
+"""Maximum seconds of work on one file, after which the process is killed. The parser stops by itself after
+some seconds, and the largest indexed file takes about one second, so even a busy machine stays far below."""
 
 NAMED_MAX: Final = 3
 NOTE_NAME: Final = "at_work"
@@ -39,15 +40,15 @@ META_KEY: Final = "suspects"
 _LENGTH: Final = struct.Struct("<I")
 
 Alarm = Callable[[float], object]
-"""Ends this process after some seconds, with 0 never."""
+"""A function that makes the kernel end this process after a number of seconds; 0 cancels that."""
 
 
 class Suspects:
-    """The files of a project on which a process died while it indexed them. For the indexer's worker thread.
+    """The project's files during whose indexing a process died. Used by the indexer's worker thread.
 
-    `records` is the live map of the project's files: a suspect whose stamp has changed is none any more.
-    The note of the current file lies beside the index and costs one system call. It needs no fsync,
-    because it has to survive a crash of the process, not of the machine.
+    `records` is the live map of the project's files: a file whose stamp has changed is no longer a suspect.
+    The note with the current file's path is a file beside the index, and writing it costs one system call.
+    The note needs no fsync, because it must survive a crash of the process, not of the machine.
     """
 
     def __init__(
@@ -57,11 +58,11 @@ class Suspects:
         self._records = records
         self._alarm = alarm
         self._writing = threading.Lock()
-        """Guards the note, which another thread clears when the daemon is gone."""
+        """Guards the note, because another thread clears it when the daemon has ended."""
         self._noted = False
         self._closed = False
         path = os.path.join(folder, NOTE_NAME)
-        clear_own_file(path, System())  # else nothing in its place could be opened, or it waits on a pipe
+        clear_own_file(path, System())  # removes anything but a regular file: opening a pipe could block
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         self._note = os.open(path, flags, 0o600)
         self._deaths = _deaths_in(store.get_meta(META_KEY))
@@ -69,7 +70,7 @@ class Suspects:
 
     @property
     def problem(self) -> str:
-        """Say which files are left alone, or nothing."""
+        """A message that names the skipped files, "" if there are none."""
         names = [path for path in sorted(self._deaths) if self._is_left_alone(path)]
         if not names:
             return ""
@@ -80,22 +81,25 @@ class Suspects:
         )
 
     def __contains__(self, path: object) -> bool:
-        """Whether a process ended during the work on a file as it is now."""
+        """Whether a process died during work on this file, and the file hasn't changed since."""
         record = self._records.get(path) if isinstance(path, str) else None
         return record is not None and self._of(record) > 0
 
     def __iter__(self) -> Iterator[str]:
-        """Return the suspects that are still as they were."""
+        """Return the paths of suspects that haven't changed since a process died on them."""
         return (path for path in sorted(self._deaths) if path in self)
 
     def is_quarantined(self, record: FileRecord) -> bool:
-        """Whether a file is to be left alone as it is now."""
+        """Whether a file must be skipped until it changes."""
         return self._of(record) >= DEATHS_MAX
 
     @contextlib.contextmanager
     def work(self) -> Iterator[None]:
-        """Enclose work on files; call `begin` for each. A disk error clears the note, as no file caused it.
-        After any other error the process ends, and the note stays."""
+        """Return a context for work on files; call `begin` for each file inside it.
+
+        A disk error clears the note, because no file caused the error. After any other error the process
+        ends, and the note stays.
+        """
         try:
             yield
         except (DatabaseError, OSError):
@@ -104,7 +108,7 @@ class Suspects:
         self._clear()
 
     def begin(self, path: str) -> None:
-        """Note that work on a file begins, and start its timeout."""
+        """Write the note for a file and start the timeout, before work on the file."""
         record = self._records.get(path)
         if record is None:
             return
@@ -116,34 +120,37 @@ class Suspects:
             self._alarm(HANG_S)
 
     def blame(self, path: str) -> None:
-        """Suspect the file that a helper process was working on when it died.
+        """Make the file a suspect that a side process was working on when it died.
 
-        Counts at most once, since the death may have other causes, such as a lack of memory.
+        A file is blamed at most once in this way, because the death may have another cause, such as a lack
+        of memory.
         """
         record = self._records.get(path)
         if record is not None and not self._of(record):
             self._count(path, record.stamp)
 
     def absolve(self) -> None:
-        """Forget the suspects, all of which have been read now."""
+        """Forget the suspects that aren't skipped; call this when all of them have been read."""
         kept = {path: entry for path, entry in self._deaths.items() if self._is_left_alone(path)}
         if kept != self._deaths:
             self._keep(kept)
 
     def forget(self) -> None:
-        """Forget all of it, so that each is tried again."""
+        """Forget all suspects, skipped ones too, so that each file is tried again."""
         if self._deaths:
             self._keep({})
 
     def abandon(self) -> None:
-        """Clear the note for good, since this process ends for another reason. From any thread."""
+        """Clear the note and write no other, because this process is about to end for a reason that is no
+        file's fault. May be called from any thread."""
         with self._writing:
             if not self._closed:
                 self._put(b"")
                 self._closed = True
 
     def close(self) -> None:
-        """Close the note; if an error ends the process in the middle of a file, it still names that."""
+        """Close the note. If an error ends the process during work on a file, the note still names that
+        file."""
         with self._writing:
             self._closed = True
             os.close(self._note)
@@ -157,7 +164,7 @@ class Suspects:
         return record is not None and self.is_quarantined(record)
 
     def _take_note(self) -> None:
-        """Count what the note says of the process before, if that ended in the middle of a file."""
+        """Count a death for the file that the note names, if the previous process died during work on it."""
         found = _noted_in(os.pread(self._note, NOTE_BYTES, 0))
         if found is not None:
             self._count(*found)
@@ -193,35 +200,36 @@ class Suspects:
     def _put(self, data: bytes) -> None:
         try:
             os.pwrite(self._note, _LENGTH.pack(len(data)) + data, 0)
-        except OSError as error:  # the disk is full: then a file that ends the process isn't found out yet
+        except OSError as error:  # the disk is full: a file that kills the process now isn't identified
             log.info("the file at work can't be noted: %s", error)
 
 
 def set_alarm(seconds: float) -> None:
-    """Have the kernel end this process after `seconds`, with 0 no longer.
+    """Make the kernel end this process after `seconds`; 0 cancels that.
 
-    A native library that never returns holds the interpreter, so that no thread of ours could.
+    A thread can't do this: a native library that never returns may hold the interpreter lock.
     """
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def _noted_in(data: bytes) -> tuple[str, Stamp] | None:
-    """Return which file a note names; None for none, and for a note that makes no sense."""
+    """Return the path and stamp that a note names; None for an empty or invalid note."""
     if len(data) < _LENGTH.size:
         return None
     (length,) = _LENGTH.unpack_from(data)
     try:
         path, *stamp = json.loads(data[_LENGTH.size : _LENGTH.size + length])
         return str(path), Stamp(*map(int, stamp))
-    except Exception:  # noqa: BLE001 - whatever it raises, it names no file
+    except Exception:  # noqa: BLE001 - whatever the error is, the note is invalid
         return None
 
 
 def _deaths_in(text: str | None) -> dict[str, tuple[int, Stamp]]:
-    """Return the stored notes, or nothing where they make no sense: then the files are only tried again."""
+    """Return (deaths, stamp) by path from the stored JSON; empty if it is invalid, so that all files are
+    tried again."""
     try:
         rows = json.loads(text or "{}")
         return {str(path): (int(row[0]), Stamp(*map(int, row[1:]))) for path, row in rows.items()}
-    except Exception:  # noqa: BLE001 - whatever it raises, it names none
+    except Exception:  # noqa: BLE001 - whatever the error is, the stored text is invalid
         log.warning("which files ended the indexer can't be read: each is tried again")
         return {}

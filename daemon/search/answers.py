@@ -1,5 +1,5 @@
-"""Answers to requests about the code of a project: fresh to the degree asked for, or saying that they
-aren't."""
+"""Answers to requests about the code of a project, as fresh as requested; if they aren't, `degraded` says
+so."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ from .service import SearchService
 Freshness = Literal["shown", "tree", "no"]
 
 ATTEMPTS = 3
-"""Maximum attempts if shown files change meanwhile; after that the answer says so."""
+"""Maximum attempts to answer while shown files change; after that `degraded` says that a file is stale."""
 
 Answer = dict[str, Any]
-"""An answer in the form of the wire."""
+"""An answer as an object of the protocol."""
 
 T = TypeVar("T")
 
 
 class ProjectCall(Struct, frozen=True):
-    """The common part of requests about a project: the policy of the agent, the freshness, the deadline."""
+    """The common part of requests about a project: the agent's policy, the required freshness, the
+    deadline."""
 
     project: Project
     policy: Policy
@@ -47,17 +48,17 @@ class ProjectCall(Struct, frozen=True):
         fresh: Freshness = "shown",
         deadline_ms: int | None = None,
     ) -> ProjectCall:
-        """Return the call of a request that came just now."""
+        """Return the call for a request that arrived just now; its deadline begins here."""
         return cls(project, policy, fresh, deadline_of(project, deadline_ms))
 
     @property
     def snapshot(self) -> ProjectSnapshot:
-        """Return the project as it is now, as far as the agent may see it."""
+        """The current state of the project, limited to what the agent may see."""
         return self.project.snapshot(self.policy)
 
 
 class SearchAnswers:
-    """Answers about open projects. On the event loop only; indexes are read in threads."""
+    """Answers requests about open projects. Runs on the event loop only; indexes are read in threads."""
 
     def __init__(self, searching: SearchService, freshness: TreeFreshness, work: Work) -> None:
         self._searching = searching
@@ -67,7 +68,7 @@ class SearchAnswers:
     async def node(self, call: ProjectCall, node_id: str) -> Answer:
         """Return a file or definition with its imports and importers.
 
-        Raises `NotFound`, or `PermissionDenied` where the agent may not see it.
+        Raises `NotFound`, or `PermissionDenied` if the agent may not see it.
         """
         degraded = [*call.snapshot.degraded, *await self._settle(call)]
 
@@ -83,7 +84,7 @@ class SearchAnswers:
         return {**node, "degraded": degraded, "clock": call.project.clock}
 
     async def files(self, call: ProjectCall, query: str, limit: int) -> tuple[list[str], int]:
-        """Return the files whose paths match, and their number."""
+        """Return the files whose paths match, at most `limit`, and the number of all matches."""
         return await self._work.in_builder(partial(find_files, call.snapshot.tree.files, query, limit))
 
     async def symbols(self, call: ProjectCall, query: str, limit: int) -> Answer:
@@ -136,7 +137,9 @@ class SearchAnswers:
         *,
         words: bool = False,
     ) -> T:
-        """Read until no shown file is stale, else say so in `degraded`. `read` names stale files."""
+        """Call `read`, which returns a result and its stale files, until no file is stale.
+
+        If files stay stale, `degraded` gets a message."""
         for attempt in range(ATTEMPTS):
             result, stale = await read()
             if not stale or call.fresh == "no":
@@ -150,7 +153,7 @@ class SearchAnswers:
     async def _described(
         self, describe: Callable[[], tuple[list[Answer], list[str]]], degraded: list[str]
     ) -> tuple[list[Answer], Sequence[str]]:
-        """Return descriptions, or none and why in `degraded` where the index can't be read."""
+        """Return the descriptions; none, and a message in `degraded`, if the index can't be read."""
         try:
             return await self._work.in_builder(describe)
         except DatabaseError as error:
@@ -158,7 +161,7 @@ class SearchAnswers:
             return [], ()
 
     async def _settle(self, call: ProjectCall) -> list[str]:
-        """Wait until the index is fresh enough; return what it may still miss, in words."""
+        """Wait until the index is fresh enough; return messages about what it may still miss."""
         project, deadline = call.project, call.deadline
         if call.fresh == "tree" and await self._freshness.sync(project, deadline):
             return []
@@ -168,7 +171,7 @@ class SearchAnswers:
 
 
 def _describe(snapshot: ProjectSnapshot, question: SearchQuery, found: SearchResult) -> DescribedHits:
-    # Here, in a thread, since what cuts words takes longer to load than the daemon to start.
+    # Imported here, in a thread, because loading this module takes longer than starting the daemon.
     from .results import describe_hits
 
     return describe_hits(snapshot, question, found)

@@ -1,4 +1,4 @@
-"""Candidates of a search: what each index finds for a question, best first, ranked nowhere across them."""
+"""Candidates of a search: the chunks that each index finds for a question, best first, not yet merged."""
 
 from __future__ import annotations
 
@@ -20,61 +20,72 @@ from .question import Question
 from .stack_trace import Frame
 
 LEXICAL_MAX = 400
-"""Chunks of the lexical list. 500 instead of 200 gave +.003 NDCG@10 and +.02 recall@10 on 175 commit
-messages."""
+"""Maximum number of chunks in the lexical list. 500 instead of 200 gave +.003 NDCG@10 and +.02 recall@10 on
+175 commit messages."""
 
 VECTOR_MAX = 200
-"""Chunks of the vectors' list. 400 gave no more on 134 questions and 125 commit messages, 100 lost .006
-NDCG@10."""
+"""Maximum number of chunks in the vector list. 400 gave the same results on 134 questions and 125 commit
+messages, 100 lost .006 NDCG@10."""
 
 COMPOUND_WEIGHT = 0.6
-"""What two neighbouring words weigh as one name (`rate limit` as `ratelimit`, which `rateLimit` and
-`rate_limit` give too), against 1 for each of them: +.012 NDCG@10 on 175 commit messages, 1.0 the
-same, 0.3 half of it."""
+"""Weight of two neighbouring words joined into one name, relative to 1 for each word: `rate limit` also
+searches for `ratelimit`, the term of `rateLimit` and `rate_limit`. It gave +.012 NDCG@10 on 175 commit
+messages; 1.0 gave the same, 0.3 half of that."""
 
 TITLE_WEIGHT = 1.75
-"""What the words of a long question's first line weigh against those below it: 1.5 gave +.004 NDCG@10 on 125
-commit messages and +.03 on 31 issue texts, 2.0 +.001 and +.05, 3.0 -.007 and +.04."""
+"""Factor for the weights of the words in the first line, if a question has several lines. 1.5 gave +.004
+NDCG@10 on 125 commit messages and +.03 on 31 issue texts, 2.0 +.001 and +.05, 3.0 -.007 and +.04."""
 
 ERROR_WEIGHT = 0.5
-"""What the words of a pasted error weigh against those of the prose around it."""
+"""Weight of the words of a pasted error or stack frame, relative to the words of the prose."""
 
 SYMBOLS_MAX = 24
-"""Maximum number of named symbols looked up, the surest first."""
+"""Maximum number of symbols of a question that are looked up, the most certain first."""
 
 DEFINITIONS_MAX = 20
-"""A name with more definitions says nothing about which is meant."""
+"""Maximum number of definitions of a name; a name with more definitions is ignored, because it doesn't show
+which of them is meant."""
 
 COVERED_CHUNKS = 100
-"""Chunks that the words rank first, by which it is told how much of what competes has a vector."""
+"""Number of the best lexical chunks from which the share of candidates with a vector is estimated."""
 
 COVERED_FILES = 60
-"""Files that the words rank first, of which it is told how many of the question's words they have."""
+"""Number of the best lexical files for which the share of the question's words is computed."""
 
 RARE_FILES = 3
-"""Words that stand in at most so many files mean these, be they tests or data."""
+"""Maximum number of files with lexical hits that are all taken as meant, even tests and data."""
 
 BEHIND_MAX = 20
-"""Maximum number of files looked at whose words are older than their chunks; while a branch is switched
-there are hundreds, and soon none."""
+"""Maximum number of files read whose lexical index is older than their chunks. Hundreds of files are in this
+state for a short time after a switch of branches."""
 
 PATH_MATCHES_MAX = 20
 
 
 class Candidates(Struct, frozen=True):
-    """The chunks that the indexes name: ids with scores, best first, comparable within a list only.
+    """The chunks found by each index, as lists of (chunk id, score), best first.
 
-    `lexical` is by words, `vector` by meaning, `tree` by what the question names outright: files, lines,
-    definitions. `further` are chunks by words that come behind all ranked ones where many files are wanted.
-    `chunks` holds what is known of all others. `named` tells for each file how surely the
-    question names it or a line of it (0 to 1), `defined` for each file how surely it defines what is named;
-    `why` says so in words, by file. `commits` counts for each file how many of the latest commits changed it.
-    `rare` are the files with the question's words where hardly any file has them. `exact` tells for each file
-    how much of a text that the question quotes stands there word for word (0 to 1), `lines` by chunk on which
-    line. `definitions` and `lines_of` count the definitions and lines of each file. `cover` tells by a file's
-    id how many of the question's words it has: by weight, by number, and by weight in one chunk. `coverage`
-    tells which part of the chunks that the words rank first has been compared by meaning (0 to 1): others
-    have no score there because nobody looked.
+    Scores are comparable only within one list.
+
+    - `lexical`: found by words; `vector`: found by meaning; `tree`: the files, lines and definitions that the
+      question names.
+    - `further`: more lexical chunks, which follow all ranked ones if many files are wanted.
+    - `chunks`: the places of the chunks in the other lists, by id.
+
+    By file:
+
+    - `named`: the certainty (0 to 1) that the question names the file or a line of it.
+    - `defined`: the certainty (0 to 1) that the file defines a name in the question.
+    - `why`: the reasons for both, in words.
+    - `commits`: the number of the latest commits that changed the file.
+    - `exact`: the share (0 to 1) of a quoted text that the file contains word for word; `lines` has the line
+      of the text, by chunk id.
+    - `definitions`, `lines_of`: the number of definitions and of lines.
+    - `cover`: by file id, the share of the question's words in the file by weight, by number, and by weight
+      in one chunk.
+
+    `rare` are the files with lexical hits if there are at most `RARE_FILES`. `coverage` is the share (0 to 1)
+    of the best lexical chunks that have a vector; the vector search can't find the others.
     """
 
     lexical: Sequence[tuple[int, float]] = ()
@@ -96,7 +107,7 @@ class Candidates(Struct, frozen=True):
 
 
 def search_terms(question: Question, lexical: LexicalReader) -> dict[str, float]:
-    """Return the weighted terms of a question: its words, its names, neighbours as one name, its errors."""
+    """Return the weighted search terms of a question: words, names, neighbouring words joined, and errors."""
     asked = question.asked or question.text
     weights = dict(query_terms(asked).weights)
     title, _, below = asked.strip().partition("\n")
@@ -122,8 +133,8 @@ def search_terms(question: Question, lexical: LexicalReader) -> dict[str, float]
 def named_chunks(
     question: Question, tree: Tree, reader: Reader
 ) -> tuple[list[tuple[ChunkPlace, float]], dict[str, float], dict[str, float], dict[str, list[str]]]:
-    """Return the chunks that a question names outright with how surely it does, best first; and by file how
-    surely it is named, how surely it defines what is named, and why."""
+    """Return the chunks that a question names, with their certainties, best first; and, by file, the values
+    of `named`, `defined` and `why` in `Candidates`."""
     why: dict[str, list[str]] = {}
     lines: dict[str, dict[int, float]] = {}
     named: dict[str, float] = {}
@@ -151,8 +162,8 @@ def named_chunks(
 
 
 def definitions_of(reader: Reader, name: str) -> Sequence[tuple[str, Symbol]]:
-    """Return the definitions of a name as written (`a.b`, `a::b`, `A#b`), or of fewer and fewer of its last
-    parts where there are none; at most one more than `DEFINITIONS_MAX`."""
+    """Return the definitions of a name as written (`a.b`, `a::b`, `A#b`). If there are none, the first part
+    of the name is removed, again and again. Returns at most one more than `DEFINITIONS_MAX`."""
     parts = name.replace("::", ".").replace("->", ".").replace("#", ".").strip(".$()").split(".")
     for start in range(len(parts)):
         found = reader.definitions_named(".".join(parts[start:]), DEFINITIONS_MAX + 1)
@@ -165,10 +176,10 @@ def definitions_of(reader: Reader, name: str) -> Sequence[tuple[str, Symbol]]:
 def as_they_are_now(
     hits: Sequence[LexicalHit], chunks: dict[int, ChunkPlace], reader: Reader
 ) -> list[tuple[int, float]]:
-    """Return the chunks that were found by words with their scores, best first.
+    """Return the chunks of lexical hits with their scores, best first.
 
-    A file that was saved a moment ago has other chunks than those that the words lead to: its first one takes
-    their place, and is added to `chunks`, so that the file isn't missing until its words are committed.
+    For a file saved a moment ago the lexical index still has the ids of deleted chunks. The file's first
+    chunk replaces them, and is added to `chunks`, so that the file isn't missing from the results.
     """
     behind: dict[int, float] = {}
     for hit in hits:
@@ -189,15 +200,15 @@ def as_they_are_now(
 def in_order(
     scored: Iterable[tuple[int, float]], chunks: Mapping[int, ChunkPlace]
 ) -> list[tuple[int, float]]:
-    """Return chunks by score, those of the same score by path and line: their numbers come in the order in
-    which several processes read the files."""
+    """Return chunks by score, and chunks with the same score by path and line. Chunk ids can't decide,
+    because they depend on the order in which several processes read the files."""
     return sorted(scored, key=lambda pair: (-pair[1], chunks[pair[0]].path, chunks[pair[0]].start_line))
 
 
 def held_chunks(
     chosen: Filter, chunks: Iterable[ChunkPlace], tree: Tree, reader: Reader
 ) -> dict[int, ChunkPlace]:
-    """Return by id the chunks that a filter leaves, in files that still are there."""
+    """Return, by id, the chunks that pass a filter and whose files still exist."""
     files = tree.files
     present = {chunk.id: chunk for chunk in chunks if chunk.path in files}
     if not chosen.kinds and not chosen.symbol:
@@ -229,7 +240,7 @@ def _raise(weights: dict[str, float], others: Mapping[str, float], factor: float
 
 
 def _places(question: Question, tree: Tree) -> Iterable[tuple[str, int, float, str]]:
-    """Yield the files that a question names: path, line (0 for none), how surely, why."""
+    """Yield the files that a question names: path, line (0 for none), certainty (0 to 1), and reason."""
     framed = {frame.path for frame in question.frames}
     mentions = [
         (mention.path, mention.line, 1.0, "named in the question")
@@ -260,7 +271,8 @@ def _frame_reason(frame: Frame) -> str:
 
 
 def _definitions(question: Question, reader: Reader) -> Iterable[tuple[str, Symbol, float]]:
-    """Yield the definitions of the symbols that a question names: path, symbol, how surely it is meant."""
+    """Yield the definitions of the symbols in a question: path, symbol, and the certainty that it is
+    meant."""
     alone = (SymbolMention(question.only_word, QUOTED_CODE),) if question.only_word else ()
     for mention in (*question.symbols, *alone)[:SYMBOLS_MAX]:
         found = definitions_of(reader, mention.name)

@@ -34,10 +34,10 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 @lru_cache(4_096)
 def correct(word: str) -> str:
-    """Return the word of the vocabulary that a word in lower case is one slip away from, or the word itself.
+    """Correct one typing error in a word in lower case; return the word itself if no correction is known.
 
-    A slip is two letters in the wrong order, a letter missing or doubled, or, in words of six letters and
-    more, a wrong one: the shorter a word, the likelier is it another word rightly spelled.
+    A typing error is a pair of swapped letters, a missing or extra letter, or, in words of at least six
+    letters, a wrong letter. A short word is too likely to be another correct word.
     """
     if (
         not 3 <= len(word) <= 14
@@ -51,18 +51,18 @@ def correct(word: str) -> str:
 
 
 def is_known(word: str) -> bool:
-    """Whether a word in lower case is one of those that phrasings are made of."""
+    """Whether a word in lower case belongs to the vocabulary of questions (`_VOCABULARY`)."""
     return word in _VOCABULARY
 
 
 def _is_right(word: str) -> bool:
-    """Whether a word means something as it is: `ever` is no slip of `never`, nor `required` of `require`."""
+    """Whether a word is correct as it is: `ever` isn't corrected to `never`, nor `required` to `require`."""
     return word in _right_words() or is_change(word) or is_breakage(word) or is_connection(word)
 
 
 @cache
 def _right_words() -> frozenset[str]:
-    """Return the words of all tables, and common ones that are only near to one."""
+    """Return the words of all tables, and common words that are similar to one of these."""
     told = ASKING | AUXILIARY | CHANGING | LOOKING | TELLING | ADVERBS | KINDS | PARTS | PLURAL_KINDS
     return _RIGHT | STOP_WORDS | told | frozenset(word for cue in CUES for word in cue.split("-"))
 
@@ -73,7 +73,7 @@ def _slips(word: str) -> Iterator[str]:
         yield word[:at] + word[at + 1] + word[at] + word[at + 2 :]
     if len(word) >= 5:  # one letter too many
         yield from (word[:at] + word[at + 1 :] for at in cuts)
-    if len(word) >= 4:  # one missing
+    if len(word) >= 4:  # one letter missing
         yield from (word[:at] + letter + word[at:] for at in range(len(word) + 1) for letter in _LETTERS)
     if len(word) >= 6:
         yield from (word[:at] + letter + word[at + 1 :] for at in cuts[1:] for letter in _LETTERS)
@@ -103,20 +103,23 @@ _RIGHT = words(
     shown shows sing sued users were wheat whee wouldn
     """
 )
-"""Common words that are a slip away from one above, and in no table."""
+"""Common correct words that differ by one typing error from a word above and are in no other table."""
 
 
 MAX_CHARACTERS = 16_000
-"""Of longer prose the beginning and the end are read, half of this each: there stands what is asked."""
+"""Maximum characters of prose that are read. Of longer prose the beginning and the end are read, half of this
+each, because the question is usually there."""
 
 MAX_CLAUSES = 60
 MAX_TOKENS = 80
-"""Of more clauses the first and the last are taken; a longer clause is cut. Bounds the patterns' work."""
+"""Maximum number of clauses, the first and the last ones, and maximum number of tokens in a clause. They
+bound the time for matching patterns."""
 
 TokenKind = Literal["word", "name", "path", "quote", "filter", "mark"]
 
 FORMS: dict[TokenKind, str] = {"name": "N", "path": "P", "quote": "Q", "filter": "F"}
-"""What stands in a clause's form in place of a token: capitals, which are nowhere else in it."""
+"""Capital letters that replace tokens in the form of a clause, by kind of token; all other text is in lower
+case."""
 
 
 class Token(Struct, frozen=True):
@@ -128,11 +131,11 @@ class Token(Struct, frozen=True):
 
 
 class Clause(Struct, frozen=True):
-    """One sentence, or a part of it that asks by itself.
+    """A sentence, or a part of a sentence that is a question by itself.
 
-    `form` has the tokens with single spaces between them: words in lower case, with typing errors in the
-    words that phrasings are made of put right, and a capital for each of the rest (`FORMS`). `offsets` are
-    the tokens' places in it. `asks` says that it ends with a question mark.
+    `form` has the tokens with single spaces between them: words in lower case with typing errors corrected,
+    and a capital letter for each name, path, quotation and filter (`FORMS`). `offsets` are the positions of
+    the tokens in `form`. `asks` says that the clause ends with a question mark.
     """
 
     tokens: tuple[Token, ...]
@@ -149,12 +152,12 @@ class Clause(Struct, frozen=True):
         return Clause(self.tokens[at:], self.form[start:], offsets, self.asks)
 
     def within(self, start: int, end: int) -> tuple[Token, ...]:
-        """Return the tokens that lie in a span of the form."""
+        """Return the tokens in a span of the form."""
         pairs = zip(self.offsets, self.tokens, strict=True)
         return tuple(token for offset, token in pairs if start <= offset < end)
 
     def said(self, start: int, end: int) -> str:
-        """Return a span of the form as it was said."""
+        """Return the original text of a span of the form."""
         return " ".join(token.text for token in self.within(start, end))
 
 
@@ -171,7 +174,7 @@ def split_clauses(text: str) -> tuple[Clause, ...]:
 
 
 def clause_of(tokens: Sequence[Token], asks: bool) -> Clause:
-    """Return the clause that tokens make, cut to `MAX_TOKENS`."""
+    """Return the clause of some tokens, cut to `MAX_TOKENS`."""
     tokens = tokens[:MAX_TOKENS]
     offsets: list[int] = []
     position = 0
@@ -182,9 +185,9 @@ def clause_of(tokens: Sequence[Token], asks: bool) -> Clause:
 
 
 def _runs(tokens: Sequence[Token]) -> Iterator[tuple[list[Token], bool]]:
-    """Cut at the ends of sentences, and where a second question follows: `…, and why does it …`.
+    """Split tokens at the ends of sentences and before a second question: `…, and why does it …`.
 
-    A dash between words is no part of a clause.
+    Each part comes with whether it is a question. Dashes between words are removed.
     """
     run: list[Token] = []
     for at, token in enumerate(tokens):
@@ -206,7 +209,7 @@ def _runs(tokens: Sequence[Token]) -> Iterator[tuple[list[Token], bool]]:
 
 
 def _opens_question(tokens: Sequence[Token], first: Token) -> bool:
-    """Whether tokens begin like a second question: `why …`, `explain how …`, behind a question `list …`."""
+    """Whether tokens begin like a second question: `why …`, `explain how …`, or `list …` after a question."""
     if first.form in _SECOND_QUESTION | _EXPLAIN and tokens and tokens[0].form in _SHOW:
         return True
     if tokens and tokens[0].form in _EXPLAIN:
@@ -215,7 +218,7 @@ def _opens_question(tokens: Sequence[Token], first: Token) -> bool:
 
 
 def _joined(runs: list[tuple[list[Token], bool]]) -> Iterator[tuple[list[Token], bool]]:
-    """Join `callers? cache.evict`: a word or two and a name on the other side of a mark."""
+    """Join one or two words with names after a punctuation mark, as in `callers? cache.evict`."""
     at = 0
     while at < len(runs):
         run, asks = runs[at]
@@ -261,7 +264,7 @@ def _name_or_path(text: str) -> Token:
 
 
 def _words(chunk: str, *, first: bool) -> Iterator[Token]:
-    """Yield the tokens of what stands between two spaces."""
+    """Yield the tokens of a piece of text without spaces."""
     if not chunk.isascii() and (parts := compiled(_CJK_OR_NOT).findall(chunk))[1:]:
         for part in parts:
             yield from _words(part, first=False)
@@ -308,7 +311,7 @@ def _is_name(word: str, *, first: bool) -> bool:
         return False
     if certainty_of(word) > TITLE_CASE or compiled(_NAME_SHAPES).fullmatch(word):
         return True
-    # A capital within a sentence makes a name.
+    # A capitalized word within a sentence is a name.
     return not first and bool(compiled(_TITLE).fullmatch(word)) and not is_known(correct(word.lower()))
 
 
@@ -334,7 +337,7 @@ _NAME_SHAPES = (
 _LINES = r"L?\d+(?:[-\u2013.]L?\d+)*"
 _MARKS = frozenset(".,;:?!\u3002\uff1f\uff01\uff0c\uff1b\uff1a\u3001…")
 _MARK_FORMS = dict(zip("\u3002\uff1f\uff01\uff0c\uff1b\uff1a\u3001…", ".?!,;:,.", strict=True))
-"""Full-width marks and the usual ones for them."""
+"""Full-width punctuation marks, with the ASCII marks that replace them."""
 
 _ENDS = frozenset((".", "?", "!", ";"))
 _AND = words("and but")

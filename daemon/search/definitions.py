@@ -39,15 +39,16 @@ PROBABILITY_MIN: Final = 0.002
 edited."""
 
 ANSWERED: Final = {"resolved": 0.5, "name": 0.2, "": 0.3}
-"""Probability of the first place in a graph answer, by certainty: a resolved link, a match by name alone, or
-a place that the question names."""
+"""Probability of the first place in a graph answer, by its certainty: a resolved link ("resolved"), a match
+by name alone ("name"), or a place that the question names ("")."""
 
 ANSWER_DECAY: Final = 0.93
-"""Factor from each place of a graph answer to the next: ten answers are seldom all needed."""
+"""Factor between the probabilities of one place in a graph answer and the next, since a long list is seldom
+needed as a whole."""
 
 USE_SHARE: Final = 0.2
 """Factor for tests and examples in a graph answer, unless the question asks for them. The weights below would
-give 0.015, but a question for usages may mean these too."""
+give 0.015, but a question about usages may mean the usages in tests too."""
 
 WEIGHTS: Final[Mapping[str, float]] = {
     "constant": -13.51,

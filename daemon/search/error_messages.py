@@ -1,4 +1,4 @@
-"""The errors that a question reports: type, message, and the parts of it that stand in source code."""
+"""Finds the errors that a question reports: type, message, and the parts of it that source code contains."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .patterns import compiled
 
 MAX_ERRORS = 16
 MAX_PHRASES = 6
-"""Maximum number of errors kept, and of parts of each message; a pasted log repeats itself."""
+"""Maximum number of errors kept, and of phrases kept of each message; a pasted log repeats itself."""
 
 MAX_LINE = 1_000
 """Maximum characters of a line that are read."""
@@ -21,19 +21,21 @@ MAX_PROSE_LINES = 2_000
 """Maximum number of lines of prose searched for errors."""
 
 MAX_QUOTES, MAX_QUOTED = 20, 20_000
-"""Maximum number of quotations that are read, and of characters in which they are looked for."""
+"""Maximum number of quotations that are read, and maximum characters of prose that are searched for them."""
 
 MAX_VALUES = 50
-"""Maximum number of values that are looked for in a message."""
+"""Maximum number of values found in a message."""
 
 MIN_PHRASE_WORDS = 2
-"""A single word is no phrase: it is found as a word anyway."""
+"""Minimum number of words in a phrase; the lexical search finds single words anyway."""
 
 
 class ErrorMention(Struct, frozen=True):
-    """An error as reported: its type (`KeyError`, `java.sql.SQLException`, `E0382`; empty if none is named),
-    its message as it reads, and the message's literal parts, which can be searched as phrases: without
-    numbers, quoted values, paths, addresses and time stamps, as written otherwise, in order.
+    """An error as reported.
+
+    `type` is `KeyError`, `java.sql.SQLException`, `E0382` or the like, or empty. `message` is its text as
+    written. `phrases` are the parts of the message that can be searched as phrases, in order: the text
+    between numbers, quoted values, paths, addresses and time stamps.
     """
 
     type: str
@@ -44,9 +46,9 @@ class ErrorMention(Struct, frozen=True):
 def find_errors(pasted: Iterable[str], prose: str = "") -> tuple[ErrorMention, ...]:
     """Return the errors in pasted lines (traces, logs, compiler output) and in prose, each once, in order.
 
-    Of a log, lines below the level of a warning come behind all others. In prose an error is a type by its
-    name, what follows `Error:`, and what stands in quotation marks and is longer than a word. At most
-    `MAX_ERRORS`. Takes time linear in the text.
+    Log lines below the level of a warning come last. In prose an error is the name of an error type, the text
+    after `Error:`, or a quotation of several words. Returns at most `MAX_ERRORS`. Takes time linear in the
+    text.
     """
     lines = [line[:MAX_LINE] for line in pasted]
     informing = [line for line in lines if compiled(_INFORMS).search(line[:100])]
@@ -62,22 +64,22 @@ def find_errors(pasted: Iterable[str], prose: str = "") -> tuple[ErrorMention, .
 
 
 def quoted(prose: str) -> Iterator[str]:
-    """Yield what stands in quotation marks or backticks in prose, in order; at most `MAX_QUOTES`."""
+    """Yield the texts in quotation marks or backticks in prose, in order; at most `MAX_QUOTES`."""
     for match in islice(compiled(_QUOTE).finditer(prose[:MAX_QUOTED]), MAX_QUOTES):
         yield next(filter(None, match.groups()))
 
 
 def value_spans(message: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of a message that look like values put into it when it was made."""
+    """Yield the spans of a message that look like values inserted by the program."""
     for match in islice(compiled(_VALUE).finditer(message[:MAX_LINE]), MAX_VALUES):
         yield match.span()
 
 
 def literal_parts(message: str) -> tuple[str, ...]:
-    """Return the parts of a message that are likely to stand in the source as they are.
+    """Return the parts of a message that the source code probably contains unchanged.
 
-    `order 4711 is already closed` gives `is already closed`; a part of one word is left out, unless it is
-    all there is. At most `MAX_PHRASES`.
+    `order 4711 is already closed` gives `is already closed`. A part of one word is left out, unless the
+    message has nothing else. Returns at most `MAX_PHRASES`.
     """
     parts = [part.strip(_EDGES) for part in compiled(_VALUE).split(message[:MAX_LINE])]
     parts = [re.sub(r"\s+", " ", part) for part in parts]
@@ -88,7 +90,7 @@ def literal_parts(message: str) -> tuple[str, ...]:
 
 
 def _is_phrase(part: str) -> bool:
-    """Whether a part tells something: of `on line` or `passed to` the whole world is full."""
+    """Whether a part is specific enough to search for; `on line` and `passed to` occur everywhere."""
     if not part.isascii() and len(part) > 3:
         return True
     words = part.split()
@@ -165,7 +167,7 @@ _MESSAGES = (
     r"^\*\* \((?P<type>[\w.]{1,100})\) (?P<message>.+)",
     r"^lua[\d.]{0,4}: \S{1,200}:\d{1,7}: (?P<message>.+)",
     r"^(?P<message>.{1,400}?) at \S{1,200}\.p[lm] line \d",
-    # a sentence: what a program says in plain words
+    # a plain sentence printed by a program
     r"^(?P<message>[A-Z][a-z']{1,30}(?: [\w'/-]{1,60}){3,40}[.!]?)$",
     # x.go:12:3: undefined: y
     r"^\S{1,300}\.\w{1,6}:\d{1,7}(?::\d{1,7})?:(?: \w{1,3}\d{1,4})? (?P<message>\D.+)",
@@ -204,7 +206,7 @@ _LOG_FIELD = (
     r"(?:\"(?:msg|message|err|error|exception|reason|detail)\": ?\"((?:[^\"\\]|\\.){1,500})\")"
     r"|\b(?:msg|message|err|error|reason)=(?:\"((?:[^\"\\]|\\.){1,500})\"|(\w[^\s\"]{3,200}))"
 )  # a key whose value is empty gives nothing
-# What was put into a message when it was made. Addresses and identifiers come before plain numbers.
+# Values inserted into a message by the program. Addresses and identifiers come before plain numbers.
 _VALUE = (
     r"\"[^\"\n]{0,300}\"|(?<!\w)'[^'\n]{0,300}'|`[^`'\n]{0,300}[`']|“[^”\n]{0,300}”|«[^»\n]{0,300}»"
     r"|\{[^{}\n]{0,200}\}|<[^<>\n]{1,200}>|\[[^\[\]\n]{0,200}\]|\b\w{1,20}=\S{1,200}"

@@ -1,7 +1,8 @@
 """Exact-text search: finds the messages, quotations and names of a question word for word.
 
-A reported message has values where the source has placeholders, and the source may join it from several
-strings. So a match is scored by the runs of the message's words that occur unchanged in neighbouring lines.
+A reported message has values where the source code has placeholders, and the source code may join the message
+from several strings. The search therefore scores a match by the runs of the message's words that occur
+unchanged in neighbouring lines.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ ABOUT: Final = 0.5
 """Share of a question's words that a text must have to get its full weight."""
 
 SINGLE_WORD: Final = 5
-"""Minimum characters of a single word that counts in a line that also has a run of several words."""
+"""Minimum characters of a single word that counts as a match; the line must also have a run of several
+words."""
 
 NEARLY_BEST: Final = 0.4
 """Minimum score of a returned place, relative to the best one."""
@@ -71,7 +73,7 @@ SHARPER: Final = 3
 than half of the question."""
 
 PLACES_MAX: Final = 8
-"""Maximum number of places returned for one text; a text that occurs in more files is no good evidence."""
+"""Maximum number of places returned for one text. A text that occurs in many files is weak evidence."""
 
 ELSEWHERE = 0.8
 """Factor for assignments to a name if uses are wanted, and for uses if assignments are wanted."""
@@ -86,7 +88,7 @@ WITHIN_WORD = 0.9
 """Factor for a match that ends inside a longer word, such as `class Gson` in `class GsonBuilder`."""
 
 INSIDE_STRING, OUTSIDE = 1.0, 0.9
-"""Factors for a match inside and outside of a string literal: outside, it may be only a comment."""
+"""Factors for a match inside and outside of a string literal. A match outside may be only a comment."""
 
 
 class TextPlace(NamedTuple):
@@ -136,7 +138,8 @@ def find_text(
 def weight_of(text: str, question: Question) -> float:
     """Return the weight of a text in a question, 0 to 1: 1 if it has at least half of the question's words.
 
-    One quoted line in a report of twenty lines is weak evidence.
+    The weight is low for a short part of a long question, such as one quoted line in a report of twenty
+    lines.
     """
     asked = query_terms(question.text).weights.keys() - _ASKING
     own = asked & query_terms(text).weights.keys()
@@ -197,7 +200,7 @@ def unknown_names(question: Question, reader: Reader) -> list[str]:
 def defines_alone(question: Question, reader: Reader) -> dict[str, float]:
     """Return, by file, the certainty (0 to 1) that it defines the names of a question that has only names.
 
-    Empty for a question with other words, since these may mean something else."""
+    Empty for a question with other words, since the question may then be about something else."""
     names = {term for symbol in question.symbols for term in document_terms(symbol.name)}
     if not names or not names.issuperset(query_terms(question.asked).weights.keys() - _ASKING):
         return {}
@@ -210,13 +213,13 @@ def defines_alone(question: Question, reader: Reader) -> dict[str, float]:
 
 
 def _wanted(question: Question, names: Iterable[str]) -> list[WantedText]:
-    """Return the texts to search for, each once: names, quotations, errors, and a one-line non-question."""
+    """Return the texts to search for, each once: names, quotations, errors, and a line that asks nothing."""
     wanted = [WantedText(name, 1.0, is_name=True) for name in names]
     marked = [*quoted(question.asked), *(error.message for error in question.errors)]
     wanted += [WantedText(text, LEAST_SHARE) for text in map(_cleaned, marked) if _tells(text)]
     lines = [] if "\n" in question.asked or len(question.asked) > TEXT_CHARACTERS else [question.asked]
     lines = [_LEVEL.sub("", line) for line in lines if not _ASKS.match(line)]
-    symbols = {symbol.name for symbol in question.symbols}  # those that nothing defines are among the names
+    symbols = {symbol.name for symbol in question.symbols}  # `names` has those without a definition
     lines = [line for line in lines if line.strip(" `\"'") not in symbols]
     wanted += [WantedText(text, PLAIN_SHARE) for text in map(_cleaned, lines) if _tells(text)]
     unique: dict[str, WantedText] = {}
@@ -230,7 +233,7 @@ def _cleaned(text: str) -> str:
 
 
 def _tells(text: str) -> bool:
-    """Whether a text says enough to be looked up: a few words, or one that is no plain word."""
+    """Whether a text is long enough to search for: several words, or a word with digits or punctuation."""
     words = _WORD.findall(text)
     return len(text) >= LEAST_CHARACTERS and (len(words) > 1 or not text.isalpha())
 
@@ -374,7 +377,7 @@ def _message(text: str) -> _Message:
 
 
 def _factor(line: str, at: int) -> float:
-    """Return the factor of a position in a line: after an odd number of quotation marks it is in a string."""
+    """Return the factor of a position in a line. After an odd number of quotation marks it is in a string."""
     before = line[:at]
     return INSIDE_STRING if any(before.count(mark) % 2 for mark in "\"'`") else OUTSIDE
 
@@ -402,7 +405,7 @@ def _chosen(places: Sequence[TextPlace], *, everywhere: bool) -> list[TextPlace]
             place for place in good if role_of(place.chunk.path, place.chunk.language) != "document"
         ] or good
     by_file: dict[str, TextPlace] = {}
-    for one in sorted(good, key=lambda one: -one.share):  # stable: those with the most words first
+    for one in sorted(good, key=lambda one: -one.share):  # stable: of equal places the first stays first
         by_file.setdefault(one.chunk.path, one)
     return list(by_file.values())[:PLACES_MAX]
 

@@ -1,4 +1,4 @@
-"""The learned order of the best files: what is known of each as numbers, weighed by a fitted linear model."""
+"""The learned order of the best files: computes features of each file and weighs them by a linear model."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from .file_order_weights import CALIBRATION, WEIGHTS
 from .question import Question
 
 ORDERED_MAX: Final = 40
-"""Maximum number of files that the model orders, the first by the evidence added up. It takes 1 ms; of those
-behind hardly an answer is needed, and 40 gave no more on commits and questions of 32 code bases."""
+"""Maximum number of files that the model orders, the first by the sum of their evidence; it takes 1 ms. Files
+behind them are seldom an answer: more than 40 gave no better order in benchmarks/order (32 code bases)."""
 
 NEIGHBOURS: Final = 12
-"""Files whose evidence speaks for others of the same folder."""
+"""Number of the best files whose evidence also counts for other files in the same folder."""
 
 PREFIX_MIN, PREFIX_SHARE = 4, 0.7
-"""Letters that two terms must have to count as one when one begins with the other, and what that counts."""
+"""Minimum letters of two terms that match because one begins with the other, and the factor for such a
+match."""
 
 SURE_TEXT, SURE_NAME = 0.5, 0.9
-"""A file in which so much of a quoted text stands, or that is named so surely, comes before all others, in
-the order of the evidence."""
+"""Minimum share of a quoted text in a file, and minimum certainty that the question names a file, for which
+the file comes before all others. Such files keep the order of their evidence."""
 
 ROLES: Final[tuple[Role, ...]] = ("test", "example", "document", "data", "shim", "barrel", "stub")
 
@@ -50,15 +51,16 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "its changes": ("commits",),
     "what kind of file it is": (*(f"role {role}" for role in ROLES), "no source"),
 }  # fmt: skip
-"""The features by what they are about, in words; the model's order of them is that of `FEATURES`."""
+"""The features in groups, by the words that a reason uses for them. `FEATURES` has their order in the
+model."""
 
 OF_THE_BEST: Final = ("path", "name", "words, all", "other chunks", "file has words")
-"""Features that count once more as a share of the best file's."""
+"""Features that the model has a second time, divided by the highest value of any file."""
 
 BY_COVERAGE: Final = (
     "has meaning", "meaning", "meaning, below the best", "meaning, stretched", "words, stretched",
 )  # fmt: skip
-"""Features that count differently as more or less of what the words found has a vector."""
+"""Features that the model has a second time, multiplied by the share of lexical hits that have a vector."""
 
 _PLAIN: Final = tuple(name for names in GROUPS.values() for name in names)
 FEATURES: Final = (
@@ -74,8 +76,8 @@ _PLACE_OF: Final = {name: place for place, name in enumerate(_PLAIN)}
 
 
 class KnownFile(NamedTuple):
-    """What ranking knows of a file: the evidence added up, its chunks with their fused scores, the share of
-    the question's words in its path, its role, and whether the question is after files of that role."""
+    """A file before the learned order: the sum of its evidence, its chunks with their fused scores, the share
+    of the question's words in its path, its role, and whether the question asks for files of this role."""
 
     path: str
     evidence: float
@@ -86,8 +88,8 @@ class KnownFile(NamedTuple):
 
 
 class PlacedFile(NamedTuple):
-    """A file's place in the list that was ordered, how probable it is that it answers the question (0 to 1),
-    and which groups of features set it before the others, in words."""
+    """A file after the learned order: its index in the original list, the probability (0 to 1) that it
+    answers the question, and the groups of features that rank it before the others, in words."""
 
     place: int
     probability: float = 0.0
@@ -97,8 +99,7 @@ class PlacedFile(NamedTuple):
 def order_files(
     question: Question, candidates: Candidates, files: Sequence[KnownFile], rarity: Callable[[str], float]
 ) -> list[PlacedFile]:
-    """Return the best files in the model's order, which come first; the others keep theirs. `files` are in
-    the order of their evidence."""
+    """Return the first `ORDERED_MAX` files in the order of the model. `files` are sorted by evidence."""
     rows = features(question, candidates, files[:ORDERED_MAX], rarity)
     weights = [WEIGHTS.get(name, 0.0) for name in FEATURES]
     scores = [sum(map(mul, weights, row)) for row in rows]
@@ -116,8 +117,8 @@ def order_files(
 
 
 def _is_sure(file: KnownFile, candidates: Candidates, *, first: bool) -> bool:
-    """Whether a file is named itself or has a text that the question quotes: most of it, or any of it where
-    the evidence has the file first."""
+    """Whether the question names a file, or quotes a text of which the file contains most; for the first file
+    by evidence any part of the text is enough."""
     share = candidates.exact.get(file.path, 0.0)
     return share >= SURE_TEXT or (first and share > 0) or candidates.named.get(file.path, 0.0) >= SURE_NAME
 
@@ -174,7 +175,7 @@ _BY_COVERAGE = [_PLACE_OF[name] for name in BY_COVERAGE]
 
 
 class _Lists:
-    """What the lists of words and meaning say of a file."""
+    """The features of a file from the lexical and the vector list."""
 
     def __init__(self, candidates: Candidates) -> None:
         self._cover = candidates.cover
@@ -223,7 +224,7 @@ class _Lists:
 def _by_path(
     found: Sequence[tuple[int, float]], candidates: Candidates
 ) -> dict[str, list[tuple[int, float]]]:
-    """Return by file the ranks, from 0, and scores of its chunks in a list, best first."""
+    """Return, by file, the ranks (from 0) and scores of its chunks in a list, best first."""
     result: dict[str, list[tuple[int, float]]] = {}
     for rank, (number, score) in enumerate(found):
         chunk = candidates.chunks.get(number)
@@ -237,7 +238,7 @@ def _ends(found: Sequence[tuple[int, float]]) -> tuple[float, float]:
 
 
 class _Words:
-    """The words of a question, each weighing as it is rare, held against names of files and folders."""
+    """The words of a question, weighted by rarity, to compare with the names of files and folders."""
 
     def __init__(self, question: Question, rarity: Callable[[str], float]) -> None:
         terms = query_terms(question.asked or question.text).weights
@@ -260,7 +261,8 @@ class _Words:
         )
 
     def _begun(self, name: frozenset[str]) -> float:
-        """Return the weight of terms that begin one of a name, or begin with it."""
+        """Return the weight of the question's terms of which one begins with the other: a term, a term of a
+        name."""
         long = [term for term in name if len(term) >= PREFIX_MIN]
         if not long:
             return 0.0
@@ -275,7 +277,7 @@ class _Words:
 
 @lru_cache(maxsize=16_384)
 def _named(path: str) -> tuple[frozenset[str], frozenset[str], float]:
-    """Return the terms of a file's name without its endings, those of its folders, and how deep it lies."""
+    """Return the terms of a file's name without extensions, the terms of its folders, and its depth."""
     folder, _, name = path.rpartition("/")
     return frozenset(document_terms(name.partition(".")[0])), frozenset(path_terms(folder)), path.count("/")
 
@@ -286,7 +288,7 @@ def _probability(score: float, best: float) -> float:
 
 
 def _reasons(weights: Sequence[float], row: Sequence[float], mean: Sequence[float]) -> tuple[str, ...]:
-    """Return in words what sets a file before the others, at most three groups of features."""
+    """Return the groups of features that rank a file before the others, at most three."""
     added = dict.fromkeys(GROUPS, 0.0)
     for group, weight, value, usual in zip(_GROUP_OF, weights, row, mean, strict=True):
         added[group] += weight * (value - usual)
@@ -295,4 +297,5 @@ def _reasons(weights: Sequence[float], row: Sequence[float], mean: Sequence[floa
 
 
 TELLING: Final = 0.3
-"""A group of features that adds this much to the logarithm of a file's odds is told."""
+"""Minimum amount that a group of features adds to the model's score of a file, compared with the mean, to be
+given as a reason."""

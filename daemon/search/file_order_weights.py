@@ -61,8 +61,9 @@ WEIGHTS: Final[Mapping[str, float]] = {
     "meaning, stretched, by coverage": 0.184,
     "words, stretched, by coverage": -0.3992,
 }
-"""Of a linear model over `file_order.FEATURES`, fitted to commits and questions of the `tune` code bases of
-benchmarks/order."""
+"""Weights of the linear model, by feature (`file_order.FEATURES`), fitted to commits and questions about the
+`tune` code bases of benchmarks/order."""
 
 CALIBRATION: Final = (-3.154, 0.6057, 0.5019)
-"""A constant, and what a file's score and its distance below the best count, for the odds that it answers."""
+"""Constant of the logistic function for the probability that a file answers the question, and the weights of
+its score and of its distance to the best score."""

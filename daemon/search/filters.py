@@ -1,4 +1,4 @@
-"""Filters: which files and chunks a question is asked of."""
+"""Filters that limit a question to some of the files and chunks of a project."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from ..project.tree import FileRecord, Tree
 
 
 class Filter(Struct, frozen=True):
-    """What results must be; every part that is given must hold.
+    """The conditions that all results must meet; an empty field is no condition.
 
-    `path_prefix` is a folder, a file or the beginning of either, relative to the root. `languages` are names
-    as in the records, `kinds` those of definitions (`function`, `class`, `section`). `symbol` is a qualified
-    name: the results lie in it, are it, or hold it. `changed_ns` is a time in nanoseconds since the epoch,
-    and the files were modified then or later.
+    - `path_prefix`: a folder, a file or the beginning of either, relative to the root.
+    - `glob`: a pattern for paths relative to the root.
+    - `languages`: the languages of files, by the names in their records.
+    - `kinds`: the kinds of definitions (`function`, `class`, `section`).
+    - `symbol`: the qualified name of a definition; results are this definition, lie in it, or contain it.
+    - `changed_ns`: nanoseconds since the epoch; the files were modified at this time or later.
     """
 
     path_prefix: str = ""
@@ -32,18 +34,18 @@ class Filter(Struct, frozen=True):
     changed_ns: int = 0
 
     def chooses_files(self) -> bool:
-        """Whether it leaves out any file by what it is."""
+        """Whether the filter has a condition on files."""
         return bool(self.path_prefix or self.glob or self.languages or self.changed_ns)
 
     def files(self, tree: Tree) -> list[str] | None:
-        """Return the files that it leaves, None for all. 100,000 files with a glob take 50 ms.
+        """Return the files that pass the filter, None for all. 100,000 files with a glob take 50 ms.
 
         Raises `ValueError` for a glob that can't be used.
         """
         if not self.chooses_files():
             return None
         if self.path_prefix in tree.files:
-            # Somebody who names a file means that one, and not also those whose names go on.
+            # The name of a file means this file only, and not other files whose names begin with it.
             record = tree.files[self.path_prefix]
             return [self.path_prefix] if self._holds(self.path_prefix, record) else []
         glob = compile_glob(self.glob) if self.glob else None
@@ -54,9 +56,10 @@ class Filter(Struct, frozen=True):
         ]
 
     def holds_chunk(self, chunk: StoredChunk, lines: Iterable[int] = ()) -> bool:
-        """Whether it leaves a chunk of a file that it leaves.
+        """Whether a chunk passes the filter, if its file does.
 
-        `lines` are those at which definitions of its kinds begin: a chunk may hold several small ones.
+        `lines` are the first lines of the file's definitions of the wanted kinds. They are needed because a
+        chunk may contain several small definitions.
         """
         is_kind = chunk.kind in self.kinds or any(
             chunk.start_line <= line <= chunk.end_line for line in lines
@@ -83,31 +86,31 @@ EVERYTHING = Filter()
 
 @cache
 def kinds_of(language: str) -> frozenset[str]:
-    """Return the kinds that places in files of a language may have; "" is a file of no known language."""
+    """Return the kinds of places in files of a language; "" stands for files without a known language."""
     row = LANGUAGES.get(language)
     written = set(_KIND.findall(row.definitions)) if row is not None else set()
-    # Of what a query says some is refined by what stands around it, and some never shown.
+    # `_REFINED` replaces a kind of the query by the kinds that are shown for it, which may be none.
     shown = {kind for one in written for kind in _REFINED.get(one, (one,))}
     headings = ("section",) if not language or language in PROSE_LANGUAGES else ()
     return frozenset({*shown, *headings, *_PLAIN})
 
 
 def kinds_in(tree: Tree) -> list[str]:
-    """Return the kinds that places of a project may have, by name. 100,000 files take 10 ms."""
+    """Return the kinds of places in a project, sorted by name. 100,000 files take 10 ms."""
     languages = {record.language for record in tree.files.values()}
     return sorted(frozenset().union(*map(kinds_of, languages or {""})))
 
 
 def all_kinds() -> frozenset[str]:
-    """Return the kinds that any place in any file may have."""
+    """Return the kinds of places in all languages."""
     return frozenset().union(*map(kinds_of, ("", *LANGUAGES)))
 
 
 def check_glob(pattern: str) -> None:
-    """Raise `ValueError`, fit for a person to read, for a glob that can't be used or was hardly meant so.
+    """Raise `ValueError` with a message for people if a glob is invalid or incomplete.
 
-    Where rules and focus paths name files, a bracket or brace that nothing closes is that character, as in
-    `app/[slug`; in a filter it is a pattern that was cut off, and would leave nothing without a word.
+    In rules and focus paths an unclosed bracket or brace stands for itself, as in `app/[slug`. In a filter it
+    is more likely an incomplete pattern, which would silently match no file.
     """
     compile_glob(pattern)
     for alternative in anchored_globs(pattern):
@@ -131,6 +134,6 @@ _REFINED = {
 _PLAIN = ("code", "text", "data")
 
 _CLOSED = re.compile(r"\\.|\[[!^]?+.[^\]]*\]")
-"""A character without its meaning, or a class, in which a bracket in first place is a member."""
+"""An escaped character, or a character class; a closing bracket that comes first in a class belongs to it."""
 
 _OPENED = re.compile(r"[\[{]")

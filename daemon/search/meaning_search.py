@@ -1,4 +1,4 @@
-"""The vectors' part of one search: it runs in the embedder's process while the words are searched here."""
+"""The vector search for one question, which runs in the embedder's process during the lexical search."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ if TYPE_CHECKING:
     from .router import GatheredCandidates
 
 VECTORS_WAIT_S, VECTORS_SHARE = 2.0, 0.6
-"""Maximum wait in seconds for the vectors, and its share of the time to the deadline: the rest is for ranking
-what the words found. Loading the model takes .5 s, the first time ever 1.2 s."""
+"""Maximum seconds to wait for the vector search, and maximum share of the time to the deadline; the rest is
+for ranking. Loading the model takes .5 s, and 1.2 s the first time ever."""
 
 FIRST_MAX = 24
 FIRST_S = 0.15
-"""The best lexical candidates that have no vector yet are embedded before the answer, as many as this time
-allows: about 20 on one core at 160 a second."""
+"""Maximum number of the best lexical candidates without a vector that are embedded before the answer, and
+maximum seconds for this. One core embeds 160 a second, so about 20 in this time."""
 
 
 class VectorsFound(NamedTuple):
-    """Contents with their cosines, best first; in words why there are none or not all; whether all of the
-    project has vectors."""
+    """Result of a vector search.
+
+    `hits` are the digests of chunk texts with their cosines, best first. `problem` says in words why hits are
+    missing. `embedded` says whether all chunks of the project have vectors."""
 
     hits: tuple[tuple[bytes, float], ...] = ()
     problem: str = ""
@@ -37,9 +39,10 @@ class VectorsFound(NamedTuple):
 
 
 class MeaningSearch:
-    """One question to the embedder. On the event loop only, but for `begin_early`.
+    """One question to the embedder. Runs on the event loop only, except for `begin_early`.
 
-    With `settled` no chunk waits for its vector, so that the question is all that the embedder needs.
+    `settled` says that no chunk waits for its vector. The embedder then needs only the question, and not the
+    results of the lexical search.
     """
 
     def __init__(
@@ -57,12 +60,12 @@ class MeaningSearch:
         self._cancelled = False
 
     def begin_early(self, question: Question, files: tuple[int, ...] | None) -> None:
-        """Ask the embedder now, from a thread, unless it needs to know what the words find."""
+        """Start the vector search from a thread, if it doesn't need the results of the lexical search."""
         if self.enabled and self._settled:
             self._loop.call_soon_threadsafe(self._begin_early, question, files, context=self._context)
 
     async def found(self, gathered: GatheredCandidates) -> VectorsFound:
-        """Return what the vectors say, or nothing and why."""
+        """Wait for the vector search and return its result; starts it if it isn't running."""
         if self._found is None:
             first = tuple(number for number, _ in gathered.candidates.lexical[:FIRST_MAX])
             self._begin(gathered.question, gathered.files, first)
@@ -70,14 +73,14 @@ class MeaningSearch:
         return await self._found
 
     def cancel(self) -> None:
-        """End what runs, if anything does: nobody waits for it any more."""
+        """Cancel the vector search if it is running, since its result isn't needed any more."""
         self._cancelled = True
         if self._found is not None:
             self._found.cancel()
 
     def _begin_early(self, question: Question, files: tuple[int, ...] | None) -> None:
         if not self._cancelled:
-            with suppress(Busy):  # who waits for the vectors begins again, and hears of it
+            with suppress(Busy):  # `found` starts the search again and reports the error
                 self._begin(question, files, ())
 
     def _begin(self, question: Question, files: tuple[int, ...] | None, first: tuple[int, ...]) -> None:

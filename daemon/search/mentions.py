@@ -1,4 +1,4 @@
-"""The file paths and identifiers that a question names, with lines and how sure each is."""
+"""Finds the file paths and identifiers that a question names, with line numbers and certainties."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MAX_PATHS = 40
 """Maximum number of paths kept; a pasted listing has thousands."""
 
 MAX_PATH = 400
-"""A longer word is no path, in characters."""
+"""Maximum characters of a path; a longer word is no path."""
 
 
 class PathMention(Struct, frozen=True):
-    """A path as a question names it: `/` between its parts, without `./`, a diff's `a/`, a drive or a host.
+    """A path in a question, with `/` between its parts, and without `./`, a diff's `a/`, a drive or a host.
 
-    It may be absolute, from another machine, a folder (it ends in `/` if written so) or a glob: match it
-    from its end. `line` counts from 1, 0 where none is given.
+    It may be absolute, from another machine, a folder (ends with `/` if written so) or a glob, so compare it
+    with the project's paths from its end. `line` counts from 1; 0 means that no line is given.
     """
 
     path: str
@@ -33,9 +33,9 @@ class PathMention(Struct, frozen=True):
 def find_paths(text: str) -> tuple[PathMention, ...]:
     r"""Return the paths that a text names, in order, each with the first line given for it.
 
-    At most `MAX_PATHS`. Understood are `a/b.py`, `b.py:12:5`, `b.go#L10-L20`, `b.ts(41,17)`, `src\a\b.cs`,
-    `File "x.py", line 3`, `--> src/main.rs:4:5`, links to a file at a code host, `webpack:///./src/a.ts`, and
-    folders where the slashes can't mean "or". Takes time linear in the text.
+    Returns at most `MAX_PATHS`. Supported forms are `a/b.py`, `b.py:12:5`, `b.go#L10-L20`, `b.ts(41,17)`,
+    `src\a\b.cs`, `File "x.py", line 3`, `--> src/main.rs:4:5`, links to a file at a code host,
+    `webpack:///./src/a.ts`, and folders whose slashes can't mean "or". Takes time linear in the text.
     """
     found: dict[str, int] = {}
     for mention in _mentions(text):
@@ -64,7 +64,8 @@ def read_path(word: str, *, loosely: bool = False) -> PathMention | None:
 
 
 def clean_path(path: str) -> str:
-    """Return a path with `/` between its parts, without scheme, host, drive, `./` and what bundlers add."""
+    """Return a path with `/` between its parts, without scheme, host, drive, `./` and prefixes of
+    bundlers."""
     path = path.strip()
     path = compiled(_SCHEME).sub("", path)
     if "\\" in path:
@@ -91,11 +92,11 @@ def _mentions(text: str) -> Iterator[PathMention]:
 
 
 MAX_WORDS = 100_000
-"""Maximum number of words looked at."""
+"""Maximum number of words that are read for paths."""
 
 
 def _parts(word: str) -> list[str]:
-    """Return the words in what stands without a space: `[a](src/a.py)`, `a.py,b.py`, `path=src/a.py`."""
+    """Split a text without spaces into words: `[a](src/a.py)`, `a.py,b.py`, `path=src/a.py`."""
     if not word.isascii() and any(
         compiled(_CJK).search(part) and compiled(_ASCII_LETTER).search(part)
         for part in compiled(_SEGMENT).split(word)
@@ -135,8 +136,8 @@ def _is_file(path: str) -> bool:
         return True
     if name in _KNOWN_NAMES or (name.startswith(".") and bool(language_of(name))):
         return True
-    # `a.b` is a dotted name unless the extension is one that files bear. Among those some are common as
-    # members too (`self.c`, `req.s`), so an extension of one letter wants a stem of two.
+    # `a.b` is a path only if `b` is a known file extension. Some extensions are common member names too
+    # (`self.c`, `req.s`), so an extension of one letter needs a stem of at least two letters.
     if stem in _RECEIVERS:
         return False
     known = bool(language_of(name)) or extension.lower() in _OTHER_EXTENSIONS
@@ -225,30 +226,32 @@ _EITHER_OR = words(
 
 
 MAX_SYMBOLS = 64
-"""Maximum number of identifiers kept, the surest; pasted code has hundreds."""
+"""Maximum number of identifiers kept, the most certain ones; pasted code has hundreds."""
 
 MAX_NAMES = 20_000
-"""Maximum number of words looked at."""
+"""Maximum number of words that are read for identifiers."""
 
 QUOTED_CODE, SHAPED, MEMBER, TITLE_CASE, IN_CODE = 1.0, 0.9, 0.7, 0.4, 0.5
-"""How sure it is that a word is a name in code: in backticks; a call, `snake_case`, `camelCase`, `ns::name`;
-`a.b`, which may be a host or the end of a sentence; a capital within a sentence; found in pasted code, where
-most names are the asker's own. By judgement, in steps coarse enough to be told apart."""
+"""Certainty (0 to 1) that a word is a name in the project's code, in the order of the constants: in
+backticks; a call, `snake_case`, `camelCase` or `ns::name`; `a.b`, which may be a host or the end of a
+sentence; capitalized within a sentence; in pasted code, where most names are the asker's own. The values are
+estimates."""
 
 
 class SymbolMention(Struct, frozen=True):
-    """An identifier as written, without the parentheses of a call; how sure it is that it is one, 0 to 1."""
+    """An identifier as written, without the parentheses of a call, and the certainty (0 to 1) that it is
+    one."""
 
     name: str
     certainty: float
 
 
 def find_symbols(prose: str, code: Iterable[str] = ()) -> tuple[SymbolMention, ...]:
-    """Return the identifiers in prose and in pasted code, the surest first, then in order.
+    """Return the identifiers in prose and in pasted code, the most certain first, then in order.
 
-    At most `MAX_SYMBOLS`. Paths are no symbols, nor are products (`JavaScript`, `GitHub`), plain words, and
-    capitals at the beginning of a sentence. A name that is there several times counts by its surest mention.
-    Takes time linear in the text.
+    Returns at most `MAX_SYMBOLS`. Paths, products (`JavaScript`, `GitHub`), plain words, and capitalized
+    words at the beginning of a sentence are no identifiers. A name that occurs several times gets its highest
+    certainty. Takes time linear in the text.
     """
     found: dict[str, float] = {}
     for name, certainty in _in_prose(prose):
@@ -262,7 +265,7 @@ def find_symbols(prose: str, code: Iterable[str] = ()) -> tuple[SymbolMention, .
 
 
 def certainty_of(word: str) -> float:
-    """How sure it is, by its shape alone, that a word of prose is an identifier: 0 to 1."""
+    """Return the certainty (0 to 1), by its form alone, that a word in prose is an identifier."""
     if len(word) > MAX_WORD or word.lower() in _BRANDS or read_path(word) or compiled(_VERSION).match(word):
         return 0.0
     if not (looks_like_identifier(word) or compiled(_SPECIAL).fullmatch(word)):
@@ -272,7 +275,7 @@ def certainty_of(word: str) -> float:
         or not compiled(_DOTTED).fullmatch(word)
         or any(map(looks_like_identifier, word.split(".")))
     ):
-        # Letters followed by digits are names (`utf8`) and units and models as well (`mp3`, `i7`).
+        # Letters followed by digits may be a name (`utf8`), but also a format or product (`mp3`, `i7`).
         return MEMBER if compiled(_LETTERS_DIGITS).fullmatch(word) else SHAPED
     return 0.0 if word.rpartition(".")[2] in _HOST_ENDINGS else MEMBER
 

@@ -1,4 +1,6 @@
-"""The steps of a search that run in a builder thread: gather, conclude, describe, and explain nothing."""
+"""The steps of a search that run in a builder thread: gather candidates, rank them, and describe the hits.
+
+If nothing was found, `hint_for` explains why."""
 
 from __future__ import annotations
 
@@ -20,13 +22,13 @@ from .results import describe_from
 from .router import GatheredCandidates, conclude, gather, with_need
 
 Turn = tuple[GatheredCandidates, tuple[Hit, ...] | None, DescribedHits | None]
-"""What one turn of a thread came to: what was gathered, the hits if these are all, and their description."""
+"""Result of one call in a thread: the candidates, the hits if they are final, and their description."""
 
 SCOPED_MAX = 1_000
-"""Maximum number of hits looked at where a scope's own files come first."""
+"""Minimum number of hits ranked if the files of a scope come first, since these may be far down the list."""
 
 BEHIND = 0.9
-"""What follows an answer that was complete by its words has at most this share of its last score."""
+"""Maximum score of the hits that follow a complete answer, relative to the last score of the answer."""
 
 
 def gather_hits(
@@ -38,9 +40,9 @@ def gather_hits(
     *,
     linked_first: bool,
 ) -> Turn:
-    """Return what was gathered, and the hits where no vectors are needed for them.
+    """Return the candidates, and the hits if they need no vector search.
 
-    To describe them in the same turn of a thread saves a tenth of what a question of the graph takes.
+    Describing the hits in the same call saves a tenth of the time of a graph question.
     """
     gathered = gather(
         ask.text,
@@ -73,7 +75,7 @@ def conclude_hits(
     *,
     embedded: bool = True,
 ) -> Turn:
-    """Return the hits, and what was gathered with the need of the code where definitions are asked for."""
+    """Return the hits and the candidates; if definitions are requested, with the need (see `with_need`)."""
     definitions = ask.definitions or ask.for_agent > 0
     hits = tuple(
         conclude(
@@ -92,18 +94,21 @@ def _described(
     hits: tuple[Hit, ...],
     reader: Reader,
 ) -> DescribedHits | None:
-    """Return hits as clients see them, None where others may follow them."""
+    """Return the hits in the form of the reply, None if other hits may follow."""
     if goes_on(gathered, hits, ask):
         return None
     try:
         chosen = given(hits, ask, snapshot.policy)
         return describe_from(snapshot, ask, gathered.intent, chosen, reader)
     except DatabaseError:
-        return None  # the hits stand; who describes them tries again, and says what is wrong
+        return None  # the hits stay valid; the caller describes them again, and reports a lasting error
 
 
 def goes_on(gathered: GatheredCandidates, hits: tuple[Hit, ...], ask: SearchQuery) -> bool:
-    """Whether others follow the hits: the question's words left out most of the project, or both compete."""
+    """Whether the results of a wider search follow the hits.
+
+    They do if the question's words limited the search to a part of the project, or the answer is
+    uncertain."""
     if ask.definitions and ask.route is None:
         return gathered.answer is not None or gathered.narrowed
     return ask.route is None and (gathered.mixed or (gathered.narrowed and len(hits) < ask.limit))
@@ -112,14 +117,14 @@ def goes_on(gathered: GatheredCandidates, hits: tuple[Hit, ...], ask: SearchQuer
 def joined(
     gathered: GatheredCandidates, hits: tuple[Hit, ...], others: tuple[Hit, ...], ask: SearchQuery
 ) -> tuple[Hit, ...]:
-    """Return the hits with others that were found beside them, where `goes_on`."""
+    """Return the hits together with those of the wider search, if `goes_on`."""
     if ask.definitions:
         return (*hits, *others)
     return _taken_in_turns(hits, others) if gathered.mixed else _continued(hits, others)
 
 
 def _continued(hits: tuple[Hit, ...], others: tuple[Hit, ...]) -> tuple[Hit, ...]:
-    """Return hits and behind them others of other files, whose scores stay below those before them."""
+    """Return the hits, followed by the hits of other files with lower scores."""
     seen = {hit.path for hit in hits}
     last = min((hit.score for hit in hits), default=1.0)
     behind = (
@@ -129,7 +134,7 @@ def _continued(hits: tuple[Hit, ...], others: tuple[Hit, ...]) -> tuple[Hit, ...
 
 
 def _taken_in_turns(hits: tuple[Hit, ...], others: tuple[Hit, ...]) -> tuple[Hit, ...]:
-    """Return hits and others in turns, each node once, with scores that never rise."""
+    """Return the hits and the others in alternation, each node once, with scores that never rise."""
     found: dict[tuple[str, int], Hit] = {}
     score = 1.0
     for hit in filter(None, chain.from_iterable(zip_longest(hits, others))):
@@ -141,27 +146,30 @@ def _taken_in_turns(hits: tuple[Hit, ...], others: tuple[Hit, ...]) -> tuple[Hit
 
 
 def given(hits: tuple[Hit, ...], ask: SearchQuery, policy: Policy) -> tuple[Hit, ...]:
-    """Return the hits that who asks gets, in the order in which they are given."""
+    """Return the hits to send: the files of the scope first, without hidden files and too low scores."""
     if ask.first:
         hits = tuple(sorted(hits, key=lambda hit: hit.path not in ask.first))
-    # What a policy hides is looked at for the hits that are given only: there may be a thousand more.
+    # The generator checks the policy only for the hits that are sent; there may be a thousand more.
     shown = (hit for hit in hits if hit.score >= ask.min_score and not policy.hides(hit.path))
     return tuple(islice(shown, ask.limit))
 
 
 def _most(ask: SearchQuery) -> int:
-    """Return how many hits to look at: a scope's own files may stand anywhere among them, and come first."""
+    """Return how many hits to rank: if the files of a scope come first, they may be anywhere among the
+    hits."""
     return max(ask.limit, SCOPED_MAX) if ask.first else ask.limit
 
 
 def hint_for(
     project: Project, snapshot: ProjectSnapshot, ask: SearchQuery, gathered: GatheredCandidates, best: float
 ) -> str:
-    """Return what to do about nothing; `best` is the best score of what `min_score` left out, 0 for none."""
+    """Return a hint on what to do if no hits are sent.
+
+    `best` is the best score of the hits that `min_score` removed, 0 if it removed none."""
     if best:
         return f"the best score is {best}, below min_score {ask.min_score}"
     if gathered.answer is not None and gathered.route == "structural":
-        return gathered.evidence[-1]  # says what isn't known, and how to ask for it
+        return gathered.evidence[-1]  # names the unknown subject, and how to ask for it
     missing = _missing_kinds(project, snapshot.tree, ask.filter)
     if missing:
         return missing
@@ -176,7 +184,7 @@ def hint_for(
 
 
 def _missing_kinds(project: Project, tree: Tree, chosen: Filter) -> str:
-    """Return what to say where no language of the project has the kinds that are asked for, or nothing."""
+    """Return a message if no language of the project has the requested kinds of definitions, otherwise ""."""
     if not chosen.kinds or project.state != "ready":
         return ""
     known = kinds_in(tree)

@@ -1,4 +1,4 @@
-"""A question taken apart: prose, paths, identifiers, stack frames, errors."""
+"""The parts of a question: prose, paths, identifiers, stack frames, errors."""
 
 from __future__ import annotations
 
@@ -26,25 +26,30 @@ from .patterns import compiled
 from .stack_trace import Frame, frames_in
 
 LONG_CHARACTERS = 1_000
-"""From this length on a question is long, whatever it is made of: about three windows of prose."""
+"""Characters above which a question counts as long: about three windows of prose."""
 
 SHORT_WORDS = 25
-"""In a question of so few words `tests` alone says what it is after; in an issue it doesn't."""
+"""Maximum number of words of a question in which a single word such as `tests` asks for files of this role. A
+longer text, such as an issue, needs a phrase."""
 
 
 MAX_DEFINED = 16
 MAX_CODE = 20_000
-"""Maximum number of definitions read from pasted code, and characters of a block: the first is meant."""
+"""Maximum number of definitions read from pasted code, and maximum characters read of a block."""
 
 
 class Question:
-    """A question taken apart. All parts are bounded, and empty where the question has nothing of the kind.
+    """A question divided into its parts. All parts have limits, and are empty if the question has none.
+    Immutable.
 
-    `text` is as given. `asked` is the part that is prose, with its marks, without issue templates, versions
-    and environment. `pasted` are the kinds of blocks that aren't prose, `defined` what code among them
-    defines, in order. These decide who answers. The other parts are worked out when they are asked for first:
-    a question of the graph is answered without them, and they take three quarters of the time. Nothing in a
-    question changes.
+    - `text`: the question as given.
+    - `asked`: its prose with Markdown, but without issue templates, versions and environment.
+    - `pasted`: the kinds of its blocks other than prose.
+    - `defined`: the names that its pasted code defines, in order.
+    - `is_long`: whether it has more than `LONG_CHARACTERS`.
+
+    These parts decide the route. The other parts are computed at their first use, because a graph question
+    doesn't need them and they take three quarters of the time.
     """
 
     def __init__(self, text: str) -> None:
@@ -53,7 +58,7 @@ class Question:
         prose_lines = _lines_of(self._blocks, {"prose"})
         asked_lines = telling_lines(prose_lines)
         if not any(map(str.strip, asked_lines)):
-            asked_lines = prose_lines  # it looks like a template, yet there is nothing else
+            asked_lines = prose_lines  # all lines look like a template, so keep them
         self._asked_lines: Final = asked_lines
         self.asked: Final = "\n".join(asked_lines).strip()
         self._code: Final = ["\n".join(one.lines) for one in self._blocks if one.kind in {"code", "diff"}]
@@ -65,12 +70,12 @@ class Question:
 
     @cached_property
     def prose(self) -> str:
-        """What is asked in plain words, without marks and addresses."""
+        """The prose without Markdown and addresses."""
         return "\n".join(self._paragraphs)
 
     @cached_property
     def windows(self) -> tuple[str, ...]:
-        """The prose in windows that the embedding model can take; without prose its errors."""
+        """The prose in windows for the embedding model; the errors if there is no prose."""
         return cut_windows(self._paragraphs) or cut_windows([_sentence(error) for error in self.errors])
 
     @cached_property
@@ -80,7 +85,7 @@ class Question:
 
     @cached_property
     def paths(self) -> tuple[PathMention, ...]:
-        """Those of the prose, then of frames outside of libraries, then the rest."""
+        """The paths in the prose, then of stack frames outside of libraries, then in other pasted blocks."""
         return _paths(self.asked, self.frames, self._blocks)
 
     @cached_property
@@ -90,7 +95,7 @@ class Question:
 
     @cached_property
     def symbols(self) -> tuple[SymbolMention, ...]:
-        """What is named, the surest first. A single letter is a name where nothing else is asked for."""
+        """The identifiers, the most certain first; single letters only if the question has no other words."""
         found = find_symbols(self.asked, self._code)
         if not found and not query_terms(self.asked).weights:
             letters = compiled(_LETTER).findall(self.asked[:MAX_LETTERS])
@@ -99,33 +104,33 @@ class Question:
 
     @cached_property
     def only_word(self) -> str:
-        """The word that is all of the question, which may be a name, or nothing."""
+        """The question if it is a single word, which may be a name; otherwise empty."""
         return self.asked if not self.pasted and compiled(_ONE_NAME).fullmatch(self.asked) else ""
 
     @cached_property
     def errors(self) -> tuple[ErrorMention, ...]:
-        """The errors that are told, printed or in prose."""
+        """The errors in pasted output and in prose."""
         printed = [one for one in self._blocks if one.kind in {"trace", "log"} or _is_output(one)]
         return find_errors([line for block in printed for line in block.lines], self.asked)
 
     @cached_property
     def wants_tests(self) -> bool:
-        """Whether it is after tests, so that these aren't to be ranked down."""
+        """Whether the question asks for tests, so that these get no penalty in ranking."""
         return _wants("tests", self.prose)
 
     @cached_property
     def wants_docs(self) -> bool:
-        """The same of documentation."""
+        """Whether the question asks for documentation."""
         return _wants("docs", self.prose)
 
     @cached_property
     def wants_config(self) -> bool:
-        """The same of configuration."""
+        """Whether the question asks for configuration."""
         return _wants("config", self.prose)
 
     @cached_property
     def wants_examples(self) -> bool:
-        """The same of examples."""
+        """Whether the question asks for examples."""
         return _wants("examples", self.prose)
 
     @cached_property
@@ -134,15 +139,16 @@ class Question:
 
 
 def take_apart(text: str) -> Question:
-    """Return the anatomy of a question: a few words, an issue, a pasted log, code, or anything at all.
+    """Return the parts of a question, which may be a few words, an issue, a pasted log, code, or anything
+    else.
 
-    Never raises; takes time linear in the text, of which at most `blocks.MAX_CHARACTERS` are read.
+    Never raises. Takes time linear in the text, and reads at most `blocks.MAX_CHARACTERS` of it.
     """
     return Question(text)
 
 
 def _lines_of(blocks: Iterable[QuestionBlock], kinds: set[BlockKind]) -> list[str]:
-    """Return the lines of the blocks of some kinds, with a blank one between blocks."""
+    """Return the lines of the blocks of some kinds, each block followed by a blank line."""
     lines: list[str] = []
     for block in blocks:
         if block.kind in kinds:
@@ -151,7 +157,7 @@ def _lines_of(blocks: Iterable[QuestionBlock], kinds: set[BlockKind]) -> list[st
 
 
 def _is_output(block: QuestionBlock) -> bool:
-    """Whether what a program printed may stand in a block: a fence that names no programming language."""
+    """Whether a block may be the output of a program: a fenced block without a programming language."""
     return block.fenced and block.kind in {"command", "code"} and block.language in _OUTPUTS
 
 
@@ -171,7 +177,7 @@ def _paths(asked: str, frames: Sequence[Frame], blocks: Iterable[QuestionBlock])
 
 
 def _defined(code: Iterable[str]) -> tuple[str, ...]:
-    """Return the names that pasted code defines at the beginnings of its lines, at most `MAX_DEFINED`."""
+    """Return the names that pasted code defines at the beginning of a line, at most `MAX_DEFINED`."""
     found = (match for text in code for match in compiled(_DEFINITION).finditer(text[:MAX_CODE]))
     names = dict.fromkeys(match["name"] or match["typed"] for match in islice(found, 4 * MAX_DEFINED))
     return tuple(islice(names, MAX_DEFINED))
@@ -182,7 +188,8 @@ def _sentence(error: ErrorMention) -> str:
 
 
 def _wants(thing: str, prose: str) -> bool:
-    """Whether a question asks for a kind of file: a short one by a word, a long one by a phrase."""
+    """Whether a question asks for files of a role, by a word in a short question, by a phrase in a long
+    one."""
     short, phrase = _WANTED[thing]
     if len(prose) <= SHORT_WORDS * 12 and len(prose.split()) <= SHORT_WORDS:
         return bool(compiled(short).search(prose))
@@ -199,7 +206,7 @@ _DEFINITION = (
 )
 _ONE_NAME = r"[^\W\d]\w{1,80}"
 MAX_LETTERS = 100
-"""Characters of a question in which single letters are looked for: `what is g` holds no other word."""
+"""Maximum characters of a question that are searched for names of one letter, as in `what is g`."""
 
 _LETTER = r"(?<![\w'\u2019])[^\W\d](?![\w'\u2019])"
 _DIFF_SIDE = r"(^(?:---|\+\+\+|diff --git) | )[ab]/(?=\S)"

@@ -1,4 +1,4 @@
-"""The order of files: scores of chunks become scores of files, raised and lowered by evidence."""
+"""Ranks files: merges the scores of their chunks, and adds the other evidence for and against each file."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ K = TypeVar("K")
 Fusion = Literal["scores", "ranks"]
 
 RANK_CONSTANT = 10
-"""The constant of reciprocal rank fusion. The usual 60 is meant for lists of thousands: over lists of a few
-hundred chunks it makes the first and the fiftieth nearly equal (.809 against .875 NDCG@10 on 900 questions
+"""The constant of reciprocal rank fusion. The usual 60 suits lists of thousands; in lists of a few hundred
+chunks it makes the first and the fiftieth chunk nearly equal (.809 NDCG@10 instead of .875 on 900 questions
 about 45 repositories)."""
 
 
 def fuse_ranks(
     lists: Mapping[str, Sequence[tuple[K, float]]], weights: Mapping[str, float]
 ) -> dict[K, float]:
-    """Merge lists, each best first, by reciprocal ranks: the sum of weight / (constant + rank), from 0 to 1.
+    """Merge lists, each best first, by reciprocal rank fusion: the sum of weight / (constant + rank).
 
-    Scores within the lists are not looked at, so that they need no common scale. A thing that stands in a
-    list twice counts by its first place. Scaled so that the first of every list gets 1.
+    The scores in the lists are ignored, so they need no common scale. An item that is in a list twice counts
+    by its first place. The result is scaled to 0 to 1: an item that is first in every list gets 1.
     """
     present = _counting(lists, weights)
     most = sum(weights[name] for name in present) / (RANK_CONSTANT + 1)
@@ -47,10 +47,10 @@ def fuse_ranks(
 def fuse_scores(
     lists: Mapping[str, Sequence[tuple[K, float]]], weights: Mapping[str, float]
 ) -> dict[K, float]:
-    """Merge lists, each best first, by their scores: each list is stretched from 0 (its last) to 1 (its
-    first), and the weighted sum is taken, from 0 to 1.
+    """Merge lists, each best first, by score: the weighted sum of the scores, from 0 to 1.
 
-    A list whose scores are all equal counts as all ones. What a list doesn't hold has 0 of it.
+    The scores of each list are first scaled from 0 (its last item) to 1 (its first item), or all to 1 if they
+    are equal. An item that isn't in a list gets 0 from it.
     """
     present = _counting(lists, weights)
     total = sum(weights[name] for name in present)
@@ -67,26 +67,33 @@ def fuse_scores(
 
 
 def ranks(found: Sequence[tuple[K, float]]) -> dict[K, int]:
-    """Return the rank of each thing in a list, from 1; the first place of one that stands there twice."""
+    """Return the rank of each item in a list, from 1; for an item that occurs twice, its first rank."""
     return {key: rank for rank, key in enumerate(dict.fromkeys(key for key, _ in found), 1)}
 
 
 def _counting(
     lists: Mapping[str, Sequence[tuple[K, float]]], weights: Mapping[str, float]
 ) -> dict[str, Sequence[tuple[K, float]]]:
-    """Return the lists that hold anything and have a weight: the others neither add nor divide."""
+    """Return the lists that aren't empty and have a weight; the others don't count in the sum or its
+    scale."""
     return {name: found for name, found in lists.items() if found and weights[name] > 0}
 
 
 class RankWeights(Struct, frozen=True):
-    """What each piece of evidence is worth; the best chunk's fused score is 1.
+    """The weights of the evidence for a file, relative to the fused score of its best chunk, at most 1.
 
-    `vector` is the share of meaning against words in it, `vector_of_names` the same for a question that names
-    things: identifiers, errors, stack frames, or so much that words are bound to hit. `coherence` is for
-    other good chunks of a file, `path` for the question's words in its path, `defined` and `named` for a file
-    that defines what is named or is named itself, `exact` for one in which a text of the question stands word
-    for word, more than all else together, `commits` for one that is often changed.
-    benchmarks/retrieval measures each by leaving it out.
+    - `vector`: the share of the vector list in the fused score; the lexical list has the rest.
+    - `vector_of_names`: the same share for long questions and those with identifiers, errors or stack frames.
+    - `fusion`: whether lists are merged by scores or by ranks.
+    - `coherence`: other good chunks of the file.
+    - `path`: the question's words in the file's path.
+    - `defined`, `named`: the file defines a name in the question, or is named itself.
+    - `exact`: the file contains a text of the question word for word; more than all the rest together.
+    - `commits`: the file is changed often.
+    - `learned`: whether the learned model orders the best files (`file_order.py`).
+    - `penalties`: the factor for each role of a file, unless the question asks for this role.
+
+    benchmarks/retrieval measures each weight by leaving it out.
     """
 
     vector: float = 0.5
@@ -110,28 +117,32 @@ class RankWeights(Struct, frozen=True):
 DEFAULT = RankWeights()
 
 OFTEN_CHANGED = 30
-"""A file with so many of the latest 500 commits counts as changed all the time."""
+"""Number of commits, of the latest 500, from which on a file gets the full weight of `commits`."""
 
 NAMED_CHUNK = 0.5
-"""The fused score that a chunk has at least when the question names its lines or its definition for sure."""
+"""Minimum fused score of a chunk if the question names its lines or its definition with certainty 1."""
 
 BARREL_DEFINITIONS = 3
-"""A file with so many definitions of its own is no barrel, whatever its name: `mod.rs` may hold the code."""
+"""Number of own definitions from which on a file is no barrel (a file that only re-exports), whatever its
+name: `mod.rs` may contain the code itself."""
 
 SURELY_NAMED = 0.5
 NAMED_FACTOR = 0.8
-"""A file that a question names this surely is meant, be it a test or a document: it loses no more."""
+"""A file that the question names with at least this certainty (`SURELY_NAMED`) is probably meant, even a test
+or a document; its penalty is then at most `NAMED_FACTOR`."""
 
 TELLING_SHARE = 0.5
-"""A path with this share of the question's words is told as a reason."""
+"""Minimum share of the question's words in a path for the path to be given as a reason."""
 
 SURE_NAME = 0.7
-"""A mention of a symbol that is this certain to be one makes a question one that names things."""
+"""Minimum certainty of a symbol for which a question gets the weight `vector_of_names`."""
 
 
 class RankedFile(NamedTuple):
-    """A file that was found: its score, its best chunks with theirs, and why it stands where it does; of the
-    best how probable it is that they answer the question, and which features set them before the others."""
+    """A found file: its score, its chunks with their scores, and the reasons for its place, in words.
+
+    The best files also have the probability that they answer the question, and in `reasons` the groups of
+    features that rank them before the others."""
 
     path: str
     score: float
@@ -151,8 +162,8 @@ def rank(
 ) -> list[RankedFile]:
     """Return the files with a candidate, best first, at most `most`; equal scores go by path.
 
-    `rarity` gives a term's inverse document frequency. The evidence is added up, and the best files are put
-    in the order that was learned; the scores stay those of the evidence at each place.
+    `rarity` gives a term's inverse document frequency. Files are sorted by the sum of their evidence, then
+    the learned model reorders the best ones. Each place keeps its score, so the scores never rise.
     """
     found = by_evidence(question, candidates, languages, rarity, weights)
     places = (
@@ -176,7 +187,7 @@ def by_evidence(
     rarity: Callable[[str], float],
     weights: RankWeights = DEFAULT,
 ) -> list[KnownFile]:
-    """Return the files with a candidate in the order of the evidence added up."""
+    """Return the files with a candidate, sorted by the sum of their evidence."""
     by_file: dict[str, list[tuple[ChunkPlace, float]]] = {}
     places = candidates.chunks
     for chunk_id, score in _fused(question, candidates, weights).items():
@@ -217,14 +228,14 @@ def list_ranks(candidates: Candidates) -> dict[str, dict[int, int]]:
 
 
 def topic_terms(question: Question) -> list[str]:
-    """Return the terms of a question's words and names, which paths are held against, each once."""
+    """Return the terms of a question's words and names, to compare with the terms of paths, each once."""
     terms = {term for word in question.words for term in path_terms(word)}
     terms.update(term for symbol in question.symbols for term in path_terms(symbol.name))
     return sorted(terms)
 
 
 def _fused(question: Question, candidates: Candidates, weights: RankWeights) -> dict[int, float]:
-    """Return each chunk's score from the lists that rank by words and by meaning, from 0 to 1."""
+    """Return each chunk's score, 0 to 1, merged from the lexical and the vector list."""
     fuse = fuse_scores if weights.fusion == "scores" else fuse_ranks
     share = weights.vector_of_names if _names_things(question) else weights.vector
     share *= candidates.coverage
@@ -236,7 +247,7 @@ def _fused(question: Question, candidates: Candidates, weights: RankWeights) -> 
 
 
 class _Evidence:
-    """What speaks for and against files."""
+    """The evidence for and against each file."""
 
     def __init__(self, question: Question, candidates: Candidates, weights: RankWeights) -> None:
         self._weights = weights
@@ -252,7 +263,7 @@ class _Evidence:
         self._meant = candidates.rare.union(surely)
 
     def of(self, path: str, chunks: Sequence[tuple[ChunkPlace, float]], share: float) -> float:
-        """Return what speaks for a file: its best chunk, its other chunks, its path, what names it."""
+        """Return the evidence for a file: its best chunk, its other chunks, its path, and mentions of it."""
         weights = self._weights
         evidence = chunks[0][1]
         if len(chunks) > 1:
@@ -264,7 +275,7 @@ class _Evidence:
         return evidence + weights.named * self._named.get(path, 0.0)
 
     def factor(self, path: str, role: Role) -> float:
-        """Return what a file's evidence is multiplied by for what it is and how often it changes."""
+        """Return the factor of a file's evidence for its role and for how often it changes."""
         factor = self._factors[role]
         if factor < NAMED_FACTOR and path in self._meant:
             factor = NAMED_FACTOR
@@ -273,7 +284,7 @@ class _Evidence:
         return factor * (1 + self._weights.commits * min(1.0, changed))
 
     def role(self, path: str, language: str) -> Role:
-        """Return the part that a file plays; one with definitions of its own is no barrel."""
+        """Return the role of a file; a file with enough definitions of its own is no barrel."""
         role = role_of(path, language)
         if role == "barrel" and self._definitions.get(path, 0) >= BARREL_DEFINITIONS:
             return "source"
@@ -290,7 +301,7 @@ def _terms_of_path(path: str) -> tuple[str, ...]:
 
 
 class _Topic:
-    """The words of a question, each weighing as it is rare."""
+    """The words of a question, weighted by rarity."""
 
     def __init__(self, question: Question, rarity: Callable[[str], float]) -> None:
         self._weights = {term: rarity(term) for term in topic_terms(question)}
@@ -298,14 +309,14 @@ class _Topic:
         self._known = frozenset(self._weights)
 
     def share(self, terms: Sequence[str]) -> float:
-        """Return which part of the question's words are among these, from 0 to 1."""
+        """Return the share of the question's words that are among some terms, from 0 to 1."""
         if self._known.isdisjoint(terms):
             return 0.0
         return sum([self._weights.get(term, 0.0) for term in terms]) / self._total
 
 
 def is_wanted(role: Role, question: Question) -> bool:
-    """Whether a question is after files of a role that isn't source."""
+    """Whether a question asks for files of a role other than source, such as tests."""
     return (
         (role == "test" and question.wants_tests)
         or (role == "document" and question.wants_docs)
@@ -315,6 +326,6 @@ def is_wanted(role: Role, question: Question) -> bool:
 
 
 def _names_things(question: Question) -> bool:
-    """Whether a question holds names that must match exactly, rather than a description."""
+    """Whether a question contains names that must match exactly, instead of a description."""
     named = any(symbol.certainty >= SURE_NAME for symbol in question.symbols)
     return named or bool(question.errors or question.frames) or question.is_long

@@ -1,4 +1,4 @@
-"""Hits as clients see them: place, lines around the best one, and for agents the best place in full."""
+"""Hits in the form of the reply: place, lines around the best one, and for agents the whole best place."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from .lookups import is_current
 from .query import DescribedHits, Hit, SearchQuery, SearchResult
 
 SNIPPET_LINES = 12
-"""A snippet shows so many lines of a chunk, around those with the most words of the question."""
+"""Maximum number of lines in a snippet, around the line with the most words of the question."""
 
 SNIPPET_CHARACTERS = 1_200
 LINE_CHARACTERS = 200
 
 WORDS_CHARACTERS = 100_000
-"""Maximum characters of a question searched for words that choose the lines."""
+"""Maximum characters of a question that are read for the words that choose the snippet's lines."""
 
 
 def describe_hits(snapshot: ProjectSnapshot, ask: SearchQuery, found: SearchResult) -> DescribedHits:
-    """Return hits as clients see them, and the files that aren't what was found in them any more.
+    """Return the hits in the form of the reply, and the stale files.
 
-    Those changed on the disk since they were indexed, or in the index since they were found; a hit whose
-    chunk is gone is left out. Blocks: a stat for each file, and the texts of the index. Raises
-    `DatabaseError` where there is no index that can be read.
+    A file is stale if it changed on disk after it was indexed, or in the index after the search. A hit whose
+    chunk is deleted is left out. Blocks: it stats each file and reads the index. Raises `DatabaseError` if
+    the index can't be read.
     """
     if not found.hits:
         return DescribedHits([], [])
@@ -49,7 +49,7 @@ def describe_hits(snapshot: ProjectSnapshot, ask: SearchQuery, found: SearchResu
 def describe_from(
     snapshot: ProjectSnapshot, ask: SearchQuery, intent: str, hits: Sequence[Hit], reader: Reader
 ) -> DescribedHits:
-    """Return what `describe_hits` does, from one state of the index that is read already."""
+    """Do the same as `describe_hits`, with a reader that already has a snapshot of the index open."""
     if ask.for_agent:
         return describe_for_agents(
             snapshot, ask.text, hits, ask.for_agent, reader, asks_for_all=intent == "structural"
@@ -58,11 +58,11 @@ def describe_from(
 
 
 def describe_each(snapshot: ProjectSnapshot, text: str, hits: Sequence[Hit], reader: Reader) -> DescribedHits:
-    """Return each hit as clients see it."""
+    """Return each hit in the form of the reply, and the stale files."""
     hits = [hit for hit in hits if not snapshot.policy.hides(hit.path)]
     if not hits:
         return DescribedHits([], [])
-    # A hit that stands on a line shows that one, whatever was asked.
+    # A hit with a line shows this line; only the other hits need the words of the question.
     words = frozenset[str]() if all(hit.line for hit in hits) else _words(text)
     shown = _shown(snapshot, hits, reader)
     paths = {hit.path for hit in hits if hit.chunk.id not in shown}
@@ -73,7 +73,7 @@ def describe_each(snapshot: ProjectSnapshot, text: str, hits: Sequence[Hit], rea
 
 
 def changed_files(snapshot: ProjectSnapshot, hits: Sequence[Hit]) -> list[str]:
-    """Return the files of hits that aren't what was indexed any more: a stat for each file, 2 µs."""
+    """Return the files of hits that changed on disk after they were indexed; one stat a file, 2 µs."""
     return [path for path in {hit.path for hit in hits} if _changed(snapshot, path)]
 
 
@@ -83,7 +83,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _changed(snapshot: ProjectSnapshot, path: str) -> bool:
-    """Whether a file isn't what was indexed any more."""
+    """Whether a file changed on disk after it was indexed."""
     record = snapshot.tree.files.get(path)
     if record is None:
         return False
@@ -91,8 +91,9 @@ def _changed(snapshot: ProjectSnapshot, path: str) -> bool:
 
 
 def _shown(snapshot: ProjectSnapshot, hits: Sequence[Hit], reader: Reader) -> dict[int, str]:
-    """Return the texts of hits by chunk, as the policy has them, each of which may begin or end within a
-    secret; those that are gone, or whose text is damaged, are left out."""
+    """Return the texts of the hits by chunk id, with secrets masked if the policy says so.
+
+    A chunk may begin or end inside a secret. Chunks that are deleted or damaged are left out."""
     masked = snapshot.policy.mask_values
     chunks = {hit.chunk.id: hit.chunk for hit in hits}
     kept = {number: SHOWN.get((chunk.digest, masked)) for number, chunk in chunks.items()}
@@ -141,8 +142,8 @@ def _describe(hit: Hit, text: str, words: frozenset[str]) -> dict[str, Any]:
 
 
 def _part(hit: Hit, text: str) -> tuple[int, str]:
-    """Return the first line and the text of a chunk, of a definition that was found only what is its own: one
-    chunk may hold several."""
+    """Return the first line number and the text of a hit. If a definition was found, only its own lines are
+    returned, since a chunk may contain several definitions."""
     chunk, node = hit.chunk, hit.node
     if node is None or hit.certainty:
         return chunk.start_line, text
@@ -162,7 +163,7 @@ def _place(chunk: StoredChunk) -> dict[str, Any]:
 
 
 def _snippet(text: str, start_line: int, words: frozenset[str], line: int) -> tuple[int, str, int]:
-    """Return the first line number, the lines, and the line that says most."""
+    """Return a snippet: its first line number, its text, and the number of its best line."""
     lines = text.split("\n")
     best = line - start_line if line else _telling(lines, words)
     best = min(max(best, 0), len(lines) - 1)
@@ -187,35 +188,35 @@ def _telling(lines: Sequence[str], words: frozenset[str]) -> int:
 
 
 KEPT_CHARACTERS = 2_000_000
-"""Maximum characters kept, some 1,500 chunks. Of 3,000 questions about 1,020 names of Django 57 % of the hits
-find their text with 2 million as with 8."""
+"""Maximum characters of cached texts, about 1,500 chunks. In 3,000 questions about 1,020 names of Django, 57
+% of the hits find their text in the cache, and no more with 8 million characters."""
 
 CHUNK_CHARACTERS = 200
-"""What a text counts more than its characters: its digest, and its places in memory."""
+"""Characters added to the size of each cached text for its digest and the cache entry."""
 
 
 SHOWN = SizedCache[tuple[bytes, bool], str](KEPT_CHARACTERS)
-"""Texts by digest, as they are and as they are masked: of one process, for all its projects.
+"""Cache of chunk texts by digest, unmasked and masked, for all projects of the process.
 
-To look a text through for secrets takes as long as to read it. What is kept can't become wrong: a chunk that
-says something else has another digest. Whether a chunk is still there is for the index to say.
+Searching a text for secrets takes as long as reading it. Entries never become stale, because a changed chunk
+has another digest. Whether a chunk still exists is checked in the index.
 """
 
 
 CLEARLY, AHEAD = 0.25, 2.0
-"""The probability of a clearly best place, and how many times that of the second it must be."""
+"""Minimum probability of a clearly best place, and its minimum ratio to the probability of the second."""
 
 NOISE, NOISE_SHARE = 0.01, 0.08
-"""A place that is less probable than this, and than this share of the best, is left out."""
+"""Minimum probability of a shown place, and its minimum share of the best probability; both must hold."""
 
 OF_FILE_MAX: Final = 3
-"""Maximum number of definitions of one file that are compared."""
+"""Maximum number of definitions of one file that compete for the shown places."""
 
 WHOLE_LINES: Final = 120
-"""Maximum number of lines of a definition that is shown whole; of a longer one the first of them."""
+"""Maximum number of lines shown of the best definition; a longer one is cut after them."""
 
 NEEDED_CHARACTERS: Final = 200
-"""Characters of a line of what a definition needs."""
+"""Maximum characters of a line in `needs` (the code that a definition depends on)."""
 
 
 def describe_for_agents(
@@ -229,12 +230,12 @@ def describe_for_agents(
 ) -> DescribedHits:
     """Return the places that an agent should see, and the files that must be read again.
 
-    Of what words and meaning find they are at most `limit`; a reference of the graph takes a line.
-    Where one is clearly the best it is the only one, with its whole text in `definition` and what it needs in
-    `needs`: the values of constants that it names, heads of what it calls and of the class around it. Else
-    those that are no noise, each with the lines that match. Every place that was found by words or meaning
-    has its `probability`. With `asks_for_all`, of a question for usages that the graph can't answer, there is
-    no single best one. Blocks. Raises `DatabaseError`.
+    If one place is clearly the best, it is returned alone, with its whole text in `definition`. Its `needs`
+    are the values of constants that it uses, and the heads of the functions that it calls and of the class
+    around it. Otherwise all probable places are returned with their matching lines, at most `limit` of those
+    found by lexical or vector search. These places have a `probability`. `asks_for_all` says that the
+    question asks for all usages; if the graph has no answer, no place is then returned alone. Blocks. Raises
+    `DatabaseError`.
     """
     placed = [item for hit in hits for item in _placed(hit, reader)]
     answered = [item for item in placed if item[0].certainty]
@@ -261,11 +262,12 @@ def describe_for_agents(
 
 
 Placed = tuple[Hit, float]
-"""A hit at the definition that is probably meant, and how probable that is."""
+"""A hit at a definition that may be meant, and the probability that it is."""
 
 
 def _placed(hit: Hit, reader: Reader) -> Iterator[Placed]:
-    """Yield a hit at each of the definitions of its file that may be meant, with the chunk that shows it."""
+    """Yield the hit once for each definition of its file that may be meant, with the chunk of the
+    definition."""
     if hit.certainty or not hit.definitions:
         yield hit, 0.0
         return
@@ -281,8 +283,8 @@ def _placed(hit: Hit, reader: Reader) -> Iterator[Placed]:
 
 
 def _best(answered: Sequence[Placed], found: Sequence[Placed]) -> Placed | None:
-    """Return the place that is clearly the best: the one definition that the graph answers, or a definition
-    that is probable and far ahead of all others."""
+    """Return the place that is clearly the best, or None: the only definition in a graph answer, or a
+    definition that is probable and far more probable than all others."""
     if answered:
         alone = len(answered) == 1 and not found and "defined here" in answered[0][0].why
         return answered[0] if alone and answered[0][0].node is not None else None
@@ -293,7 +295,7 @@ def _best(answered: Sequence[Placed], found: Sequence[Placed]) -> Placed | None:
 
 
 def _together(answered: Sequence[Placed], found: Sequence[Placed], limit: int) -> list[Placed]:
-    """Return what the graph answers and what else was found, the graph first unless only tests answer it."""
+    """Return the places of the graph answer and the others: graph places first, but its tests last."""
     if not found:
         return list(answered)
     sources = [item for item in answered if role_of(item[0].path, item[0].chunk.language) != "test"]
@@ -302,8 +304,9 @@ def _together(answered: Sequence[Placed], found: Sequence[Placed], limit: int) -
 
 
 def _whole(snapshot: ProjectSnapshot, reader: Reader, hit: Hit) -> dict[str, Any] | None:
-    """Return the text of a hit's definition and what it needs; None if the file isn't what was indexed, as
-    while one that was written just now waits to be read again. Of a hidden file nothing is returned."""
+    """Return the text of a hit's definition and its `needs`, empty for a hidden file.
+
+    Returns None if the file changed after it was indexed, for example if it was saved a moment ago."""
     contents = ContentReader(
         snapshot.tree.root, snapshot.system, snapshot.config.scan.max_file_bytes, {}, snapshot.policy
     )
@@ -325,7 +328,7 @@ def _whole(snapshot: ProjectSnapshot, reader: Reader, hit: Hit) -> dict[str, Any
 
 def _needs(contents: ContentReader, reader: Reader, path: str, symbol: Symbol) -> Iterator[dict[str, Any]]:
     if symbol.kind in CLASSES:
-        return  # all of it is shown
+        return  # a class is shown with all its members
     for one in needed_by(reader, path, symbol):
         lines = _lines(contents, reader, one.path)
         text = "\n".join(line[:NEEDED_CHARACTERS] for line in lines[one.first - 1 : one.last])
@@ -339,6 +342,6 @@ def _needs(contents: ContentReader, reader: Reader, path: str, symbol: Symbol) -
 
 
 def _lines(contents: ContentReader, reader: Reader, path: str) -> list[str]:
-    """Return the lines of a file as it was indexed, nothing where it changed or is hidden."""
+    """Return the lines of a file, or none if it changed after it was indexed or is hidden."""
     content = contents.read(path)
     return split_lines(content.text) if is_current(reader.record(path), content) else []

@@ -1,7 +1,8 @@
-"""The stages of a search: route the question, gather candidates from graph and words, rank them.
+"""The stages of a search: choose the question's route, gather candidates from graph and words, rank them.
 
-`gather` asks what answers at once, `conclude` ranks that with what the vectors said, which are asked between
-the two by somebody who can wait. Both block; neither raises for what a project contains.
+`gather` asks the code graph and the lexical index, which answer at once. The caller then waits for the vector
+search and passes its hits to `conclude`, which ranks everything. Both functions block. Neither raises because
+of the contents of a project.
 """
 
 from __future__ import annotations
@@ -46,12 +47,13 @@ NEAR = 0.6
 """Minimum score of a further chunk of a file in a hit, relative to the file's best chunk."""
 
 MORE_MAX = 4
+"""Maximum number of further chunks of a file in a hit."""
 
 KINDS_OVERFETCH = 4
 """Factor for the number of lexical candidates if only some kinds of definitions are wanted."""
 
 CHUNKS_WANTED = 8
-"""Chunks looked at for each file that is wanted, where those are more than the usual candidates lie in."""
+"""Number of lexical hits fetched for each wanted file, if more files are wanted than usual."""
 
 SYMBOL_FILES_MAX = 500
 """Maximum number of definitions whose files a filter by definition name searches."""
@@ -74,17 +76,17 @@ TEXT_SHOWN = 60
 """Maximum characters of a found text that a reason quotes."""
 
 MEANING_FLOOR = 0.3
-"""A chunk without a word of the question must be at least this near in meaning (cosine): below it lie the
-chunks that are nearest to nonsense."""
+"""Minimum cosine of a chunk that has no word of the question. The chunks nearest to a nonsense question lie
+below it."""
 
 
 class GatheredCandidates(Struct, frozen=True):
-    """What is known of a question before the vector search.
+    """A question with its route and its candidates before the vector search.
 
-    `intent` is the route that the question's words ask for, `route` the one that is taken. `answer` is final
-    where it isn't None. `files` are the ids of the files to search, None for all.
-    `degraded` says who could not be asked and why; `lexical_damaged` that the lexical index must be rebuilt;
-    `narrowed` that the question's own words left out most of the project.
+    `intent` is the route that the question's words ask for, `route` the route that is taken. `answer` has the
+    final hits, None if the candidates must be ranked. `files` are the ids of the files to search, None for
+    all. `degraded` says which index could not be asked and why. `lexical_damaged` says that the lexical index
+    must be rebuilt, `narrowed` that the question's own words limited the search to a part of the project.
     """
 
     question: Question
@@ -105,7 +107,7 @@ class GatheredCandidates(Struct, frozen=True):
     mixed: bool = False
     """Whether the answer is uncertain, so that the results of lexical and vector search follow it."""
     unlinked: tuple[str, ...] = ()
-    """Names whose files may still wait to be linked, where the answer depends on that."""
+    """Names that the answer is about and whose files may not be linked yet."""
     need: Need | None = None
     """The probability that the question needs code, if requested (see `with_need`)."""
 
@@ -124,12 +126,12 @@ def gather(
     *,
     linked_first: bool = False,
 ) -> GatheredCandidates:
-    """Take a question apart, choose its route, and ask the structure and the words.
+    """Take a question apart, choose its route, and ask the code graph and the lexical index.
 
-    With a relation the structure alone answers, of what the text names. Where more files are wanted than the
-    words' candidates lie in, there are further ones, see `Candidates`. `on_words` hears of the question and
-    the ids of the files to search, None for all, before the words are searched. `linked_first` says that
-    the files which mention the names of the question are linked.
+    With `relation` only the graph answers, with this relation of the names in the text. If `files_wanted` is
+    more than the usual number of candidates gives, `Candidates.further` has more of them. `on_words` is
+    called before the lexical search, with the question and the ids of the files to search (None for all).
+    `linked_first` says that the files that mention the names in the question are linked.
 
     Raises `ValueError` for a glob that can't be used.
     """
@@ -191,8 +193,10 @@ def conclude(
     definitions: bool = False,
     embedded: bool = True,
 ) -> list[Hit]:
-    """Rank everything that was found, one hit a file, best first, at most `limit`; with `definitions` each
-    says which of its definitions may be needed. `embedded` says whether all of the project has vectors."""
+    """Rank all candidates and return one hit for each file, best first, at most `limit`.
+
+    With `definitions` each hit lists the definitions that may be needed. `embedded` says whether all chunks
+    of the project have vectors."""
     candidates, languages = candidates_of(gathered, vector_hits, tree, reader, embedded=embedded)
 
     def rarity(term: str) -> float:
@@ -217,7 +221,7 @@ def conclude(
 def _further(
     gathered: GatheredCandidates, ranked: Sequence[RankedFile], limit: int, tree: Tree, reader: Reader
 ) -> list[RankedFile]:
-    """Return the files that only further candidates lie in, behind those that were ranked."""
+    """Return the files that have only `further` candidates, with scores below those of the ranked files."""
     if len(ranked) >= limit or not gathered.candidates.further:
         return []
     known = {file.path for file in ranked}
@@ -240,8 +244,9 @@ def with_need(
     hits: Sequence[Hit],
     handle: LexicalHandle,
 ) -> GatheredCandidates:
-    """Add how probable it is that the question needs the code, given the hits with their definitions; nothing
-    where the words can't be looked up."""
+    """Add the probability that the question needs code, computed from its words and the found definitions.
+
+    If the lexical index can't be read, `need` stays None."""
     named = max((score for _, score in gathered.candidates.tree), default=0.0)
     found = [definition.probability for hit in hits for definition in hit.definitions]
     nearest = max((score for _, score in vector_hits), default=None)
@@ -278,7 +283,7 @@ def candidates_of(
     *,
     embedded: bool = True,
 ) -> tuple[Candidates, dict[str, str]]:
-    """Return all that was found and passes the filter, and the language of each file."""
+    """Return all candidates that pass the filter, and the language of each of their files."""
     candidates = _with_vectors(gathered, vector_hits, reader, embedded=embedded)
     kept = held_chunks(gathered.filter, candidates.chunks.values(), tree, reader)
     candidates = _with_named_files(gathered, replace(candidates, chunks=kept), tree, reader)
@@ -407,7 +412,7 @@ def _with_named_files(
 def _cover(
     terms: Mapping[str, float], hits: Sequence[LexicalHit], lexical: LexicalReader
 ) -> dict[int, tuple[float, float, float]]:
-    """Return how many of a question's terms the best files have, each weighing as it is rare."""
+    """Return, for the best files, the share of the question's terms that they have, weighted by rarity."""
     documents = max(lexical.documents, 1)
     frequencies = {term: lexical.document_frequency(term) for term in terms}
     weights = {
@@ -431,10 +436,12 @@ def _structural(
     forced: bool,
     linked_first: bool,
 ) -> GatheredCandidates:
-    """Return what was gathered with what the graph says; it is the answer where it is one, or no other is to
-    be given, because the caller chose so. Else the question is asked in words, and its names as text.
+    """Ask the graph, and return `start` with its answer or with the reason why there is none.
 
-    A name that occurs in the project exactly as written isn't corrected to a similar one.
+    `forced` says that the caller chose the graph: then its answer is final even if it is empty. Otherwise, if
+    the graph has no answer, `answer` stays None, and the lexical and vector search follow, with the names of
+    the question as exact texts. A name that occurs in the project exactly as written isn't corrected to a
+    similar one.
     """
     relation, subjects, depth = structural.asked(start.question, decided)
     found = structural.answer(
@@ -492,7 +499,7 @@ def _hits(
     definitions: Mapping[str, Sequence[FoundDefinition]],
     reader: Reader,
 ) -> list[Hit]:
-    """Return a hit for each file: at the place that the question names outright, else at its best one."""
+    """Return a hit for each file: at the chunk that the question names, otherwise at the best chunk."""
     outright = dict(candidates.tree)
     shown = []
     for file in files:
@@ -506,7 +513,7 @@ def _hits(
     return [
         Hit(
             _stored(best, stored),
-            # Scores have no upper end; this keeps their order and brings them between 0 and 1.
+            # Scores have no upper limit; this maps them to 0 to 1 and keeps their order.
             round(file.score / (1 + file.score), 4),
             {name: places[best.id] for name, places in ranks.items() if best.id in places},
             tuple(_stored(chunk, stored) for chunk in more),

@@ -1,4 +1,4 @@
-"""The search service: words and graph in a thread, vectors beside them, ranked together."""
+"""The search service: asks the lexical index and the graph in a thread and the embedder at the same time."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 LINKING_WAIT_S = 2.0
-"""Seconds until the deadline, at most, of which a question spends a share on having files linked first."""
+"""Maximum seconds to the deadline that are divided between linking files and the answer."""
 
 LINKING_SHARE = 0.5
-"""Share of that time; the rest is for the answer after it."""
+"""Share of this time in which files are linked; the rest is for the answer."""
 
 PREFERRED_HITS = 10
-"""Number of hits whose files are embedded before others, while some wait for that."""
+"""Number of the best hits whose files are embedded before others, if they have no vectors yet."""
 
 
 class SearchService:
-    """Answers questions. On the event loop only; what blocks runs in the builders' threads."""
+    """Answers questions. Runs on the event loop only; blocking work runs in the builder threads."""
 
     def __init__(self, work: Work, indexing: Indexing, semantics: Semantics) -> None:
         self._work = work
@@ -60,10 +60,10 @@ class SearchService:
         *,
         describes: bool = False,
     ) -> SearchResult:
-        """Answer a question from what is known now, as far as an agent may see it.
+        """Answer a question from the current index, without the files that the policy hides.
 
-        With `describes` the hits are described in the same turn of a thread, and from the same state of the
-        index. Raises `ValueError` for a glob that can't be used.
+        With `describes` the hits are also put into the form of the reply, in the same call in a thread and
+        from the same state of the index. Raises `ValueError` for an invalid glob.
         """
         snapshot = project.snapshot(policy)
         try:
@@ -79,7 +79,7 @@ class SearchService:
 
             need = gathered.need
             if pipeline.goes_on(gathered, hits, ask):
-                # The words that chose the place or the definition may have meant more than that.
+                # The words that limited the search may have meant something else, so search everywhere too.
                 rest = replace(ask, route="hybrid")
                 wider, others, also_degraded, _ = await self._answer(project, snapshot, rest, deadline)
                 need = wider.need
@@ -92,7 +92,7 @@ class SearchService:
         hits = pipeline.given(hits, ask, policy)
         hint = "" if hits or not ask.limit else pipeline.hint_for(project, snapshot, ask, gathered, best)
         reasons = tuple(dict.fromkeys(degraded))
-        if hits:  # what was asked for once is likely to be asked for again
+        if hits:  # the next question is probably about the same files
             self._semantics.prefer(project.root, dict.fromkeys(hit.path for hit in hits[:PREFERRED_HITS]))
         return SearchResult(
             hits, gathered.intent, gathered.route, gathered.evidence, reasons, hint, described, need
@@ -108,8 +108,9 @@ class SearchService:
         describes: bool = False,
         linked_first: bool = False,
     ) -> tuple[GatheredCandidates, tuple[Hit, ...], list[str], DescribedHits | None]:
-        """Return what was gathered, the hits, who could not be asked, and the hits as clients see them where
-        `describes` says so and nothing can be added to them. Raises `DatabaseError`."""
+        """Return the candidates, the hits, the indexes that could not be asked, and the described hits.
+
+        The last is None without `describes`, or if more hits may follow. Raises `DatabaseError`."""
         vectors = MeaningSearch(
             self._work, self._semantics, project.root, deadline, settled=self.is_settled(project)
         )
@@ -133,16 +134,16 @@ class SearchService:
         return gathered, hits or (), degraded, described
 
     def is_settled(self, project: Project) -> bool:
-        """Whether the same question would be answered the same in a while: no chunk waits for its vector."""
+        """Whether no chunk waits for its vector, so that the same question will get the same answer later."""
         progress = self._semantics.progress(project.root)
         return not self._semantics.enabled or (progress is not None and not progress.pending)
 
     def load(self) -> None:
-        """Load the code of searches in the background: 70 ms of a processor that the first one would pay."""
+        """Import the search modules in the background, to save the first search 70 ms of processor time."""
         self._work.start_unheard(self._work.in_builder(_load), "load search")
 
     def prefer(self, project: Project, nodes: Iterable[str]) -> None:
-        """Have the files of these nodes embedded before others, as far as they wait for it."""
+        """Embed the files of these nodes before others, if they have no vectors yet."""
         files = dict.fromkeys(node.partition("#")[0] for node in nodes)
         known = [path for path in files if path in project.tree.files]
         if known:
@@ -156,8 +157,10 @@ class SearchService:
         return await self._work.in_builder(read)
 
     async def _link_first(self, project: Project, names: tuple[str, ...], deadline: Deadline) -> bool:
-        """Have the files that mention some names linked before all others; False if that takes too long, or
-        can't be done yet. Where it takes too long the indexer goes on, so that the next answer has it."""
+        """Ask the indexer to link the files that mention some names before all others.
+
+        Returns False if linking takes too long or isn't possible yet. If it takes too long, the indexer
+        continues, so that the next answer has the links."""
         try:
             async with asyncio.timeout(LINKING_SHARE * deadline.left(LINKING_WAIT_S)):
                 linked = await self._indexing.ask(LinkFirst(project.root, names))
@@ -169,7 +172,7 @@ class SearchService:
         return linked is not None and linked.complete
 
     def _rebuild(self, project: Project) -> None:
-        """Have a damaged lexical index filled anew, once at a time."""
+        """Rebuild a damaged lexical index, unless a rebuild is already running."""
         if project.root not in self._rebuilding:
             self._rebuilding.add(project.root)
             self._work.start_unheard(self._rebuild_lexical(project.root), f"rebuild {project.root}")
@@ -193,7 +196,7 @@ def _gather(
     *,
     linked_first: bool,
 ) -> Turn:
-    # Here and not above: its tables of words take longer to load than the daemon to start.
+    # Imported here because loading its tables of words takes longer than starting the daemon.
     from .pipeline import gather_hits
 
     return gather_hits(snapshot, ask, vectors, describes, reader, linked_first=linked_first)

@@ -1,4 +1,4 @@
-"""Answers of the code graph as hits: which relation asks which part of the graph."""
+"""Answers questions about relations (callers, imports, tests …) with hits from the code graph."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ from .relation_cues import CUES
 from .relation_phrases import LIVES, WHERE
 
 SUBJECTS_MAX: Final = 4
-"""Maximum number of things asked about at once."""
+"""Maximum number of subjects of one question."""
 
 SECTIONS_MAX: Final = 20
-"""Maximum number of sections of one name shown."""
+"""Maximum number of sections or classes with the same name that are read."""
 
 BATCH: Final = 50
-"""Maximum number of places looked up at a time, until there are enough that the filter leaves."""
+"""Number of places looked up at a time, until enough of them pass the filter."""
 
 
 class GraphAnswer(Struct, frozen=True):
-    """What the graph says to a question, at most as many hits as were asked for, best first.
+    """The answer of the graph to a question, with at most the requested number of hits, best first.
 
-    `known` says that its subjects exist, so that no hits are an answer as well. `remarks` are for the reader:
-    what a name was taken for, how many definitions it has, how much more there is. `degraded` says what
-    makes the answer incomplete.
+    `known` says that the subjects exist, so that no hits mean that there are none. `remarks` are for the
+    reader: how a name was interpreted, how many definitions it has, how many hits aren't shown. `degraded`
+    has the reasons why the answer may be incomplete.
     """
 
     hits: tuple[Hit, ...]
@@ -53,18 +53,18 @@ class GraphAnswer(Struct, frozen=True):
     remarks: tuple[str, ...]
     degraded: tuple[str, ...]
     guess: bool = False
-    """Something near was taken for one of the names, in another style or spelling."""
+    """Whether a name that doesn't exist was replaced by a similar one, in another style or spelling."""
     misspelt: bool = False
-    """The nearest name was taken for one of them."""
+    """Whether such a replacement corrected the spelling."""
     unlinked: tuple[str, ...] = ()
     """Names whose files may still wait to be linked; the answer may change when they are."""
 
 
 def asked(question: Question, decided: Classification) -> tuple[Relation, tuple[str, ...], int]:
-    """Return the relation that a question asks for, of what, and to which depth.
+    """Return the relation that a question asks for, its subjects, and the number of edges to follow.
 
-    Callers to a depth are an impact. Where a question asks for no relation, and the caller wants the graph's
-    answer all the same, it is where its names are defined.
+    Callers over more than one edge are the relation `impact`. If the question asks for no relation, the
+    relation is `definition` and the subjects are its names.
     """
     depth = decided.depth or IMPACT_DEPTH
     if decided.relation is None:
@@ -75,10 +75,10 @@ def asked(question: Question, decided: Classification) -> tuple[Relation, tuple[
 
 
 def held_by(decided: Classification, tree: Tree, reader: Reader, limit: int) -> tuple[Hit, ...]:
-    """Return the section or class whose content a question asks for, with what lies in it, in their order.
+    """Return the section or class whose content a question asks for, and its members, in source order.
 
-    Nothing where something is to be found there (`find retry in section Errors`), or where there is no such
-    section. Where a file is named as well, the section stands in it.
+    Returns nothing if the question searches for something in it (`find retry in section Errors`), or if it
+    doesn't exist. If the question also names a file, only this file is searched.
     """
     places = [place for place in decided.places if place.kind in {"section", "class"}]
     if not places or (decided.thing and decided.thing.lower() not in _DOCUMENTS):
@@ -112,14 +112,14 @@ def held_by(decided: Classification, tree: Tree, reader: Reader, limit: int) -> 
 
 
 def is_code(name: str) -> bool:
-    """Whether a name could hardly be a plain word: it has what only names in code and paths have."""
+    """Whether a name contains characters of code or paths (`_`, `.`, `/`, digits, `camelCase`)."""
     return bool(_CODE.search(name))
 
 
 def says_more(question: Question, decided: Classification) -> bool:
-    """Whether a question holds more than a relation, its subjects and places: that may be what is meant.
+    """Whether a question has words besides a relation, its subjects and places; these may change its meaning.
 
-    The functions of `where are X functions called` are others than X.
+    For example, `where are X functions called` asks about other functions than X.
     """
     last_parts = [subject.rpartition(".")[2] for subject in decided.subjects]
     for match in _OTHERS.finditer(question.asked):
@@ -136,7 +136,7 @@ def says_more(question: Question, decided: Classification) -> bool:
 
 
 def _ends_in_word(text: str, name: str) -> bool:
-    """Whether a text ends in a name that no other word runs into."""
+    """Whether a text ends with a name as a whole word."""
     if not name or not text.endswith(name):
         return False
     joined = text[: -len(name)][-1:] + name[0]
@@ -155,17 +155,18 @@ def answer(
     *,
     linked_first: bool = False,
 ) -> GraphAnswer:
-    """Return what stands in a relation to things as a question names them, where a filter leaves it.
+    """Return the places that have a relation to some subjects, if they pass the filter.
 
-    `paths` are the files that the filter leaves, None for all. `depth` is how far an impact is followed.
-    `linked_first` says that no file waits to be linked that mentions or defines what is asked about.
+    `subjects` are names as written in the question. `paths` are the files that pass the filter, None for all.
+    `depth` is the number of edges that an impact follows. `linked_first` says that all files that mention or
+    define the subjects are linked.
     """
     graph = CodeGraph(tree, reader)
     meanings = [
         meaning_of(each, graph, files_first=_means_file(relation, each, reader))
         for each in subjects[:SUBJECTS_MAX]
     ]
-    if relation in _OF_ALL:  # `circles of imports`, with the relation given: no word of it is a subject
+    if relation in _OF_ALL:  # a plain word is no subject: `circles of imports`
         meanings = [each for each in meanings if each.known or is_code(each.written)]
     known = all(each.known for each in meanings) and bool(meanings or relation in _OF_ALL)
     remarks = [remark for each in meanings for remark in (each.remarks if each.known else (_unknown(each),))]
@@ -191,8 +192,10 @@ def answer(
 
 
 def _means_file(relation: Relation, subject: str, reader: Reader) -> bool:
-    """Whether a module comes before definitions: for relations of files, and where tests are asked for of a
-    plain word that names no function or class of its own (`tests for blueprints`)."""
+    """Whether a subject means a module rather than a definition.
+
+    It does for relations of files, and in a question for tests if the subject is a plain word that is no
+    top-level function or class (`tests for blueprints`)."""
     if relation != "tests" or is_code(subject):
         return relation in _OF_FILES
     found = reader.definitions_named(subject, SECTIONS_MAX)
@@ -231,8 +234,9 @@ def _definitions(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
 
 
 def _plain_names(text: str) -> tuple[str, ...]:
-    """Return the first word that doesn't say what is asked for: `touch` of `definition of touch`, of which
-    nothing says that it is a name. Where all words do, the first."""
+    """Return the first word that may be a name: `touch` of `definition of touch`.
+
+    Words such as `definition` and `of` are skipped. If no other word is left, the first word is returned."""
     for word in text.split():
         name = word.strip(_MARKS)
         cue = CUES.get(name.lower())
@@ -244,7 +248,7 @@ def _plain_names(text: str) -> tuple[str, ...]:
 def _hits(
     found: Sequence[FoundPlace], graph: CodeGraph, chosen: Filter, paths: Collection[str] | None
 ) -> Iterator[Hit]:
-    """Yield hits for the places that the filter leaves, looking up no more than are asked for."""
+    """Yield hits for the places that pass the filter; places are looked up in batches, as hits are needed."""
     allowed = None if paths is None else frozenset(paths)
     inside = (each for each in found if allowed is None or each.path in allowed)
     place = 0
@@ -262,7 +266,7 @@ def _hits(
 
 
 def _holds(chosen: Filter, node: Definition | None) -> bool:
-    """Whether a filter by kind or by a definition's name leaves what stands at a place."""
+    """Whether the definition at a place passes the filters by kind and by the name of a definition."""
     if chosen.kinds and (node is None or node.symbol.kind not in chosen.kinds):
         return False
     inside = (f"{chosen.symbol}.", f"{chosen.symbol}/")
@@ -290,7 +294,7 @@ def _hit(found: FoundPlace, place: int, chunk: StoredChunk, definitions: dict[in
 
 
 def _unknown(meaning: Meaning) -> str:
-    """Return what to say and do about a name that means nothing."""
+    """Return the remark for a name that the project doesn't have, with what to do about it."""
     if not meaning.written:
         return "no name is given; say which definition, file or module is meant"
     near = f"; the nearest names are {', '.join(meaning.near)}" if meaning.near else ""
@@ -312,7 +316,7 @@ def _degraded(waiting: int, subjects: Sequence[str], *, linked_first: bool) -> t
 
 
 def _last_words(subjects: Sequence[str]) -> tuple[str, ...]:
-    """Return the names by which files mention what is asked about: `login` of `auth.py#Session.login`."""
+    """Return the last part of each subject, by which files mention it: `login` of `auth.py#Session.login`."""
     words = (_WORDS.findall(subject) for subject in subjects[:SUBJECTS_MAX])
     return tuple(dict.fromkeys(found[-1] for found in words if found))
 
@@ -335,7 +339,7 @@ _HANDLERS = {
 }
 _OF_FILES = frozenset({"importers", "imports", "outline", "cycles"})
 _OF_ALL = frozenset({"cycles", "unused"})
-"""Relations that may be asked of nothing in particular: of the whole project."""
+"""Relations that need no subject; without one they are asked about the whole project."""
 _TOP = CLASSES | {"function", "macro"}
 _WITHOUT_LINKS = frozenset({"definition", "importers", "imports", "outline", "cycles"})
 
@@ -350,7 +354,7 @@ _OTHERS = re.compile(
     r"[`'\")]*\s+(?:functions|methods|classes|hooks|handlers|callbacks|listeners|subclasses of"
     r"|middlewares?)\b"
 )
-"""What follows a name that only tells which others are meant."""
+"""Words behind a name that show that other definitions are meant: `X handlers`, `X subclasses of`."""
 _WHOLE: Final = (
     "circle circles circular cycle cycles cyclic loop loops nobody nothing one unused uncalled unreferenced"
     " unreachable orphan orphaned dead code"
@@ -364,4 +368,4 @@ _SAID_TERMS = frozenset(
     )
 )
 _DOCUMENTS = frozenset({"document", "file", "page", "doc", "guide", "readme"})
-"""What may be said of a document itself, so that nothing is to be found in it."""
+"""Words for a document as a whole; a question with only these searches for nothing in it."""

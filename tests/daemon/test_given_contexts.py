@@ -157,7 +157,7 @@ def test_what_is_in_a_context_has_its_reason(shop: Shop) -> None:
         ("private/plan.md", "private/ is left out by .fovealignore"),
         (
             "node_modules/lib/index.js",
-            "node_modules/ is a folder of what is fetched, generated or cached, by its name",
+            "node_modules/ is by its name a folder of fetched, generated or cached files",
         ),
         ("dump.txt", "it has 1,100,000 bytes, more than scan.max_file_bytes (1,048,576)"),
         ("link", "it is a symlink, which is never followed: what it leads to has a path of its own"),
@@ -168,7 +168,7 @@ def test_what_is_in_a_context_has_its_reason(shop: Shop) -> None:
         (".env", "it is not shown: files that hold secrets by their names are shown to nobody"),
         (
             ".cursor/rules/sql.mdc",
-            "it holds the rule .cursor/rules/sql.mdc, of the mode glob: that is where a file in focus matches *.sql",
+            "it holds the rule .cursor/rules/sql.mdc (mode glob), which is included where a file in focus matches *.sql",
         ),
         ("tools", "it is a folder with 2 files, and none of them is in"),
     ],

@@ -77,15 +77,21 @@ def test_usage_errors_end_with_2_and_failures_with_1(environ: dict[str, str]) ->
 
 
 def test_a_named_socket_starts_no_daemon(environ: dict[str, str], tmp_path: Path) -> None:
-    code, output, errors = run(environ, "--socket", str(tmp_path / "run" / "other.sock"), "projects")
-    assert (code, output) == (1, "")
-    assert errors.startswith("error: no daemon listens on ")
+    for command, problem in (
+        ("projects", "error: no daemon runs on "),
+        ("items list", "error: no daemon listens on "),
+    ):
+        code, output, errors = run(
+            environ, "--socket", str(tmp_path / "run" / "other.sock"), *command.split()
+        )
+        assert (code, output) == (1, "")
+        assert errors.startswith(problem)
     assert not (tmp_path / "state").exists()
 
 
 def test_bad_places_are_errors_with_a_way_out(environ: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "state").mkdir(mode=0o755)
-    code, output, errors = run(environ, "projects")
+    code, output, errors = run(environ, "items", "list")
     assert (code, output) == (1, "")
     state = f"{tmp_path}/state"
     assert errors == (f"error: the folder {state} is open to other users; mend it with: chmod 700 {state}\n")

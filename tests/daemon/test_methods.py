@@ -110,7 +110,7 @@ def test_protocol_names_every_topic(shared_daemon: DaemonProcess) -> None:
     assert (error.code, error.data) == ("invalid_params", {"field": "topics"})
     listed = re.search(r"^Topics: (.*)\.$", PROTOCOL, re.MULTILINE)
     assert listed is not None
-    assert set(error.message.partition("there are ")[2].split(", ")) == set(
+    assert set(error.message.partition("known are ")[2].split(", ")) == set(
         re.findall(r"`(.*?)`", listed.group(1))
     )
 

@@ -150,7 +150,7 @@ def embeddings(daemon: DaemonProcess) -> int:
     ("text", "path", "source"),
     [
         ("open a session at login", "src/shop/auth.py", "vector"),
-        ("what does a customer owe", "src/shop/invoice.py", "vector"),
+        ("the amount that is owed", "src/shop/invoice.py", "vector"),
         ("e-mail a confirmation of payment", "src/shop/mail.py", "vector"),
         ("send_receipt", "src/shop/mail.py", "lexical"),
         ("Sessions and how they end", "src/shop/sessions.py", "lexical"),
