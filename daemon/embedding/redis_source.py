@@ -153,7 +153,7 @@ class RedisSource:
         """Turn the client's errors into `SourceError`."""
         try:
             yield
-        except (self._redis.exceptions.RedisError, OSError, ValueError) as error:
+        except Exception as error:  # noqa: BLE001 - whatever the client raises, the embedder goes on without
             raise SourceError(self._words(error)) from None  # its causes may show the URL
 
     def _words(self, error: BaseException) -> str:

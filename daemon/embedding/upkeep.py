@@ -174,7 +174,9 @@ class Upkeep:
         now = self._system.monotonic()
         left = [kept.again_at - now for kept in self._kept.values() if kept.again_at > now]
         left += [kept.asked_at + HOLD_S - now for kept in self._kept.values() if self._holds(kept)]
-        if self.shared is not None and any(self._could_ask(kept) for kept in self._kept.values()):
+        # A project that is put off would be due at once for the store, and isn't: it has its own time above.
+        asking = (kept for kept in self._kept.values() if kept.again_at <= now and self._could_ask(kept))
+        if self.shared is not None and next(asking, None) is not None:
             left.append(self.shared.retry_in())
         model = self.model.patience()
         if model is not None and any(map(self._wants_model, self._kept.values())):
