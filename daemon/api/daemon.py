@@ -356,8 +356,8 @@ class DashboardMethods:
     @method("OpenDashboard", policy="open")
     async def open(self, request: OpenDashboardRequest) -> OpenDashboardReply:
         """Open the dashboard. With `login`, `url` is an address that signs in one browser, once. `token` is
-        for programs and valid until the daemon ends; `remark` says why the port isn't the wanted one, or is
-        empty."""
+        for programs and valid until the daemon ends; `remark` says why the port isn't the configured one, or
+        is empty."""
         address = f"http://{LOOPBACK}:{await self._dashboard.open()}/"
         access = self._dashboard.access
         return OpenDashboardReply(
@@ -371,8 +371,8 @@ class DashboardMethods:
     @method("CheckDashboard", policy="open")
     async def check(self, request: CheckDashboardRequest) -> CheckDashboardReply:
         """Check one of `cookie`, `code` and `token`. `editor` is the address that opens a file, with
-        `{path}` and `{line}` to fill in, or empty; `csrf` what changes of this session must carry; `cookie`
-        what the browser is to keep from now on, for a code and about once a day
+        `{path}` and `{line}` to fill in, or empty; `csrf` is the token that changes by this login must carry;
+        `cookie` is the new cookie for the browser, after a code and about once a day
         ([dashboard](dashboard.md))."""
         access = self._dashboard.access
         match (request.cookie, request.code, request.token):

@@ -180,8 +180,8 @@ class ExperienceMethods(EngineMethods):
     async def graft(self, request: GraftRequest) -> GraftReply:
         """Store an experience `{decision, agent_id, session_id, rationale?, files_touched?, outcome?: {kind:
         "success" | "failure" | "reverted", error?}, timestamp?}`, or the decisions of the conversation at
-        `transcript_path` ([transcripts](transcripts.md)). Durable when it is answered; only the new part of a
-        transcript is read, and unreadable lines are listed."""
+        `transcript_path` ([transcripts](transcripts.md)). The experience is durable when the reply arrives.
+        Only the new part of a transcript is read; `skipped` lists unreadable lines."""
         fields, path = request.experience, request.transcript_path
         if path is not None:
             if fields is not None:
