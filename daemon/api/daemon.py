@@ -220,8 +220,9 @@ class DaemonMethods:
 
     @method("GetMetrics", policy="open")
     async def metrics(self, request: MetricsRequest) -> MetricsReply:
-        """Return the metrics since the daemon started. `counts` has a number for each upper bound and a last
-        one for larger values; with `history` also samples, below."""
+        """Return the metrics since the daemon started. In a histogram, `counts` has a number for each upper
+        bound in `bounds` and a last number for larger values. With `history` the reply also has samples,
+        below."""
         history: dict[str, object] | UnsetType = UNSET
         if request.history is not None:
             # In a thread: the maps of 360 samples take 10 ms.
@@ -355,8 +356,8 @@ class DashboardMethods:
     @method("OpenDashboard", policy="open")
     async def open(self, request: OpenDashboardRequest) -> OpenDashboardReply:
         """Open the dashboard. With `login`, `url` is an address that signs in one browser, once. `token` is
-        for programs and valid until the daemon ends; `remark` says why the port isn't the wanted one, or is
-        empty."""
+        for programs and valid until the daemon ends; `remark` says why the port isn't the configured one, or
+        is empty."""
         address = f"http://{LOOPBACK}:{await self._dashboard.open()}/"
         access = self._dashboard.access
         return OpenDashboardReply(
@@ -370,8 +371,8 @@ class DashboardMethods:
     @method("CheckDashboard", policy="open")
     async def check(self, request: CheckDashboardRequest) -> CheckDashboardReply:
         """Check one of `cookie`, `code` and `token`. `editor` is the address that opens a file, with
-        `{path}` and `{line}` to fill in, or empty; `csrf` what changes of this session must carry; `cookie`
-        what the browser is to keep from now on, for a code and about once a day
+        `{path}` and `{line}` to fill in, or empty; `csrf` is the token that changes by this login must carry;
+        `cookie` is the new cookie for the browser, after a code and about once a day
         ([dashboard](dashboard.md))."""
         access = self._dashboard.access
         match (request.cookie, request.code, request.token):

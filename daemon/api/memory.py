@@ -180,8 +180,8 @@ class ExperienceMethods(EngineMethods):
     async def graft(self, request: GraftRequest) -> GraftReply:
         """Store an experience `{decision, agent_id, session_id, rationale?, files_touched?, outcome?: {kind:
         "success" | "failure" | "reverted", error?}, timestamp?}`, or the decisions of the conversation at
-        `transcript_path` ([transcripts](transcripts.md)). Durable when it is answered; only the new part of a
-        transcript is read, and unreadable lines are listed."""
+        `transcript_path` ([transcripts](transcripts.md)). The experience is durable when the reply arrives.
+        Only the new part of a transcript is read; `skipped` lists unreadable lines."""
         fields, path = request.experience, request.transcript_path
         if path is not None:
             if fields is not None:
@@ -273,8 +273,8 @@ class ExperienceMethods(EngineMethods):
 
     @method("PruneExperiences", policy="project")
     async def prune(self, request: PruneRequest) -> PruneReply:
-        """Remove experiences for good, by at least one criterion; `experiences` are the newest 100 of the
-        removed ones."""
+        """Remove experiences for good, by at least one criterion; `experiences` has the newest 100 removed
+        experiences."""
         outcomes = request.outcomes
         criteria = Criteria(
             request.max_age_days,

@@ -150,8 +150,8 @@ class ProjectMethods(EngineMethods):
 
     @method("OpenProject", policy="open")
     async def open(self, request: OpenRequest) -> ProjectReply:
-        """Open a project by its root, or the one that the folder `cwd` belongs to. Answered at once:
-        `scanning` until the indexer reports."""
+        """Open a project by its root, or the project that the folder `cwd` belongs to. The reply comes at
+        once; the state is `scanning` until the indexer reports."""
         projects = self._engine.projects
         if request.cwd is not None:
             return await project_reply(self._engine, await projects.at(request.cwd))

@@ -128,8 +128,8 @@ class RequestMethods:
 
     @method("ListRequests", policy="session")
     async def list_requests(self, request: ListRequestsRequest) -> RequestsReply:
-        """List the requests of a session, the latest first, only those after `before` in this order; `items`,
-        `considered`, `degraded` and `referred` count."""
+        """List the requests of a session, the latest first. With `before`, the id of a request, only older
+        requests are listed. `items`, `considered`, `degraded` and `referred` are numbers."""
         session_id = request.session_id
         requests = await self._requests.list(session_id, request.limit, request.before)
         if not requests and not request.before and not await self._is_session(session_id):
@@ -151,9 +151,9 @@ class RequestMethods:
     @method("ExportRequests", policy="session or project")
     async def export(self, request: ExportRequest) -> ExportReply:
         """Return recorded requests of a session or a project, the oldest first, each as GetRequest returns
-        it, also of sessions without a record. `next` is present if more may follow: pass it as `since`.
-        `since` and `before` are times or days in ISO 8601. Large pages end early; the texts of a request are
-        left out, and `problem` says so, if they alone take more than a million characters."""
+        it, including requests of sessions that aren't stored. `next` is present if more may follow: pass it
+        as `since`. `since` and `before` are times or days in ISO 8601. Large pages end early. If the texts of
+        one request take more than a million characters, they are left out, and `problem` says so."""
         session_id, root = request.session_id, None
         if session_id is None:
             root = await self._engine.projects.root_of(required_cwd(request.cwd))
@@ -172,8 +172,8 @@ class RequestMethods:
 
     @method("ReportReply", policy="session")
     async def report(self, request: ReportReplyRequest) -> ReportedReply:
-        """Report the use of a request: `referred` are its items that the reply referred to, `unknown`
-        those of `used: [{type, name, server_name?}]` that were not in it."""
+        """Report the use of a request. `referred` are the request's items that the reply referred to;
+        `unknown` are items in `used: [{type, name, server_name?}]` that were not in the request."""
         used = [item.key("used.") for item in request.used]
         session_id, request_id = request.session_id, request.request_id
         reported = await self._requests.report(session_id, request_id, request.reply, used)

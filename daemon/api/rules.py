@@ -349,8 +349,8 @@ class ItemMethods(EngineMethods):
 
     @method("ListToolServers", policy="project")
     async def list_servers(self, request: ListServersRequest) -> ServersReply:
-        """List the MCP servers of a project and their tools. Approved servers without a list are run to get
-        it, with `again` all approved ones, without `refresh` none."""
+        """List the MCP servers of a project and their tools. An approved server is run if its list of tools
+        is missing; with `again` all approved servers are run, and without `refresh` no server is run."""
         project = await self._engine.projects.at(request.cwd)
         if request.again or request.refresh:
             await self._engine.items.list_tools(project, again=request.again)

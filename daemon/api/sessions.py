@@ -180,7 +180,7 @@ class SessionMethods:
     @method("ListSessions", policy="list")
     async def list_sessions(self, request: ListSessionsRequest) -> SessionsReply:
         """List sessions, the most recently active first, without their content: `items` and `context_items`
-        count. `warnings` are about files that can't be read."""
+        are numbers. `warnings` are about files that can't be read."""
         root = None if request.cwd is None else await self._engine.projects.root_of(request.cwd)
         sessions = await self._sessions.list(root)
         return SessionsReply(
