@@ -240,9 +240,7 @@ class Lexing:
         while changes := self._store.chunks.unlexed(BATCH_CHANGES, self._written):
             last = {file_id: change for change, file_id in changes}
             for change, file_id in changes:
-                if (
-                    last[file_id] == change
-                ):  # a file is written once, at its last change, in its present state
+                if last[file_id] == change:  # a file is written once, at its last change
                     self._replace(writer, file_id)
                 self._written = change
                 if self._system.monotonic() > deadline:

@@ -153,7 +153,7 @@ class LinkQueries:
         return [each for each in found if each not in set(ids)]
 
     def unlinked(self) -> int:
-        """Return how many files wait to be linked."""
+        """Return the number of files that wait to be linked."""
         return int(self._db.execute("SELECT COUNT(*) FROM unlinked").fetchone()[0])
 
     def _links(self, column: str, values: Collection[int], clause: str, limit: int) -> list[Link]:
