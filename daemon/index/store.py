@@ -143,7 +143,7 @@ class Store:
 
     @property
     def generation(self) -> int:
-        """The number of the index's last change."""
+        """The generation of the index, a number that grows with each change of the tree."""
         return _generation_in(self._db)
 
     def get_meta(self, key: str) -> str | None:
@@ -169,7 +169,7 @@ class Store:
         return files
 
     def _probe(self, database: Database) -> None:
-        """Read everything that each start needs, so that its damage is found when the index is opened."""
+        """Read everything that each start needs, so that damage in it is found when the index is opened."""
         self._probed = _load_files(database)
         _generation_in(database)
 
