@@ -147,4 +147,4 @@ def missing_key(key: str) -> str:
 
 
 _ENTRY_BYTES: Final = 200
-"""Bytes counted for a cached file without an interface."""
+"""Overhead in bytes that is counted for each cached interface."""

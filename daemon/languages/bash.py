@@ -107,7 +107,7 @@ class BashImports(ImportLookup):
 
 
 _ENDINGS = ("", ".bash", ".sh")
-"""The test framework Bats leaves an ending out."""
+"""Endings that a sourced path may omit; scripts of the test framework Bats do."""
 
 _SHELLS = (".sh", ".bash", ".zsh")
 _VARIABLE = lazy_pattern(r"\$[^/]*/")

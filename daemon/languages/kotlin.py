@@ -8,7 +8,7 @@ from .java import JavaImports, JavaRules, java_uses
 from .shared.language import DefinitionRules, Language, read_clause
 from .shared.source_text import lazy_pattern
 
-# A value class isn't parsed as a class; a `val` may belong to a type outside of which it is written.
+# A value class isn't parsed as a class; a `val` may belong to a type although it is written outside of it.
 _NAMED = "(variable_declaration . (identifier) @name)"
 _TYPE = "[(user_type) (nullable_type) (parenthesized_type)] @owner"
 

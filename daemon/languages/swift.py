@@ -122,7 +122,7 @@ SOURCES = (".swift",)
 class SwiftImports(ImportLookup):
     """Swift: a module is a target of a Package.swift, with all files below its folder.
 
-    Without a manifest it is a folder of its name that holds sources, as Xcode's projects have them.
+    Without a manifest a module is a folder with its name that has sources, as in Xcode projects.
     """
 
     def clear(self) -> None:

@@ -160,7 +160,8 @@ class Language(Struct, frozen=True):
     comment: str = "//"
 
     family: str = ""
-    """Files of languages in a family can refer to each other's definitions; empty for a language alone."""
+    """The family of the language, whose files can refer to each other's definitions; empty for a language
+    without a family."""
 
     # Parsing
 
@@ -215,7 +216,7 @@ class Language(Struct, frozen=True):
     import_calls: frozenset[bytes] = frozenset(
         {b"require", b"import", b"import_module", b"importlib.import_module"}
     )
-    """Functions that import a file."""
+    """The names of functions that import a file."""
 
     bare_modules: bool = False
     """Whether an import's module is written without quotes."""
@@ -256,13 +257,14 @@ class Language(Struct, frozen=True):
     """Endings of configuration files with arbitrary names."""
 
     found_by_ending: tuple[str, ...] = ()
-    """Endings of files found by the end of their path, since its start is configured elsewhere."""
+    """Endings of files that imports find by the end of their path, because its start is configured
+    elsewhere."""
 
     package_sources: tuple[str, ...] = ()
     """Endings of the files in a package's folder, the likeliest first."""
 
     package_files: tuple[str, ...] = ()
-    """Endings of paths whose folder an import may mean as well."""
+    """Endings of paths; an import that finds such a file may mean its folder as well."""
 
     # Linking
 
