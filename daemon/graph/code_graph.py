@@ -124,7 +124,7 @@ class CodeGraph:
 
         Each referring definition is yielded once, with its first reference, and so is each file with a
         reference outside of any definition. The walk ends at `depth`, or after a level with more than `most`
-        references; cycles end because nothing is yielded twice.
+        references. Cycles end because no definition is visited twice.
         """
         steps: dict[int, tuple[int, ...]] = dict.fromkeys(starts, ())
         files: set[str] = set()

@@ -28,8 +28,7 @@ log = logging.getLogger(__name__)
 LinkFile = Callable[[str, str, Sequence[Symbol], References, World], LinkedFile]
 
 BATCH_FILES: Final = 64
-"""Maximum number of files whose links are written in one commit, enough that the commit's cost doesn't
-matter."""
+"""Maximum number of files whose links are written in one commit, so that commits cost little."""
 
 DEFINITIONS_MAX: Final = 200_000
 """Maximum number of definitions whose ids are cached for linking, about 20 MB; Django has 44,000."""
@@ -179,8 +178,7 @@ class Linking:
             self._table.queue(self._table.consulting([path, _folder(path)]), urgent=True)
 
     def imports_changed(self, importers: Collection[str]) -> None:
-        """Queue the files whose links may change because imports of the files `importers` have new
-        targets."""
+        """Queue the files whose links may change because imports of `importers` have new targets."""
         self._epoch += 1
         self._world.imports_changed()
         if importers:
@@ -371,8 +369,7 @@ def _paths_in(text: str | None) -> set[str]:
 
 
 def _folder(path: str) -> str:
-    """Return the folder of a file in the form used for dependencies: with a trailing slash, "/" for the
-    root."""
+    """Return the folder of a file as a dependency: with a trailing slash, "/" for the root."""
     return f"{path.rpartition('/')[0]}/"
 
 

@@ -1,5 +1,4 @@
-"""The messages between the daemon and the indexer process: commands from the daemon, events and replies to
-it."""
+"""The messages between daemon and indexer process: commands one way, replies and events the other."""
 
 from __future__ import annotations
 
@@ -65,16 +64,14 @@ class SyncTree(Struct, frozen=True):
 
 
 class Reindex(Struct, frozen=True):
-    """Scan all names again, and with `full` read all contents again. The reply comes when the scan has
-    begun."""
+    """Scan all names again, and with `full` read all contents again. The reply comes at its start."""
 
     root: str
     full: bool
 
 
 class RebuildLexical(Struct, frozen=True):
-    """Rebuild a project's lexical index, because it was found damaged. The reply comes when that has
-    begun."""
+    """Rebuild a project's lexical index, because it was found damaged. The reply comes at its start."""
 
     root: str
 

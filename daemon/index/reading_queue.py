@@ -1,5 +1,4 @@
-"""The queue of a project's unread files: chooses the next ones, has them read here or by side processes, and
-stores the results.
+"""The queue of a project's unread files, which are read here or by side processes.
 
 The results of a step are written together, so that each step is one commit.
 """
@@ -224,8 +223,7 @@ class Readers:
 
     @property
     def room(self) -> int:
-        """The number of further files that the processes accept now; 0 while each has at least half of its
-        maximum."""
+        """The number of further files that the processes accept now; 0 while each has half of its maximum."""
         return sum(reader.room for reader in self._waiting())
 
     def share(self, files: int) -> int:

@@ -99,8 +99,8 @@ class SideProcess:
         return self._process.pid
 
     def ask(self, context: object, pieces: Sequence[object]) -> None:
-        """Ask for an answer to each piece. If the process has ended, nothing is sent, and `take` reports
-        it."""
+        """Ask for an answer to each piece. If the process has ended, this does nothing, and `take` returns
+        None."""
         self._send((context, pieces))
 
     def take(self, seconds: float) -> object | None:
@@ -224,9 +224,7 @@ def main() -> None:
 
     The process ends with its socket, or if a piece takes longer than `HANG_S`.
     """
-    signal.signal(
-        signal.SIGALRM, signal.SIG_DFL
-    )  # the alarm must end the process, even if the parent ignored it
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the alarm must work even if the parent ignored it
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
     pipe = ChildPipe(int(sys.argv[1]))
     messages: SimpleQueue[Any] = SimpleQueue()

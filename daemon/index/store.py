@@ -132,8 +132,7 @@ class Store:
 
     @contextmanager
     def side_notes(self) -> Iterator[None]:
-        """Run writes that don't change the tree, such as activity, as one transaction without a new
-        generation."""
+        """Run writes that don't change the tree as one transaction, without a new generation."""
         try:
             with transaction(self._db):
                 yield
@@ -174,8 +173,7 @@ class Store:
         _generation_in(database)
 
     def put_records(self, records: Iterable[FileRecord]) -> None:
-        """Write records. The contents of these files stay, except those of skipped files, which are
-        deleted."""
+        """Write records; contents of these files stay, but those of skipped files are deleted."""
         for record in records:
             self._db.execute(_PUT_FILE, _file_row(record))
             if record.skipped:
@@ -271,8 +269,7 @@ class Store:
 
 
 class Reader:
-    """Reads a project's index over its own connection, for one thread. It sees only committed
-    transactions."""
+    """Reads a project's index over its own connection, for one thread; sees committed transactions only."""
 
     def __init__(self, folder: str, *, sealed: bool = False) -> None:
         """Open an index; with `sealed`, verify its seal. Raises `DatabaseError`."""
@@ -374,8 +371,7 @@ class Reader:
         return dict(select_in(self._db, query, paths))
 
     def activity(self, limit: int) -> tuple[Activity, ...]:
-        """Return the activity of the files most worked on, the top `limit` by each measure, ordered by
-        path."""
+        """Return the activity of the most active files, the top `limit` by each measure, ordered by path."""
         found = {
             row[0]: Activity(*row)
             for column in ("commits", "edits", "edited_ns")

@@ -167,8 +167,7 @@ def _cut_ascii(word: str) -> list[str]:
 
 
 def _cut_unicode(word: str) -> list[str]:
-    """Cut a word with characters beyond ASCII. It must be short, because normalizing may take quadratic
-    time."""
+    """Cut a word with characters beyond ASCII. It must be short: normalizing may take quadratic time."""
     terms: list[str] = []
     # NFKC may turn a compatibility character into several, with spaces and signs, so words are split again.
     for piece in _WORD.findall(unicodedata.normalize("NFKC", word)):

@@ -367,8 +367,7 @@ class Worker:
             if may_pass(error):
                 self._retries[command.root] = self._system.monotonic() + RETRY_S
             if may_pass(error) or command.distrusted:
-                # Raised as `FovealError`, which affects one project; other errors would end the process for
-                # all.
+                # Raised as `FovealError`, which affects one project; others would end the process.
                 problem = f"the index in {command.folder} can't be opened: {named(error)}"
                 raise FovealError(problem) from error
             return self._make(replace(command, distrusted=named(error)))
@@ -403,9 +402,7 @@ def main(system: System | None = None, alarm: Alarm = set_alarm) -> None:
     """Serve on the socket whose descriptor is the only argument."""
     with contextlib.suppress(OSError):
         os.nice(NICE)
-    signal.signal(
-        signal.SIGALRM, signal.SIG_DFL
-    )  # the alarm must end the process, even if the parent ignored it
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the alarm must work even if the parent ignored it
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
     pipe = ChildPipe(int(sys.argv[1]))
     # On a single core a side process would only take turns with this process.

@@ -1,5 +1,4 @@
-"""The linker's view of a project: interfaces of files from the store, targets of imports, files of
-folders."""
+"""The linker's view of a project: the files' interfaces, import targets and folders."""
 
 from __future__ import annotations
 

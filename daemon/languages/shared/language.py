@@ -264,7 +264,7 @@ class Language(Struct, frozen=True):
     """Endings of the files in a package's folder, the likeliest first."""
 
     package_files: tuple[str, ...] = ()
-    """Endings of paths; an import that finds such a file may mean its folder as well."""
+    """Endings of files that an import may name by their folder, such as a package's files."""
 
     # Linking
 
