@@ -211,7 +211,7 @@ LANGUAGES = (
         call_words=(b"source ", b". ", b"load "),
         facts=BASH_FACTS,
         definition_rules=BashDefinitions(),
-        # `[[ $a == @(b|c)* ]]` is an error to the end of the file, which parentheses alone aren't.
+        # The grammar can't parse `[[ $a == @(b|c)* ]]`, and its error extends to the end of the file.
         gaps=((lazy_pattern(rb"(?<=[\s\w*|=])([@!?+*]\([^()\n\"'`$]*\))"), b"x"),),
         readable_parts=readable_parts,
         chain=_chain,

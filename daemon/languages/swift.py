@@ -15,7 +15,7 @@ from .shared.source_text import lazy_pattern
 _BODY = "body: [(class_body) (enum_class_body)] @body"
 _NAMED = "name: (pattern bound_identifier: (_) @name)"
 
-# A type's own name and what it returns or inherits carry the same field, so that names are anchored.
+# The grammar gives the field `name` also to returned and inherited types, so patterns for names are anchored.
 SWIFT = f"""
 ((class_declaration declaration_kind: "class" . name: (_) @name {_BODY}) @def (#set! kind "class"))
 ((class_declaration declaration_kind: "actor" . name: (_) @name {_BODY}) @def (#set! kind "class"))

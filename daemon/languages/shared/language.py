@@ -189,7 +189,7 @@ class Language(Struct, frozen=True):
     """For documents with sections: returns the level and the title of a written heading."""
 
     other_language: Callable[[bytes], str] | None = None
-    """Returns the actual language of a source, or an empty string: the name of a header doesn't tell."""
+    """Returns the actual language of a source, or an empty string; for C headers, whose names don't tell."""
 
     gaps: tuple[tuple[re.Pattern[bytes], bytes], ...] = ()
     """Code that compilers accept and the grammar doesn't: patterns whose first group is overwritten with a
@@ -200,7 +200,8 @@ class Language(Struct, frozen=True):
     definitions."""
 
     stalling: tuple[bytes, ...] = ()
-    """Signs that stall the grammar if thousands of them stay open: 60 KB took a second or a gigabyte."""
+    """Opening brackets that stall the grammar if thousands stay unclosed: 60 KB took a second or a
+    gigabyte."""
 
     chain: Callable[[str], str] | None = None
     """Converts a written expression to a chain, for languages with a syntax of their own."""

@@ -36,14 +36,16 @@ SPAN_MAX = 4 * EXPRESSION_MAX
 KINDS: tuple[ReferenceKind, ...] = get_args(ReferenceKind)
 
 Settings = Mapping[str, str | None]
-"""The settings of a query's pattern of facts: `fact` is `binding`, `export`, `type`, `package`, `use` for an
-import that is parsed from its text, `mod` for a Rust module, or a kind of reference with several captures:
-from `@first` to `@last`, unless it is one of the words of `unless`, and in the definition named by `@owner`.
-Other settings give values that aren't captured: `module`, `imported`, `bound`, `name`; `element` says that
-the value is iterated over, `root` that the import binds only the first part of its module, `last` the last,
-`joined` that the package lies in the previous one; `prefix` precedes a variable's name. `@member` is the
-member of `@value` that a variable is bound to. With `when` a match counts only if `@when` is one of these
-words: the engine's own predicates aren't safe to free."""
+"""The settings of a pattern in a query for facts.
+
+`fact` is `binding`, `export`, `type`, `package`, `use` for an import that is parsed from its text, `mod` for
+a Rust module, or a kind of reference with several captures. Such a reference extends from `@first` to
+`@last`, belongs to the definition named by `@owner`, and is ignored if it is one of the words of `unless`.
+`module`, `imported`, `bound` and `name` give values that the pattern doesn't capture. `element` says that the
+value is iterated over, `root` that the import binds only the first part of its module, `last` only the last
+part, `joined` that the package is inside the previous one. `prefix` is put before a variable's name.
+`@member` is the member of `@value` to which a variable is bound. With `when` a match counts only if `@when`
+is one of these words; tree-sitter's own predicates can crash when a query is freed."""
 
 
 class ReferenceReader:
@@ -233,7 +235,7 @@ class ReferenceReader:
             self._bindings[Binding(use.name, use.module, use.imported, scope)] = None
 
     def _inside(self, line: int) -> tuple[str, ...]:
-        """Return the names of the inline modules around a line."""
+        """Return the names of the inline modules that enclose a line."""
         scope = self._owners.around(line)
         while scope >= 0 and self._symbols[scope].kind != "module":
             scope = self._owners.outer(scope)
