@@ -16,7 +16,7 @@ from ..project.tree import Tree
 CONSTRUCTORS: Final = frozenset(
     {"__init__", "__new__", "__post_init__", "__construct", "constructor", "initialize", "init", "new"}
 )
-"""Names that languages give to constructors; some name them like the class."""
+"""Names of constructors in various languages; in some a constructor has the name of its class instead."""
 
 CLASSES: Final = frozenset(
     {
@@ -91,8 +91,8 @@ class CodeGraph:
         return 0 if role in _SOURCES else 1 if role == "test" else 2
 
     def made_by(self, definitions: Iterable[Definition]) -> dict[int, int]:
-        """Return these definitions, and the constructors or classes called in their place, by id; the value
-        is the definition that each stands for."""
+        """Return a map of ids: each of these definitions to itself, and each constructor or class that is
+        called in place of one of them to that definition."""
         given = list(definitions)
         found = {each.id: each.id for each in given}
         classes = [each.id for each in given if each.symbol.kind in CLASSES]
@@ -105,8 +105,11 @@ class CodeGraph:
         return found
 
     def uses(self, stands_for: Mapping[int, int], kinds: Collection[str], limit: int) -> list[Link]:
-        """Return the references to what `made_by` gave. Who names a class in a type doesn't construct it, so
-        of those to a class in place of its constructor only calls and bases count."""
+        """Return the references to the definitions in a result of `made_by`.
+
+        If a class stands for its constructor, only calls and bases count, because a type annotation that
+        names the class doesn't construct it.
+        """
         return [
             link
             for link in self.links.into(stands_for, kinds, limit)
@@ -119,8 +122,9 @@ class CodeGraph:
         """Walk against the links from definitions to their references, and on to the references of those,
         nearest first.
 
-        Each referring definition comes once, with its first reference; so does each file that refers outside
-        of any definition. Ends at `depth`, or after a level with more than `most`; so cycles end, too.
+        Each referring definition is yielded once, with its first reference, and so is each file with a
+        reference outside of any definition. The walk ends at `depth`, or after a level with more than `most`
+        references. Cycles end because no definition is visited twice.
         """
         steps: dict[int, tuple[int, ...]] = dict.fromkeys(starts, ())
         files: set[str] = set()

@@ -29,9 +29,12 @@ COMMON_MAX: Final = 100
 
 
 def connection(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
-    """Return the definitions on a shortest path from the first subject to the second, else from the second to
-    the first, else on one that goes from a method to those that override it, else from their nearest common
-    caller to both, else the files on a path of imports."""
+    """Return the definitions on a shortest path of references between two subjects.
+
+    The first of these that exists is returned: a path from the first subject to the second; one from the
+    second to the first; one that may also lead from a method to its overrides; paths from the nearest common
+    caller to both; the files on a path of imports.
+    """
     remarks = [several(each) for each in meanings]
     if len(meanings) < 2 or not all(each.known for each in meanings[:2]):
         return Findings((), (*filter(None, remarks), "a connection takes two names that the project has"))
@@ -73,7 +76,7 @@ def _paths(meaning: Meaning) -> list[str]:
 
 def _path(starts: Sequence[int], ends: Sequence[int], graph: CodeGraph, *, overrides: bool) -> list[int]:
     """Return a shortest path between two sets of definitions, empty if there is none within bounds; with
-    `overrides` a method leads to those that override it."""
+    `overrides` a method also leads to the methods that override it."""
     both = set(starts) & set(ends)
     if both or not starts or not ends:
         return [next(each for each in starts if each in both)] if both else []

@@ -59,7 +59,7 @@ def in_order(found: Iterable[FoundPlace], graph: CodeGraph) -> list[FoundPlace]:
 
     unique: dict[tuple[str, int, int], FoundPlace] = {}
     for item in sorted(found, key=key):
-        # A reference's target is an answer of its own; of the references on a line one is enough.
+        # Several targets on a line are separate answers; several references on a line are shown once.
         unique.setdefault((item.path, item.line, item.node if item.reference else 0), item)
     return list(unique.values())
 

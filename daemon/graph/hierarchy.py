@@ -195,7 +195,7 @@ def _counterparts(
     owners = graph.reader.graph.owners(known)
     methods = {of.id: known[method] for method, of in owners.items() if of.symbol.kind in CLASSES}
     seen: set[int] = set()
-    # Each method on its own: of several methods of a name, some often override others.
+    # Each method is treated separately, because one of several methods with a name often overrides another.
     for owner, method in methods.items():
         kin = {each.id: each for each in (below if down else above)([owners[method.id]], graph)}
         named = {base_name(method.symbol.name)}

@@ -22,7 +22,7 @@ NEIGHBOURS_MAX: Final = 50
 
 
 class Neighbour(Struct, frozen=True):
-    """A neighbour: its node id, the place of the reference, and its certainty. `via` is as in a hit.
+    """A neighbour: its node id, the place of the reference, and its certainty. `via` is as in a search hit.
 
     An unknown callee has no node id; its `name` is the name in the call.
     """

@@ -121,7 +121,7 @@ def best_suffix(written: str, paths: Sequence[str]) -> list[str]:
 
 
 def _as_node(subject: str, graph: CodeGraph) -> Meaning | None:
-    """Resolve a node id such as `pkg/auth.py#Session.login`; Ruby's `Session#login` is none."""
+    """Resolve a node id such as `pkg/auth.py#Session.login`; Ruby's `Session#login` is not a node id."""
     path, mark, name = subject.partition("#")
     files = _files(path, graph) if mark and name and path else ()
     if not files:
@@ -178,7 +178,7 @@ def _as_module(subject: str, name: str, graph: CodeGraph) -> Meaning | None:
     folders = graph.tree.layout.folders
     bearers = _by_stem(graph.tree.layout).get(module.rpartition("/")[2], ())
     packages = [path for path in folders if f"/{path}".endswith(ending)]
-    # A package comes first: beside `flask/__init__.py` some example may be a `flask.py`.
+    # A package comes first: besides `flask/__init__.py` there may be an example called `flask.py`.
     files = [
         f"{folder}/{each}"
         for folder in packages[:FILES_MAX]
@@ -209,7 +209,7 @@ def _in_other_words(subject: str, name: str, graph: CodeGraph) -> Meaning | None
         meaning = _as_name(subject, other, graph)
         if meaning is not None:
             return _guessed(meaning, subject, other)
-    if last.lower() != last:  # the file of an abbreviation bears it in lower case
+    if last.lower() != last:  # file names have abbreviations in lower case
         meaning = _as_module(subject.lower(), name.lower(), graph)
         if meaning is not None:
             return _guessed(meaning, subject, name.lower())
@@ -255,7 +255,7 @@ def _files(written: str, graph: CodeGraph) -> tuple[str, ...]:
     written = written.removeprefix("./")
     if written in graph.tree.files:
         return (written,)
-    # `Session.login` is no file, and searching all file names for it takes a while.
+    # `Session.login` is not a file name, and searching all file names for it takes time.
     is_file = language_of(written) or ("/" in written and "." in written.rpartition("/")[2].strip("."))
     return tuple(files_named(written, graph.tree)[:FILES_MAX]) if is_file else ()
 

@@ -62,8 +62,8 @@ def _used(meanings: Sequence[Meaning], graph: CodeGraph, kinds: Collection[str],
 def _parts(
     meaning: Meaning, graph: CodeGraph, kinds: Collection[str], why: str
 ) -> Iterator[list[FoundPlace]]:
-    """Yield the resolved references, those that may reach the subject through a base, and those that only
-    match by name."""
+    """Yield three lists: the resolved references, the references that may reach the subject through a base,
+    and the references that only match by name."""
     if meaning.external:
         yield _external(meaning, graph, kinds, why)
         return
@@ -120,8 +120,8 @@ def _parts(
 
 
 def _overloads(definitions: Sequence[Definition], graph: CodeGraph) -> dict[int, str]:
-    """Return by id the other definitions of the same name in the same place: a link leads to the first
-    overload, since the one called isn't known."""
+    """Return by id the other definitions with the same name in the same place. A link leads to the first
+    overload, because it isn't known which overload is called."""
     own = {each.id for each in definitions}
     places = dict.fromkeys((each.path, without_number(each.symbol.name)) for each in definitions)
     if len(places) > OWNERS_MAX:

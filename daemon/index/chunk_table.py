@@ -37,8 +37,7 @@ COPIES_READ = 10
 
 
 class StoredChunk(Struct, frozen=True):
-    """A chunk as it is stored, with its file. `names` are the definition names of its header, outermost
-    first."""
+    """A stored chunk with its file. `names` are the definition names of its header, outermost first."""
 
     id: int
     file_id: int
@@ -194,7 +193,7 @@ class ChunkQueries:
         return {chunk.id: chunk for chunk in self._stored("c.id", ids)}
 
     def by_digests(self, digests: Iterable[bytes]) -> list[StoredChunk]:
-        """Return all chunks with one of these digests, in the order of ids."""
+        """Return all chunks with any of these digests, in the order of ids."""
         return sorted(self._stored("c.digest", digests), key=lambda chunk: chunk.id)
 
     def places(self, ids: Iterable[int]) -> dict[int, ChunkPlace]:
@@ -288,8 +287,7 @@ class ChunkQueries:
         return found
 
     def digests_of(self, file_ids: Iterable[int] | None, kinds: Collection[str] = ()) -> set[bytes]:
-        """Return the digests of the chunks of files (None for all files), only of `kinds` if any are
-        given."""
+        """Return the digests of chunks of files (None for all files), only of `kinds` if any are given."""
         if file_ids is None:
             rows = select_in(self._db, "SELECT digest FROM chunks WHERE kind IN ({marks})", kinds)
             return {bytes(digest) for (digest,) in rows}

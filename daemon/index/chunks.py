@@ -72,8 +72,7 @@ _PLAIN_KINDS = {"code": "code", "prose": "text", "data": "data", "generated": "d
 
 
 def _beginning(text: str, characters: int) -> str:
-    """Return the whole lines of a text that fit into `characters`, or the beginning of a longer first
-    line."""
+    """Return the whole lines that fit into `characters`, or the beginning of a longer first line."""
     if len(text) <= characters:
         return text
     return text[: text.rfind("\n", 0, characters) + 1 or characters]
@@ -122,8 +121,7 @@ class _Labels:
 
 
 def _subject(around: Sequence[Symbol], held: Sequence[Symbol]) -> Symbol | None:
-    """Return the definition that a range is or belongs to: the definition inside it, else the one around
-    it."""
+    """Return the definition of a range: the definition inside it, else the definition around it."""
     if held and all(symbol.end_line <= held[0].end_line for symbol in held[1:]):
         return held[0]
     return around[-1] if around else None
@@ -160,8 +158,8 @@ def _texts(lines: Sequence[str], ranges: Iterable[Range], pieces: int) -> Iterat
 
 
 def _pieces(line: str, count: int) -> Iterator[str]:
-    """Yield the beginning of a long line in at most `count` pieces, each cut after a space or a comma if it
-    has any."""
+    """Yield the beginning of a long line in at most `count` pieces, cut after spaces or commas if
+    possible."""
     start = 0
     while start < len(line) and count:
         end = start + MAX_CHARACTERS
@@ -318,8 +316,8 @@ def embedded_text(path: str, names: Sequence[str], text: str) -> str:
 
 
 def is_worth_embedding(text: str, names: Sequence[str]) -> bool:
-    """Whether an embedding can distinguish a text from others: it has a definition, or enough words besides a
-    license."""
+    """Whether an embedding can distinguish a text from others: it has a definition, or enough words
+    besides a license."""
     if len(text) >= _CERTAIN and text[0] not in _COMMENT_STARTS:
         return True
     readable = _ORNAMENT.sub("", _without_license(text)[:_CERTAIN])
@@ -351,8 +349,7 @@ def _short_names(names: Sequence[str]) -> list[str]:
 
 
 _CERTAIN = 6 * WORTH_CHARACTERS
-"""Characters from which a text surely has `WORTH_CHARACTERS` letters and digits, so that they aren't
-counted."""
+"""Number of characters from which a text is assumed to have `WORTH_CHARACTERS` letters and digits."""
 
 # Phrases that occur in licenses and not in code about licenses.
 _LICENSE = re.compile(

@@ -208,7 +208,7 @@ def _cut(ends: Sequence[int], root: int, below: list[int], above: list[int], lim
 def _strongest_first(strengths: Sequence[int]) -> tuple[int, list[int], list[int]]:
     """Return a Cartesian tree of the gaps: its root, and left and right children (-1 for none).
 
-    Each gap is stronger than those below it; of equal gaps the first is higher.
+    Each gap is stronger than the gaps below it in the tree; among equal gaps the first is higher.
     """
     count = len(strengths)
     left, right = [-1] * count, [-1] * count
@@ -232,8 +232,8 @@ thousand levels would otherwise be scanned a thousand times."""
 def paragraph_starts(lines: Sequence[str], first: int, last: int, level: int) -> list[int]:
     """Return where the parts of a range of prose begin: paragraphs, else list items, else lines.
 
-    Ranges are line numbers from 1, inclusive; the first line is never named. What is indented or fenced
-    belongs to the paragraph above it, unless there is nothing else to cut at or `level` is `MAX_LEVEL`.
+    Ranges are line numbers from 1, inclusive; the first line is never returned. Indented or fenced text
+    belongs to the paragraph above it, unless there is no other place to cut or `level` is `MAX_LEVEL`.
     """
     paragraphs: list[tuple[int, int]] = []
     items: list[int] = []
@@ -268,9 +268,9 @@ def paragraph_starts(lines: Sequence[str], first: int, last: int, level: int) ->
 def block_starts(lines: Sequence[str], first: int, last: int, level: int) -> list[int]:
     """Return where the parts of a range of code begin, when no syntax tree says it.
 
-    Ranges are line numbers from 1, inclusive; the first line is never named. The parts are what stands
-    behind a blank line at the least indentation of the range, else any line at that; `MAX_LEVEL` levels
-    down they are lines. Those that only close something begin none if there are others.
+    Ranges are line numbers from 1, inclusive; the first line is never returned. Parts begin at the lines with
+    the least indentation of the range that follow a blank line, else at all lines with the least indentation;
+    from `MAX_LEVEL` on, at every line. A line that only closes a block begins no part if other lines do.
     """
     written = []
     before = first

@@ -94,12 +94,12 @@ class FactTable:
         return None if row is None else _references(row[0])
 
     def saying(self, file_ids: Iterable[int], names: Collection[str]) -> set[int]:
-        """Return the given files that mention one of `names`, with perhaps a few false positives."""
+        """Return the given files that mention one of `names`, and a few false positives at worst."""
         return self._mentioning("said", file_ids, names)
 
     def showing(self, file_ids: Iterable[int], names: Collection[str]) -> set[int]:
-        """Return the given files whose interface mentions one of `names`, with perhaps a few false
-        positives."""
+        """Return the given files whose interface mentions one of `names`, and a few false positives at
+        worst."""
         return self._mentioning("shown", file_ids, names)
 
     def _mentioning(self, column: str, file_ids: Iterable[int], names: Collection[str]) -> set[int]:

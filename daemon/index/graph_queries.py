@@ -27,8 +27,7 @@ class ModuleImport(NamedTuple):
 
 
 class GraphQueries:
-    """Reads the graph over a reader's connection. The order of results depends only on the project's
-    content."""
+    """Reads the graph over a reader's connection. The order of results depends on the content alone."""
 
     def __init__(self, database: Database) -> None:
         self._db = database

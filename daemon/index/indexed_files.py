@@ -78,8 +78,7 @@ class IndexedFiles:
                 self.unread[path] = None
 
     def apply(self, changes: ScanChanges) -> None:
-        """Commit added, changed and removed files and announce them; queue those with new contents as
-        unread."""
+        """Commit and announce added, changed and removed files; queue those with new contents as unread."""
         removed = [path for path in changes.removed if path in self.known]
         added = [record.path for record in changes.upserted if record.path not in self.known]
         self._take_names(changes.upserted, added, removed)

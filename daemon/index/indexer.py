@@ -103,8 +103,7 @@ class ProjectIndexer:
         return 0.0 if self._asked or self._hears() else self._bulk.patience()
 
     def step(self) -> None:
-        """Do one step of a request; if there is none, alternate between the watcher's events and bulk
-        work."""
+        """Do one step of a request; without requests, alternate between events and bulk work."""
         if self._asked:
             self._step_asked()
         elif self._hears() and not (self._heard_last and self._bulk.patience() == 0.0):
@@ -212,8 +211,7 @@ class ProjectIndexer:
         return more
 
     def _notice(self) -> Steps[tuple[list[str], bool]]:
-        """Record what has changed on the disk up to now; return the changed paths, and whether these are
-        all."""
+        """Record the changes on the disk up to now; return the changed paths, and whether these are all."""
         watch = self._index.watch
         if len(self._files.known) > COOKIE_FILES and watch.native and (yield from watch.catch_up()):
             self._take_batch()  # all events before the cookie have arrived

@@ -95,8 +95,8 @@ class Indexing:
         """Times from which an index may be rebuilt because of a reader, by root, on the same clock."""
 
     async def ask(self, command: Command) -> Refreshed | None:
-        """Send the indexer a command and return its reply. Raises `ChildDied`, or `FovealError` with the
-        indexer's message."""
+        """Send the indexer a command and return its reply. Raises `ChildDied` or the indexer's
+        `FovealError`."""
         reply: Refreshed | None = await self.link.request(command)
         return reply
 
@@ -116,8 +116,7 @@ class Indexing:
         return trees[-1] if trees and reply.complete else None
 
     async def open(self, project: Project) -> None:
-        """Have a project indexed. If that fails, the project is served without an index and reports the
-        problem."""
+        """Have a project indexed. If that fails, it is served without an index and reports the problem."""
         self._projects[project.root] = project
         project.on_damage = partial(self.note_damage, project.root)
         if self._begun.is_set():  # before that, the first indexer will open all projects when it has started
@@ -247,8 +246,7 @@ class Indexing:
             self._semantics.keep(project.root, project.folder)
 
     async def _on_started(self) -> None:
-        """Open the projects again in a new indexer process, first those on which the former one did not
-        die."""
+        """Open the projects in a new indexer process, first those on which no indexer has died recently."""
         self._begun.set()
         deaths = {root: len(self._recent_deaths(root)) for root in self._projects}
         for project in sorted(self._projects.values(), key=lambda project: deaths[project.root]):

@@ -37,8 +37,7 @@ class LexicalUnwritable(FovealError):
 
 
 class Segment(Struct, frozen=True):
-    """One immutable part of the index, with the number of documents written to it and of those deleted
-    since."""
+    """One immutable part of the index, with its numbers of written and of deleted documents."""
 
     name: str
     documents: int
@@ -70,8 +69,7 @@ class LexicalStatistics(Struct, frozen=True):
 
 
 def read_listing(folder: str) -> LexicalListing:
-    """Read the list of an index's segments. Raises `LexicalDamaged`, or `OSError` if the file can't be
-    read."""
+    """Read the list of an index's segments. Raises `LexicalDamaged`, or `OSError` if it can't be read."""
     try:
         with _opened(os.path.join(folder, LISTING)) as file:
             raw = file.read()
@@ -174,8 +172,7 @@ def _opened(path: str) -> BinaryIO:
 
 
 def _format(listing: dict[str, Any]) -> str:
-    """Return the tokenizer name of the field `body`, in which the writer records the version of the
-    format."""
+    """Return the tokenizer name of the field `body`, in which the writer records the format's version."""
     fields = {field["name"]: field["options"] for field in listing["schema"]}
     return str(fields["body"]["indexing"]["tokenizer"])
 

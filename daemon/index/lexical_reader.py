@@ -257,7 +257,7 @@ class _Search:
     def coverage(
         self, weights: Mapping[str, float], files: Collection[int]
     ) -> dict[int, tuple[float, float, float]]:
-        """Return the result of `LexicalReader.coverage`; each chunk's score encodes which terms it
+        """Return the result of `LexicalReader.coverage`; a chunk's score encodes the terms that it
         contains."""
         ordered = sorted(weights.items(), key=lambda pair: pair[1])
         clauses = [
@@ -296,8 +296,8 @@ class _Search:
     def best(
         self, query: tantivy.Query, limit: int, files: AbstractSet[int] | None = None
     ) -> list[LexicalHit]:
-        """Return the best hits: fetch ever more until enough are in `files` and all ties with the last are
-        there."""
+        """Return the best hits; fetches more until enough are in `files` and all ties with the last are
+        known."""
         documents = int(self.searcher.num_docs)
         size = min(limit + _TIES, documents)
         while True:
@@ -352,8 +352,7 @@ FORMAT = f"foveal-1-{terms.VERSION}"
 
 
 def make_schema() -> tantivy.Schema:
-    """Make the schema: ids for results, keys for filters and deletion, terms for search; no text is
-    stored."""
+    """Make the schema: ids for results, keys to filter and delete by, search terms; no text is stored."""
     builder = tantivy.SchemaBuilder()
     builder.add_unsigned_field("chunk", fast=True)
     builder.add_unsigned_field("file", fast=True)
@@ -381,8 +380,7 @@ def check_format(found: str) -> None:
 
 @contextmanager
 def raising(error_class: type[LexicalDamaged | LexicalUnwritable]) -> Iterator[None]:
-    """Turn the engine's errors into `error_class`: it raises ValueError for nearly all, and panics for
-    some."""
+    """Raise `error_class` for the engine's errors: nearly all are ValueErrors, and some are panics."""
     try:
         yield
     except (ValueError, RuntimeError, OSError) as error:

@@ -46,8 +46,7 @@ APART_S = 0.3
 the indexer can't read other saved files. The first save after a pause is committed at once."""
 
 IDLE_S = 20.0
-"""Seconds without a write after which the writer is closed; an open writer has seven threads and up to 30
-MB."""
+"""Seconds without a write after which the writer is closed; it has seven threads and up to 30 MB."""
 
 RETRY_S = 5.0
 RETRY_MAX_S = 60.0
@@ -240,9 +239,7 @@ class Lexing:
         while changes := self._store.chunks.unlexed(BATCH_CHANGES, self._written):
             last = {file_id: change for change, file_id in changes}
             for change, file_id in changes:
-                if (
-                    last[file_id] == change
-                ):  # a file is written once, at its last change, in its present state
+                if last[file_id] == change:  # a file is written once, at its last change
                     self._replace(writer, file_id)
                 self._written = change
                 if self._system.monotonic() > deadline:
@@ -436,7 +433,7 @@ class LexicalWriter:
             self._changed = False
 
     def close(self) -> None:
-        """Close the index; call this once. Uncommitted changes are lost, and running merges start again
+        """Close the index; call this once. Uncommitted changes are lost; interrupted merges start again
         later."""
         del self._writer
 

@@ -1,5 +1,4 @@
-"""The tables of links in a project's index: references with their targets, the files that each file's links
-depend on, and the queue of files to link."""
+"""The tables of links in a project's index: references, their targets and dependencies, the linking queue."""
 
 from __future__ import annotations
 
@@ -39,13 +38,11 @@ STATES: Final = ("name", "resolved", "external")
 BY_NAME: Final = STATES.index("name")
 
 LIMIT: Final = 2_000
-"""Maximum number of links in an answer, more than anybody reads. Reading 2,000 takes 8 ms, the first 50 1
-ms."""
+"""Maximum number of links in an answer, more than anybody reads. Reading 2,000 takes 8 ms, 50 take 1 ms."""
 
 
 class Definition(NamedTuple):
-    """A definition with its id, which stays the same as long as its file has a definition of that qualified
-    name."""
+    """A definition with its id, which is kept while its file has a definition of that qualified name."""
 
     id: int
     path: str
@@ -82,8 +79,7 @@ class LinkRow(NamedTuple):
 
 
 class LinkQueries:
-    """Reads links over a reader's connection. Results are ordered by path and line unless stated
-    otherwise."""
+    """Reads links over a reader's connection. Definitions and links are ordered by path and line."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -153,7 +149,7 @@ class LinkQueries:
         return [each for each in found if each not in set(ids)]
 
     def unlinked(self) -> int:
-        """Return how many files wait to be linked."""
+        """Return the number of files that wait to be linked."""
         return int(self._db.execute("SELECT COUNT(*) FROM unlinked").fetchone()[0])
 
     def _links(self, column: str, values: Collection[int], clause: str, limit: int) -> list[Link]:
@@ -195,8 +191,7 @@ class LinkTable:
         self._places = _Interned(database, "places", "path")
 
     def forget_numbers(self) -> None:
-        """Forget the cached numbers of names and places, after a transaction that added some was rolled
-        back."""
+        """Forget the cached numbers of names and places, because a transaction was rolled back."""
         self._names.forget()
         self._places.forget()
 
@@ -332,8 +327,8 @@ class LinkTable:
 
 
 INTERNED_MAX: Final = 50_000
-"""Maximum number of cached texts with their numbers, about 6 MB; above it the cache is cleared. Django has
-25,000."""
+"""Maximum number of cached texts with their numbers, about 6 MB; above it the cache is cleared.
+Django has 25,000."""
 
 
 class _Interned:

@@ -1,4 +1,4 @@
-"""The queue of files to link in one project, and the side process that links ahead."""
+"""Links the queued files of one project, with a side process that links files from the end of the queue."""
 
 from __future__ import annotations
 
@@ -28,29 +28,28 @@ log = logging.getLogger(__name__)
 LinkFile = Callable[[str, str, Sequence[Symbol], References, World], LinkedFile]
 
 BATCH_FILES: Final = 64
-"""Files whose links are written together, at most: enough that a commit costs nothing beside them."""
+"""Maximum number of files whose links are written in one commit, so that commits cost little."""
 
 DEFINITIONS_MAX: Final = 200_000
-"""Definitions whose ids are kept for what is linked next, about 20 MB; Django has 44,000."""
+"""Maximum number of definitions whose ids are cached for linking, about 20 MB; Django has 44,000."""
 
 VERSION_KEY: Final = "linker"
-"""The setting in the store that says by which linker its links were made."""
+"""The store's key for the version of the linker that made its links."""
 
 CUT_KEY: Final = "linking_cut"
-"""The setting in the store that lists the files whose links were made in part."""
+"""The store's key for the list of files whose links are incomplete."""
 
 AHEAD_FROM: Final = 200
-"""Minimum number of waiting files for a side process: fewer are linked before it has started."""
+"""Minimum number of waiting files for a side process; fewer would be linked before it has started."""
 
 
 class Linking:
-    """The links of one project, on the indexer's working thread.
+    """Keeps the links of one project up to date, on the indexer's working thread.
 
-    `problem` says which files could not be linked, or in part only, or is empty. `linked` counts the files
-    that were linked since this was made; `begin` hears of each before, `blame` of one that another process of
-    ours ended over;
-    `ahead` is that process. Methods that say so belong in a transaction of the store. Raises `DatabaseError`
-    where the store fails.
+    `problem` names the files that could not be linked or only in part, or is empty. `linked` counts the files
+    linked by this object. `begin` is called with each file before it is linked. `ahead` is the side process
+    that links files too, and `blame` is called with a file on which it died. Some methods must be called in a
+    transaction of the store, and say so. Raises `DatabaseError` if the store fails.
     """
 
     def __init__(
@@ -68,7 +67,8 @@ class Linking:
         self._blame = blame
         self._ahead = ahead
         self._epoch = 0
-        """Counts the changes of what links rest on: what was linked ahead in an earlier one is dropped."""
+        """Counts the changes on which links may depend. Links made by the side process in an earlier epoch
+        are dropped."""
         self._store = store
         self._table = store.links
         self._resolver = resolver
@@ -83,7 +83,7 @@ class Linking:
 
     @property
     def problem(self) -> str:
-        """Say which files could not be linked, or in part only, or nothing."""
+        """A message that names the files that could not be linked or only in part, "" if there are none."""
         if self._failed:
             path, reason = next(iter(self._failed.items()))
             return f"what {_with_more(path, self._failed)} refers to is not known: {reason}"
@@ -93,13 +93,14 @@ class Linking:
         return ""
 
     def waiting(self) -> int:
-        """Return how many files wait to be linked."""
+        """Return the number of files that wait to be linked."""
         return self._table.waiting()
 
     def step(self, seconds: float) -> tuple[bool, bool]:
-        """Link waiting files for up to `seconds`; return whether a link changed, and if files still wait.
+        """Link waiting files for up to `seconds`; return whether a link changed, and whether files still
+        wait.
 
-        At least one file is linked, so that steps of any length come to an end.
+        At least one file is linked, so that even the shortest steps make progress.
         """
         deadline = self._system.monotonic() + seconds
         changed = False
@@ -111,24 +112,24 @@ class Linking:
             outcomes = self._take_ahead(patience)
             if not waiting and not outcomes and not self._is_away():
                 self.rest()
-                return changed, self.waiting() > 0  # it may have ended just now, with some of them
+                return changed, self.waiting() > 0  # a side process that just died may have left some
             outcomes |= self._outcomes(waiting, deadline)
             changed = self._write_batch(outcomes) or changed
             if self._system.monotonic() > deadline:
                 return changed, self.waiting() > 0
 
     def rest(self) -> None:
-        """End the other process, which is started again when there is much to do."""
+        """End the side process. It is started again when there is much to do."""
         if self._ahead is not None:
             self._ahead.rest()
 
     def link_now(self, paths: Iterable[str]) -> None:
-        """Link those of some files that wait, in the caller's transaction."""
+        """Link the waiting files among `paths`, in the caller's transaction."""
         found = [QueuedFile(*row) for row in self._table.queued_among(paths)]
         self._write(self._outcomes(found, None))
 
     def put_first(self, names: Collection[str]) -> list[int]:
-        """Have the waiting files that mention or define one of some names linked before all others; return
+        """Move the waiting files that mention or define one of `names` to the front of the queue; return
         their ids."""
         waiting = self._table.waiting_ids()
         found = self._store.facts.saying(waiting, names) | self._table.defining(names).intersection(waiting)
@@ -137,13 +138,13 @@ class Linking:
         return sorted(found)
 
     def waiting_of(self, file_ids: Collection[int]) -> int:
-        """Return how many of some files wait to be linked."""
+        """Return the number of the given files that wait to be linked."""
         return len(self._table.waiting_ids().intersection(file_ids)) if file_ids else 0
 
-    # Who is linked again; all of these belong in a transaction.
+    # Which files are linked again. All of these methods must be called in a transaction.
 
     def contents_changed(self, changes: Iterable[InterfaceChanged], paths: Iterable[str]) -> None:
-        """Queue the files whose links may change, now that files of these `paths` were written anew."""
+        """Queue the files whose links may change because the files `paths` were written again."""
         self._epoch += 1
         for path in paths:
             self._world.content_changed(path)
@@ -152,7 +153,10 @@ class Linking:
             self._queue_dependents(each)
 
     def names_changed(self, added: Collection[str], removed: Collection[str]) -> None:
-        """Queue the files whose links may change, now that names came or went; the store still has those."""
+        """Queue the files whose links may change because files were added or removed.
+
+        The store must still have the removed files.
+        """
         self._epoch += 1
         for path in added:
             self._world.name_added(path)
@@ -166,7 +170,7 @@ class Linking:
         self._table.queue(self._table.consulting(sorted(places)), urgent=True)
 
     def contents_lost(self, paths: Iterable[str]) -> None:
-        """Queue the files whose links may change, now that files' contents can't be known any more."""
+        """Queue the files whose links may change because the contents of files are no longer indexed."""
         self._epoch += 1
         for path in paths:
             self._world.content_changed(path)
@@ -174,7 +178,7 @@ class Linking:
             self._table.queue(self._table.consulting([path, _folder(path)]), urgent=True)
 
     def imports_changed(self, importers: Collection[str]) -> None:
-        """Queue the files whose links may change, now that imports of files lead elsewhere."""
+        """Queue the files whose links may change because imports of `importers` have new targets."""
         self._epoch += 1
         self._world.imports_changed()
         if importers:
@@ -183,7 +187,7 @@ class Linking:
             self._table.queue(self._table.consulting(sorted(importers)), urgent=True)
 
     def _begin(self) -> None:
-        """Have all files linked again where another linker linked them."""
+        """Queue all files if another version of the linker made their links."""
         if self._store.get_meta(VERSION_KEY) != str(LINKER_VERSION):
             with self._store.side_notes():
                 self._table.queue_all()
@@ -197,8 +201,11 @@ class Linking:
         self._table.queue(asked, urgent=True)
 
     def _affected(self, path: str, asked: Sequence[int], names: Collection[str]) -> list[int]:
-        """Return those of the files that asked a file whose links names may change: who mention one
-        themselves, or asked another file whose interface leads on to one."""
+        """Return the files among `asked` whose links the changed `names` of the file `path` may affect.
+
+        These are the files that mention one of the names, and those that depend on a file whose interface
+        mentions one.
+        """
         facts = self._store.facts
         own = self._store.chunks.id_of(path)
         leading = facts.showing([*asked, *([] if own is None else [own])], names)
@@ -208,23 +215,23 @@ class Linking:
     # Linking
 
     def _next_batch(self) -> list[QueuedFile]:
-        """Return which files this process links next."""
+        """Return the files that this process links next."""
         found = [QueuedFile(*row) for row in self._table.queued(BATCH_FILES + self._is_away())]
         return [each for each in found if self._ahead is None or each not in self._ahead][:BATCH_FILES]
 
     def _is_away(self) -> int:
-        """Return how many files the other process links."""
+        """Return the number of files that the side process has been given."""
         return 0 if self._ahead is None else len(self._ahead)
 
     def _ask_ahead(self) -> None:
-        """Have another process link files too, from the end of the queue, where many wait."""
+        """Give the side process files from the end of the queue, if many wait."""
         ahead = self._ahead
         if ahead is None or 2 * ahead.room < FILES_MAX:
             return
         waiting = self.waiting()
         if not ahead.runs and waiting < AHEAD_FROM:
             return
-        # Of the last ones it gets half, so that both end together.
+        # The side process gets up to half of the remaining files, so that both finish together.
         share = min(ahead.room, (waiting - len(ahead)) // 2)
         if share < FILES_MIN:
             return
@@ -232,7 +239,7 @@ class Linking:
         ahead.ask(self._epoch, [each for each in last if each not in ahead][:share])
 
     def _take_ahead(self, seconds: float) -> dict[QueuedFile, LinkedFile | None]:
-        """Return what the other process has linked."""
+        """Return the links made by the side process."""
         if self._ahead is None:
             return {}
         found: dict[QueuedFile, LinkedFile | None] = dict(self._ahead.take(self._epoch, seconds))
@@ -245,8 +252,10 @@ class Linking:
         return found
 
     def _write_batch(self, outcomes: Mapping[QueuedFile, LinkedFile | None]) -> bool:
-        """Write files that were linked as one; whether any link changed, which is a new generation: answers
-        that were made before may be others now."""
+        """Write the links of files in one transaction; return whether any link changed.
+
+        If any did, the generation is increased, because cached answers may be outdated.
+        """
         if not outcomes:
             return False
         with self._store.side_notes():
@@ -266,7 +275,7 @@ class Linking:
         return outcomes
 
     def _link_one(self, file: QueuedFile) -> LinkedFile | None:
-        """Return what a file's references mean, None if none of it is known."""
+        """Return the links of a file, None if its facts are missing or linking it fails."""
         self.linked += 1
         self._begin_file(file.path)
         self._failed.pop(file.path, None)
@@ -283,14 +292,14 @@ class Linking:
         try:
             found = self._link(file.path, file.language, symbols, references, self._world)
         except Exception as error:  # one file of an untrusted project must not end the indexer
-            # It would be met again by the next process, and by the one after that.
+            # Raising it would end this process, and every later one at the same file.
             log.exception("%s could not be linked", file.path)
             self._failed[file.path] = f"{type(error).__name__}: {error}"[:200]
             return None
         return found._replace(consulted=found.consulted | self._world.missed)
 
     def _keep_cut(self, paths: set[str]) -> None:
-        """Keep which files' links were made in part, in the caller's transaction."""
+        """Store the list of files whose links are incomplete, in the caller's transaction."""
         if paths != self._cut:
             for path in sorted(paths - self._cut):
                 log.warning("%s refers to more than is followed: the rest is linked by name", path)
@@ -298,7 +307,7 @@ class Linking:
             self._cut = paths
 
     def _write(self, outcomes: Mapping[QueuedFile, LinkedFile | None]) -> bool:
-        """Write what files were linked to, in a transaction; whether any link changed."""
+        """Write the links of files, in the caller's transaction; return whether any link changed."""
         rows = {file.id: self._rows(file, linked) for file, linked in outcomes.items()}
         changed = self._table.put(rows)
         self._table.put_consulted(
@@ -352,7 +361,7 @@ def _with_more(path: str, paths: Collection[str]) -> str:
 
 
 def _paths_in(text: str | None) -> set[str]:
-    """Return the stored value, or nothing where it makes no sense."""
+    """Return the paths in a stored list, empty if it is invalid."""
     try:
         return {path for path in json.loads(text or "[]") if isinstance(path, str)}
     except (ValueError, TypeError, RecursionError):
@@ -360,16 +369,16 @@ def _paths_in(text: str | None) -> set[str]:
 
 
 def _folder(path: str) -> str:
-    """Return the folder of a file as it is consulted, with a slash behind it; "/" for the root."""
+    """Return the folder of a file as a dependency: with a trailing slash, "/" for the root."""
     return f"{path.rpartition('/')[0]}/"
 
 
 FILES_MAX: Final = 192
-"""Maximum number of files with the process, a third of a second of work: longer than the indexer links and
-writes before it asks again, so that the process never waits."""
+"""Maximum number of files given to the side process at a time: a third of a second of work, which is longer
+than the indexer takes until it gives it more, so that the side process never waits."""
 
 FILES_MIN: Final = 16
-"""Minimum number of files that are worth a message."""
+"""Minimum number of files in a message to the side process."""
 
 
 class QueuedFile(NamedTuple):
@@ -381,7 +390,7 @@ class QueuedFile(NamedTuple):
 
 
 class LinkedAhead(NamedTuple):
-    """What the references of a file meant at an epoch; None where the indexer has to link it itself."""
+    """The links of a file in an epoch, None if the indexer must link the file itself."""
 
     epoch: int
     file: QueuedFile
@@ -389,15 +398,15 @@ class LinkedAhead(NamedTuple):
 
 
 class LinkOpening(NamedTuple):
-    """The project that a process links: its root and its folder in the state folder. The files that configure
-    imports are read up to `max_bytes`."""
+    """The project that a side process links: its root and its folder in the state folder. Files that
+    configure imports are read up to `max_bytes`."""
 
     root: str
     folder: str
     max_bytes: int
 
     def begin(self) -> Work:
-        """Open the index and return what links a file of it in an epoch."""
+        """Open the index and return the function that links a file in an epoch."""
         gc.set_threshold(YOUNG_OBJECTS)
         return AheadLinker(self, System()).answer
 
@@ -405,9 +414,9 @@ class LinkOpening(NamedTuple):
 class LinkAhead(WorkAhead[QueuedFile, None]):
     """Files of one project that a side process links.
 
-    It reads the index as it was committed. What it links is what this process would, as long as nothing
-    changed meanwhile. An epoch counts the changes of what links rest on: with a new one the process forgets
-    what it knew of the project.
+    The side process reads the committed index. Its links are the same as those of this process, as long as
+    nothing has changed meanwhile. The epoch counts the changes on which links may depend: when it changes,
+    the side process drops what it has cached about the project.
     """
 
     def __init__(self, start: StartSideProcess, opening: LinkOpening) -> None:
@@ -415,13 +424,13 @@ class LinkAhead(WorkAhead[QueuedFile, None]):
         self._refused: set[QueuedFile] = set()
 
     def ask(self, epoch: int, files: Iterable[QueuedFile]) -> None:
-        """Have files linked, in this order, except those that it couldn't link before."""
+        """Have files linked in this order, except those that the side process couldn't link before."""
         wanted = [file for file in files if file not in self._away and file not in self._refused]
         if wanted:
             self._ask(epoch, wanted, dict.fromkeys(wanted))
 
     def take(self, epoch: int, seconds: float) -> Iterator[tuple[QueuedFile, LinkedFile]]:
-        """Yield what was linked in this epoch, waiting up to `seconds` for the first file."""
+        """Yield files linked in this epoch with their links, waiting up to `seconds` for the first."""
         wait = seconds
         while (found := cast("LinkedAhead | None", self._receive(wait))) is not None:
             wait = 0.0
@@ -432,18 +441,18 @@ class LinkAhead(WorkAhead[QueuedFile, None]):
                 yield found.file, found.linked
 
     def close(self) -> None:
-        """End the process; files without an answer, or refused, may be asked for again."""
+        """End the process. Files that it hasn't answered or couldn't link may be given to it again."""
         super().close()
         self._refused.clear()
 
     def rest(self) -> None:
-        """End the process until it is asked again, by when the cause of its failures may have passed."""
+        """End the process until it is needed again; by then the cause of its failures may have passed."""
         self.close()
         self._starts = 0
 
 
 class AheadLinker:
-    """Links files of one project by what its index says. Raises `DatabaseError` where that can't be read."""
+    """Links files of one project from its index. Raises `DatabaseError` if the index can't be read."""
 
     def __init__(self, opening: LinkOpening, system: System) -> None:
         self._opening = opening
@@ -462,11 +471,11 @@ class AheadLinker:
         """Link a file, or leave it to the indexer."""
         try:
             return LinkedAhead(epoch, file, self.link(epoch, file))
-        except DatabaseError:  # the indexer meets it too, and reports it
+        except DatabaseError:  # the indexer gets this error too, and reports it
             return LinkedAhead(epoch, file, None)
 
     def link(self, epoch: int, file: QueuedFile) -> LinkedFile | None:
-        """Return what a file's references mean; None where its facts can't be used, or linking it fails."""
+        """Return the links of a file, None if its facts can't be used or linking it fails."""
         if epoch != self._epoch:
             records = self._load_files()
             self._world = StoredWorld(self._facts, ImportResolver(records.keys(), self._config), records)
@@ -481,11 +490,11 @@ class AheadLinker:
         symbols = self._table.symbols(file.id)
         try:
             found = link_file(file.path, file.language, symbols, references, self._world)
-        except Exception:  # the indexer meets the same error, and reports it
+        except Exception:  # the indexer gets the same error, and reports it
             log.exception("%s could not be linked ahead", file.path)
             return None
         if self._world.damaged:
-            return None  # the indexer notes which files have to be read again
+            return None  # the indexer records the files to read again
         return found._replace(consulted=found.consulted | self._world.missed)
 
     def _config(self, path: str) -> bytes | None:

@@ -1,4 +1,4 @@
-"""The messages between the daemon and the indexer process: commands down, events and replies up."""
+"""The messages between daemon and indexer process: commands one way, replies and events the other."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ EDITS_MAX = 50
 
 
 class OpenProject(Struct, frozen=True):
-    """Begin to index and watch a project. `folder` is its own one in the state folder; replied at once.
-    `deaths` is how often the indexer ended lately at work on it: others have their turns first.
+    """Begin to index and watch a project. The reply comes at once.
 
-    `exclude`, `skip_folders_extra` and `show_files` are as in the configuration. `distrusted` says why the
-    index that is there can't be used, where a reader found that out, or is empty.
+    `folder` is the project's folder in the state folder. `deaths` is the number of times that the indexer
+    recently died at work on the project; projects with fewer deaths are indexed first. `exclude`,
+    `skip_folders_extra` and `show_files` are as in the configuration. `distrusted` says why a reader found
+    the existing index unusable, or is empty.
     """
 
     root: str
@@ -38,9 +39,9 @@ class CloseProject(Struct, frozen=True):
 
 
 class RefreshFiles(Struct, frozen=True):
-    """Bring a few files up to date before anything else; replied with a `Refreshed`.
+    """Bring a few files up to date before anything else. The reply is a `Refreshed`.
 
-    With `words` the lexical index too, whose commit takes longer than all the rest.
+    With `words` the lexical index is updated too; its commit takes longer than all the rest.
     """
 
     root: str
@@ -49,28 +50,28 @@ class RefreshFiles(Struct, frozen=True):
 
 
 class LinkFirst(Struct, frozen=True):
-    """Link the files that mention or define one of some names before all others; replied with a `Refreshed`,
-    which is complete if none of them waits any more."""
+    """Link the files that mention or define one of `names` before all others. The reply is a `Refreshed`,
+    which is complete if none of these files waits any more."""
 
     root: str
     names: tuple[str, ...]
 
 
 class SyncTree(Struct, frozen=True):
-    """Bring in every change that is on the disk now; replied with a `Refreshed`."""
+    """Index every change that is on the disk now. The reply is a `Refreshed`."""
 
     root: str
 
 
 class Reindex(Struct, frozen=True):
-    """Scan all names again, and with `full` read all contents again; replied when the scan has begun."""
+    """Scan all names again, and with `full` read all contents again. The reply comes at its start."""
 
     root: str
     full: bool
 
 
 class RebuildLexical(Struct, frozen=True):
-    """Fill a project's lexical index anew, since it was found damaged; replied when that has begun."""
+    """Rebuild a project's lexical index, because it was found damaged. The reply comes at its start."""
 
     root: str
 
@@ -79,7 +80,7 @@ Command = OpenProject | CloseProject | RefreshFiles | LinkFirst | SyncTree | Rei
 
 
 class Refreshed(Struct, frozen=True):
-    """The generation that the request led to; `complete` is false where some contents are still unread."""
+    """The project's generation after a request; `complete` is false if some contents are still unread."""
 
     generation: int
     complete: bool
@@ -88,11 +89,11 @@ class Refreshed(Struct, frozen=True):
 class TreeDelta(Struct, frozen=True):
     """A change of a project's index, sent after it was committed.
 
-    `touched` are the paths that the watcher named, ignored ones included, relative to the root; `resync`
-    says that events were lost and that everything may have changed. `links_changed` says that imports of
-    files other than the upserted ones lead elsewhere now. One that says no more than its generation tells
-    that references mean something else now. `replaced` says that the index was opened anew after an
-    error: it may be another one, in another file.
+    `touched` are the paths that the watcher named, ignored ones included, relative to the root. `resync` says
+    that events were lost and everything may have changed. `links_changed` says that imports of files other
+    than the upserted ones have new targets. A `TreeDelta` with a generation and nothing else means that the
+    targets of references have changed. `replaced` says that the index was opened again after an error, and
+    may be a new index in another file.
     """
 
     root: str
@@ -106,8 +107,8 @@ class TreeDelta(Struct, frozen=True):
 
 
 class ProjectProgress(Struct, frozen=True):
-    """How far the indexing of a project is. `skipped` counts folders that were left out, by reason;
-    `unlinked` are the files of which it isn't known yet, or not any more, what their references mean."""
+    """The progress of indexing a project. `skipped` counts folders that were left out, by reason; `unlinked`
+    counts the files whose references aren't resolved yet, or must be resolved again."""
 
     root: str
     state: ProjectState
@@ -118,17 +119,18 @@ class ProjectProgress(Struct, frozen=True):
     skipped: tuple[tuple[str, int], ...]
     unlinked: int = 0
     words: bool = False
-    """Whether all files were read and can be found by their words."""
+    """Whether all files have been read and are in the lexical index."""
 
 
 class ActivityTaken(Struct, frozen=True):
-    """What git's history says of a project's files was taken into its index."""
+    """A project's index now has the commit counts of files from git's history."""
 
     root: str
 
 
 class AtWork(Struct, frozen=True):
-    """Work on a project begins, so that it is known whose work ended the process; on none with ""."""
+    """The root of the project on which the indexer begins to work ("" for none), so that the daemon knows
+    on which project it died."""
 
     root: str
 

@@ -1,6 +1,6 @@
-"""The index of one project in the indexer process: its parts, and their background work.
+"""The index of one project in the indexer process: its parts and its background work.
 
-The work is done in steps, so that requests and edits come first.
+The background work is done in short steps, so that requests and edits are served first.
 """
 
 from __future__ import annotations
@@ -32,33 +32,35 @@ from .tree_changes import ProjectWatch, TreeChanges
 log = logging.getLogger(__name__)
 
 STEP_S = 0.04
-"""Maximum seconds of one step of bulk work, between which requests and edits are served: under half of what
-save-to-visible may take at the median (100 ms)."""
+"""Maximum seconds of one step of bulk work. Requests and edits are served between steps, and this is less
+than half of the 100 ms that may pass at the median until a saved edit is visible."""
 
 HISTORY_COMMITS = 500
 
 CONTENT_VERSION = f"{PARSER_VERSION}.{CHUNKER_VERSION}.1"
-"""Names how contents are read; an index that was read in another way is read again. The linker's version is
-kept by linking.py, since links are made anew without reading."""
+"""The version of the way in which contents are read; an index with another version is read again. linking.py
+stores the linker's version, because links can be made again without reading."""
 
 VERSION_KEY = "parser"
 """The store's key for the `CONTENT_VERSION` that its contents were read with."""
 
 READING_AGAIN = "reading again"
-"""Its value while all contents are read again: a process that ends meanwhile leaves the rest to the next."""
+"""The value of `VERSION_KEY` while all contents are read again. If the process ends meanwhile, the next one
+continues."""
 
 SWEEP_REST = 1_000
-"""Pause between two sweeps, as a multiple of the time that a sweep takes: 0.1 % of a core. 3,000 files take
-some 0.1 s, 100,000 about 5 s."""
+"""Pause between two sweeps (comparisons of the whole tree with the disk) as a multiple of the time that a
+sweep takes, so that sweeps use 0.1 % of a core. A sweep takes 0.1 s for 3,000 files, about 5 s for
+100,000."""
 
 SWEEP_REST_MAX_S = 600.0
-"""Maximum pause between two sweeps, so that a change whose event was lost is found within this time."""
+"""Maximum seconds between two sweeps: a change whose event was lost is found within this time."""
 
 
 class BulkWork:
     """The background work of one project, on the indexer's working thread; it begins by opening the index.
 
-    Methods raise `DatabaseError` where the store fails.
+    Methods raise `DatabaseError` if the store fails.
     """
 
     def __init__(self, index: ProjectIndex) -> None:
@@ -68,11 +70,11 @@ class BulkWork:
         self._progress = index.progress
         self._system = index.system
         self._steps: Iterator[None] | None = self._open()
-        """The work under way; each step ends in a yield."""
+        """The current work, a generator that yields after each step."""
         self._next_sweep = 0.0
 
     def patience(self) -> float | None:
-        """Return in how many seconds `step` has something to do; 0 while something is under way."""
+        """Return the seconds until `step` has something to do; 0 while work is in progress."""
         if self._steps is not None:
             return 0.0
         sweep = max(0.0, self._next_sweep - self._system.monotonic())
@@ -80,10 +82,10 @@ class BulkWork:
         return sweep if words is None else min(sweep, words)
 
     def step(self) -> None:
-        """Do one step of what is under way, or begin the periodic sweep when its time has come."""
+        """Do one step of the current work, or begin the periodic sweep when it is due."""
         if self._steps is None:
             if self._index.lexing.patience() == 0.0:
-                self.read_later()  # the words of recent saves
+                self.read_later()  # writes recent saves into the lexical index
             elif self._system.monotonic() >= self._next_sweep:
                 self._steps = self._sweep()
             return
@@ -95,17 +97,17 @@ class BulkWork:
             self.lose_root(error)
 
     def begin_again(self) -> None:
-        """Begin with opening the index, as if it were the first time."""
+        """Start again with opening the index, as if for the first time."""
         self._steps = self._open()
         self._progress.become("scanning")
 
     def read_again(self) -> None:
-        """Have `begin_again` read all contents again, also those of files that ended a process."""
+        """Make `begin_again` read all contents again, also those of files that killed a process."""
         self._index.suspects.forget()
         self._index.store.set_meta(VERSION_KEY, READING_AGAIN)
 
     def begin(self) -> None:
-        """Read and link the files that wait, if nothing else is under way."""
+        """Begin to read and link the waiting files, if no other work is in progress."""
         waits = self._progress.state == "indexing" or self._files.unread or self._index.linking.waiting()
         if self._rests and (waits or self._changes.sweep_due):
             self._progress.state = "indexing"
@@ -126,8 +128,10 @@ class BulkWork:
         self._progress.report()
 
     def link(self, seconds: float) -> bool:
-        """Link waiting files for up to `seconds`; return whether some still wait. While contents are unread
-        nothing is linked, as it would be linked again."""
+        """Link waiting files for up to `seconds`; return whether some still wait.
+
+        While contents are unread nothing is linked, because it would have to be linked again.
+        """
         if self._files.unread:
             return True
         with self._index.suspects.work():
@@ -137,7 +141,7 @@ class BulkWork:
         return more
 
     def lose_root(self, error: RootGone) -> None:
-        """Keep what is known and wait for the root to come back."""
+        """Keep the index and wait until the project's root exists again."""
         self._progress.reasons["root"] = str(error)
         self._steps = None
         self._progress.count_again()
@@ -149,13 +153,13 @@ class BulkWork:
 
     @property
     def _rests(self) -> bool:
-        """Whether nothing is under way. Without its root a project waits for that alone."""
+        """Whether no work is in progress. Without its root a project only waits for the root."""
         return self._steps is None and self._progress.state != "degraded"
 
-    # What can be under way: generators that yield between steps.
+    # The kinds of work: generators that yield between steps.
 
     def _open(self) -> Iterator[None]:
-        """Bring the index up to date with the disk, begin to watch, read what is new."""
+        """Bring the index up to date with the disk, begin to watch, and read new contents."""
         self._progress.become("scanning")
         version = self._version()
         store = self._index.store
@@ -173,19 +177,19 @@ class BulkWork:
         self._files.queue_unread()
         yield
         self._changes.begin_watch()
-        # What changed between the listing of a folder and the start of its watch.
+        # This finds changes made between the listing of a folder and the start of its watch.
         yield from self._changes.sweep_in_steps()
         self._progress.become("indexing")
         yield from self._index.reading.look(STEP_S)
         yield from self._read()
-        # Only now: after a killed process the next one reads the rest.
+        # Stored only now, so that after a killed process the next one reads the rest.
         store.set_meta(VERSION_KEY, version)
         self._take_history()
         self._index.announce(ActivityTaken(self._index.command.root))
         self._schedule_sweep()
 
     def _read(self) -> Iterator[None]:
-        """Read, write into the lexical index and link what waits for it, until nothing does."""
+        """Read, write into the lexical index and link the waiting files, until none waits."""
         index = self._index
         lexing = linking = True
         much = index.reading.is_long
@@ -202,14 +206,14 @@ class BulkWork:
             linking = self.link(STEP_S)
             self._progress.report()
             yield
-        index.reading.rest()  # the last look may have emptied what was unread
+        index.reading.rest()  # the last look may have left nothing to read
         index.suspects.absolve()
         if much:
             index.store.relax()
         self._progress.become("ready")
 
     def _sweep(self) -> Iterator[None]:
-        """Sweep for changes without an event; where the root is gone, look for it."""
+        """Sweep for changes without an event; if the root is missing, check whether it is back."""
         self._schedule_sweep()
         if self._progress.state == "degraded":
             if not os.path.isdir(self._index.command.root):
@@ -246,7 +250,8 @@ class BulkWork:
         self._files.note_commits(counts)
 
     def _version(self) -> str:
-        """Return how contents are read, and which secret files; after a change all are read again."""
+        """Return `CONTENT_VERSION` with the patterns of secret files to index; after a change of either, all
+        contents are read again."""
         return " ".join((CONTENT_VERSION, *self._index.command.show_files))
 
 
@@ -254,7 +259,7 @@ class ProjectIndex:
     """The parts of one project's index, for the indexer's working thread.
 
     Parameters are as with `ProjectIndexer`; `on_batch` is called from the watcher's thread. Raises
-    `DatabaseError` where the store can't be opened, and `OSError`.
+    `DatabaseError` if the store can't be opened, and `OSError`.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
-"""The reading of one file, from its bytes to what is stored of it; knows neither store nor project.
+"""Reads one file: turns its bytes into the values to store. Knows neither store nor project.
 
-The results are plain values, since a side process may make them.
+The results are plain values, because a side process may produce them.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ DIGEST_BYTES: Final = 16
 
 
 class FileOpening(NamedTuple):
-    """The project that a side process reads: files below a root of at most `max_bytes`."""
+    """The project that a side process reads: its root, and the maximum size of a file, `max_bytes`."""
 
     root: str
     max_bytes: int
 
     def begin(self) -> Callable[[object, FileToRead], Read]:
-        """Return what reads a file."""
+        """Return the function that reads a file."""
         reader = FileReader(self.root, self.max_bytes, System())
         return lambda _context, file: reader.read(file)
 
 
 class FileToRead(NamedTuple):
-    """A file to be read: its path below the root, its language by its name, and what was known of it before
-    as `digest` and `former_language`. With `words` its search terms are wanted too."""
+    """A request to read a file: its path below the root, and its language according to its name. `digest` and
+    `former_language` are those of its known content. With `words` its search terms are returned too."""
 
     path: str
     language: str
@@ -47,7 +47,7 @@ class FileToRead(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """A chunk's search terms, joined by spaces, with what identifies the chunk."""
+    """A chunk's search terms, joined by spaces, with the fields that identify the chunk."""
 
     digest: bytes
     kind: str
@@ -57,9 +57,9 @@ class Terms(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """What a file says. The fields of symbols are those of `Symbol`, those of imports of `Import`.
+    """The parsed contents of a file. Symbols have the fields of `Symbol`, and imports those of `Import`.
 
-    `facts` is None where the language has no references, `terms` where they weren't wanted.
+    `facts` is None if the language has no references, `terms` is None if they weren't requested.
     """
 
     lines: int
@@ -71,10 +71,10 @@ class Contents(NamedTuple):
 
 
 class Look(NamedTuple):
-    """What a look at a file's bytes says, before they are parsed.
+    """The properties of a file's bytes that are known before they are parsed.
 
-    `stamp` is size, mtime, ctime and inode, None for a file that is gone or can't be read; `skipped` is why
-    the content isn't indexed, `gone` for a file that no longer exists.
+    `stamp` is size, mtime, ctime and inode, None if the file is missing or can't be read. `skipped` is the
+    reason why the content isn't indexed, `gone` for a file that no longer exists.
     """
 
     path: str
@@ -86,16 +86,16 @@ class Look(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A file that was read; `contents` is None where they are not new."""
+    """The result of reading a file; `contents` is None if they haven't changed."""
 
     look: Look
     contents: Contents | None
     problem: str = ""
-    """Why a file can't be read, in words."""
+    """A message that says why the file can't be read, else empty."""
 
 
 class FileReader:
-    """Reads files below one root, of `max_bytes` at most."""
+    """Reads files below one root, each of at most `max_bytes`."""
 
     def __init__(self, root: str, max_bytes: int, system: System) -> None:
         self._root = root
@@ -103,11 +103,11 @@ class FileReader:
         self._system = system
 
     def look(self, asked: FileToRead) -> Look:
-        """Read a file's bytes only to say what they are."""
+        """Read a file's bytes and return their properties without parsing them."""
         return self._bytes(asked)[0]
 
     def read(self, asked: FileToRead) -> Read:
-        """Read a file and say what it holds, unless that is what it held before."""
+        """Read and parse a file, unless its content is the known one."""
         look, data, problem = self._bytes(asked)
         same = look.digest == asked.digest and asked.language == asked.former_language
         if look.skipped or (asked.digest and same):
@@ -115,7 +115,7 @@ class FileReader:
         return Read(look, contents_of(look.path, data, look.language, words=asked.words))
 
     def _bytes(self, asked: FileToRead) -> tuple[Look, bytes, str]:
-        # Taken before the read: a write while it lasts may leave the time of the last one unchanged.
+        # Taken before the read, because a write during the read may leave the file's mtime unchanged.
         now = self._system.time_ns()
         try:
             data, status = self._system.read(os.path.join(self._root, asked.path), self._max_bytes + 1)
@@ -139,7 +139,7 @@ class FileReader:
 
 
 def contents_of(path: str, data: bytes, language: str, *, words: bool = False) -> Contents:
-    """Return what a file's bytes say. Takes bounded time and raises nothing for any bytes."""
+    """Parse a file's bytes and return its contents. Takes bounded time and raises nothing for any bytes."""
     parsed = parse_source(data, language)
     chunks = chunk_source(path, data, parsed, language)
     row = LANGUAGES.get(language)

@@ -1,6 +1,6 @@
-"""The unread files of a project: which are read next, here or by side processes, and what is stored of them.
+"""The queue of a project's unread files, which are read here or by side processes.
 
-The results of a step are written together, so that a step is one commit.
+The results of a step are written together, so that each step is one commit.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ log = logging.getLogger(__name__)
 STEP_FILES = 256
 
 LOOK_FROM = 512
-"""Minimum number of unread files for which all are looked at first, 0.1 ms each, so that their hashes are
-known long before the last file is parsed. Fewer files are read in two seconds."""
+"""Minimum number of unread files for a first pass that only hashes them, 0.1 ms each, so that all hashes are
+known long before the last file is parsed. Fewer files are read and parsed in two seconds."""
 
 AHEAD_FROM = 64
-"""Minimum number of unread files for side processes: fewer are read before one has started (0.3 s)."""
+"""Minimum number of unread files for side processes; fewer would be read before one has started (0.3 s)."""
 
 TAKEN_FILES = 32
-"""Maximum number of files read by side processes that are written in one step: 1 to 2 ms each."""
+"""Maximum number of results of side processes that are written in one step, 1 to 2 ms each."""
 
 READERS_MAX: Final = 3
-"""Maximum number of side processes that read. The indexer writes what they read, in a third of the time that
-reading takes one process; it reads itself when it has nothing to write."""
+"""Maximum number of side processes that read. The indexer writes their results, which takes a third of the
+time that one process takes to read them; it reads files itself when it has nothing to write."""
 
 FILES_MAX: Final = 128
-"""Maximum number of files with a side process: half a second of work, so that it never waits while the
-indexer writes."""
+"""Maximum number of files given to a side process at a time: half a second of work, so that it never waits
+while the indexer writes."""
 
 
 class ReadingQueue:
     """The unread files of one project, on the indexer's working thread.
 
-    `make_readers` is called with the number of files when there is much to read; None where no side process
-    is to read. Raises `DatabaseError` where the store fails.
+    `make_readers` is called with the number of files when there is much to read; None for no side processes.
+    Raises `DatabaseError` if the store fails.
     """
 
     def __init__(
@@ -74,12 +74,14 @@ class ReadingQueue:
 
     @property
     def is_long(self) -> bool:
-        """Whether enough files wait for side processes to read too."""
+        """Whether enough files wait to have side processes read too."""
         return len(self._files.unread) >= AHEAD_FROM
 
     def look(self, seconds: float) -> Iterator[None]:
-        """Look at the unread files, if there are many, in steps of `seconds`: all hashes are known before any
-        file is parsed. Parsing reads the bytes again, from the system's cache, to spare our memory."""
+        """Hash the unread files, if there are many, in steps of `seconds`, before any file is parsed.
+
+        To save memory the bytes aren't kept: parsing reads them again, from the system's cache.
+        """
         unread, known = self._files.unread, self._files.known
         if len(unread) < LOOK_FROM:
             return
@@ -97,13 +99,13 @@ class ReadingQueue:
             yield
 
     def read(self, paths: Sequence[str], seconds: float | None = None) -> None:
-        """Read some of the unread files, write what they hold and announce it; with `seconds` as many as that
-        allows."""
+        """Read the unread files `paths`, write their contents and announce them; with `seconds`, as many as
+        can be read in that time."""
         with self._suspects.work():
             self._read(paths, seconds)
 
     def step(self, seconds: float) -> None:
-        """Read for one step: write what side processes have read, and read here while they work."""
+        """Do one step: write the results of side processes, and read files here while they work."""
         self._ask_ahead()
         if self._take_ahead(0.0):
             return
@@ -114,14 +116,16 @@ class ReadingQueue:
             self._take_ahead(seconds)
 
     def rest(self) -> None:
-        """End the side processes, which are started again when there is much to do."""
+        """End the side processes. They are started again when there is much to do."""
         if self._readers is not None:
             self._readers.close()
             self._readers = None
 
     def _next_batch(self, count: int) -> list[str]:
-        """Return at most `count` files to read next, of those that no side process reads: suspects last, each
-        alone, since it may end the process."""
+        """Return at most `count` files to read next, without those that side processes read.
+
+        Suspects come last and one at a time, because each may kill the process.
+        """
         unread = self._files.unread
         for path in [path for path in self._suspects if path in unread]:
             unread[path] = unread.pop(path)
@@ -155,7 +159,7 @@ class ReadingQueue:
     # By side processes
 
     def _ask_ahead(self) -> None:
-        """Have side processes read files too, where many wait."""
+        """Have side processes read files too, if many wait."""
         unread = self._files.unread
         if self._readers is None:
             if self._make_readers is None or not self.is_long:
@@ -173,7 +177,7 @@ class ReadingQueue:
         )
 
     def _take_ahead(self, seconds: float) -> bool:
-        """Write what side processes have read; return whether they had read anything. A file that changed
+        """Write the results of side processes; return whether there were any. A file that has changed
         meanwhile stays unread."""
         readers = self._readers
         if readers is None:
@@ -194,39 +198,44 @@ class ReadingQueue:
 
 
 def count_for(files: int) -> int:
-    """Return the number of side processes for `files` files: a core stays for the indexer, and each process
-    needs enough files to be worth its start (0.3 s) and its memory (60 MB)."""
+    """Return the number of side processes for `files` files.
+
+    One core is left for the indexer, and each process gets enough files to be worth its start (0.3 s) and its
+    memory (60 MB).
+    """
     return min(READERS_MAX, max(1, available_cores() - 1), 1 + files // FILES_MAX)
 
 
 class Readers:
-    """The side processes that each read a part of the files, on the indexer's working thread."""
+    """The side processes among which files are divided for reading, on the indexer's working thread."""
 
     def __init__(self, start: StartSideProcess, root: str, max_bytes: int, count: int) -> None:
         self._all = deque(ReadAhead(start, root, max_bytes) for _ in range(count))
 
     def __contains__(self, path: object) -> bool:
-        """Whether a file is being read, or waits to be, by one of them."""
+        """Whether one of the processes is reading a file or will read it."""
         return any(path in reader for reader in self._all)
 
     @property
     def away(self) -> int:
-        """The number of files that they were asked for and haven't read."""
+        """The number of files that the processes were asked for and haven't read yet."""
         return sum(map(len, self._all))
 
     @property
     def room(self) -> int:
-        """The number of further files that they take now; 0 while each has at least half of its maximum."""
+        """The number of further files that the processes accept now; 0 while each has half of its maximum."""
         return sum(reader.room for reader in self._waiting())
 
     def share(self, files: int) -> int:
-        """Return how many of `files` unread files to ask for now, so that neither side processes nor indexer
-        wait for the others at the end."""
+        """Return the number of files to give to the processes now, if `files` are unread in total.
+
+        It is chosen so that the processes and the indexer finish together.
+        """
         parts = len(self._all)
         return min(self.room, max(0, (files - self.away) * parts // (parts + 1)))
 
     def ask(self, files: Iterable[tuple[FileToRead, Stamp]]) -> None:
-        """Have files read, at most as many as `room`; the stamp is the one known of each file."""
+        """Have files read, at most `room`, each given with its known stamp."""
         wanted, begin = list(files), 0
         waiting = sorted(self._waiting(), key=lambda reader: reader.room)
         for left, reader in zip(range(len(waiting), 0, -1), waiting, strict=True):
@@ -237,7 +246,7 @@ class Readers:
     def take(self, limit: int, seconds: float) -> Iterator[tuple[Read, Stamp]]:
         """Yield at most `limit` files that were read, each with the stamp given to `ask`; wait for the first
         up to `seconds`."""
-        self._all.rotate()  # so that each comes first at times
+        self._all.rotate()  # so that each process comes first at times
         left = limit
         for reader in self._all:
             for found in reader.take(left, 0.0):
@@ -247,14 +256,14 @@ class Readers:
             yield from max(self._all, key=len).take(limit, seconds)
 
     def take_culprits(self) -> list[str]:
-        """Return the files at which a process ended by itself since the last time."""
+        """Return the files on which a process has died since the last call."""
         found = [reader.culprit for reader in self._all if reader.culprit is not None]
         for reader in self._all:
             reader.culprit = None
         return found
 
     def close(self) -> None:
-        """End them; files without an answer stay unread."""
+        """End the processes; files that they haven't read stay unread."""
         for reader in self._all:
             reader.close()
 
@@ -263,13 +272,13 @@ class Readers:
 
 
 class ReadAhead(WorkAhead[str, Stamp]):
-    """Files of one project that a side process reads, by path, with the stamps known of them."""
+    """Files of one project that one side process reads, by path, with their known stamps."""
 
     def __init__(self, start: StartSideProcess, root: str, max_bytes: int) -> None:
         super().__init__(start, FileOpening(root, max_bytes), FILES_MAX)
 
     def ask(self, files: Iterable[tuple[FileToRead, Stamp]]) -> None:
-        """Have files read, in this order; the stamp is the one known of each file."""
+        """Have files read in this order, each given with its known stamp."""
         wanted = list(files)
         if wanted:
             stamps = {file.path: stamp for file, stamp in wanted}
@@ -286,10 +295,10 @@ class ReadAhead(WorkAhead[str, Stamp]):
 
 
 class ReadResults:
-    """Turns looks and reads into the records of one project, whichever process made them.
+    """Turns the results of reading, from any process, into the records of one project.
 
-    `show_files` are patterns of secret files that are indexed nevertheless. `lexing` is offered the search
-    terms that came with a read.
+    `show_files` are patterns of secret files that are indexed nevertheless. Search terms that come with a
+    result are offered to `lexing`.
     """
 
     def __init__(
@@ -301,7 +310,7 @@ class ReadResults:
         self._lexing = lexing
 
     def left_alone(self, record: FileRecord) -> FileRecord | None:
-        """Return the record of a file that must not be read, None for any other."""
+        """Return the new record of a file that must not be read, None for a file that may be read."""
         if is_secret_file(record.path) and not any(glob.matches(record.path) for glob in self._shown):
             return replace(_without_content(record), skipped="secret")
         if self._suspects.is_quarantined(record):
@@ -309,19 +318,19 @@ class ReadResults:
         return None
 
     def looked_at(self, record: FileRecord, look: Look) -> FileRecord:
-        """Return a file's record with the hash of what it holds now, or why that isn't indexed."""
+        """Return a file's record with the hash of its content, or the reason why it isn't indexed."""
         return replace(_looked_at(record, look), hashed=look.digest, digest=b"")
 
     def read(self, record: FileRecord, former: FileRecord | None, read: Read) -> FileContent | FileRecord:
-        """Return a file's new record, with its definitions unless it holds what it held before.
+        """Return a file's new record, together with its contents if they have changed.
 
-        `former` is what was known of its content before, if anything.
+        `former` is the record of its former content, if there was any.
         """
         look, contents = read.look, read.contents
         if read.problem:
             log.info("%s can't be read: %s", record.path, read.problem)
         if look.skipped == "gone":
-            return record  # the watcher or the next sweep takes it out
+            return record  # the watcher or the next sweep will remove it
         record = _looked_at(record, look)
         if contents is None:
             if look.skipped or former is None:
@@ -336,18 +345,18 @@ class ReadResults:
 
 
 def asked_of(record: FileRecord, former: FileRecord | None, *, words: bool = False) -> FileToRead:
-    """Return the request to read a file, which gives nothing new where it holds what `former` says."""
+    """Return the request to read a file; its answer has no contents if these still match `former`."""
     known = (former.digest, former.language) if former is not None else (b"", "")
     return FileToRead(record.path, record.language, *known, words)
 
 
 def _without_content(record: FileRecord) -> FileRecord:
-    """Return a record that claims nothing of the content, so that no later read is compared with it."""
+    """Return a file's record without its digest, so that the next read counts as new content."""
     return replace(record, digest=b"", hashed=b"", skipped="", lines=0, symbols=0)
 
 
 def _looked_at(record: FileRecord, look: Look) -> FileRecord:
-    """Return a file's record with what a look at its bytes says; one that is gone stays as it was."""
+    """Return a file's record with the properties from a look at its bytes; unchanged for a missing file."""
     if look.skipped == "gone":
         return record
     record = replace(_without_content(record), skipped=look.skipped)

@@ -1,6 +1,6 @@
-"""Processes beside the indexer that read or link ahead of it: both ends of the socket.
+"""Side processes, which read or link files for the indexer: both ends of the socket to them.
 
-Reading and linking are most of what a first index takes, and the interpreter's lock lets one thread of a
+Reading and linking take most of the time of a first index, and the interpreter lock lets only one thread of a
 process work at a time. A side process writes nothing, and ends when the indexer does.
 """
 
@@ -32,38 +32,38 @@ Key = TypeVar("Key")
 Given = TypeVar("Given")
 
 STARTS_MAX: Final = 3
-"""Maximum starts of a side process for one stretch of bulk work; after that the indexer works alone."""
+"""Maximum starts of a side process during one run of bulk work; after that the indexer works alone."""
 
 SILENT_MAX_S = 2 * HANG_S
 """Seconds without an answer after which a side process is killed. An answer takes milliseconds, and a file
-that hangs the process ends it after `HANG_S`."""
+that hangs the process makes its alarm end it after `HANG_S`."""
 
 STOPPED_MAX_S = 6.0
-"""The same for a process that was stopped, which no alarm of its own ends."""
+"""Seconds without an answer after which a process stopped by a signal is killed; its alarm can't end it."""
 
 Work = Callable[[Any, Any], object]
-"""Takes the context of a request and one of its pieces, and returns the answer."""
+"""A function that takes the context of a request and one of its pieces, and returns the answer."""
 
 
 class Opening(Protocol):
-    """The first message to a side process: what its work rests on, and how it begins."""
+    """The first message to a side process: the parameters of its work, and how to start it."""
 
     def begin(self) -> Work:
-        """Return what answers requests. Called in the side process."""
+        """Return the function that answers requests. Called in the side process."""
 
 
 def available_cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 class SideProcess:
-    """A process that answers requests. Raises `OSError` where it can't be started.
+    """A process that answers requests. Raises `OSError` if it can't be started.
 
-    One that says nothing for `SILENT_MAX_S` while an answer is awaited is killed, one that was stopped after
-    `STOPPED_MAX_S`. For one thread.
+    The process is killed if no answer comes for `SILENT_MAX_S`, or for `STOPPED_MAX_S` if a signal has
+    stopped it. Not thread-safe.
     """
 
     def __init__(self, opening: Opening) -> None:
@@ -81,7 +81,7 @@ class SideProcess:
             self._socket.close()
             raise
         self._arrived: SimpleQueue[bytes | None] = SimpleQueue()
-        # Without a thread the process would wait with each answer for as long as the indexer writes.
+        # A thread receives the answers, or else the process would have to wait while the indexer writes.
         self._thread = threading.Thread(target=self._receive, name="side-process", daemon=True)
         try:
             self._thread.start()
@@ -99,23 +99,24 @@ class SideProcess:
         return self._process.pid
 
     def ask(self, context: object, pieces: Sequence[object]) -> None:
-        """Ask for an answer to each piece. A process that has ended gets nothing, which `take` returns."""
+        """Ask for an answer to each piece. If the process has ended, this does nothing, and `take` returns
+        None."""
         self._send((context, pieces))
 
     def take(self, seconds: float) -> object | None:
-        """Return its next answer, None when it ended. Raises `Empty` when none comes in time."""
+        """Return the next answer, None if the process has ended. Raises `Empty` if none comes in time."""
         try:
             data = self._arrived.get(timeout=seconds) if seconds > 0 else self._arrived.get_nowait()
         except Empty:
             silent = time.monotonic() - self._heard
             if silent > SILENT_MAX_S or (silent > STOPPED_MAX_S and self._is_stopped()):
-                self._process.kill()  # it was stopped, or waits for a disk: its own alarm doesn't reach it
+                self._process.kill()  # it is stopped or waits for a disk, so its alarm can't end it
             raise
         self._heard = time.monotonic()
         return None if data is None else pickle.loads(data)  # noqa: S301 - from our own child
 
     def close(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         self._process.kill()
         self._process.wait()
         self._thread.join()  # its stream ends with the process
@@ -142,14 +143,14 @@ class SideProcess:
 
 
 StartSideProcess = Callable[[Opening], SideProcess]
-"""Starts a side process, as `SideProcess` does."""
+"""A function that starts a side process, such as `SideProcess`."""
 
 
 class WorkAhead(Generic[Key, Given]):
-    """The work that a side process was asked for and has not answered, on the indexer's thread.
+    """The pieces of work that a side process was given and has not answered, on the indexer's thread.
 
-    The process starts with the first request. It holds at most `most` pieces. `culprit` is the piece at which
-    it ended by itself, for the caller to take.
+    The process starts with the first request, and gets at most `most` pieces at a time. `culprit` is the
+    piece on which it died; the caller takes and clears it.
     """
 
     def __init__(self, start: StartSideProcess, opening: Opening, most: int) -> None:
@@ -162,7 +163,7 @@ class WorkAhead(Generic[Key, Given]):
         self._away: dict[Key, Given] = {}
 
     def __contains__(self, key: object) -> bool:
-        """Whether a piece is with the process."""
+        """Whether the process has a piece and hasn't answered it."""
         return key in self._away
 
     def __len__(self) -> int:
@@ -176,32 +177,32 @@ class WorkAhead(Generic[Key, Given]):
 
     @property
     def room(self) -> int:
-        """The number of further pieces that it takes now; 0 where it ended too often."""
+        """The number of further pieces that the process accepts now; 0 if it has ended too often."""
         if self._process is None and self._starts >= STARTS_MAX:
             return 0
         return self._most - len(self._away)
 
     def close(self) -> None:
-        """End the process; pieces without an answer are not done."""
+        """End the process; its unanswered pieces are dropped."""
         if self._process is not None:
             self._process.close()
             self._process = None
         self._away.clear()
 
     def _ask(self, context: object, pieces: Sequence[object], given: Mapping[Key, Given]) -> None:
-        """Ask for some pieces by one message; for none where no process can be started."""
+        """Ask for pieces with one message; do nothing if no process can be started."""
         if self._process is None:
             self._starts += 1
             try:
                 self._process = self._start(self._opening)
-            except OSError as error:  # no memory, no processes or no descriptors are left
+            except OSError as error:  # no memory, processes or descriptors left
                 log.warning("no process can be started for %s: %s", type(self).__name__, error)
                 return
         self._away.update(given)
         self._process.ask(context, pieces)
 
     def _receive(self, seconds: float) -> object | None:
-        """Return the next answer, waiting up to `seconds`; None without one, or when the process ended."""
+        """Return the next answer, waiting up to `seconds`; None if none came or the process has ended."""
         if self._process is None or not self._away:
             return None
         try:
@@ -219,9 +220,11 @@ MODULE: Final = "foveal.daemon.index.side_process"
 
 
 def main() -> None:
-    """Serve on the socket whose descriptor is the one argument: requests in order, each piece answered at
-    once. The process ends with its socket, and within `HANG_S` for any piece."""
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the alarm ends the process, whatever the parent did
+    """Answer requests in order on the socket whose descriptor is the only argument, each piece by itself.
+
+    The process ends with its socket, or if a piece takes longer than `HANG_S`.
+    """
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the alarm must work even if the parent ignored it
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
     pipe = ChildPipe(int(sys.argv[1]))
     messages: SimpleQueue[Any] = SimpleQueue()

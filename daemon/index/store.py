@@ -42,13 +42,14 @@ project's files."""
 FILE_NAME = "index.sqlite"
 
 CACHE_KIB = 16 * 1024
-"""Pages of the writer that are kept in memory, at most. With SQLite's 2 MB indexes over hashes and names were
-written out and read again within a transaction: a twelfth of a first index."""
+"""Maximum KiB of pages that the writer's connection caches. With SQLite's default of 2 MB, indexes over
+hashes and names were written out and read again within a transaction, which took a twelfth of a first
+index."""
 
 
 class FileContent(Struct, frozen=True):
-    """What is written for a file whose content was read: its record, definitions, imports and chunks, and
-    what it refers to (None where its language has no references). The last two may be packed already."""
+    """The contents to write for a file: its record, definitions, imports, chunks, and references (None if its
+    language has none). Chunks and references may already be in stored form."""
 
     record: FileRecord
     symbols: Sequence[Symbol]
@@ -58,8 +59,8 @@ class FileContent(Struct, frozen=True):
 
 
 class InterfaceChanged(Struct, frozen=True):
-    """A file shows something else now. `other_file` says that it came, went, or is of another language, so
-    that its neighbours have other files beside them."""
+    """A change of a file's interface. `other_file` says that the file was added, removed, or changed its
+    language, which also affects the other files of its folder."""
 
     path: str
     change: InterfaceChange
@@ -67,8 +68,8 @@ class InterfaceChanged(Struct, frozen=True):
 
 
 class Activity(Struct, frozen=True):
-    """How much a file is worked on: commits among the latest ones, edits seen while watching, and the wall
-    clock of the last of these in nanoseconds."""
+    """How much a file is worked on: its number of recent commits, the number of edits seen while watching,
+    and the time of the last edit in nanoseconds since the epoch."""
 
     path: str
     commits: int
@@ -77,13 +78,13 @@ class Activity(Struct, frozen=True):
 
 
 class Store:
-    """The writing side. One per project, in the indexer process only; not safe across threads.
+    """Writes a project's index. Only the indexer process has one, for each project. Not thread-safe.
 
-    `replaced` says why an earlier file was quarantined, or is empty.
+    `replaced` says why the former index was quarantined, or is empty.
     """
 
     def __init__(self, folder: str, system: System, distrusted: str = "") -> None:
-        """Open an index, or make it; `distrusted` says why the one that is there can't be used."""
+        """Open or create an index; `distrusted` says why an existing index can't be used, or is empty."""
         os.makedirs(folder, mode=0o700, exist_ok=True)
         self.path = os.path.join(folder, FILE_NAME)
         self._probed: dict[str, FileRecord] = {}
@@ -104,34 +105,34 @@ class Store:
         self.links = LinkTable(self._db)
         self.replaced = opened.replaced
         if self.replaced or opened.anew:
-            # Counted on from the clock: no generation of the former index may come to mean something else.
+            # Start at the clock's milliseconds, so that no generation of the former index is used again.
             self._db.execute(
                 "UPDATE meta SET value = ? WHERE key = 'generation'", (system.time_ns() // 1_000_000,)
             )
 
     def relax(self) -> None:
-        """Give back the memory that much writing took."""
+        """Release memory after much writing."""
         self._db.execute("PRAGMA shrink_memory")
 
     def close(self) -> None:
-        """Close the file; the write-ahead log is folded in."""
+        """Close the database; this writes the write-ahead log into the file."""
         close_database(self._db, self.path)
 
     @contextmanager
     def transaction(self) -> Iterator[int]:
-        """Run the writes inside as one transaction; yields the new generation, which is stored with them."""
+        """Run the enclosed writes as one transaction; yield the new generation, which is stored with them."""
         with self.side_notes():
             yield self.advance()
 
     def advance(self) -> int:
-        """Begin the next generation, in a transaction, and return it."""
+        """Increase the generation and return it. Call this inside a transaction."""
         generation = self.generation + 1
         self._db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (generation,))
         return generation
 
     @contextmanager
     def side_notes(self) -> Iterator[None]:
-        """Run writes that don't change the tree, such as activity, as one transaction of no generation."""
+        """Run writes that don't change the tree as one transaction, without a new generation."""
         try:
             with transaction(self._db):
                 yield
@@ -141,7 +142,7 @@ class Store:
 
     @property
     def generation(self) -> int:
-        """How many changes of the tree this index has seen."""
+        """The generation of the index, a number that grows with each change of the tree."""
         return _generation_in(self._db)
 
     def get_meta(self, key: str) -> str | None:
@@ -150,11 +151,11 @@ class Store:
         return None if row is None else str(row[0])
 
     def set_meta(self, key: str, value: str) -> None:
-        """Store a setting of the index, in a transaction or alone."""
+        """Store a setting of the index, inside or outside of a transaction."""
         self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     def delete_meta(self, key: str) -> None:
-        """Forget a setting of the index."""
+        """Delete a setting of the index."""
         self._db.execute("DELETE FROM meta WHERE key = ?", (key,))
 
     def load_files(self) -> dict[str, FileRecord]:
@@ -162,26 +163,26 @@ class Store:
         return _load_files(self._db)
 
     def take_files(self) -> dict[str, FileRecord]:
-        """Return all records as they were read when the file was opened, once."""
+        """Return all records as read when the index was opened, and drop them. Call this once."""
         files, self._probed = self._probed, {}
         return files
 
     def _probe(self, database: Database) -> None:
-        """Read what each start reads, so that damage in it is met while the file is opened."""
+        """Read everything that each start needs, so that damage in it is found when the index is opened."""
         self._probed = _load_files(database)
         _generation_in(database)
 
     def put_records(self, records: Iterable[FileRecord]) -> None:
-        """Write records; their definitions and imports stay as they are, those of a skipped file go."""
+        """Write records; contents of these files stay, but those of skipped files are deleted."""
         for record in records:
             self._db.execute(_PUT_FILE, _file_row(record))
             if record.skipped:
                 self._clear_content(self._file_id(record.path))
 
     def put_contents(self, contents: Iterable[FileContent]) -> list[InterfaceChanged]:
-        """Write files that were read, in place of their former contents; they are queued to be linked.
+        """Replace the contents of files, and queue these files for linking.
 
-        Returns which of them show something else to others now.
+        Returns the changes of their interfaces.
         """
         changed: list[InterfaceChanged] = []
         for content in contents:
@@ -197,7 +198,7 @@ class Store:
         return changed
 
     def remove_files(self, paths: Iterable[str]) -> None:
-        """Forget files with their definitions, imports and chunks."""
+        """Delete files with all their contents."""
         for path in paths:
             row = self._db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
             if row is not None:
@@ -213,7 +214,7 @@ class Store:
         )
 
     def put_commits(self, counts: Mapping[str, tuple[int, int]]) -> None:
-        """Replace what git's history says: path to (commits, time of the latest in seconds)."""
+        """Replace the commit counts from git's history: path to (commits, time of the latest in seconds)."""
         self._db.execute("UPDATE activity SET commits = 0")
         self._db.executemany(
             "INSERT INTO activity VALUES (?, ?, 0, 0) ON CONFLICT (path) DO UPDATE"
@@ -225,8 +226,8 @@ class Store:
         return int(self._db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()[0])
 
     def _put_definitions(self, file_id: int, symbols: Sequence[Symbol]) -> None:
-        """Write a file's definitions in place of those that it had; those of the same name keep their id, so
-        that links from elsewhere stay true."""
+        """Replace a file's definitions. Definitions with the same name keep their id, so that links to them
+        stay valid."""
         former = self.links.definition_ids(file_id)
         self._db.execute("DELETE FROM definitions WHERE file_id = ?", (file_id,))
         self._db.executemany(
@@ -242,7 +243,7 @@ class Store:
     def _put_facts(self, file_id: int, content: FileContent) -> InterfaceChanged:
         path, references = content.record.path, content.references
         former: FileInterface | None = None
-        with suppress(FactsDamaged):  # it takes the place of what can't be read
+        with suppress(FactsDamaged):  # the new interface replaces a damaged one
             former, _ = self.facts.interface(path)
         if references is None:
             self.facts.clear(file_id)
@@ -268,10 +269,10 @@ class Store:
 
 
 class Reader:
-    """The reading side: a connection of its own for one thread, which sees whole transactions only."""
+    """Reads a project's index over its own connection, for one thread; sees committed transactions only."""
 
     def __init__(self, folder: str, *, sealed: bool = False) -> None:
-        """Open an index; with `sealed` it is compared with its seal. Raises `DatabaseError`."""
+        """Open an index; with `sealed`, verify its seal. Raises `DatabaseError`."""
         self.path = os.path.join(folder, FILE_NAME)
         self._db = open_reader(self.path, SCHEMA_VERSION, sealed=sealed)
         self.chunks = ChunkQueries(self._db)
@@ -283,12 +284,12 @@ class Reader:
         self._db.close()
 
     def check(self) -> None:
-        """Read all of the file. Raises `DatabaseError` where it is damaged; seconds for a large one."""
+        """Read the whole database to find damage; takes seconds for a large one. Raises `DatabaseError`."""
         check_index(os.path.dirname(self.path))
 
     @contextmanager
     def snapshot(self) -> Iterator[int]:
-        """Make all reads inside see one state; yields its generation."""
+        """Make all enclosed reads see the same state; yield its generation."""
         self._db.execute("BEGIN")
         try:
             yield _generation_in(self._db)
@@ -301,7 +302,7 @@ class Reader:
         return _load_files(self._db)
 
     def record(self, path: str) -> FileRecord | None:
-        """Return one file's record, whose digest is that of the content its definitions were read from."""
+        """Return a file's record; its digest is that of the content from which its definitions were read."""
         return next(iter(_records(self._db.execute(f"{_FILES} WHERE path = ?", (path,)))), None)
 
     def symbols(self, path: str) -> tuple[Symbol, ...]:
@@ -314,7 +315,7 @@ class Reader:
         return tuple(Symbol(*row) for row in rows)
 
     def imports(self, path: str) -> tuple[ResolvedImport, ...]:
-        """Return a file's imports in source order, with where they lead."""
+        """Return a file's imports with their targets, in source order."""
         rows = self._db.execute(
             "SELECT i.module, i.name, i.line, i.required, i.target, i.missing FROM imports i"
             " JOIN files f ON f.id = i.file_id WHERE f.path = ? ORDER BY i.id",
@@ -326,19 +327,20 @@ class Reader:
         )
 
     def importers(self, path: str) -> tuple[tuple[str, int], ...]:
-        """Return the importers of a file as (path, line), by path; each file comes once."""
+        """Return the importers of a file as (path, line of the first import), by path."""
         rows = self._db.execute(
             "SELECT f.path, MIN(i.line) FROM imports i JOIN files f ON f.id = i.file_id"
-            # The index on targets holds those that are known; it is used if the question says so too.
+            # The SQL index on targets omits empty ones, so SQLite uses it only if the query excludes them.
             " WHERE i.target = ? AND i.target != '' GROUP BY f.path ORDER BY f.path",
             (path,),
         )
         return tuple((importer, line) for importer, line in rows)
 
     def definitions_named(self, name: str, limit: int = 50) -> tuple[tuple[str, Symbol], ...]:
-        """Return definitions by their whole name or the end of it: (path, symbol), at most `limit`.
+        """Return definitions whose qualified name is or ends in `name`: (path, symbol), at most `limit`.
 
-        `login` and `Session.login` both find `auth.Session.login` and a second one, `Session.login~2`.
+        `login` and `Session.login` both find `auth.Session.login`, and `Session.login~2`, the second
+        definition of a name.
         """
         bases = {name, base_name(name), base_name(name, "section")}
         rows = self._db.execute(
@@ -350,7 +352,7 @@ class Reader:
         return tuple((path, Symbol(*row)) for path, *row in rows)
 
     def lines_of_kinds(self, paths: Iterable[str], kinds: Collection[str]) -> dict[str, list[int]]:
-        """Return for files the lines at which definitions of some kinds begin, in order."""
+        """Return by path the first lines of definitions of some kinds, in order."""
         found: dict[str, list[int]] = {}
         marks = ", ".join("?" * len(kinds))
         for path in dict.fromkeys(paths):
@@ -364,12 +366,12 @@ class Reader:
         return found
 
     def commits(self, paths: Iterable[str]) -> dict[str, int]:
-        """Return for files how many of the latest commits changed them; those without any are left out."""
+        """Return by path the number of recent commits that changed a file, without files that have none."""
         query = "SELECT path, commits FROM activity WHERE commits > 0 AND path IN ({marks})"
         return dict(select_in(self._db, query, paths))
 
     def activity(self, limit: int) -> tuple[Activity, ...]:
-        """Return the files most worked on, of each measure the first `limit`, by path."""
+        """Return the activity of the most active files, the top `limit` by each measure, ordered by path."""
         found = {
             row[0]: Activity(*row)
             for column in ("commits", "edits", "edited_ns")
@@ -383,7 +385,7 @@ class Reader:
 
 
 def check_index(folder: str) -> None:
-    """Read all of an index. Raises `DatabaseError` where it is damaged; seconds for a large one."""
+    """Read a whole index to find damage; takes seconds for a large one. Raises `DatabaseError`."""
     path = os.path.join(folder, FILE_NAME)
     check_database(path, SCHEMA, SCHEMA_VERSION)
     database = open_reader(path, SCHEMA_VERSION)
@@ -395,7 +397,8 @@ def check_index(folder: str) -> None:
 
 
 def open_tables(folder: str) -> tuple[Database, Callable[[], dict[str, FileRecord]]]:
-    """Open an index to be read beside the indexer: its database, and what returns all records by path."""
+    """Open an index for reading in a side process; return its database, and a function that returns all
+    records by path."""
     database = open_reader(os.path.join(folder, FILE_NAME), SCHEMA_VERSION)
     return database, lambda: _load_files(database)
 
@@ -438,7 +441,7 @@ _FILES = (
 
 
 def _file_row(record: FileRecord) -> tuple[object, ...]:
-    # Inodes are unsigned 64-bit numbers on some file systems, SQLite's are signed.
+    # Inodes are unsigned 64-bit numbers on some file systems; SQLite's integers are signed.
     stamp = record.stamp
     return (record.path, stamp.size, stamp.mtime_ns, stamp.ctime_ns, _signed(stamp.inode), record.digest,
             record.language, record.skipped, record.lines, record.symbols, record.racy,

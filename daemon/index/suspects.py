@@ -149,8 +149,7 @@ class Suspects:
                 self._closed = True
 
     def close(self) -> None:
-        """Close the note. If an error ends the process during work on a file, the note still names that
-        file."""
+        """Close the note. If an error ended the work on a file, the note still names that file."""
         with self._writing:
             self._closed = True
             os.close(self._note)

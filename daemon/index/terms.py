@@ -1,7 +1,7 @@
-"""Search terms: how source text, paths, symbol names and questions become the words that are matched.
+"""Cuts source text, paths, symbol names and questions into search terms.
 
-Documents and questions are cut in the same way, so that what stands in one can be found by the other. Terms
-hold no white space. Nothing here knows the index that they end in.
+Documents and questions are cut in the same way, so that their terms match. Terms contain no white space.
+Nothing here knows the lexical index.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from msgspec import Struct
 from py_rust_stemmers import SnowballStemmer  # type: ignore[import-untyped]  # compiled, without annotations
 
 VERSION = f"1-{version('py_rust_stemmers')}"
-"""Names this way of cutting, the stemmer's version included: an index made in another way must be rebuilt."""
+"""The version of the way in which terms are cut, with the stemmer's version; an index with another version
+must be rebuilt."""
 
 
 class QueryTerms(Struct, frozen=True):
     """A question's terms with their weights, and those of its words that look like identifiers.
 
-    `weights` is in the order in which the terms first occur. One that occurs n times weighs 1 + ln n, so that
-    a log pasted below a question doesn't drown it. Identifiers weigh no more than other words, as their parts
-    and their whole count already: on 849 commit messages, twice the weight lost .003 to .006 NDCG@10.
-    `identifiers` are as they stand in the text, each once.
+    `weights` is in order of the terms' first occurrence. A term that occurs n times weighs 1 + ln n, so that
+    a log pasted below a question doesn't outweigh it. Identifiers have no extra weight, because their parts
+    and the whole name count already: twice the weight lost .003 to .006 NDCG@10 on 849 commit messages.
+    `identifiers` are as written in the text, each once.
     """
 
     weights: dict[str, float]
@@ -34,12 +35,13 @@ class QueryTerms(Struct, frozen=True):
 
 
 def document_terms(text: str) -> list[str]:
-    """Return the terms of a document in their order, with repetitions.
+    """Return the terms of a document in order, with repetitions.
 
-    An identifier gives its parts, stemmed, and itself in lower case without separators, so that `get_user`,
-    `getUser` and `get-user` meet: `getUsers` gives `get`, `user`, `getusers`. Words outside ASCII are kept,
-    and once more without accents; scripts without spaces become pairs of characters. Single letters and
-    digits, emoji and punctuation are left out. Time and result are linear in the text.
+    An identifier gives its stemmed parts and the whole name in lower case without separators, so that
+    `get_user`, `getUser` and `get-user` match each other: `getUsers` gives `get`, `user`, `getusers`. Words
+    with accents are kept as they are and also without accents. Scripts without spaces become pairs of
+    characters. Single letters and digits, emoji and punctuation are left out. Time and result size are linear
+    in the text.
     """
     words = _ASCII_WORD.findall(text) if text.isascii() else _WORD.findall(text)
     return list(chain.from_iterable(map(_WORDS.__getitem__, words)))
@@ -48,7 +50,7 @@ def document_terms(text: str) -> list[str]:
 def query_terms(text: str) -> QueryTerms:
     """Return the terms of a question, cut as `document_terms` does, and its identifiers.
 
-    Stop words are left out (`STOP_WORDS`), but for a question of one word.
+    Stop words (`STOP_WORDS`) are left out, unless the question is a single word.
     """
     counts = Counter(document_terms(text))
     if len(counts) > 1:
@@ -64,11 +66,11 @@ def path_terms(path: str) -> list[str]:
 
 
 def looks_like_identifier(word: str) -> bool:
-    """Whether a word of a question is a name in code rather than a word of a language.
+    """Whether a word of a question looks like a name in code rather than a word of a natural language.
 
-    By its shape: an underscore, a hump (`parseUrl`, `HTTPServer`), letters followed by digits (`utf8`), names
-    joined by `.`, `::`, `->` or `#`, or a call's parentheses. A capital at the start says nothing, nor do
-    capitals alone, abbreviations or hyphens (`README`, `e.g.`, `well-known`).
+    Evidence is an underscore, a capital inside the word (`parseUrl`, `HTTPServer`), letters followed by
+    digits (`utf8`), names joined by `.`, `::`, `->` or `#`, or a call's parentheses. An initial capital, a
+    word all in capitals, an abbreviation or a hyphen (`README`, `e.g.`, `well-known`) is no evidence.
     """
     names = word.removesuffix("()")
     if len(word) > MAX_WORD or not _NAMES.fullmatch(names):
@@ -89,30 +91,31 @@ STOP_WORDS = """
     will with would you your
     aren couldn didn doesn don hadn hasn haven isn ll mustn shouldn ve wasn weren wouldn
 """
-"""English words that say nothing of what is asked for; the last line is what contractions leave. Left out of
-questions only: on 849 commit messages of six repositories that gave +.017 NDCG@10 with the whole message and
--.003 (not significant) with the subject alone. Leaving them out of documents too, or keywords of programming
-languages anywhere, gave nothing."""
+"""English words that don't tell what a question is about; the last line has the remains of contractions. They
+are left out of questions only: on 849 commit messages of six repositories this gave +.017 NDCG@10 with the
+whole message and -.003 (not significant) with the subject alone. Leaving them out of documents too, or
+leaving out keywords of programming languages, gained nothing."""
 
 MAX_WORD = 256
-"""Longer words (base64, minified data) count by their first characters only; in characters."""
+"""Maximum characters used of a word; the rest of a longer word (base64, minified data) is ignored."""
 
 MAX_TERM = 64
-"""A longer term is left out, in characters: names of 64 are rare, and hashes end there (SHA-256 in hex)."""
+"""Maximum characters of a term; longer ones are left out. Names of 64 are rare, and SHA-256 in hex has 64."""
 
 MAX_CACHED = 32_768
-"""Words whose terms are remembered, about 300 bytes each; all are forgotten when there are more. Source text
-repeats its words thirty times on average, so nearly every look-up hits."""
+"""Maximum number of words whose terms are cached, about 300 bytes each; above it the cache is cleared. Source
+text repeats its words thirty times on average, so nearly every lookup hits."""
 
 MAX_ALTERNATIONS = 4
-"""A word that changes oftener between letters and digits is no name but a hash or data, and isn't cut."""
+"""Maximum number of changes between letters and digits in a word that is cut into parts; a word with more is
+a hash or data, not a name."""
 
-# Marks of U+0300 to U+036F and the vowel signs of Indic and South-East Asian scripts belong to their word,
-# though Python doesn't count them as letters.
+# The marks U+0300 to U+036F and the vowel signs of Indic and South-East Asian scripts are part of a word,
+# although Python doesn't count them as letters.
 _MARKED = r"[\w\u0300-\u036f\u0900-\u109f\u1780-\u17ff]"
 _WORD = re.compile(rf"\w{_MARKED}*(?:-{_MARKED}+)*")
 
-# The same words of a text that is all ASCII, found three times as fast.
+# The same for a text that is all ASCII, three times as fast.
 _ASCII_WORD = re.compile(r"\w+(?:-\w+)*", re.ASCII)
 
 # Runs of capitals end before a capitalised word (`HTTPServer`) or the s of a plural (`userIDs`).
@@ -121,8 +124,8 @@ _ACCENT = re.compile(r"[\u0300-\u036f]+")
 _SEPARATOR = re.compile(r"[_-]+")
 _ALTERNATION = re.compile(r"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])")
 
-# Thai, Lao, Tibetan, Myanmar, Khmer; kana, Han, Hangul: written without spaces, or with endings that no
-# English stemmer takes off.
+# Thai, Lao, Tibetan, Myanmar, Khmer, kana, Han and Hangul are written without spaces, or with endings that an
+# English stemmer doesn't remove.
 _UNSPACED = re.compile(
     r"[\u0e00-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
     r"\U00020000-\U0003ffff]+"
@@ -136,7 +139,7 @@ _LETTER_THEN_DIGIT = re.compile(r"[A-Za-z]+[0-9]")
 
 
 class _Words(dict[str, tuple[str, ...]]):
-    """Remembers the terms of words: a look-up in C when the word is known. Threads may share it."""
+    """A cache of the terms of words; as a dict, a hit is a lookup in C. Threads may share it."""
 
     def __missing__(self, word: str) -> tuple[str, ...]:
         if len(word) > MAX_WORD:
@@ -164,9 +167,9 @@ def _cut_ascii(word: str) -> list[str]:
 
 
 def _cut_unicode(word: str) -> list[str]:
-    """Cut a word with characters beyond ASCII; it is short, for composing characters takes quadratic time."""
+    """Cut a word with characters beyond ASCII. It must be short: normalizing may take quadratic time."""
     terms: list[str] = []
-    # Taken apart, compatibility forms may contain spaces and signs, so words are looked for anew.
+    # NFKC may turn a compatibility character into several, with spaces and signs, so words are split again.
     for piece in _WORD.findall(unicodedata.normalize("NFKC", word)):
         end = 0
         for run in _UNSPACED.finditer(piece):
@@ -196,12 +199,12 @@ def _pairs(run: str) -> list[str]:
 
 
 def _fold(word: str) -> str:
-    """Take accents off Latin, Greek and Cyrillic letters; marks of other scripts are letters of their own."""
+    """Remove accents from Latin, Greek and Cyrillic letters; in other scripts marks distinguish letters."""
     return unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", word)))
 
 
 def _stem(word: str) -> str:
-    # English endings are ASCII; a word in another script has none of them.
+    # English endings are ASCII, so a word in another script has none.
     stem: str = _STEMMER.stem_word(word) if word.isascii() else word
     return stem
 

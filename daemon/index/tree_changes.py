@@ -1,4 +1,4 @@
-"""The changes of one project's tree: found by the scanner, reported by its watch, given to the index."""
+"""Finds the changes of one project's tree with the scanner and the watcher, and gives them to the index."""
 
 from __future__ import annotations
 
@@ -16,31 +16,33 @@ from .indexed_files import IndexedFiles, Progress
 from .messages import EDITS_MAX
 
 TOUCHED_MAX = 1_000
-"""Maximum number of reported paths that are examined; for more the tree is swept."""
+"""Maximum number of reported paths that are examined one by one; for more the whole tree is swept (compared
+with the disk)."""
 
 SYNC_SWEEPS = 4
-"""Number of sweeps in a row after which a tree that still changes is reported as such."""
+"""Maximum number of sweeps in a row while the tree keeps changing; after them the caller is told so."""
 
 SWEPT_NOW = 10_000
-"""Maximum number of files that are swept in one step of some 50 ms, so that a moved file goes and comes in
-one commit; larger trees take many steps."""
+"""Maximum number of files in a tree that is swept in one step of about 50 ms, so that the removal and the
+addition of a moved file are one commit; a larger tree takes many steps."""
 
 COOKIE_S = 2.0
-"""Maximum seconds to wait for a cookie."""
+"""Maximum seconds to wait for the event of a cookie, a file written to learn when all earlier events have
+arrived."""
 
 COOKIE_STEP_S = 0.02
-"""Seconds of that in one step, between which other projects have their turns."""
+"""Seconds of waiting for a cookie in one step; other projects have their turns between steps."""
 
 PENDING_PATHS = 4_000
-"""Maximum number of changed paths that wait to be taken; more become one overflow: a sweep finds them in
-less time than a look at each."""
+"""Maximum number of changed paths that wait to be processed; more are replaced by one overflow, because a
+sweep takes less time than examining each path."""
 
 
 class TreeChanges:
     """The changes of one project's tree, on the indexer's working thread.
 
-    What came or was written becomes unread. Methods raise `RootGone` where the root can't be listed, and
-    `DatabaseError` where the store fails.
+    Added and changed files become unread. Methods raise `RootGone` if the root can't be listed, and
+    `DatabaseError` if the store fails.
     """
 
     def __init__(
@@ -59,33 +61,33 @@ class TreeChanges:
         self._files = files
         self._progress = progress
         self.sweep_due = False
-        """Whether the tree has to be compared with the disk, by `sweep_in_steps`."""
+        """Whether `sweep_in_steps` must be called to compare the tree with the disk."""
         self.sweep_s = 0.0
-        """Seconds of work of the last sweep in steps."""
+        """Working time of the last sweep in steps, in seconds."""
 
     @property
     def is_listing(self) -> bool:
-        """Whether the tree is being listed anew; the watcher's events wait until it is."""
+        """Whether the whole tree is being listed; the watcher's events wait until that is done."""
         return self._scanner.is_listing
 
     def list_all(self) -> Iterator[None]:
-        """Take in the names of all files, in steps."""
+        """List all files and record their names, in steps."""
         for batch in self._scanner.full():
             self._apply(ScanChanges(upserted=tuple(batch)))
             yield
 
     def begin_watch(self) -> None:
-        """Watch the tree as it was listed last."""
+        """Begin to watch the folders that the last listing found."""
         self._watch.end()
         self._watch.begin(self._scanner.watch_folders)
 
     def sweep(self) -> ScanChanges:
-        """Compare all of the tree with what is known; `sweep_due` says where that could not be done now."""
+        """Compare the whole tree with the known files; sets `sweep_due` if that can't be done now."""
         return self._compare(lambda: self._scanner.sweep(self._files.known))
 
     def sweep_in_steps(self) -> Generator[None, None, bool]:
-        """Compare all of the tree with what is known, a large tree in several steps; whether that found
-        anything."""
+        """Compare the whole tree with the known files, a large tree in several steps; return whether this
+        found changes."""
         self.sweep_due, self.sweep_s = False, 0.0
         started = self._system.monotonic()
         if len(self._files.known) <= SWEPT_NOW and not self.is_listing:
@@ -106,10 +108,11 @@ class TreeChanges:
         return found
 
     def sweep_until_quiet(self) -> Generator[None, None, tuple[list[str], bool]]:
-        """Sweep, once in a step, until nothing changed meanwhile; returns the changed files, and whether it
-        came to that.
+        """Sweep repeatedly, once per step, until nothing changes; return the changed files, and whether the
+        tree came to rest.
 
-        A sweep that finds nothing, and whose folders rested, proves that the tree is what is known.
+        A sweep that finds nothing, in folders that weren't changed just before, proves that the tree is
+        known.
         """
         changed: dict[str, None] = {}
         for _ in range(SYNC_SWEEPS):
@@ -123,16 +126,16 @@ class TreeChanges:
             if not found and not restless and not self.sweep_due:
                 return list(changed), True
             if restless:
-                self._system.sleep(RACY_NS / 1e9)  # until the folders' stamps prove something
+                self._system.sleep(RACY_NS / 1e9)  # until the folders' times are old enough to be reliable
             yield
         return list(changed), False
 
     def examine(self, paths: Sequence[str]) -> ScanChanges:
-        """Compare absolute paths, and what lies below them, with what is known."""
+        """Compare absolute paths, and everything below them, with the known files."""
         return self._compare(lambda: self._scanner.examine(paths, self._files.known))
 
     def take(self, batch: WatchBatch) -> None:
-        """Take in what the watcher saw, and announce which paths it named."""
+        """Record the changes that the watcher saw, and announce the paths that it named."""
         prefix = self._root.rstrip("/") + "/"
         if batch.lost_folders and self._watch.active:
             self._watch.add([folder for folder in batch.lost_folders if os.path.isdir(folder)])
@@ -140,7 +143,7 @@ class TreeChanges:
         if batch.overflow or len(touched) > TOUCHED_MAX:
             self._files.announce(resync=True)
             if batch.overflow and self._watch.active:
-                # A folder may have been replaced, and the loss of its watch went unnoticed.
+                # A folder may have been replaced, so that its watch was lost without an event.
                 self._watch.replace(self._scanner.watch_folders)
             self._sweep_soon()
             return
@@ -152,14 +155,15 @@ class TreeChanges:
             self._files.note_edits(edited, self._system.time_ns())
 
     def _sweep_soon(self) -> None:
-        """Compare all of the tree with what is known: now where that is quick, else in the steps to come."""
+        """Compare the whole tree with the known files, now if that is quick, else in later steps."""
         if len(self._files.known) <= SWEPT_NOW:
             self.sweep()
         else:
             self.sweep_due = True
 
     def _compare(self, compare: Callable[[], ScanChanges]) -> ScanChanges:
-        """Apply what a comparison with the disk finds, and return it; nothing where all has to be listed."""
+        """Apply and return the changes that a comparison with the disk finds; none if the whole tree must be
+        listed first."""
         try:
             changes = compare()
         except ListingNeeded:
@@ -183,7 +187,7 @@ class TreeChanges:
             return
         folders = [os.path.join(self._root, folder) for folder in changes.folders_added]
         self._watch.add(folders)
-        # A folder is watched only from now on: earlier files in it are found by looking.
+        # Files created before the watch began cause no event, so they are found by examining the folder.
         self.examine(folders)
 
 
@@ -193,9 +197,9 @@ log = logging.getLogger(__name__)
 class ProjectWatch:
     """The watch of one project's folders, on the indexer's working thread; there is none before `begin`.
 
-    `on_batch` is called from the watcher's thread when events can be taken: all since the last time, as one
-    batch, however often the same file changed. Cookies are written into
-    `folder`, which is the project's own in the state folder. `make_watcher` is called as `Watcher` is.
+    `on_batch` is called from the watcher's thread when events are available. They are taken as one batch, in
+    which each changed path appears once. Cookies are written into `folder`, the project's folder in the state
+    folder. `make_watcher` is called like `Watcher`.
     """
 
     def __init__(
@@ -220,7 +224,7 @@ class ProjectWatch:
 
     @property
     def mode(self) -> WatchMode:
-        """How changes are noticed."""
+        """The way in which changes are noticed."""
         return "off" if self._watcher is None else self._watcher.mode
 
     @property
@@ -230,7 +234,7 @@ class ProjectWatch:
 
     @property
     def problem(self) -> str:
-        """Say why the system doesn't report changes, or ""."""
+        """A message that says why the system doesn't report changes, else ""."""
         watcher = self._watcher
         return "" if watcher is None or watcher.mode == "native" else watcher.reason
 
@@ -239,17 +243,17 @@ class ProjectWatch:
         self._watcher = self._make_watcher(folders, self._hear, cookie_folder=self._cookie_folder)
 
     def add(self, folders: Iterable[str]) -> None:
-        """Watch these folders too."""
+        """Watch further folders."""
         if self._watcher is not None:
             self._watcher.add(folders)
 
     def replace(self, folders: Iterable[str]) -> None:
-        """Watch these folders in the place of those before."""
+        """Watch these folders instead of the former ones."""
         if self._watcher is not None:
             self._watcher.replace(folders)
 
     def catch_up(self) -> Generator[None, None, bool]:
-        """Wait in steps until every event from before now can be taken; returns whether that is so."""
+        """Wait in steps until all events from before this call have arrived; return whether they have."""
         watcher = self._watcher
         if watcher is None:
             return False
@@ -274,7 +278,7 @@ class ProjectWatch:
         return not self._closed and bool(self._paths or self._lost or self._overflow)
 
     def next_batch(self) -> WatchBatch | None:
-        """Return the events since the last time; None for none."""
+        """Return the events since the last call, None if there are none."""
         if not self.has_batch:
             return None
         with self._hearing:
@@ -283,7 +287,7 @@ class ProjectWatch:
         return batch
 
     def end(self) -> None:
-        """Stop watching; earlier events can still be taken."""
+        """Stop watching; events that have arrived can still be taken."""
         if self._watcher is not None:
             self._watcher.close()
             self._watcher = None
@@ -294,7 +298,7 @@ class ProjectWatch:
         self.end()
 
     def _hear(self, batch: WatchBatch) -> None:
-        """Take a batch from the watcher's thread to ours."""
+        """Receive a batch on the watcher's thread and keep it for the working thread."""
         with self._hearing:
             self._overflow |= batch.overflow
             self._paths |= batch.paths
@@ -302,7 +306,7 @@ class ProjectWatch:
             if len(self._paths) > PENDING_PATHS or len(self._lost) > PENDING_PATHS:
                 self._overflow = True
             if self._overflow:
-                # All is compared and watched anew, so that no name of it is needed.
+                # The whole tree will be compared and watched again, so single paths aren't needed.
                 self._paths.clear()
                 self._lost.clear()
         self._on_batch()

@@ -1,6 +1,6 @@
-"""The indexer process: requests first, then turns that are fair between projects, and the pipe.
+"""The indexer process: serves requests first, then gives all projects fair turns for bulk work.
 
-One process serves all projects of a daemon. It ends with the pipe, so it never outlives its daemon.
+One process serves all projects of a daemon. It ends with its pipe to the daemon, so it never outlives it.
 """
 
 from __future__ import annotations
@@ -45,27 +45,29 @@ log = logging.getLogger(__name__)
 
 FAILURES_MAX = 3
 FAILURES_S = 900.0
-"""Maximum number of unexpected errors of one project within `FAILURES_S`: after the last its index is built
-anew, and after one more it is closed. A file to blame is left alone after two, see suspects.py."""
+"""Maximum number of unexpected errors of a project within `FAILURES_S` seconds. After that many its index is
+rebuilt, and after one more the project is closed. A file that causes them is skipped after two, see
+suspects.py."""
 
 RETRY_S = 5.0
-"""Seconds until a project is opened again after an error of its index that may pass, such as a full disk."""
+"""Seconds until a project is opened again after a temporary error of its index, such as a full disk."""
 
 NICE = 5
-"""Enough for the scheduler to prefer the daemon's short bursts to bulk work on a busy machine."""
+"""The niceness of the indexer process, enough for the scheduler to prefer the daemon's short bursts of work
+on a busy machine."""
 
 
 CREDIT_S = 0.25
-"""Seconds of work that a project has ahead of the others after a rest: enough to read and link an edit and
-find it by its words, or to open a small project."""
+"""Head start in seconds of work that a project gets after it was idle: enough to read and link an edit and
+write it into the lexical index, or to open a small project."""
 
 HANDICAP_S = 30.0
-"""Seconds of work that other projects have before a project's first turn, for each recent end of the indexer
+"""Seconds of work that other projects get before a project's first turn, for each recent death of the indexer
 at work on that project."""
 
 
 class WorkQueue:
-    """Requests in their order, and whether a project has something to do."""
+    """A queue of requests, which also wakes the worker when a project has something to do."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
@@ -85,8 +87,8 @@ class WorkQueue:
             self._condition.notify()
 
     def take(self, timeout: float | None) -> Callable[[], None] | None:
-        """Return the next request; None after `timeout` seconds (0: at once, None: wait for good), and when a
-        project has something to do."""
+        """Return the next request, or None when a project has something to do or `timeout` seconds have
+        passed (0: don't wait, None: no limit)."""
         with self._condition:
             self._condition.wait_for(lambda: self._requests or self._woken, timeout)
             self._woken = False
@@ -94,9 +96,9 @@ class WorkQueue:
 
 
 class IndexTurns:
-    """Which project has the next turn: the one that was worked at for the least time.
+    """Chooses the project with the next turn: the one that has used the least working time.
 
-    A project that had nothing to do for a while begins `CREDIT_S` ahead of the others, however long it was.
+    A project that was idle resumes `CREDIT_S` ahead of the others, however long it was idle.
     """
 
     def __init__(self) -> None:
@@ -105,7 +107,7 @@ class IndexTurns:
         self._level = 0.0
 
     def put_behind(self, root: str, seconds: float) -> None:
-        """Let others have `seconds` before this project, which begins."""
+        """Give other projects `seconds` of work before this project, which begins."""
         self._used[root] = self._level - CREDIT_S + seconds
 
     def drop(self, root: str) -> None:
@@ -114,7 +116,7 @@ class IndexTurns:
         self._due -= {root}
 
     def next_of(self, due: Sequence[str]) -> str:
-        """Return which of these projects has a turn; of several that used as little the first."""
+        """Return the project among `due` with the next turn; among equals the first."""
         for root in due:
             if root not in self._due:
                 self._used[root] = max(self._used.get(root, -CREDIT_S), self._level - CREDIT_S)
@@ -124,17 +126,17 @@ class IndexTurns:
         return root
 
     def count(self, root: str, seconds: float) -> None:
-        """Count what a turn took; not that of a project which was dropped in it."""
+        """Add the working time of a turn to a project, unless it was dropped during that turn."""
         if root in self._used:
             self._used[root] += seconds
 
 
 class Worker:
-    """The loop of the indexer process.
+    """The main loop of the indexer process.
 
-    `send` takes a reply or an event to the daemon, `alarm` ends the process if a file takes too long,
-    `start_side_process` starts processes that read and link ahead, `at_work` gets the root of the project
-    whose turn begins, "" for none.
+    `send` sends a reply or an event to the daemon. `alarm` ends the process if a file takes too long.
+    `start_side_process` starts processes that read and link ahead. `at_work` is called with the root of the
+    project whose turn begins, "" for none.
     """
 
     def __init__(
@@ -158,14 +160,14 @@ class Worker:
         self._turns = IndexTurns()
         self._stopping = False
         self._commands: dict[str, OpenProject] = {}
-        """The last command that opened each project."""
+        """The last open command of each project."""
         self._failures: dict[str, list[float]] = {}
         """Times of recent unexpected errors by project, on the monotonic clock."""
         self._retries: dict[str, float] = {}
-        """Times at which projects are opened again that an error closed, on the same clock."""
+        """Times at which projects that an error has closed are opened again, on the same clock."""
 
     def run(self) -> None:
-        """Serve until a `Stop` command; then every index is closed."""
+        """Serve until a `Stop` command, then close every index."""
         try:
             while not self._stopping:
                 patience = self._patience()
@@ -178,7 +180,7 @@ class Worker:
                     self._turn()
         finally:
             for project in self.projects.values():
-                with contextlib.suppress(Exception):  # the others are to be closed too
+                with contextlib.suppress(Exception):  # close the other projects all the same
                     project.close()
 
     def submit(self, envelope: Envelope) -> None:
@@ -190,23 +192,23 @@ class Worker:
         return Beat(self._begun, self._at_work)
 
     def abandon(self) -> None:
-        """Note that this process is about to end and no file is to blame. From any thread."""
+        """Note that this process is about to end through no file's fault. May be called from any thread."""
         for project in tuple(self.projects.values()):
             project.abandon()
 
     def _patience(self) -> float | None:
-        """Return how long to wait for work: not at all while there is bulk work, else until a timer."""
+        """Return the seconds to wait for work: 0 while there is bulk work, else until the next timer."""
         waits = [project.patience() for project in self.projects.values()]
         now = self._system.monotonic()
         waits += [max(0.0, moment - now) for moment in self._retries.values()]
         return min((wait for wait in waits if wait is not None), default=None)
 
     def _turn(self) -> None:
-        """Let one project do a step, or open a closed project again; requests are served after each turn."""
+        """Let one project do a step, or open a closed project again."""
         now = self._system.monotonic()
         if again := next((root for root, moment in self._retries.items() if moment <= now), ""):
             self._begin(again)
-            with contextlib.suppress(FovealError):  # its former problem still holds
+            with contextlib.suppress(FovealError):  # its former problem persists
                 self._open_again(again)
             return
         due = [root for root, project in self.projects.items() if project.patience() == 0.0]
@@ -219,7 +221,7 @@ class Worker:
         self._turns.count(root, self._system.monotonic() - started)
 
     def _begin(self, root: str) -> None:
-        """Note that work on a project begins, before it may end this process."""
+        """Report that work on a project begins, so that the daemon knows it if this process dies."""
         if root:
             self._begun += 1
         if root != self._at_work:
@@ -227,7 +229,7 @@ class Worker:
             self._tell_at_work(root)
 
     def _run_for(self, root: str, work: Callable[[], None]) -> None:
-        """Do work for one project, so that its errors don't reach the other projects of this process."""
+        """Do work for one project, and catch its errors, so that they don't affect other projects."""
         try:
             work()
         except (BrokenPipeError, ConnectionResetError):
@@ -253,7 +255,7 @@ class Worker:
         self._say_unindexed(root, f"its index can't be used for now ({named(error)}): it is tried again")
 
     def _open_again(self, root: str) -> None:
-        """Open a project that was closed for an error, if it was; raises `FovealError` as `_make` does."""
+        """Open a project again if an error had closed it; raises `FovealError` as `_make` does."""
         self._retries.pop(root, None)
         command = self._commands.get(root)
         if command is None or root in self.projects:
@@ -268,13 +270,16 @@ class Worker:
         self._send(TreeDelta(root, self.projects[root].generation, resync=True, replaced=True))
 
     def _recover(self, root: str, error: Exception) -> None:
-        """Open a project anew after an unexpected error: with another index where this one is
-        damaged, or where that error comes again and again; not any more if it comes then, too."""
+        """Open a project again after an unexpected error.
+
+        The index is rebuilt if it is damaged or such errors are frequent. If they occur even after that, the
+        project stays closed.
+        """
         log.error("the work on %s failed", root, exc_info=error)
         failed, command = self.projects.pop(root, None), self._commands.get(root)
         if failed is None or command is None:
             return
-        with contextlib.suppress(Exception):  # what it holds in memory may not fit what is on the disk
+        with contextlib.suppress(Exception):  # after the error, its state may be inconsistent
             failed.close()
         now = self._system.monotonic()
         recent = [moment for moment in self._failures.get(root, ()) if now - moment < FAILURES_S]
@@ -289,7 +294,7 @@ class Worker:
             self._say_replaced(root)
 
     def _damage(self, command: OpenProject, error: Exception) -> str:
-        """Return why an index can't be used, "" if it is whole as far as anybody can see."""
+        """Return why an index can't be used, "" if no damage can be found."""
         if isinstance(error, DatabaseError) or len(self._failures[command.root]) == FAILURES_MAX:
             return named(error)
         try:
@@ -351,8 +356,10 @@ class Worker:
         return Refreshed(project.generation, complete=False)
 
     def _make(self, command: OpenProject) -> ProjectIndexer:
-        """Open a project's index, or another in its place if whatever is read of it first raises. Raises
-        `FovealError` where neither can be; for a reason that may pass it is tried again later."""
+        """Open a project's index, or replace it by a new one if opening it fails.
+
+        Raises `FovealError` if neither is possible; after a temporary error it is tried again later.
+        """
         self._commands[command.root] = replace(command, distrusted="")
         try:
             return self._try_to_make(command)
@@ -360,7 +367,7 @@ class Worker:
             if may_pass(error):
                 self._retries[command.root] = self._system.monotonic() + RETRY_S
             if may_pass(error) or command.distrusted:
-                # Of one project only; a process that died of it would take the others along, again and again.
+                # Raised as `FovealError`, which affects one project; others would end the process.
                 problem = f"the index in {command.folder} can't be opened: {named(error)}"
                 raise FovealError(problem) from error
             return self._make(replace(command, distrusted=named(error)))
@@ -392,13 +399,13 @@ class Worker:
 
 
 def main(system: System | None = None, alarm: Alarm = set_alarm) -> None:
-    """Serve on the socket whose descriptor is the one argument."""
+    """Serve on the socket whose descriptor is the only argument."""
     with contextlib.suppress(OSError):
         os.nice(NICE)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the alarm ends the process, whatever the parent did
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the alarm must work even if the parent ignored it
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
     pipe = ChildPipe(int(sys.argv[1]))
-    # With one processor another process would only take turns with this one.
+    # On a single core a side process would only take turns with this process.
     start_side_process = SideProcess if available_cores() > 1 else None
     worker = Worker(
         system or System(),
@@ -410,7 +417,7 @@ def main(system: System | None = None, alarm: Alarm = set_alarm) -> None:
     )
     pipe.listen(worker.submit, worker.abandon, worker.beat)
     gc.set_threshold(YOUNG_OBJECTS)
-    gc.freeze()  # modules and tables are never garbage: collections of parse results stay short
+    gc.freeze()  # modules and tables are never garbage; skipping them keeps collections short
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         worker.run()
     pipe.close()

@@ -1,4 +1,4 @@
-"""The linker's view of a project: interfaces from the store, files by imports and by folders."""
+"""The linker's view of a project: the files' interfaces, import targets and folders."""
 
 from __future__ import annotations
 
@@ -18,33 +18,34 @@ from .fact_table import FactsDamaged, FactTable
 log = logging.getLogger(__name__)
 
 INTERFACES_BYTES: Final = 6 * 1024 * 1024
-"""Interfaces that are kept, by their size in the store; in memory they take 4.5 times as much, 27 MB. All of
-Django's take 4.5 MB. What lies in one folder is linked in a row and asks for the same files."""
+"""Maximum bytes of cached interfaces, in stored form; in memory they take 4.5 times as much, 27 MB. Django's
+take 4.5 MB. Files of one folder are linked one after the other and use the same interfaces."""
 
 MODULES_MAX: Final = 20_000
-"""Answers to imports that are kept, about 6 MB: those of some thousands of files."""
+"""Maximum number of cached import targets, about 6 MB, enough for some thousand files."""
 
 YOUNG_OBJECTS: Final = 20_000
-"""Objects that a process which links makes before garbage is looked for, 2 MB of them. Facts, interfaces and
-links have no circles, so nothing is found; looked for after each 700, as Python does, it took a fifth of
-linking."""
+"""Number of new objects, about 2 MB, after which a linking process collects garbage. Facts, interfaces and
+links have no reference cycles, so a collection finds nothing; with Python's default of 700 objects,
+collections took a fifth of linking."""
 
 _BY_FOLDER: Final = frozenset(name for name, row in LANGUAGES.items() if row.same_in_folder)
-"""Languages whose imports mean the same in all files of a folder."""
+"""Languages in which an import has the same target in all files of a folder."""
 
 
 class StoredWorld:
-    """The linker's `World`, on the indexer's working thread. `records` are the project's files, live.
+    """The linker's `World`, on the indexer's working thread. `records` is the live map of the project's
+    files.
 
-    The caller reports each change. `missed` gathers the places (see `missing_key`) under which the imports
-    that led nowhere wait for files, `damaged` the files whose facts can't be used; the caller empties both.
+    The caller must report each change. `missed` collects the keys (see `missing_key`) under which unresolved
+    imports wait for files, and `damaged` the files whose facts can't be used; the caller empties both.
     """
 
     def __init__(self, facts: FactTable, resolver: ImportResolver, records: Mapping[str, FileRecord]) -> None:
         self._facts = facts
         self._resolver = resolver
         self._records = records
-        # In a tuple, since a file may have no interface.
+        # Interfaces are in tuples, to cache None for a file without one.
         self._interfaces = SizedCache[str, tuple[FileInterface | None]](INTERFACES_BYTES)
         self._modules = SizedCache[tuple[str, str, str, str], tuple[ModuleFiles, tuple[str, ...]]](
             MODULES_MAX
@@ -55,7 +56,7 @@ class StoredWorld:
         self.damaged: set[str] = set()
 
     def interface(self, path: str) -> FileInterface | None:
-        """Return what a file shows to others, or None if it isn't known."""
+        """Return a file's interface, or None if it isn't known."""
         found = self._interfaces.get(path)
         if found is not None:
             return found[0]
@@ -69,7 +70,7 @@ class StoredWorld:
         return interface
 
     def module(self, importer: str, language: str, module: str, name: str = "") -> ModuleFiles:
-        """Return the files that an import means: a module, or a name of it that is a file of its own."""
+        """Return the files that an import means: a module, or a name of the module that is itself a file."""
         place = importer.rpartition("/")[0] if language in _BY_FOLDER else importer
         key = (place, language, module, name)
         found = self._modules.get(key)
@@ -81,7 +82,7 @@ class StoredWorld:
         return files
 
     def siblings(self, path: str) -> tuple[str, ...]:
-        """Return the files of the same language family in the same folder, sorted, itself included."""
+        """Return the files of the same language family in a file's folder, sorted, with the file itself."""
         if self._folders is None:
             self._folders = {}
             for each in self._records:
@@ -95,12 +96,12 @@ class StoredWorld:
         return found
 
     def content_changed(self, path: str) -> None:
-        """Forget what a file showed, and which language it was in."""
+        """Drop the cached interface and language of a file."""
         self._siblings.clear()
         self._interfaces.discard(path)
 
     def name_added(self, path: str) -> None:
-        """Take note of a new file."""
+        """Record that a file was added."""
         self._interfaces.discard(path)
         self._modules.clear()
         self._siblings.clear()
@@ -108,7 +109,7 @@ class StoredWorld:
             self._folders.setdefault(path.rpartition("/")[0], set()).add(path)
 
     def name_removed(self, path: str) -> None:
-        """Take note of a file that is gone."""
+        """Record that a file was removed."""
         self._interfaces.discard(path)
         self._modules.clear()
         self._siblings.clear()
@@ -116,7 +117,7 @@ class StoredWorld:
             self._folders.get(path.rpartition("/")[0], set()).discard(path)
 
     def imports_changed(self) -> None:
-        """Forget where imports lead, since the rules of that changed."""
+        """Drop all cached import targets, because the rules of resolution changed."""
         self._modules.clear()
 
     def _resolve(
@@ -128,7 +129,7 @@ class StoredWorld:
             return ModuleFiles(paths, internal=True), ()
         internal = self._resolver.is_internal(importer, language, imported)
         if name and self._resolver.resolve_all(importer, language, Import(module, "", 0)):
-            # The module is there and has no such file; nearly always the name is none.
+            # The module exists but has no file of this name; nearly always the name isn't a file.
             keys: tuple[str, ...] = (name,)
         else:
             keys = self._resolver.retry_keys(importer, language, imported)
@@ -140,9 +141,9 @@ class StoredWorld:
 
 
 def missing_key(key: str) -> str:
-    """Return the place under which links wait that rest on an import which led nowhere; it is no path."""
+    """Return the dependency of links that failed at an unresolved import: a key that is no path."""
     return f"//{key}"
 
 
 _ENTRY_BYTES: Final = 200
-"""What a path takes whose interface is empty."""
+"""Overhead in bytes that is counted for each cached interface."""

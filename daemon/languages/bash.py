@@ -107,7 +107,7 @@ class BashImports(ImportLookup):
 
 
 _ENDINGS = ("", ".bash", ".sh")
-"""The test framework Bats leaves an ending out."""
+"""Endings that a sourced path may omit; scripts of the test framework Bats do."""
 
 _SHELLS = (".sh", ".bash", ".zsh")
 _VARIABLE = lazy_pattern(r"\$[^/]*/")
@@ -211,7 +211,7 @@ LANGUAGES = (
         call_words=(b"source ", b". ", b"load "),
         facts=BASH_FACTS,
         definition_rules=BashDefinitions(),
-        # `[[ $a == @(b|c)* ]]` is an error to the end of the file, which parentheses alone aren't.
+        # The grammar can't parse `[[ $a == @(b|c)* ]]`, and its error extends to the end of the file.
         gaps=((lazy_pattern(rb"(?<=[\s\w*|=])([@!?+*]\([^()\n\"'`$]*\))"), b"x"),),
         readable_parts=readable_parts,
         chain=_chain,

@@ -58,7 +58,7 @@ _CPP_PLAIN = _plain(
     "decltype",
 )
 
-# A GoogleTest case isn't a function called TEST: its name is the macro's arguments.
+# A GoogleTest case looks like a function called TEST; its name is taken from the macro's arguments.
 CPP = f"""
 ((function_definition !type
     declarator: (function_declarator
@@ -292,10 +292,10 @@ _NAMES = """
     ulimit unistd utime utmp utmpx values wait wchar wctype windows winsock winsock2 wordexp zlib
 """
 _STANDARD = frozenset(f"{name}.h" for name in _NAMES.split())
-"""Headers of compilers and systems, which includes in angle brackets mean."""
+"""Headers of compilers and systems, which are included in angle brackets."""
 
 
-# `class EXPORT Name {`: to the grammar that is a function called Name that returns a class EXPORT.
+# The grammar parses `class EXPORT Name {` as a function called Name that returns a class EXPORT.
 _EXPORTED = lazy_pattern(
     rb"\b(?:class|struct|union|enum(?:\s+class)?)\s+([A-Z][A-Z0-9_]{2,}(?:\([^()\n]*\))?)"
     rb"(?=\s+(?!final\b)[A-Za-z_][\w:]*\s{0,99}(?:<[^<>;{]{0,200}>\s{0,99})?(?:final\s{0,99})?(?:\{|:[^:]))"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .shared.source_text import Span
 
 
-# Definitions are calls to the grammar: of `def`, with what is defined as a call in their arguments.
+# The grammar parses a definition as a call of `def` whose argument is the defined head, itself a call.
 _FUNCTIONS = "def defp defdelegate defguard defguardp defn defnp"
 _MACROS = "defmacro defmacrop"
 _HEADS = (
@@ -112,7 +112,7 @@ _KERNEL = words(
 class ElixirDefinitions(DefinitionRules):
     """The rules for definitions of Elixir."""
 
-    keeps_inner_owners = False  # a protocol's implementation inside of a module is a part of it
+    keeps_inner_owners = False  # a protocol's implementation inside a module belongs to the module
 
     def binding_kind(self, bound: BoundName) -> str:
         """Return an empty string for an attribute that holds no value."""
@@ -215,7 +215,7 @@ class ElixirImports(ImportLookup):
         if found is not None or len(parts) < _NESTED_MIN:
             return found
         outer = self._file(parts[:-1], importer)
-        # A module with a folder of its own has no inner modules in its file.
+        # If a module has a folder of its own, its inner modules are there and not in its file.
         return outer if outer is not None and not self._folders.exists(outer.rpartition(".")[0]) else None
 
     def keys(self, importer: str, imported: Import) -> list[str]:
@@ -224,7 +224,7 @@ class ElixirImports(ImportLookup):
 
     def _file(self, parts: list[str], importer: str) -> str | None:
         path = "/".join(parts)
-        # A name of one part may be a word that any file is called.
+        # A name of one part may be a common word, which many files have as their name.
         roots = ("lib/", "") if len(parts) > 1 else ("lib/", "support/", "test/")
         for tail in (f"{root}{path}{ending}" for ending in (".ex", ".exs") for root in roots):
             found = self._folders.nearest(tail, importer)

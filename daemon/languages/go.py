@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .shared.interface import FileInterface
 
 
-# The names of a constant carry no field: the grammar gives its `name` to the first one only.
+# The pattern uses no field for the names of a constant, because the grammar labels only the first as `name`.
 GO = """
 ((function_declaration name: (identifier) @name body: (block) @body) @def (#set! kind "function"))
 ((function_declaration name: (identifier) @name) @def (#set! kind "function"))
@@ -113,7 +113,7 @@ _RESULTS = """[
     (slice_type) (map_type)] @type)
 ]"""
 
-# A call that returns several values stands for the first. A type as an argument belongs to `new` or `make`.
+# A call that returns several values counts as its first value. A type is an argument of `new` or `make` only.
 GO_FACTS = f"""
 ((package_clause (package_identifier) @package) (#set! fact "package"))
 ((import_spec !name path: (_) @module) (#set! fact "binding") (#set! last "yes"))

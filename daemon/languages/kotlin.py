@@ -8,7 +8,7 @@ from .java import JavaImports, JavaRules, java_uses
 from .shared.language import DefinitionRules, Language, read_clause
 from .shared.source_text import lazy_pattern
 
-# A value class isn't parsed as a class; a `val` may belong to a type outside of which it is written.
+# A value class isn't parsed as a class; a `val` may belong to a type although it is written outside of it.
 _NAMED = "(variable_declaration . (identifier) @name)"
 _TYPE = "[(user_type) (nullable_type) (parenthesized_type)] @owner"
 
@@ -101,8 +101,8 @@ class KotlinDefinitions(DefinitionRules):
     keeps_inner_owners = False  # an extension private to a class
 
 
-# `in1.close()` is read as the operator `in` and a number, what stands below an annotation with arguments as
-# what these are called with, an `annotation class` as an expression.
+# The grammar misreads `in1.close()` as the operator `in` and a number, the code below an annotation with
+# arguments as part of a call, and an `annotation class` as an expression.
 _GAPS = (
     (lazy_pattern(rb"\b(in)(?=\d)"), b"x"),
     (lazy_pattern(rb"(?m)^[ \t]*@[\w.:]+(\([^()]*(?:\([^()]*\)[^()]*)*\))"), b" "),

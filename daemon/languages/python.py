@@ -243,7 +243,8 @@ class PythonImports(ImportLookup):
         """Return the roots elsewhere in the project that hold a top-level package of a name, nearest first.
 
         Empty for a name of many folders (`tests`, `migrations`), where any choice is a guess. Tests, examples
-        and vendored code are skipped: only files inside of them can import them, and find them above.
+        and vendored code are skipped, because only files inside of them import them, and these find them in
+        their own parent folders.
         """
         folders = self._folders.packages(first)
         if not folders or len(folders) > MAX_ROOTS:
@@ -272,7 +273,7 @@ _ASIDE = frozenset(
         "third_party",
     }
 )
-# A package goes before a module of the same name, as in the interpreter; stubs and Cython stand in for both.
+# A package precedes a module of the same name, as in the interpreter; stubs and Cython files replace either.
 _ENDINGS = ("/__init__.py", ".py", ".pyi", "/__init__.pyi", ".pyx")
 _COMPILED = (".c", ".cc", ".cpp", ".rs", ".so", ".pyd", ".f90")
 _ROOT_ENDINGS = ("__init__.py", "__init__.pyi")

@@ -129,7 +129,7 @@ _VALUES = """[
   (block (static_item name: (_) @variable type: (_) @type))
 ]"""
 
-# A pattern `Some` or `Ok` stands for its content, since these wrappers are dropped from written types too.
+# A pattern `Some(x)` or `Ok(x)` counts as its content, because these wrappers are also dropped from types.
 RUST_FACTS = f"""
 ((use_declaration (visibility_modifier) @exported argument: (_) @tree) (#set! fact "use"))
 ((use_declaration . argument: (_) @tree) (#set! fact "use"))

@@ -23,7 +23,7 @@ _FUNCTION_VALUES = """[
   (parenthesized_expression (arrow_function body: (_) @body))
 ]"""
 
-# Values that define something by being assigned to an export; a mere name re-exports another definition.
+# Values whose assignment to an export is a definition; a name alone re-exports another definition.
 _DATA_VALUES = """[
   (object) (array) (string) (template_string) (number) (regex) (true) (false)
   (call_expression) (new_expression) (binary_expression)

@@ -289,7 +289,7 @@ class AliasFiles:
             content = self._config.json(current)
             extends = content.get("extends")
             parents = extends if isinstance(extends, list) else [extends]
-            # The last of several wins, so it is read first.
+            # The last of several configurations takes precedence, so it is read first.
             for parent in parents[:MAX_EXTENDS]:
                 found = self._config_path(current, parent)
                 if found is not None:
@@ -388,7 +388,7 @@ class Packages:
     def entries(self, folder: str, rest: str, language: str, *, guess: bool) -> Iterator[str]:
         """Yield the candidates that a folder's package.json gives for the package or a path in it.
 
-        With `guess` the usual places of sources follow, since build outputs are seldom in the project.
+        With `guess` the usual places of sources follow, because build outputs are seldom in the project.
         """
         folder = folder.rstrip("/")
         manifest = within(folder, "package.json")

@@ -15,7 +15,7 @@ from .shared.source_text import lazy_pattern
 _BODY = "body: [(class_body) (enum_class_body)] @body"
 _NAMED = "name: (pattern bound_identifier: (_) @name)"
 
-# A type's own name and what it returns or inherits carry the same field, so that names are anchored.
+# The grammar gives the field `name` also to returned and inherited types, so patterns for names are anchored.
 SWIFT = f"""
 ((class_declaration declaration_kind: "class" . name: (_) @name {_BODY}) @def (#set! kind "class"))
 ((class_declaration declaration_kind: "actor" . name: (_) @name {_BODY}) @def (#set! kind "class"))
@@ -122,7 +122,7 @@ SOURCES = (".swift",)
 class SwiftImports(ImportLookup):
     """Swift: a module is a target of a Package.swift, with all files below its folder.
 
-    Without a manifest it is a folder of its name that holds sources, as Xcode's projects have them.
+    Without a manifest a module is a folder with its name that has sources, as in Xcode projects.
     """
 
     def clear(self) -> None:

@@ -27,7 +27,7 @@ from .evaluator import Evaluator
 log = logging.getLogger(__name__)
 
 LINKER_VERSION: Final = 5
-"""Raised when the same facts would give other links; all files are then linked again."""
+"""Increment this when the same facts would give other links; all files are then linked again."""
 
 LinkState = Literal["resolved", "name", "external"]
 """`name` may be any definition of that name; `external` certainly lies outside of the project."""
@@ -182,11 +182,11 @@ class _Linker:
         return kind not in {"variable", "constant"}
 
     def _may_be_inside(self, values: Values, reference: Reference) -> bool:
-        """Return whether an unresolved reference may mean a definition in the project: not all of its values
-        lie outside."""
+        """Return whether an unresolved reference may mean a definition in the project: it may, unless all of
+        its values lie outside."""
         if not (is_external(values) or _is_container(values)):
             return True
-        # Nobody calls a string: in another block the name means something else.
+        # A string can't be called, so in this block the name must mean something else.
         root = parts_of(reference.chain)
         return reference.kind == "call" and len(root) == 1 and self._is_local(root[0], reference.scope)
 

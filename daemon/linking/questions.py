@@ -1,9 +1,9 @@
-"""The questions of linking a file: memoized answers, limits on nesting, and a budget of steps.
+"""The questions that linking a file asks: memoized answers, limits on nesting, and a budget of steps.
 
-A question may lead back to itself, since imports and hierarchies can be cyclic. While it is open, its answer
-is assumed to be empty, and answers that rest on this assumption are tentative. If its answer turns out to be
-empty, the assumption was right and they become final. So each question of a cycle is answered once, however
-its members import each other.
+A question may lead back to itself, because imports and hierarchies can be cyclic. While a question is open,
+its answer is assumed to be empty, and answers that depend on this assumption are tentative. If its answer
+turns out to be empty, the assumption was right and the tentative answers become final. So each question of a
+cycle is answered once, however its members import each other.
 """
 
 from __future__ import annotations

@@ -9,8 +9,9 @@ from typing import Final
 from .records import CHAIN_MAX, JOINT, LITERALS, UNKNOWN
 
 EXPRESSION_MAX = 4_000
-"""Maximum characters of an expression that are parsed; of a longer one only the last name is kept. Each call
-of a fluent chain repeats the text before it, so that without a limit the total grows with the square."""
+"""Maximum characters of an expression that is parsed; for a longer expression only the last name is kept.
+Each call of a fluent chain repeats the text before it, so the total would grow with the square of the
+length."""
 
 
 _IDENTIFIER = re.compile(r"[@#]?[^\W\d][\w$]*|[$@#][\w$@]+|\$")

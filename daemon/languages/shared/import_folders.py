@@ -1,7 +1,7 @@
-"""What import resolution reads of a project: its folders, indexed as far as imports need them, and the
-configuration files that decide where imports lead.
+"""The project data that import resolution uses: an index of its folders, and the configuration files that
+affect imports.
 
-The files are untrusted: reading ends for any content and raises nothing.
+The files are untrusted: reading them ends for any content and raises nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class ImportFolders:
     """The folders of the project's paths, built on first use and kept up to date.
 
     `configs` are the file names whose folders can be looked up; files with an ending in `searched` are found
-    by the end of their path. A missed change is noticed by the number of names, and everything is rebuilt.
+    by the end of their path. If the number of names shows that a change was missed, everything is rebuilt.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class ImportFolders:
     def nearest(self, tail: str, importer: str) -> str | None:
         """Return the file whose path ends with `tail` that is nearest to the importer.
 
-        Files of tests and examples are only found from there.
+        Files of tests and examples are only found by importers among them.
         """
         found = [path for path in self.ending_with(tail) if not _is_aside(path[: -len(tail)], importer)]
         return min(found, key=lambda path: nearness(path, importer), default=None)

@@ -1,7 +1,7 @@
 """Import resolution: the file of the project that an import means. It reads no source and never leaves the
 root.
 
-Everything is looked up among the project's names; only configuration files are ever read, and those are
+Imports are looked up among the paths of the project's files. Only configuration files are read; they are
 untrusted: resolving ends and raises nothing for any content. A candidate is a path without its extension
 (`src/auth` for `src/auth.ts` or `src/auth/index.ts`), relative to the root, "" being the root itself.
 """
@@ -18,9 +18,9 @@ from .records import Import
 class ImportResolver:
     """Resolves the imports of one project against its live set of names.
 
-    `names` are the relative POSIX paths of the project's files; the caller goes on changing that collection
-    and tells each change through `added` and `removed`. `read` returns the bytes of a file by its relative
-    path, or None. After a file for which `is_config` holds was changed, added or removed, call
+    `names` is the live collection of the relative POSIX paths of the project's files; the caller must report
+    each of its changes through `added` or `removed`. `read` returns the bytes of a file by its relative path,
+    or None. After a file for which `is_config` is true was changed, added or removed, call
     `invalidate_config` and resolve all imports again. Not thread-safe.
     """
 
@@ -41,8 +41,8 @@ class ImportResolver:
     def resolve(self, importer: str, language: str, imported: Import) -> str | None:
         """Return the path of the file that an import means, or None.
 
-        A package's `__init__` or index file stands for the package; for a Go package it is the file named
-        like it, or else the first one that isn't a test. May be the importer itself.
+        A package is represented by its `__init__` or index file, and a Go package by the file with its name,
+        else by its first file that isn't a test. The result may be the importer itself.
         """
         return self._of(language).resolve(importer, imported)
 

@@ -160,7 +160,8 @@ class Language(Struct, frozen=True):
     comment: str = "//"
 
     family: str = ""
-    """Files of languages in a family can refer to each other's definitions; empty for a language alone."""
+    """The family of the language, whose files can refer to each other's definitions; empty for a language
+    without a family."""
 
     # Parsing
 
@@ -188,7 +189,7 @@ class Language(Struct, frozen=True):
     """For documents with sections: returns the level and the title of a written heading."""
 
     other_language: Callable[[bytes], str] | None = None
-    """Returns the actual language of a source, or an empty string: the name of a header doesn't tell."""
+    """Returns the actual language of a source, or an empty string; for C headers, whose names don't tell."""
 
     gaps: tuple[tuple[re.Pattern[bytes], bytes], ...] = ()
     """Code that compilers accept and the grammar doesn't: patterns whose first group is overwritten with a
@@ -199,7 +200,8 @@ class Language(Struct, frozen=True):
     definitions."""
 
     stalling: tuple[bytes, ...] = ()
-    """Signs that stall the grammar if thousands of them stay open: 60 KB took a second or a gigabyte."""
+    """Opening brackets that stall the grammar if thousands stay unclosed: 60 KB took a second or a
+    gigabyte."""
 
     chain: Callable[[str], str] | None = None
     """Converts a written expression to a chain, for languages with a syntax of their own."""
@@ -215,7 +217,7 @@ class Language(Struct, frozen=True):
     import_calls: frozenset[bytes] = frozenset(
         {b"require", b"import", b"import_module", b"importlib.import_module"}
     )
-    """Functions that import a file."""
+    """The names of functions that import a file."""
 
     bare_modules: bool = False
     """Whether an import's module is written without quotes."""
@@ -256,13 +258,14 @@ class Language(Struct, frozen=True):
     """Endings of configuration files with arbitrary names."""
 
     found_by_ending: tuple[str, ...] = ()
-    """Endings of files found by the end of their path, since its start is configured elsewhere."""
+    """Endings of files that imports find by the end of their path, because its start is configured
+    elsewhere."""
 
     package_sources: tuple[str, ...] = ()
     """Endings of the files in a package's folder, the likeliest first."""
 
     package_files: tuple[str, ...] = ()
-    """Endings of paths whose folder an import may mean as well."""
+    """Endings of files that an import may name by their folder, such as a package's files."""
 
     # Linking
 

@@ -20,7 +20,7 @@ from .source_text import SourceText, Span, clean_source
 from .symbols import sections, symbols_of
 
 PARSER_VERSION: int = 5
-"""Raised whenever the same bytes would give another result; stored files are then parsed again."""
+"""Increment this when the same bytes would give another result; stored files are then parsed again."""
 
 
 PARSE_SECONDS = 2.0
@@ -30,9 +30,9 @@ only between its steps, so that the worst of them still took 5.6 s."""
 
 
 LEAST_RATE = 50_000
-"""Minimum bytes parsed in a CPU second, checked after `PATIENCE`: the slowest grammar, Swift's, reads 2 MB/s,
-deliberately ambiguous sources fall below 5 KB/s. A stopped parse may leave its memory behind (Lua's 230 MB
-after two seconds), so it is stopped early."""
+"""Minimum bytes parsed in a CPU second, checked after `PATIENCE`: the slowest grammar, Swift's, parses 2
+MB/s, and deliberately ambiguous sources fall below 5 KB/s. Slow parses are stopped early, because a stopped
+parse may not release its memory (230 MB for Lua after two seconds)."""
 
 
 PATIENCE = 0.25
@@ -106,13 +106,16 @@ def _references(toolbox: _Toolbox, root: Node, reader: ReferenceReader, facts: I
     return reader.found()
 
 
-# A file that a bundler wrote carries its modules along; its calls to require name none of the project.
+# A file written by a bundler contains its own modules, so its calls of `require` name no file of the project.
 _BUNDLE = re.compile(rb"function ?\(require, ?module, ?exports\)")
 
 
 class _Toolbox(Struct, frozen=True):
-    """A language's grammar and its compiled queries. `all_matches` finds definitions and behind them facts;
-    `patterns` are those of `definitions`, `settings` those of all its patterns."""
+    """A language's grammar and its compiled queries.
+
+    The patterns of `all_matches` are those of `definitions`, followed by those for facts. `patterns` has the
+    settings of the patterns in `definitions`, `settings` those of all patterns.
+    """
 
     grammar: Grammar
     definitions: Query
@@ -308,7 +311,7 @@ def split_points(cursor: TreeCursor, source: bytes) -> tuple[SplitPoint, ...]:
                 part_start = node.start_byte
                 if node.is_named:
                     points.append(SplitPoint(row + 1, depth))
-        # Measured from where its part begins: a body has to fit into a chunk with its head and comment.
+        # The size counts from the start of the part: a body must fit into a chunk with its head and comment.
         is_large = node.end_byte - part_start > LARGE_BYTES
         entered = is_large and depth < SPLIT_DEPTH and cursor.goto_first_child()
         if not entered:

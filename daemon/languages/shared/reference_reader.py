@@ -36,14 +36,16 @@ SPAN_MAX = 4 * EXPRESSION_MAX
 KINDS: tuple[ReferenceKind, ...] = get_args(ReferenceKind)
 
 Settings = Mapping[str, str | None]
-"""The settings of a query's pattern of facts: `fact` is `binding`, `export`, `type`, `package`, `use` for an
-import that is parsed from its text, `mod` for a Rust module, or a kind of reference with several captures:
-from `@first` to `@last`, unless it is one of the words of `unless`, and in the definition named by `@owner`.
-Other settings give values that aren't captured: `module`, `imported`, `bound`, `name`; `element` says that
-the value is iterated over, `root` that the import binds only the first part of its module, `last` the last,
-`joined` that the package lies in the previous one; `prefix` precedes a variable's name. `@member` is the
-member of `@value` that a variable is bound to. With `when` a match counts only if `@when` is one of these
-words: the engine's own predicates aren't safe to free."""
+"""The settings of a pattern in a query for facts.
+
+`fact` is `binding`, `export`, `type`, `package`, `use` for an import that is parsed from its text, `mod` for
+a Rust module, or a kind of reference with several captures. Such a reference extends from `@first` to
+`@last`, belongs to the definition named by `@owner`, and is ignored if it is one of the words of `unless`.
+`module`, `imported`, `bound` and `name` give values that the pattern doesn't capture. `element` says that the
+value is iterated over, `root` that the import binds only the first part of its module, `last` only the last
+part, `joined` that the package is inside the previous one. `prefix` is put before a variable's name.
+`@member` is the member of `@value` to which a variable is bound. With `when` a match counts only if `@when`
+is one of these words; tree-sitter's own predicates can crash when a query is freed."""
 
 
 class ReferenceReader:
@@ -126,7 +128,7 @@ class ReferenceReader:
             at, kind, chain = place
             if kind == _USE and at in claimed:
                 continue
-            # The line of the last name: a fluent call spans many lines.
+            # A call counts at the line of its last name, because a fluent call spans many lines.
             line = self._text.line(at - 1 if kind == _CALL else at)
             scope = self._owners.around(line) if owner == _AROUND else owner
             may_be_variable = chain in variables and (kind == _USE or place in self._bare)
@@ -141,7 +143,7 @@ class ReferenceReader:
         )
 
     def _read_kind(self, kind: ReferenceKind, spans: Sequence[Span]) -> None:
-        """Read the references of a kind; equal short ones, of which files are full, once."""
+        """Read the references of a kind; equal short references, which are frequent, are parsed once."""
         source, references, order = self._text.source, self._references, _ORDER[kind]
         known: dict[bytes, tuple[str, ...]] = {}
         for start, end in spans:
@@ -162,13 +164,13 @@ class ReferenceReader:
             self._references.setdefault((end if kind == "call" else start, _ORDER[kind], chain), owner)
 
     def _chains_at(self, kind: ReferenceKind, start: int, end: int) -> tuple[str, ...]:
-        """Return the chains of a reference: of a type's union several, of what can't be followed none."""
-        # Only the end of an oversized expression is read, else nested ones cost quadratic time.
+        """Return the chains of a reference: several for a union of types, none if it can't be followed."""
+        # Only the end of an oversized expression is read, because nested ones would cost quadratic time.
         written = self._text.slice(max(start, end - CHAIN_MAX) if end - start > SPAN_MAX else start, end)
         if kind == "use" and written in _SELF:
             return ()  # most references in a class, with nothing to look up
         if kind == "type":
-            # The container is the language's own; the type of its elements is looked up.
+            # Containers belong to the language, so only the type of their elements is looked up.
             chains = tuple(
                 chain.rpartition(ELEMENT)[2] for chain in self._types_of(written) if written not in INFERRED
             )
@@ -233,7 +235,7 @@ class ReferenceReader:
             self._bindings[Binding(use.name, use.module, use.imported, scope)] = None
 
     def _inside(self, line: int) -> tuple[str, ...]:
-        """Return the names of the inline modules around a line."""
+        """Return the names of the inline modules that enclose a line."""
         scope = self._owners.around(line)
         while scope >= 0 and self._symbols[scope].kind != "module":
             scope = self._owners.outer(scope)
@@ -335,8 +337,8 @@ _ORDER = {kind: place for place, kind in enumerate(cast("tuple[str, ...]", KINDS
 _CALL, _USE = _ORDER["call"], _ORDER["use"]
 
 _Place = tuple[int, int, str]
-"""What distinguishes a reference: the offset of its start, of a call's target of its end; its kind's place in
-`KINDS`; its chain."""
+"""The key of a reference: an offset (the start of the reference, but the end of a call's target), the index
+of its kind in `KINDS`, and its chain."""
 
 _AROUND: Final = -2
 """The owner of a reference that belongs to the definition around it."""
@@ -422,7 +424,7 @@ class ImportReader:
             module = module[1:-1] if module[:1] in {'"', "'", "`"} else ""
         elif not module.isidentifier():
             module = "".join(module.replace("\\", " ").split())
-        # A specifier with an escape or a line end names no file that anyone has.
+        # No real file has an escape or a line end in its specifier.
         if not module or len(module) > 1000 or "\\" in module or "\n" in module:
             return
         is_dynamic = is_bare and "function" in captures

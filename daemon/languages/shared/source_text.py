@@ -70,8 +70,8 @@ class SourceText:
 def clean_source(data: bytes) -> bytes:
     """Return the source as UTF-8 with the same lines: no mark, no NUL, no carriage return at a line's end.
 
-    To the grammars a NUL is an error even in a comment. UTF-16 and UTF-32 are known by their marks; what
-    isn't UTF-8 is read as Latin-1. It never fails.
+    NULs are removed because the grammars treat them as errors even in a comment. UTF-16 and UTF-32 are
+    recognised by their byte order marks; a source that isn't valid UTF-8 is read as Latin-1. Raises nothing.
     """
     data = _without_mark(data).replace(b"\r\n", b"\n").replace(b"\0", b" ")
     if data.isascii():

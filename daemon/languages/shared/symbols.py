@@ -100,7 +100,8 @@ _TYPES = _HOLDERS - {"module", "namespace"}
 
 
 _ANNOUNCED = {"prototype": "prototype", "extern": "variable", "forward": "type"}
-"""Kinds that a definition of the same name in the file replaces, and the kinds they are shown as."""
+"""Kinds of declarations that a definition of the same name in the file replaces, and the kinds as which they
+are shown."""
 
 
 _REBOUND = BINDINGS | {"macro"}
