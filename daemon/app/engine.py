@@ -48,8 +48,8 @@ log = logging.getLogger(__name__)
 class Engine:
     """All state of a daemon.
 
-    Every method belongs on the event loop; blocking work runs in threads. `run` must be running as a task
-    while requests are served, and `close` ends it.
+    Every method must be called on the event loop; blocking work runs in threads. `run` must be running as a
+    task while requests are served, and `close` ends it.
     """
 
     def __init__(self, environment: Environment, config: UserConfig, system: System) -> None:

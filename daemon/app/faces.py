@@ -31,9 +31,9 @@ class FacesStarter:
     connections wait in a socket's queue. It ends with the daemon, and by itself after some time without
     requests.
 
-    `argv` gets the descriptor of a Unix socket and the path of the daemon's socket. The listening sockets
-    come through the former (SCM_RIGHTS), each with a meaningless byte. The process' standard error is
-    logged.
+    The process gets two more arguments after `argv`: the descriptor of a Unix socket, and the path of the
+    daemon's socket. It receives the listening sockets through the Unix socket (SCM_RIGHTS), each with a byte
+    without meaning. Its standard error is logged.
     """
 
     def __init__(

@@ -31,7 +31,7 @@ DERIVED = (
     "index.sqlite", "lexical", "vectors", "cookies", "embeddings", "foveal.log", "lock", "start.lock",
     "daemon.json", BACKUPS,
 )  # fmt: skip
-"""Prefixes of names that aren't backed up: derived from the projects, or temporary."""
+"""Prefixes of the names of files that aren't backed up: temporary files, and files derived from projects."""
 
 
 def back_up(folder: str, version: int, system: System) -> str:

@@ -190,7 +190,7 @@ def _is_log(text: str) -> bool:
 
 
 def _kind_of_unknown(text: str) -> Kind:
-    """Tell code and data from prose by how the lines end."""
+    """Return whether a text of unknown type is code, data or prose, judged by the ends of its lines."""
     head = text[:HEAD].lstrip()
     if head[:1] in ("{", "[", "<"):
         return "data"

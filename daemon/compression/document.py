@@ -280,7 +280,7 @@ PART_WEIGHT = 0.6
 """Weight of a part of an identifier, such as `retry` in `retry_policy`, relative to the whole."""
 
 SHORT = 3
-"""Maximum letters of a word that must match exactly; longer words match by their stem."""
+"""Maximum number of letters of a word that must match exactly; longer words match by their stem."""
 
 Words = Mapping[str, float] | Sequence[str]
 """The words of a prompt with their weights, or a sequence of words with the weight 1."""

@@ -25,7 +25,7 @@ BODY_LINES = 400
 """Maximum number of lines of a definition that are searched for calls."""
 
 EDGE_HEAD, EDGE_TAIL = 4, 6
-"""Number of lines at the beginning and at the end of a log that get extra value."""
+"""Number of lines at the beginning and at the end of a log that get the extra value `EDGE`."""
 
 EDGE, RARE, ERROR, WARNING = 0.2, 0.25, 0.6, 0.3
 """Values of a log line at the beginning or end, of a unique one, of an error and of a warning."""
@@ -216,7 +216,7 @@ class Rows:
         prior: list[float] = []
         for part, (text, shape) in enumerate(zip(texts, shapes, strict=True)):
             severity = ERROR if _ERROR.search(text) else WARNING if _WARNING.search(text) else 0.0
-            # Repeated lines say little new: each is worth half of the one before.
+            # A repeated line adds little: each repetition has half the value of the one before.
             repeated = 0.5 ** min(seen[shape], 20)
             seen[shape] += 1
             edge = part < EDGE_HEAD or part >= len(texts) - EDGE_TAIL

@@ -87,7 +87,7 @@ class CompressionStatistics(Struct, frozen=True):
 
 
 class ModelCompressor:
-    """Shortens texts with a model, or else by extraction, or else by cutting. Blocks. Thread-safe.
+    """Shortens texts with a model, if that fails by extraction, else by cutting. Blocks. Thread-safe.
 
     Nothing leaves the machine unless the user enabled it, and values that look like secrets never do.
     """

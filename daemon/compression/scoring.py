@@ -37,7 +37,7 @@ LOG_WEIGHTS = ScoreWeights(own=0.9, near=0.25)
 PROSE_WEIGHTS = ScoreWeights(own=0.35, near=0.4)
 
 DECAY = 0.9
-"""Factor by which a term on a nearby part counts less for each part between."""
+"""Factor applied to a nearby term for each part of distance."""
 
 REACH = 12
 """Maximum distance in lines at which a term adds to the value of a part."""
@@ -50,7 +50,7 @@ LENGTH_POWER = 0.15
 
 LONG = 20
 LONG_POWER = 0.75
-"""In a group with more than `LONG` parts each part gets less of the group's score, by this power."""
+"""Parts of a group with more than `LONG` parts get the group's score times (`LONG` / parts) to this power."""
 
 OUTLINE_ALONE = 0.6
 """Maximum share of the room for heads if no term occurs in the text."""
@@ -154,9 +154,10 @@ def _normal(values: list[float]) -> list[float]:
 
 
 def _nearness(parts: TextParts, hits: Sequence[tuple[Counter[int], float]]) -> list[float]:
-    """Return how near each group is to the terms by BM25: 1 for the nearest, 0 for those without any.
+    """Return the BM25 score of each group for the terms, scaled: 1 for the best, 0 for groups without terms.
 
-    What a group holds counts for it as well, and a member is nearer if the class around it is.
+    Terms in the members of a group count for the group too, with the factor `INNER_SHARE`. A member also gets
+    the share `OUTER_SHARE` of the score of the group around it.
     """
     groups = parts.groups
     scores = [0.0] * len(groups)
@@ -179,7 +180,7 @@ def _nearness(parts: TextParts, hits: Sequence[tuple[Counter[int], float]]) -> l
 
 
 def _share_with_named(parts: TextParts, nearness: list[float], share: float) -> None:
-    """Raise what the nearest groups name: a helper often does what the prompt is about."""
+    """Raise the scores of groups that the best groups call: a helper often does what the prompt is about."""
     raised: dict[int, float] = {}
     for index in sorted(range(len(nearness)), key=lambda index: (-nearness[index], index))[:3]:
         for named in parts.names(index) if nearness[index] > 0 else ():
@@ -191,7 +192,7 @@ def _share_with_named(parts: TextParts, nearness: list[float], share: float) -> 
 def _show_heads(
     selection: PartSelection, groups: Sequence[PartGroup], nearness: Sequence[float], room: int
 ) -> None:
-    """Show the heads of groups, the nearest to the prompt first, each in the fullest form that fits."""
+    """Select the heads of groups, the best groups first, each in the longest form that fits."""
     floor = selection.room - room
     for index in sorted(range(len(groups)), key=lambda index: (-nearness[index], groups[index].depth, index)):
         any(selection.add(head) for head in groups[index].heads)
@@ -205,13 +206,13 @@ def _worth(
     hits: Sequence[tuple[Counter[int], float]],
     weights: ScoreWeights,
 ) -> list[float]:
-    """Return what each part is worth."""
+    """Return the value of each part."""
     own = [0.0] * len(parts.costs)
     for counts, weight in hits:
         for part in counts:
             own[part] += weight * _rarity(len(counts), len(own))
     own, near = _normal(own), _near(parts, hits)
-    # Of a long group the whole is worth less: a few of its parts are meant.
+    # In a long group only a few parts are relevant, so each part gets less of the group's score.
     shared = [
         score * min(1.0, LONG / max(1, group.size)) ** LONG_POWER
         for score, group in zip(nearness, parts.groups, strict=True)
@@ -324,7 +325,7 @@ class PartSelection:
 LINES_MIN = 1_250
 CHARACTERS_PER_LINE = 15
 """Number of lines that are rated: `LINES_MIN`, or one for each `CHARACTERS_PER_LINE` of room if that is more.
-A text with more than twice as many lines is thinned before."""
+A text with more than twice as many lines is thinned to that number first."""
 
 BUCKET = 16
 """Number of consecutive lines that are chosen together when thinning."""
@@ -332,7 +333,8 @@ BUCKET = 16
 SHARE_NEAR = 0.6
 SHARE_HEADS = 0.2
 SHARE_WANTED = 0.4
-"""Maximum shares of the rated lines: lines around terms, heads of definitions, and wanted definitions."""
+"""Maximum shares of the rated lines for lines around terms, for heads of definitions, and for wanted
+definitions."""
 
 EDGE_LINES = 40
 """Lines at the beginning and at the end that are always rated."""

@@ -123,7 +123,8 @@ def constraint_slices(state: BuildState) -> Iterator[Slice]:
 def experience_slices(state: BuildState, focus: set[str], neighbours: set[str]) -> Iterator[Slice]:
     """Yield the decisions relevant to the prompt, to the focus and to neighbouring files.
 
-    Each has room for its first sentences; the remaining room goes to the first decision, then to the next.
+    Each decision gets room for its first sentences. The first decision gets as much of the remaining room as
+    it needs, then the next.
     """
     limit = state.snapshot.config.context.experiences_max
     chosen = state.snapshot.relevant_experiences(
@@ -187,7 +188,7 @@ class SkeletonForms:
 
     def __init__(self, layout: Layout, hidden: Collection[str], near: Collection[str], most: int) -> None:
         self.full_characters = min(most, SKELETON_CHARACTERS)
-        # The last rounds of a selection ask for the same size again: drawing is a tenth of a build.
+        # The last rounds of a selection request the same size again; drawing takes a tenth of a build's time.
         self._draw = lru_cache(maxsize=1)(partial(draw_skeleton, layout, hidden, near))
 
     def __call__(self, characters: int) -> Form:

@@ -62,11 +62,12 @@ from .sent_content import (
 class Built(Struct, frozen=True):
     """A rendered context with its record.
 
-    `stale` are relative paths whose definitions in the index are older than the file; the context was built
-    without them. `shown` are the stamps of the shown files (see `all_hold`). They prove that the context is
-    still valid if it is `lasting`; it isn't if a file or the index could not be read. `items` are in it,
-    `left_out` were considered and are not. `conversation` holds the texts for prompts, messages and request
-    records, if any are needed. With `unfinished` the time ran out for some source.
+    - `stale`: paths of files that are newer than the index; the context was built without their definitions.
+    - `shown`: the stamps of the shown files, which tell whether the context is still valid (see `all_hold`).
+    - `lasting`: whether these stamps are sufficient; False if a file or the index could not be read.
+    - `items`, `left_out`: the items in the context, and those that were considered and left out.
+    - `conversation`: the texts for prompts, messages and request records, if any are needed.
+    - `unfinished`: whether a source ran out of time.
     """
 
     reply: Mapping[str, Any]
@@ -100,7 +101,7 @@ def build(gathered: GatheredSources) -> Built:
     try:
         with gathered.snapshot.reader() as reader, reader.snapshot():
             return _built(gathered, reader)
-    except DatabaseError as error:  # no index yet, or a damaged one, which may be noticed late
+    except DatabaseError as error:  # no index yet, or damage found during a read
         problem = f"the index can't be read ({error}): no definitions and no imports are known"
         degraded = (*gathered.degraded, problem)
         return _built(replace(gathered, hits=(), degraded=degraded), None)
@@ -353,7 +354,7 @@ SKELETON_SHARE = 0.25
 
 
 PROMPTED_SHARE = 0.06
-"""The same with a prompt, where the map only shows the surroundings of what was found."""
+"""The same share in a context with a prompt, where the map only shows the folders around found files."""
 
 PROMPTED_TOKENS_MIN = 4_000
 """Minimum tokens of a context with a prompt and a map: 240 tokens of a map name only a few folders."""

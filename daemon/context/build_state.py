@@ -1,4 +1,4 @@
-"""The input of one build and what its steps share."""
+"""The input of one build of a context, and the state that its steps share."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class BuildState(Struct):
     `rule_files` are shown as rules or not at all: no search hit may bring in a rule that no mode includes.
     `words` are the words of the prompt. The steps add to
 
-    - `gaps`: what is missing, in words;
+    - `gaps`: the missing parts, in words;
     - `wanted`: requested definitions, by the path of a file that is in focus as a whole;
     - `passed_over`: instruction files inside a folder in focus, which the map doesn't show either;
     - `left_out`: related files that have nothing to show at the moment.

@@ -1,4 +1,4 @@
-"""The caller of GetContext (agent, session, policy), and the job that carries a request through the room."""
+"""The caller of GetContext (agent, session, policy), and the job that holds a request while it is served."""
 
 from __future__ import annotations
 

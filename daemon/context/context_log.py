@@ -31,7 +31,7 @@ LAST_MAX = 1_000
 
 
 class ContextLog:
-    """Logs each reply to GetContext. On the event loop only; takes some tens of microseconds."""
+    """Logs each reply to GetContext. On the event loop only; logging takes some tens of microseconds."""
 
     def __init__(
         self,
@@ -110,7 +110,10 @@ class ContextLog:
         self._events.publish("context.built", data)
 
     def forget_window(self, session_id: str, agent_id: str | None = None) -> None:
-        """Forget what a session's conversations hold, or one agent's, after a compaction or a new start."""
+        """Forget the content that a session's conversations hold, or only one agent's.
+
+        Called after a compaction or a new start of a conversation.
+        """
         self.windows.forget(session_id, agent_id)
         for window in [item for item in self._last if item[0] == session_id and agent_id in {None, item[1]}]:
             del self._last[window]

@@ -20,15 +20,15 @@ IMPORTS_MIN, TOKENS_PER_IMPORT = 6, 400
 each `TOKENS_PER_IMPORT` tokens of its budget."""
 
 IMPORTERS_MAX, TOKENS_PER_IMPORTER = 20, 400
-"""Maximum number of files shown that import the focus, and the tokens of the context for each. On 18 commits
-they show .03 more of the files changed together with the focus."""
+"""Maximum number of files shown that import the focus, and the tokens of the context for each of them. On 18
+commits, contexts with these files show .03 more of the files changed together with the focus."""
 
 IMPORTER_VALUE = 0.8
 """Weight of a file that imports the focus, relative to one that the focus imports."""
 
 SIBLINGS_MAX, TOKENS_PER_SIBLING = 40, 800
-"""Maximum number of files shown from the folder of the focus, and the tokens of the context for each. On 25
-prompts they show .05 to .1 more of the files changed together with the focus."""
+"""Maximum number of files shown from the folder of the focus, and the tokens of the context for each of them.
+On 25 prompts, contexts with these files show .05 to .1 more of the files changed together with the focus."""
 
 SIBLING_VALUE = 0.6
 """Weight of a file in the folder of the focus, relative to one that the focus imports."""
@@ -166,7 +166,7 @@ def _is_in_no_package(
 
 
 def _package(importer: str, module: str, target: str) -> tuple[str, str] | None:
-    """Return the folder and the file of the package that a module is; the file is "" if there is none."""
+    """Return the folder of a module that is a package, and the package's file, "" if it has none."""
     if target:
         folder, _, file = target.rpartition("/")
         return (folder, target) if file in _PACKAGES else None

@@ -86,7 +86,7 @@ class Explaining:
         path: str,
         degraded: list[str],
     ) -> list[str]:
-        """Return why neither focus nor prompt brought in a file of the tree, the surest reason first."""
+        """Return why neither focus nor prompt added a file of the tree, the most certain reason first."""
         reasons = []
         if self._is_in_focus_now(given, path):
             reasons.append("it was put in focus after this context was built: ask for the context again")
@@ -287,7 +287,10 @@ def why_not_related(
 
 
 def why_no_item(items: Sequence[Item], root: str, path: str) -> Iterator[str]:
-    """Yield when the rules and references in a file are included; such a file is shown in no other way."""
+    """Yield sentences on when the rules and references in a file are included.
+
+    Such a file is shown in no other way.
+    """
     full = os.path.join(root, path)
     for item in items:
         if item.type != "tool" and (item.source == full or full in item.parts):

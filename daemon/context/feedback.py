@@ -27,7 +27,7 @@ KEYS_MAX = 1_000
 """Maximum number of files and items whose use is kept, the most used."""
 
 USE_MIN = 0.05
-"""Use below this is forgotten: a single use after 148 further ones."""
+"""Minimum use that is kept: a single use falls below it after 148 further uses."""
 
 SHOWN_MAX = 500
 """Maximum number of recently shown files for which an edit counts as use."""

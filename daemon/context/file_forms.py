@@ -26,10 +26,10 @@ EXCERPT_CHARACTERS_MIN = 80
 """Minimum characters for an excerpt; with less room a file is only named."""
 
 COMMENTS = ("/", "*", "#", "--", ";", "%")
-"""How comment lines begin in the supported languages."""
+"""The first characters of comment lines in the supported languages."""
 
 AROUND_CHARACTERS = 160
-"""Characters that the fences and the note around a shortened text take."""
+"""Number of characters reserved for the fences and the note around a shortened text."""
 
 
 class FileForms:
@@ -111,7 +111,8 @@ class DefinitionForms:
         self.full_characters = len(self._whole.text)
 
     def __call__(self, characters: int) -> Form:
-        """Return it whole or its most relevant lines; the shortest form is its signature or first line."""
+        """Return the definition whole or its most relevant lines; the shortest form is its signature or first
+        line."""
         if self.full_characters <= characters:
             return self._whole
         room = characters - len(self._heading) - len(self._name) - AROUND_CHARACTERS

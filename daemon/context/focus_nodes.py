@@ -86,7 +86,7 @@ def _session_nodes(state: BuildState) -> list[FocusNode]:
             nodes.append(FocusNode(relative, "", "session_set", "a file of the session"))
         else:
             state.gaps.append(f"{path}, a file of the session, is no file (any more)")
-            state.files.lasting = False  # no stamp would tell that it was created
+            state.files.lasting = False  # no stamp would show that the file was created
     return nodes
 
 

@@ -1,4 +1,4 @@
-"""Slices of search hits: found definitions, members of a found class, and definitions that these need."""
+"""Slices of search hits: found definitions, members of a found class, and definitions that found ones use."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OPENED_LINES = 30
 """Maximum lines of a called function that may be shown whole if there is room."""
 
 MARKS = ("@", "#[", "[")
-"""How lines begin that annotate a definition."""
+"""The first characters of lines that annotate a definition, such as decorators."""
 
 MEMBERS_PROBABILITY_MIN = 0.5
 """Minimum probability of a class whose members are listed."""

@@ -19,7 +19,7 @@ from .content import Content, ContentReader, Shown
 
 
 class KnownFiles:
-    """The files that one build reads, with what the index knows of them. Blocks.
+    """The files that one build reads, with their definitions and imports from the index. Blocks.
 
     `stale` are the files whose content is newer than the index. `shown` has, by relative path, the state of
     each file read with `note`. `lasting` is False if something could not be read. Such a context can't be
@@ -58,11 +58,11 @@ class KnownFiles:
         return content
 
     def unsaved(self, path: str) -> bool:
-        """Whether an editor's unsaved buffer stands in for the file."""
+        """Whether an editor's unsaved buffer replaces the file."""
         return self._contents.unsaved(path)
 
     def symbols(self, path: str) -> tuple[Symbol, ...]:
-        """Return the definitions in a file's present content; none if the index hasn't read it."""
+        """Return the definitions in a file's current content; none if the index hasn't read that content."""
         record = self._record(path)
         if self._reader is None or record is None:
             return ()
@@ -86,11 +86,11 @@ class KnownFiles:
         return self._reader is not None and bool(self._reader.symbols(path))
 
     def indexed(self, path: str) -> bool:
-        """Whether the index has read the present content of a file."""
+        """Whether the index has read the current content of a file."""
         return self._record(path) is not None
 
     def _record(self, path: str) -> FileRecord | None:
-        """Return the index's record of a file if it is of the present content; else note it as stale."""
+        """Return the index's record of a file; None if the content changed since, and the file is stale."""
         content = self.read(path)
         if self._reader is None or content.shown is None or path in self.stale or os.path.isabs(path):
             return None

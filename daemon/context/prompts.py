@@ -38,7 +38,7 @@ GROWING_METHODS = frozenset(
     | {"format", "format_map"}
 )
 GROWING_FILTERS = ("center", "format", "indent", "replace", "wordwrap", "xmlattr", "pprint", "tojson")
-"""Methods and filters that can make a huge text out of a short one; templates may not use them."""
+"""Methods and filters that can turn a short text into a huge one; templates may not use them."""
 
 POWER_MAX = 16
 """Maximum exponent in a template: a power of powers would take minutes and gigabytes."""

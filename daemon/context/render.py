@@ -33,7 +33,7 @@ ITEM_TYPES: tuple[SliceType, ...] = ("rule", "reference")
 """Types of slices that are items, which are separate messages in the format `messages`."""
 
 RULE_CHARACTERS_MIN = 120
-"""Minimum characters of a shortened rule: about two lines, which tell whether to read the file."""
+"""Minimum characters of a shortened rule: about two lines, enough to decide whether to read the file."""
 
 SENTENCES_MIN = 120
 """Minimum room for whole sentences in a list item; with less it is cut."""

@@ -28,8 +28,8 @@ DROPPED_MAX = 50
 class Conversation(Struct, frozen=True):
     """A context in the form of messages.
 
-    It has the system prompt, the user's message, and references and rules with their shown texts, which the
-    prompts then don't repeat. Tools come as they are."""
+    It has the system prompt, the user's message, references and rules with their shown texts (the prompts
+    don't repeat these), and tools with their unchanged descriptions."""
 
     system_prompt: str
     user_prompt: str
@@ -213,7 +213,10 @@ def without_held(
     project: str,
     counter: TokenCounter,
 ) -> tuple[Selection, str, Unsent]:
-    """Return the selection and the context without content that the conversation holds, and that content."""
+    """Return the selection and the context without content that the conversation holds, and that content.
+
+    The second part is an `Unsent`, which has the ids of the slices that aren't sent again.
+    """
     unsent = named_if_held(selection.chosen, resident, lines_of)
     measure = render.json_measure(counter) if request.format == "json" else plain_measure(counter)
     costs = {

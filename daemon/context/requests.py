@@ -50,7 +50,7 @@ class ContextRequest(Struct, frozen=True, dict=True):
     """Whether a person only looks at the context, so that nothing counts as sent. Not part of the key."""
     agent_name: str = ""
     agent_type: str = ""
-    """The agent named in the request. Not part of the key, which the caller's policy is compared beside."""
+    """The agent named in the request. Not part of the key: the caller's policy is compared separately."""
 
     @property
     def context_tokens(self) -> int:

@@ -8,7 +8,7 @@ Guarantees:
 - Slices that were found (`competes`) enter by weight, with the room that the others leave.
 - Required slices come before all others. No other slice is dropped while `LEAST_TOKENS` remain, since
   smallest forms take no more; slices with a larger smallest form come last.
-- No slice is in twice: ids, paths with lines, and contents are unique.
+- No slice occurs twice: ids, paths with lines, and contents are unique.
 - The same slices give the same selection in any order.
 """
 

@@ -37,7 +37,7 @@ STANDING: frozenset[SliceType] = frozenset({"rule", "reference", "constraint", "
 """Types of slices that count as held once they were sent in any form."""
 
 RESIDENT_ORDER = 1_000_000
-"""Order of slices that are only named: behind the shown ones of their section."""
+"""Order of slices that are only named: they come after the shown slices of their section."""
 
 
 class Held(Struct, frozen=True):
@@ -147,19 +147,19 @@ def held_of(piece: Slice, form: Form, tokens: int) -> tuple[str, Held]:
 
 
 def holds(resident: Resident, piece: Slice, form: Form) -> bool:
-    """Whether a window was sent a slice in this form."""
+    """Whether the conversation was sent a slice in this form."""
     held = resident.slices.get(piece.id)
     return held is not None and held.digest == _digest(form.text)
 
 
 def holds_whole(resident: Resident, piece: Slice) -> bool:
-    """Whether a window was sent a slice, in whatever form, and there is now no more or other of it."""
+    """Whether the conversation was sent a slice in any form, and the slice's content hasn't changed since."""
     held = resident.slices.get(piece.id)
     return held is not None and held.whole == _digest(piece.grow(piece.full_characters).text)
 
 
 class ContextWindows:
-    """What the windows of all sessions hold. On the event loop only."""
+    """The content that the context windows of all sessions hold. On the event loop only."""
 
     def __init__(self) -> None:
         self._windows: OrderedDict[tuple[str, str], Resident] = OrderedDict()
@@ -167,7 +167,7 @@ class ContextWindows:
         self._lines = 0
 
     def of(self, session_id: str, agent_id: str) -> Resident:
-        """Return what an agent of a session holds, nothing for an unknown one."""
+        """Return the content that an agent's window in a session holds; empty for an unknown agent."""
         return self._windows.get((session_id, agent_id), NOTHING_HELD)
 
     def sent(
@@ -177,7 +177,7 @@ class ContextWindows:
         slices: Iterable[tuple[str, Held]],
         lines: Iterable[SentLines] = (),
     ) -> Resident:
-        """Note what an agent was sent; returns what it holds now."""
+        """Record the content sent to an agent; return all content that its window holds now."""
         before = self._pop((session_id, agent_id))
         known = dict(before.slices)
         for identifier, held in slices:
@@ -274,7 +274,7 @@ def _digest(text: str) -> bytes:
 
 
 NOTES = ("\u2026", "\u22ee", MARK)
-"""How rows begin that are notes about omitted lines."""
+"""The first characters of rows that are notes about omitted lines."""
 
 NOTE_SHARE = 2
 """Minimum ratio of the characters of omitted lines to those of the note that replaces them."""

@@ -39,7 +39,8 @@ from .scoping import Scoping
 from .sources import LONG_S, SEARCH_UNFINISHED, Compressing, ContextSources
 
 ATTEMPTS = 3
-"""Build attempts when shown files change meanwhile; after that the reply says that it is stale."""
+"""Maximum number of builds for a request if shown files change during each; then the reply says that it is
+stale."""
 
 ITEMS_LEAST_S = 0.2
 """Minimum wait for rules in seconds, even after the deadline: a context without them is misleading."""
@@ -253,7 +254,7 @@ class Contexts:
             if not built.stale or not await self._freshness.refresh(project, built.stale, deadline):
                 break
             tree = None  # a later tree has the new state of these files
-            # The changed file may be a hit no more, or become one.
+            # The change may have turned the file into a search hit, or made it one no longer.
             sources = await self._sources.sources(job, deadline)
         self._compressing.ask_later(project, built.compressible)
         # Don't cache a context whose sources were incomplete: they may answer the next time.

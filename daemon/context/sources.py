@@ -39,7 +39,7 @@ from .caller import Caller, ContextJob
 T = TypeVar("T")
 
 LONG_S = 3_600.0
-"""Seconds that are longer than any deadline."""
+"""A number of seconds above that of any deadline."""
 
 SEARCH_UNFINISHED = "retrieval was not finished in time: what the prompt is about is missing"
 
@@ -103,7 +103,7 @@ class ContextSources:
         return Sources(found, await near, served)
 
     def warm(self, project: Project) -> None:
-        """Have the texts of a project's items embedded in the background."""
+        """Start embedding the texts of a project's items in the background."""
         self._item_search.warm(project.root, project.instructions.items.items)
 
     async def metadata(self, project: Project, deadline: Deadline) -> ProjectMetadata | None:
@@ -195,7 +195,7 @@ class ContextSources:
 
 
 CACHE_FILE = "compressions.sqlite"
-"""The file in the state folder with what the compression model answered."""
+"""Name of the file in the state folder that caches answers of the compression model."""
 
 
 class Compressing:

@@ -11,8 +11,8 @@ from typing import Literal, Protocol
 from ..core.sized_cache import SizedCache
 
 CHARACTERS_PER_TOKEN = 4
-"""The rule of thumb of the model vendors for English text. Code runs near it: 4.5 characters a token with
-o200k_base and this package's own Python, 3.2 to 3.8 with older vocabularies."""
+"""Average characters of a token: the model vendors' rule of thumb for English text. Code is close to it: this
+package's own Python has 4.5 characters a token with o200k_base, and 3.2 to 3.8 with older vocabularies."""
 
 CounterName = Literal["estimate", "exact"]
 
@@ -30,12 +30,12 @@ class TokenCounter(Protocol):
         ...
 
     def characters(self, tokens: int) -> int:
-        """Return the usual number of characters of so many tokens."""
+        """Return the average number of characters of a number of tokens."""
         ...
 
 
 class Estimate:
-    """Estimates a token for each four characters, for every model."""
+    """Estimates one token for every four characters, whatever the model."""
 
     name = "estimate"
 

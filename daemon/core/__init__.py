@@ -1,1 +1,1 @@
-"""What every room of the daemon stands on: the system, storage, errors, tasks, child processes, caches."""
+"""The base of all other packages of the daemon: system, storage, errors, tasks, child processes, caches."""

@@ -88,7 +88,7 @@ class ChildProcess(Generic[E]):
         self._stopping = asyncio.Event()
         self._wanted = asyncio.Event()
         self._ready = asyncio.Event()
-        """A lazy process has started and was told what it serves."""
+        """Set once a lazy process has started and was told what it serves."""
         self._resting = False
         if not lazy:
             self._wanted.set()

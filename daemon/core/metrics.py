@@ -83,9 +83,9 @@ class ContextFigures(Struct, frozen=True):
 class MetricsStatistics(Struct, frozen=True):
     """All counts since the daemon started.
 
-    `latency_ms` is by method, `errors` by method and code. Of contexts: how many, how many came from the
-    cache, how many were partial, their size, tokens before and after compression, tokens by type of slice
-    and by agent, and how many secrets were masked.
+    `latency_ms` is by method, `errors` by method and code. The counts of contexts are: all contexts, those
+    from the cache, partial ones, their sizes, tokens before and after compression, tokens by type of slice
+    and by agent, and masked secrets.
     """
 
     latency_ms: Mapping[str, HistogramStatistics]

@@ -163,7 +163,7 @@ def _literals(owner: type[Struct]) -> tuple[tuple[Any, ...], ...]:
 
 
 def _fits(value: Any, wanted: inspect.Type) -> bool:
-    """Whether a value is of the Python type for `wanted`; of the bounds only those of floats are checked."""
+    """Whether a value has the Python type for `wanted`. Bounds are only checked for floats."""
     match wanted:
         case inspect.StrType() | inspect.LiteralType():
             return isinstance(value, str)

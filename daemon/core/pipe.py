@@ -44,10 +44,10 @@ class Stop(Struct, frozen=True):
 
 
 class Beat(Struct, frozen=True):
-    """A heartbeat: sent to a child and returned by a thread that does nothing else.
+    """A heartbeat: sent to a child, and returned by a thread that does nothing else.
 
-    The reply says how many `turns` of work the child has begun, and `at` which project it works; "" is
-    none.
+    In the reply `turns` is the number of steps of work that the child has begun, and `at` the project that it
+    works on, or "".
     """
 
     turns: int = 0
@@ -81,8 +81,11 @@ class ChildPipe:
         at_end: Callable[[], None] = lambda: None,
         beat: Callable[[], Beat] = Beat,
     ) -> None:
-        """Hand each command to `submit`, on a thread of its own; the process ends when the pipe does, right
-        after `at_end`, which must not wait for anything. `beat` returns the answer to a heartbeat."""
+        """Pass each command to `submit`, on a separate thread.
+
+        When the pipe is closed, `at_end` is called, which must not wait for anything, and the process exits.
+        `beat` returns the answer to a heartbeat.
+        """
         arguments = (submit, at_end, beat)
         threading.Thread(target=self._receive, args=arguments, name="commands", daemon=True).start()
 
@@ -95,8 +98,10 @@ class ChildPipe:
     def _receive(
         self, submit: Callable[[Envelope], None], at_end: Callable[[], None], beat: Callable[[], Beat]
     ) -> None:
-        """Read commands until the daemon is gone, then end the process at once. SQLite's log makes that
-        safe at any point, and no unfinished work would be of use."""
+        """Read commands until the daemon has ended, then exit at once.
+
+        That is safe at any point because of SQLite's log, and unfinished work would be useless.
+        """
         try:
             with contextlib.suppress(OSError), self._socket.makefile("rb") as stream:
                 while (data := _read_message(stream)) is not None:
@@ -108,7 +113,7 @@ class ChildPipe:
             at_end()
         except Exception:
             log.exception("a command can't be understood: has foveal been updated while its daemon runs?")
-            os._exit(1)  # the daemon starts another one, and until then answers without
+            os._exit(1)  # the daemon starts a new process, and answers without it until then
         os._exit(0)
 
 

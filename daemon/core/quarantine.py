@@ -33,7 +33,7 @@ def clear_file(path: str, system: System) -> str:
 
 
 def clear_own_file(path: str, system: System) -> str:
-    """Do as `clear_file`, and quarantine symlinks and other users' files too."""
+    """Quarantine like `clear_file`, but also symlinks and other users' files."""
     done = clear_file(path, system)
     try:
         status = system.lstat(path)
@@ -124,7 +124,7 @@ class QuarantineLog:
         self._lock = threading.Lock()
 
     def problem(self, said: Sequence[str] = ()) -> str:
-        """Return a sentence about quarantined files that `said` doesn't name yet, or "".
+        """Return a sentence about quarantined files that no sentence in `said` names yet, or "".
 
         Blocks for a stat of each folder.
         """

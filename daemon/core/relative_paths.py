@@ -1,4 +1,4 @@
-"""Arithmetic on paths relative to the root, which is "" itself. Reads no disk."""
+"""Computes with paths relative to a project's root, whose own path is "". Doesn't access the disk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def within(folder: str, name: str) -> str:
 
 
 def join_path(folder: str, relative: str) -> str | None:
-    """Return a folder and a path relative to it as one path, or None when that leaves the root."""
+    """Join a folder and a path relative to it; return None if the result lies outside of the root."""
     parts = folder.split("/") if folder else []
     for part in relative.split("/"):
         if part == "..":
@@ -32,7 +32,7 @@ def ancestors(folder: str) -> Iterator[str]:
 
 
 def nearness(path: str, importer: str) -> tuple[int, int, str]:
-    """Return a sort key that puts the folder first which shares most of its path with the importer."""
+    """Return a sort key that orders paths by how much of their folders they share with the importer's."""
     shared = 0
     for ours, theirs in zip(path.split("/"), importer.split("/"), strict=False):
         if ours != theirs:
@@ -42,5 +42,5 @@ def nearness(path: str, importer: str) -> tuple[int, int, str]:
 
 
 def is_relative(specifier: str) -> bool:
-    """Return whether a specifier is relative to the file that it stands in."""
+    """Whether an import specifier is relative to the importing file."""
     return specifier in {".", ".."} or specifier.startswith(("./", "../"))

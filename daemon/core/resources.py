@@ -16,7 +16,7 @@ LEAST_DESCRIPTORS = 32
 """Minimum number of free descriptors: a context opens some ten files at once in each of two threads."""
 
 _OPEN_FILES = "/dev/fd"
-"""The descriptors of the process that lists it, on Linux and on macOS."""
+"""The folder that lists the open descriptors of the reading process, on Linux and on macOS."""
 
 
 def disk_problem(folder: str, system: System) -> str:
@@ -46,7 +46,7 @@ def descriptor_problem() -> str:
     """Return why files may soon fail to open, in words, or ""."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     try:
-        used = len(os.listdir(_OPEN_FILES)) - 1  # one was for looking
+        used = len(os.listdir(_OPEN_FILES)) - 1  # one of them was open for this listing
     except OSError:
         used = limit
     if limit == resource.RLIM_INFINITY or limit - used >= LEAST_DESCRIPTORS:
@@ -58,8 +58,8 @@ def descriptor_problem() -> str:
 
 
 ARENAS_MAX = 2
-"""Maximum number of heaps that the C library gives threads. Its own default is eight for each processor,
-and none of them returns free space between blocks that stay."""
+"""Maximum number of heaps that the C library uses for threads. Its default is eight for each processor, and
+no heap returns free space between blocks in use to the system."""
 
 _M_ARENA_MAX = -8
 """The option's number in glibc's malloc.h."""
@@ -78,7 +78,7 @@ def share_heaps() -> None:
 def resident_bytes(pid: int) -> int | None:
     """Return the resident memory of a process in bytes, None if it is gone or can't be read.
 
-    Without /proc this is known of this process only, and is its peak.
+    Without /proc only the peak of the current process is known.
     """
     try:
         with open(f"/proc/{pid}/statm", "rb") as file:
@@ -98,7 +98,7 @@ class ProcessState(NamedTuple):
 
 
 def is_runnable(pid: int) -> bool:
-    """Say whether a thread of a process has or waits for a processor; False where /proc is missing."""
+    """Whether any thread of a process is running or waits for a processor; False if /proc is missing."""
     try:
         threads = os.listdir(f"/proc/{pid}/task")
     except OSError:
@@ -118,7 +118,7 @@ def process_state(pid: int) -> ProcessState | None:
     """Return the state of a process, None if it is gone or /proc is missing."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            # The name before may hold anything, also a bracket.
+            # The process name before the last bracket may contain any character, even a bracket.
             fields = file.read().rpartition(b")")[2].split()
         return ProcessState(int(fields[11]) + int(fields[12]), fields[0] in b"Tt")
     except (OSError, ValueError, IndexError):

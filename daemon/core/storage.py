@@ -27,7 +27,7 @@ class Opened(Struct, frozen=True):
     """A database open for writing.
 
     `replaced` says why an earlier file was quarantined, or is empty. `anew` is True if there was an earlier
-    file and nothing of it is left in the database.
+    file and the database has none of its content.
     """
 
     database: Database
@@ -95,10 +95,10 @@ def quarantine_database(path: str, system: System) -> str:
 
 
 def close_database(database: Database, path: str) -> None:
-    """Close a database that `open_database` opened; its log is checkpointed, and a file that nobody has open
-    any more is sealed.
+    """Close a database that `open_database` opened: checkpoint its log, and seal the file if nothing else has
+    it open.
 
-    The seal detects bits that flip while nobody has the file open.
+    The seal detects bits that flip while no process has the file open.
     """
     with suppress(DatabaseError):  # while readers have it open, closing doesn't checkpoint the log
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -139,7 +139,7 @@ def check_database(path: str, schema: str = "", version: int = 0) -> None:
     _check_kinds(path)
     if _fits_seal(path, derived=False) is False:
         raise DatabaseError(BROKEN_SEAL)
-    # Read-only, so that closing it folds no log into a file that is to be kept as it is.
+    # Read-only, so that closing doesn't write the log into the file, which must stay unchanged.
     database = sqlite3.connect(_uri(path), uri=True, isolation_level=None)
     try:
         with damage_raised():
@@ -171,7 +171,7 @@ def may_pass(error: BaseException) -> bool:
 
 
 def named(error: BaseException) -> str:
-    """Return an error in words; of one that isn't SQLite's its class too."""
+    """Return an error in words, with its class if it isn't an error of SQLite."""
     return str(error) if isinstance(error, sqlite3.Error) else f"{type(error).__name__}: {error}"[:300]
 
 
@@ -248,16 +248,17 @@ SEAL = "-seal"
 BROKEN_SEAL = "it isn't what was written when it was closed"
 
 SEALED_BYTES = 256 * 1024 * 1024
-"""Maximum size of a database that is sealed: its checksum takes a quarter of a second."""
+"""Maximum bytes of a database that is sealed; computing its checksum takes a quarter of a second."""
 
 _UNMAPPED = "PRAGMA mmap_size = 0;"
-"""A mapped file ends the process (SIGBUS) if it is cut or its disk fails, and isn't faster to read."""
+"""Switches off memory mapping: if a mapped file is truncated or its disk fails, the process is killed
+(SIGBUS), and reading isn't faster."""
 
 WAL_BYTES = 16 * 1024 * 1024
-"""The log is cut back to this after a checkpoint, so that one burst of writes doesn't hold disk for ever."""
+"""Maximum bytes of the log after a checkpoint, so that a burst of writes doesn't occupy the disk for ever."""
 
 PROBED_ROWS = 200
-"""Rows of each table whose types are compared where a database is opened without reading all of it."""
+"""Number of rows of each table whose types are checked if a database is opened without reading all of it."""
 
 _PASSING = frozenset({
     sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_PERM,
@@ -270,7 +271,7 @@ _TYPES = {"INTEGER": "integer", "TEXT": "text", "BLOB": "blob", "REAL": "real"}
 
 
 class _Seal(Struct, frozen=True):
-    """The state of a database when it was closed: its size in bytes, its CRC-32, and its time of change."""
+    """The state of a database when it was closed: size in bytes, CRC-32, and modification time."""
 
     size: int
     sum: int
@@ -292,7 +293,7 @@ class _Seal(Struct, frozen=True):
 
 
 def _fits_seal(path: str, *, derived: bool) -> bool | None:
-    """Whether a database that nobody has open matches its seal; None without a valid seal.
+    """Whether a closed database matches its seal; None without a valid seal.
 
     The seal of a file that was written since, as by an earlier version of this program, isn't valid. For a
     `derived` file it stays valid, so that such a file counts as damaged and is built again.
@@ -311,8 +312,8 @@ def _fits_seal(path: str, *, derived: bool) -> bool | None:
 
 
 def _check_kinds(path: str) -> None:
-    """Raise `DatabaseError` where something that is no file lies in the place of a database or its logs: on a
-    pipe SQLite waits for ever."""
+    """Raise `DatabaseError` if the path of a database or of its logs isn't a regular file: on a pipe SQLite
+    would wait for ever."""
     for suffix in _SUFFIXES:
         try:
             mode = os.stat(path + suffix).st_mode
@@ -384,7 +385,7 @@ _Columns = Mapping[str, Sequence[tuple[str, str]]]
 
 @functools.lru_cache(maxsize=32)
 def _expected(schema: str) -> tuple[_Schema, _Columns]:
-    """Return what SQLite makes of a schema, and for each table and column which values belong in it."""
+    """Return a schema as SQLite stores it, and the value types allowed in each column of each table."""
     database = sqlite3.connect(":memory:")
     try:
         database.executescript(schema)

@@ -180,7 +180,7 @@ class System:
             os.close(descriptor)
 
     def write_atomic(self, path: str, data: bytes, *, mode: int = 0o600) -> None:
-        """Replace a file: written beside it, fsynced, renamed, and its folder fsynced."""
+        """Replace a file atomically: write a temporary file, fsync it, rename it, and fsync the folder."""
         temporary = f"{path}.{os.getpid()}.tmp"
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
         try:

@@ -29,10 +29,10 @@ share two cores."""
 
 
 class Work:
-    """Tasks in the engine's group, and two pools of threads.
+    """Runs tasks in the engine's task group, and blocking work in two pools of threads.
 
-    Every method belongs on the event loop. Work is accepted between `begin` and `cancel`; `close` ends the
-    threads.
+    Every method must be called on the event loop. Work is accepted between `begin` and `cancel`; `close` ends
+    the threads.
     """
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class Work:
             work.close()
             return
         task = self._tasks.create_task(_log_failure(work, name), name=name)
-        task.add_done_callback(lambda _: work.close())  # it hasn't begun where the task was cancelled at once
+        task.add_done_callback(lambda _: work.close())  # needed if the task was cancelled before it began
         self._keep(task)
 
     async def in_builder(self, work: Callable[[], T]) -> T:

@@ -1,1 +1,1 @@
-"""Text becomes vectors: the embedding model, the stored embeddings, and the search among them."""
+"""Embeddings: the model that turns text into vectors, the store of these vectors, and the search in them."""

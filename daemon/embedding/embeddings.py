@@ -1,4 +1,4 @@
-"""The store of all embeddings: one SQLite file for all projects, by model and content."""
+"""The store of all embeddings: one SQLite file for all projects, keyed by model and content digest."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from ..core.system import System
 from .exact import Floats, Ids, are_in, as_ids, ordered_ids, stored_halves
 
 SCHEMA_VERSION = 1
-"""Increment this when the tables change. A file of another version is quarantined and everything embedded
+"""Increment this when the tables change. A file of another version is quarantined, and everything is embedded
 again."""
 
 USE_DAYS = 7
-"""The day of the last use is written when it is this old, so that using embeddings hardly ever writes."""
+"""Minimum age in days of the stored day of last use before it is updated, so that reads seldom write."""
 
 PRUNED_SHARE = 0.9
-"""A file that is too large is cut to this share of what is allowed, not to be at its limit again at once."""
+"""Share of the maximum size that a too large file is reduced to, so that it isn't full again at once."""
 
 
 class StoredVectors(Struct, frozen=True):
-    """Embeddings by rows: their ids (n,), digests, and unit vectors (n, dim)."""
+    """Embeddings in rows: their ids (n,), their content digests, and their unit vectors (n, dim)."""
 
     ids: Ids
     digests: Sequence[bytes]
@@ -42,7 +42,7 @@ class StoredVectors(Struct, frozen=True):
 
 
 class EmbeddingStatistics(Struct, frozen=True):
-    """How many embeddings there are by model, how large the file is, and how much of that is in use."""
+    """The number of embeddings of each model, the size of the file, and the bytes of it that are in use."""
 
     counts: Mapping[str, int]
     bytes: int
@@ -52,14 +52,14 @@ class EmbeddingStatistics(Struct, frozen=True):
 class EmbeddingStore:
     """Embeddings by model key and content digest, written by the embedder process only. Safe across threads.
 
-    An id stands for one embedding of one content by one model and is never used again, not even by another
-    file that takes this one's place (they begin at a random number below 2^62): so a vector file that names
-    ids can be old, but not wrong. `replaced` says why an earlier file was quarantined, or is empty; of
-    several that were, the last one is kept.
+    An id stands for one content embedded by one model and is never reused. This holds even if another file
+    replaces this one, because the ids of each file start at a random number below 2^62. So a vector file that
+    refers to ids may be out of date, but never wrong. `replaced` says why an earlier file was quarantined, or
+    is empty; only the last quarantined file is kept.
 
-    Every method raises `DatabaseError` where the file turns out to be damaged. To open it again, with
-    `check`, quarantines it then; reading all of it takes a second or more for a large file, so without
-    `check` only its head is looked at.
+    Every method raises `DatabaseError` if the file turns out to be damaged. Opening the file again with
+    `check` then quarantines it. `check` reads the whole file, which takes a second or more for a large one;
+    without it only the header is checked.
     """
 
     def __init__(self, path: str, system: System, *, check: bool = False) -> None:
@@ -68,41 +68,41 @@ class EmbeddingStore:
         self._system = system
         self._lock = threading.Lock()
         self._digests: dict[int, bytes] = {}
-        """Contents that were asked for by their ids, which are never used again."""
+        """A cache of content digests by id; it never goes stale, because ids are never reused."""
         opened = open_database(path, SCHEMA, SCHEMA_VERSION, system, check=check)
         self._db = opened.database
         self.replaced = opened.replaced
         _remove_all_but_last_damaged(path)
-        # A batch lost to a power cut would let its ids be given again, while a vector file has them already.
+        # If a power cut lost a batch, its ids would be assigned again, while a vector file already has them.
         self._db.execute("PRAGMA synchronous = FULL")
 
     def close(self) -> None:
-        """Close the file; the write-ahead log is folded in."""
+        """Close the file after writing the write-ahead log into it."""
         with self._lock:
             close_database(self._db, self.path)
 
     def dim(self, model: str) -> int | None:
-        """Return the size of a model's vectors, None while there are none."""
+        """Return the number of dimensions of a model's vectors, None if the model has none yet."""
         with self._lock:
             return self._model(model)[1]
 
     def models(self) -> list[str]:
-        """Return the keys of all models that ever embedded anything here, the latest first."""
+        """Return the keys of all models that have ever embedded anything here, the latest first."""
         with self._lock:
             return [key for (key,) in self._db.execute("SELECT key FROM models ORDER BY id DESC")]
 
     def count(self, model: str, digests: Iterable[bytes]) -> int:
-        """Return how many of those contents have an embedding, without noting a use."""
+        """Return how many of these contents have an embedding, without recording a use."""
         with self._lock:
             return len(self._find(self._model(model)[0], digests))
 
     def used_bytes(self) -> int:
-        """Return how much of the file is in use, which is what `prune` compares. Takes no time."""
+        """Return the bytes of the file that are in use, which `prune` compares with its limit. Fast."""
         with self._lock:
             return self._used_bytes()
 
     def ids(self, model: str, digests: Iterable[bytes]) -> dict[bytes, int]:
-        """Return the ids of those contents that have an embedding, and note that they are used."""
+        """Return the ids of the contents that have an embedding, and record that they are used."""
         with self._lock:
             number, _ = self._model(model)
             found = self._find(number, digests)
@@ -112,17 +112,17 @@ class EmbeddingStore:
         return {digest: row for digest, row, _ in found}
 
     def missing(self, model: str, digests: Iterable[bytes]) -> list[bytes]:
-        """Return those contents without an embedding, each once, in the order given."""
+        """Return the contents without an embedding, each once, in the given order."""
         wanted = list(dict.fromkeys(digests))
         known = self.ids(model, wanted)
         return [digest for digest in wanted if digest not in known]
 
     def put(self, model: str, digests: Sequence[bytes], matrix: Floats) -> Ids:
-        """Keep embeddings (n, dim) and return their ids (n,), in one transaction that a power cut can't undo.
+        """Store embeddings (n, dim) and return their ids (n,), in one transaction that survives a power cut.
 
-        A content that has one keeps it and its id; of several in one batch the first counts. Raises
-        `ValueError` for vectors that don't fit the contents or the model's other ones, or that have no
-        direction.
+        A content that already has an embedding keeps it and its id. If a batch holds a content several times,
+        its first vector is used. Raises `ValueError` for another number of vectors than contents, for another
+        size than the model's other vectors, and for vectors without a direction.
         """
         if len(digests) != len(matrix):
             raise ValueError(f"{len(matrix)} vectors for {len(digests)} contents")
@@ -147,7 +147,7 @@ class EmbeddingStore:
             )
             self._db.executemany(
                 "INSERT INTO digests VALUES (?, ?, ?, ?)",
-                # In the order of the table, which is three times as fast.
+                # Inserting in the order of the table is three times as fast.
                 [(number, digest, given[digest], today) for digest in sorted(given)],
             )
             self._db.execute("UPDATE meta SET value = ? WHERE key = 'next_id'", (start + len(new),))
@@ -155,7 +155,7 @@ class EmbeddingStore:
         return as_ids([known[digest] for digest in digests])
 
     def digests(self, ids: Ids | Iterable[int]) -> dict[int, bytes]:
-        """Return the contents that ids stand for; those that are gone are left out."""
+        """Return the content digests by id; deleted ids are left out."""
         numbers = _numbers(ids)
         with self._lock:
             known = self._digests
@@ -166,13 +166,13 @@ class EmbeddingStore:
             return {number: known[number] for number in numbers if number in known}
 
     def vectors(self, model: str, ids: Ids | Iterable[int]) -> StoredVectors:
-        """Return embeddings by id, ordered by id; those that are gone, or another model's, are left out."""
+        """Return embeddings by id, ordered by id, without deleted ids and ids of other models."""
         with self._lock:
             number, dim = self._model(model)
             return self._stored(self._select(f"{_ROWS} AND id IN ({{marks}})", (number,), _numbers(ids)), dim)
 
     def rows(self, model: str, batch: int = 4_096) -> Iterator[StoredVectors]:
-        """Yield all embeddings of a model in batches, ordered by id; what is put meanwhile may come too."""
+        """Yield all embeddings of a model in batches, ordered by id; rows stored meanwhile may occur."""
         after = -1
         while True:
             with self._lock:
@@ -187,11 +187,12 @@ class EmbeddingStore:
             after = rows[-1][0]
 
     def prune(self, max_bytes: int, keep: Ids | Iterable[int] = ()) -> int:
-        """Forget the embeddings unused for longest until the rest takes at most `max_bytes`; return how many.
+        """Delete the least recently used embeddings until the rest takes at most `max_bytes`.
 
-        Those with an id in `keep` stay. The file gives their room to new ones. It is written anew, smaller,
-        when more than half of it is empty or what went lay too scattered to free enough: that takes some
-        seconds a gigabyte, while the store can't be used, and for a moment the disk holds it twice.
+        Returns how many were deleted. Embeddings with an id in `keep` stay. New embeddings reuse the freed
+        space. The file is rewritten, and becomes smaller, if more than half of it is empty, or if the deleted
+        rows were too scattered to free enough pages. Rewriting takes some seconds per gigabyte, during which
+        the store can't be used and the disk holds the data twice.
         """
         with self._lock:
             used, count = self._used_bytes(), self._count()
@@ -206,7 +207,7 @@ class EmbeddingStore:
             return len(doomed)
 
     def statistics(self) -> EmbeddingStatistics:
-        """Count what is there; a million embeddings take 0.1 s."""
+        """Return the counts and sizes; a million embeddings take 0.1 s."""
         with self._lock:
             counts = self._db.execute(
                 "SELECT m.key, COUNT(d.id) FROM models m LEFT JOIN digests d ON d.model = m.id"
@@ -215,12 +216,12 @@ class EmbeddingStore:
             return EmbeddingStatistics(dict(counts), database_bytes(self.path), self._used_bytes())
 
     def _find(self, number: int, digests: Iterable[bytes]) -> list[tuple[bytes, int, int]]:
-        """Return (digest, id, day of the last use) of those contents that have an embedding."""
+        """Return (digest, id, day of last use) of the contents that have an embedding."""
         query = "SELECT digest, id, day FROM digests WHERE model = ? AND digest IN ({marks})"
         return self._select(query, (number,), set(digests))
 
     def _longest_unused(self, count: int, kept: Ids) -> list[tuple[int, int, bytes]]:
-        """Return (id, model, digest) of at most `count` embeddings that aren't in `kept`, in order."""
+        """Return (id, model, digest) of the `count` least recently used embeddings that aren't in `kept`."""
         chosen: list[tuple[int, int, bytes]] = []
         rows = self._db.execute("SELECT id, model, digest FROM digests ORDER BY day, id")
         while len(chosen) < count and (some := rows.fetchmany(_BATCH)):
@@ -230,7 +231,7 @@ class EmbeddingStore:
         return chosen[:count]
 
     def _delete(self, doomed: Sequence[tuple[int, int, bytes]]) -> None:
-        """Delete embeddings, in transactions of a size that keeps the write-ahead log small."""
+        """Delete embeddings, in transactions small enough to keep the write-ahead log small."""
         self._digests.clear()
         for start in range(0, len(doomed), _BATCH):
             rows = doomed[start : start + _BATCH]
@@ -241,9 +242,9 @@ class EmbeddingStore:
                 )
 
     def _old(self, found: Iterable[tuple[bytes, int, int]]) -> list[bytes]:
-        """Return the contents whose use must be noted."""
+        """Return the contents whose day of last use must be updated."""
         today = self._today()
-        # A day in the future was noted under a clock that was wrong.
+        # A day in the future was recorded while the clock was wrong.
         return [digest for digest, _, day in found if not today - USE_DAYS < day <= today]
 
     def _note_use(self, number: int, digests: Iterable[bytes]) -> None:
@@ -254,7 +255,7 @@ class EmbeddingStore:
         )
 
     def _model(self, model: str) -> tuple[int, int | None]:
-        """Return a model's number and the size of its vectors; (-1, None) while there are none."""
+        """Return a model's number and its number of dimensions, (-1, None) for an unknown model."""
         row = self._db.execute("SELECT id, dim FROM models WHERE key = ?", (model,)).fetchone()
         return (-1, None) if row is None else (int(row[0]), int(row[1]))
 
@@ -266,13 +267,13 @@ class EmbeddingStore:
         return number
 
     def _select(self, query: str, before: tuple[object, ...], values: Iterable[Any]) -> list[Any]:
-        """Run a query with `IN ({marks})`. The values are sorted first: neighbours lie in the same page."""
+        """Run a query with `IN ({marks})`. Values are sorted first, since neighbours lie in the same page."""
         return list(select_in(self._db, query, sorted(values), before=before, batch=_BATCH))
 
     def _stored(self, rows: Iterable[tuple[int, bytes, bytes]], dim: int | None) -> StoredVectors:
         ordered = sorted(rows)
         size = dim or 0
-        # Each one: a page that was zeroed gives nothing for a column, and SQLite's check may pass it.
+        # Every row is checked: a zeroed page gives NULL columns, and SQLite's integrity check may miss it.
         if not all(
             isinstance(digest, bytes) and isinstance(vector, bytes) and len(vector) == size * _HALF.itemsize
             for _, digest, vector in ordered
@@ -299,14 +300,15 @@ class EmbeddingStore:
 _HALF = np.dtype("<f2")
 _DAY_NS = 86_400 * 1_000_000_000
 DIGESTS_MAX = 100_000
-"""Maximum number of contents that are remembered by their ids, 13 MB; all are forgotten when there are more.
-The rows lie scattered among the vectors, so that to read 300 takes .5 ms."""
+"""Maximum number of content digests cached by id, 13 MB; above it the cache is cleared. Reading 300 from the
+file takes .5 ms, because the rows lie scattered among the vectors."""
 
 _BATCH = 5_000
-"""Values in one statement. SQLite's limit is 32,766; above some thousands it gets no faster."""
+"""Maximum number of values in one statement. SQLite's limit is 32,766; above a few thousand it gets no
+faster."""
 
-# Vectors and digests lie in tables of their own: to look digests up, or to note a day, reads and writes 50
-# bytes a row, not 800. Five rows with 384 dimensions fill a page of 4 KiB.
+# Vectors and digests are in separate tables: looking up a digest, or updating a day, reads and writes 50
+# bytes a row instead of 800. Five rows with 384 dimensions fill a page of 4 KiB.
 SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 INSERT INTO meta VALUES ('next_id', (random() & 0x3fffffffffffffff) | 1);
@@ -322,18 +324,18 @@ _ROWS = "SELECT id, digest, vector FROM embeddings WHERE model = ?"
 
 
 def _numbers(ids: Ids | Iterable[int]) -> Iterable[int]:
-    """Return ids as Python's numbers; SQLite knows none of numpy's."""
+    """Return ids as Python integers, since SQLite doesn't accept numpy's."""
     numbers: Iterable[int] = ids.tolist() if isinstance(ids, np.ndarray) else ids
     return numbers
 
 
 def _listed(ids: Ids | Iterable[int]) -> Ids | list[int]:
-    """Return ids as something that numpy takes for a row of them."""
+    """Return ids as an array or a list, which numpy can convert."""
     return ids if isinstance(ids, np.ndarray) else list(ids)
 
 
 def _remove_all_but_last_damaged(path: str) -> None:
-    """Remove the files quarantined earlier, except the last, which stays for inspection."""
+    """Remove all quarantined files except the last, which is kept for inspection."""
     prefix = f"{path}.damaged-"
     found = glob.glob(f"{glob.escape(prefix)}*")
     moments = {name.removeprefix(prefix).partition("-")[0] for name in found}

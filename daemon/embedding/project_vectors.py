@@ -1,4 +1,4 @@
-"""The vectors of one project, which follow the chunks of its index, and the search for the nearest."""
+"""Keeps the vectors of one project in step with the chunks of its index, and searches them."""
 
 from __future__ import annotations
 
@@ -24,43 +24,45 @@ from .vector_state import Nearest
 from .vectors import VectorIndex
 
 FOLDER = "vectors"
-"""The vector index in a project's folder."""
+"""Name of the folder with the vector index, inside a project's folder."""
 
 OVERFETCH = 1.5
-"""How many times the wanted hits are fetched, since contents that no chunk has any more are found too."""
+"""Factor by which more hits are fetched than wanted, since some found contents are in no chunk any more."""
 
 GONE_SHARE = 50
 SMALL_CHUNKS = 5_000
-"""The vectors of chunks that are gone are looked for when these are more than a 50th of all, which takes some
-seconds in a project of a million; in one of so few chunks each time (30 ms)."""
+"""Vectors of deleted chunks are removed when more than a 50th of all chunks were deleted; this takes some
+seconds in a project of a million chunks. In a project of at most `SMALL_CHUNKS` chunks they are removed at
+each refresh (30 ms)."""
 
 CHANGED_MAX = 256
-"""Maximum number of new contents that are embedded before all that waits; more are a checkout, not edits."""
+"""Maximum number of new contents that are embedded before all waiting ones; more come from a checkout, not
+from edits."""
 
 _LATER = re.compile(
     r"(^|/)(tests?|specs?|__tests__|testdata|fixtures|examples?|samples?|benchmarks?|docs?|locales?|i18n)(/|$)"
     r"|[._-](test|spec)\.[a-z]+$|_test\.[a-z]+$|(^|/)test_[^/]*$"
 )
-"""What is embedded after all else: tests, examples and documents, which are seldom what is asked for."""
+"""Matches paths that are embedded last: tests, examples and documentation, which are seldom asked for."""
 
 
 class _Size(Struct, frozen=True):
-    """How many chunks there are, and the id of the last one that there ever was."""
+    """The number of chunks, and the highest chunk id ever assigned."""
 
     count: int
     last_id: int
 
     def gone_until(self, later: _Size) -> int:
-        """Return how many chunks were deleted between this moment and a later one."""
+        """Return how many chunks were deleted between this state and a later one."""
         return self.count + later.last_id - self.last_id - later.count
 
 
 class ProjectVectors:
     """The vectors of a project in one process.
 
-    `refresh`, `prefer`, `next_batch` and `keep` belong to the one thread that embeds; `search` and `lacking`
-    may run on another at the same time. All raise `DatabaseError` where the project's index or the embeddings
-    can't be read, and `OSError` where the folder or the disk fails.
+    `refresh`, `prefer`, `next_batch` and `keep` must be called from the thread that embeds; `search` and
+    `lacking` may run on another thread at the same time. All raise `DatabaseError` if the project's index or
+    the embeddings can't be read, and `OSError` if the folder or the disk fails.
     """
 
     def __init__(
@@ -74,43 +76,43 @@ class ProjectVectors:
         self._index = VectorIndex(os.path.join(folder, FOLDER), dim, model, system)
         self._waiting = Waiting()
         self._seen = 0
-        """The last chunk that was looked at; ids of chunks grow and are never used again."""
+        """The highest chunk id handled so far; chunk ids increase and are never reused."""
         self._size: _Size | None = None
-        """What there was when all chunks were looked at."""
+        """The number of chunks when all chunks were last read; None before."""
 
     @property
     def problem(self) -> str:
-        """Why the file with the vectors was not used, or nothing: they were read from the embeddings then."""
+        """Why the vector file was not used, or empty. The vectors are then read from the embedding store."""
         return self._index.problem
 
     @property
     def is_loaded(self) -> bool:
-        """Whether all chunks have been looked at once: before that, vectors may be missing."""
+        """Whether all chunks have been read once; before that, vectors may be missing."""
         return self._size is not None
 
     @property
     def pending(self) -> int:
-        """How many contents have no vector yet."""
+        """The number of contents that have no vector yet."""
         return len(self._waiting)
 
     @property
     def contents(self) -> int:
-        """How many contents are worth a vector, with those that have none yet."""
+        """The number of contents with a vector and of those waiting for one."""
         return len(self._index) + len(self._waiting)
 
     @property
     def embedded(self) -> int:
-        """How many contents have a vector."""
+        """The number of contents that have a vector."""
         return len(self._index)
 
     def ids(self) -> Ids:
-        """Return the ids of the embeddings that are in use here, in no order."""
+        """Return the ids of the embeddings that the project uses, in arbitrary order."""
         return self._index.ids()
 
     def refresh(self) -> None:
-        """Look for chunks that came since the last time, and take the vectors that are known already.
+        """Read the chunks added since the last call, and load their vectors from the store if it has them.
 
-        When many have gone since, all chunks are looked at, and the vectors of the others go.
+        If many chunks were deleted since, all chunks are read again, and vectors of deleted ones are removed.
         """
         with self._reader() as reader:
             size = _Size(*reader.chunks.size())
@@ -129,17 +131,17 @@ class ProjectVectors:
         self._waiting.prefer(digests)
 
     def next_batch(self, size: int) -> list[ChunkText]:
-        """Return chunks to embed now, at most `size`; those that are gone meanwhile are forgotten.
+        """Return the next chunks to embed, at most `size`; chunks deleted meanwhile are skipped.
 
-        Fewer than `size` may come while some still wait, none only when none does. What has got its vector in
-        another project meanwhile takes it from there.
+        The list may be shorter than `size` while chunks still wait, but it is empty only when none wait. A
+        content that was embedded for another project meanwhile uses that embedding.
         """
         while chosen := self._waiting.first(size):
             self._take_known(chosen)
             with self._reader() as reader:
                 texts = reader.chunks.texts(chosen.values())
                 found = {chunk.digest: chunk for chunk in texts.values()}
-                # Under the same id there may be another chunk, in an index that took this one's place.
+                # If the index was replaced, another chunk may have the same id.
                 gone = [digest for digest in chosen if digest not in found]
                 others = {chunk.digest: chunk for chunk in reader.chunks.by_digests(gone)}
                 others = {key: chunk for key, chunk in others.items() if chunk.id not in chosen.values()}
@@ -151,12 +153,12 @@ class ProjectVectors:
         return []
 
     def keep(self, digests: Sequence[bytes], matrix: Floats) -> None:
-        """Keep the vectors of contents, durably, but for those whose chunks are gone meanwhile."""
+        """Store the vectors of contents durably, except contents whose chunks were deleted meanwhile."""
         self.take(digests, matrix)
         self._index.save()
 
     def take(self, digests: Sequence[bytes], matrix: Floats) -> None:
-        """Do as `keep`, but leave the index's file to a `keep` or `save` later."""
+        """Store vectors like `keep`, but leave writing the vector file to a later `keep` or `save`."""
         with self._reader() as reader:
             alive = reader.chunks.alive(digests)
         directed = have_direction(matrix)
@@ -166,28 +168,28 @@ class ProjectVectors:
         self._waiting.forget(digests)
 
     def save(self) -> None:
-        """Write the index's file where enough vectors came since the last time."""
+        """Write the vector file if enough vectors were added since it was last written."""
         self._index.save()
 
     def digests(self) -> list[bytes]:
-        """Return the contents that have a vector here."""
+        """Return the digests of the contents that have a vector in this project."""
         return list(self._store.digests(self._index.ids()).values())
 
     def unasked(self, count: int) -> list[bytes]:
-        """Return the next contents that wait and that a shared store wasn't asked for, at most `count`."""
+        """Return the next waiting contents that weren't requested from a shared store, at most `count`."""
         return self._waiting.unasked(count)
 
     def note_asked(self, digests: Iterable[bytes]) -> None:
-        """Note that a shared store was asked for these contents."""
+        """Record that these contents were requested from a shared store."""
         self._waiting.note_asked(digests)
 
     @property
     def asked(self) -> int:
-        """How many contents wait that a shared store was asked for and lacks."""
+        """The number of waiting contents that were requested from a shared store, which lacks them."""
         return self._waiting.asked
 
     def lacking(self, chunk_ids: Sequence[int]) -> list[ChunkText]:
-        """Return those of these chunks whose content has no vector yet, in their order, each content once."""
+        """Return the chunks whose content has no vector yet, in the given order, each content once."""
         if not self._waiting:
             return []
         with self._reader() as reader:
@@ -208,7 +210,7 @@ class ProjectVectors:
         kinds: Sequence[str],
         min_score: float | None,
     ) -> VectorHits:
-        """Return the contents nearest to any of the queries, of these files and kinds only if given."""
+        """Return the contents nearest to any of the queries, only of these files and kinds if given."""
         among = None
         if files is not None or kinds:
             with self._reader() as reader:
@@ -226,7 +228,7 @@ class ProjectVectors:
             size *= 4
 
     def close(self) -> None:
-        """Let go of the index; from any thread. What isn't saved is read from the embeddings next time."""
+        """Close the index, from any thread. Unsaved vectors are loaded from the embedding store next time."""
         self._index.close()
 
     def _many_gone(self, before: _Size, now: _Size) -> bool:
@@ -234,7 +236,7 @@ class ProjectVectors:
         return gone * GONE_SHARE > now.count or (gone > 0 and now.count <= SMALL_CHUNKS)
 
     def _take_all(self) -> None:
-        """Make the vectors and what waits be those of all chunks."""
+        """Read all chunks: load their vectors, let the other contents wait, and drop everything else."""
         rows: list[int] = []
         missing: set[bytes] = set()
         seen = 0
@@ -248,7 +250,7 @@ class ProjectVectors:
         self._seen = seen
 
     def _take_new(self) -> None:
-        """Add the vectors of chunks that came since the last time."""
+        """Read the chunks added since the last call: load their vectors, and let the other contents wait."""
         while page := self._page(self._seen):
             known = self._store.ids(self._model, [digest for _, _, digest in page.rows])
             self._add_stored(known.values())
@@ -258,7 +260,7 @@ class ProjectVectors:
             self._seen = page.last
 
     def _take_known(self, chosen: dict[bytes, int]) -> None:
-        """Take the vectors that some of these contents have already, and leave the others."""
+        """Load the vectors of contents that the store has, and remove these contents from `chosen`."""
         known = self._store.ids(self._model, chosen)
         if known:
             self._add_stored(known.values())
@@ -280,7 +282,7 @@ class ProjectVectors:
         return _ChunkPage(rows, later)
 
     def _wait(self, page: _ChunkPage, known: dict[bytes, int]) -> dict[bytes, None]:
-        """Have the contents of a page wait that aren't known; returns them in their order."""
+        """Let the contents of a page without an embedding wait; return them in their order."""
         missing: dict[bytes, None] = {}
         for chunk_id, file_id, digest in page.rows:
             if digest not in known:
@@ -289,7 +291,7 @@ class ProjectVectors:
         return missing
 
     def _alive(self, nearest: Nearest) -> list[tuple[bytes, float]]:
-        """Return the hits by content, best first, without contents that no chunk has any more."""
+        """Return the hits as (content digest, score), best first, without contents of deleted chunks."""
         digests = self._store.digests(nearest.ids)
         with self._reader() as reader:
             alive = reader.chunks.alive(digests.values())
@@ -299,7 +301,7 @@ class ProjectVectors:
 
     @contextlib.contextmanager
     def _reader(self) -> Iterator[Reader]:
-        """Lend a connection for reads that see one state: a new one each time, since the file may change."""
+        """Open a connection whose reads see one state; always a new one, since the file may be replaced."""
         reader = Reader(self._folder)
         try:
             with reader.snapshot():
@@ -309,22 +311,25 @@ class ProjectVectors:
 
 
 def have_direction(matrix: Floats) -> NDArray[np.bool_]:
-    """Whether each vector (n, dim) has one. A model may give none to a text, which can't be found then."""
+    """Return for each vector (n, dim) whether it has a direction, that is, isn't zero.
+
+    A model may return a zero vector for a text; such a text can't be found.
+    """
     found: NDArray[np.bool_] = np.linalg.norm(matrix, axis=1) > 0.5
     return found
 
 
 def no_vectors(dim: int) -> Floats:
-    """Return no vectors, (0, dim)."""
+    """Return an empty matrix (0, dim)."""
     return np.empty((0, dim), np.float32)
 
 
 PAGE = 20_000
-"""Chunks that are looked at in one go."""
+"""Number of chunks read at a time."""
 
 
 class _ChunkPage(Struct, frozen=True):
-    """Chunks (id, file id, digest) by id, and the files among theirs that come later."""
+    """Chunks (id, file id, digest) ordered by id, and the ids of their files that are embedded last."""
 
     rows: Sequence[tuple[int, int, bytes]]
     later: set[int]
@@ -335,14 +340,14 @@ class _ChunkPage(Struct, frozen=True):
 
 
 PREFERRED_MAX = 5_000
-"""Maximum number of contents that go ahead of the others: those of some dozens of files, the latest."""
+"""Maximum number of preferred contents, those of some dozens of files; the latest are kept."""
 
 
 class Waiting:
-    """Contents by digest, each with a chunk that has it. Safe across threads.
+    """The contents that wait to be embedded, by digest, each with a chunk that has it. Safe across threads.
 
-    First come the preferred ones, then the others in the order in which they were put, with `later`
-    ones behind all of these. A million take 140 MB, which is given back as they are embedded.
+    Preferred contents come first, then the others in the order in which they were added, then those added
+    with `later`. A million contents take 140 MB, which is freed as they are embedded.
     """
 
     def __init__(self) -> None:
@@ -359,7 +364,7 @@ class Waiting:
         return digest in self._places or digest in self._later
 
     def put(self, digest: bytes, chunk_id: int, *, later: bool = False) -> None:
-        """Have a content wait. One that waits already keeps its turn, with this chunk from now on."""
+        """Add a content. A content that already waits keeps its position and gets this chunk."""
         with self._lock:
             if digest in self._places:
                 self._places[digest] = chunk_id
@@ -369,7 +374,7 @@ class Waiting:
                 self._places[digest] = chunk_id
 
     def forget(self, digests: Iterable[bytes]) -> None:
-        """Let contents wait no more; those that don't wait are passed over."""
+        """Remove contents; those that don't wait are ignored."""
         with self._lock:
             for digest in digests:
                 self._places.pop(digest, None)
@@ -378,13 +383,13 @@ class Waiting:
                 self._asked.discard(digest)
 
     def retain(self, digests: Collection[bytes]) -> None:
-        """Forget all contents but these, which are in a set or a dictionary."""
+        """Remove all contents except these, given as a set or a dictionary."""
         with self._lock:
             gone = [digest for digest in chain(self._places, self._later) if digest not in digests]
         self.forget(gone)
 
     def prefer(self, digests: Iterable[bytes]) -> None:
-        """Put those of these contents that wait ahead of all others, in this order."""
+        """Move these contents, if they wait, ahead of all others, in this order."""
         with self._lock:
             wanted = dict.fromkeys(d for d in digests if d in self._places or d in self._later)
             everyone = chain(wanted, (digest for digest in self._preferred if digest not in wanted))
@@ -392,24 +397,24 @@ class Waiting:
 
     @property
     def asked(self) -> int:
-        """How many wait that a shared store was asked for."""
+        """The number of waiting contents that were requested from a shared store."""
         return len(self._asked)
 
     def note_asked(self, digests: Iterable[bytes]) -> None:
-        """Note that a shared store was asked for those of these that wait."""
+        """Record that these contents, if they wait, were requested from a shared store."""
         with self._lock:
             self._asked.update(d for d in digests if d in self._places or d in self._later)
 
     def unasked(self, count: int) -> list[bytes]:
-        """Return the contents whose turn it is and that no shared store was asked for, at most `count`."""
+        """Return the next contents that weren't requested from a shared store, at most `count`."""
         with self._lock:
-            # A preferred content comes twice.
+            # A preferred content occurs in two of these, so duplicates are removed.
             turns = chain(self._preferred, self._places, self._later)
             asked = (digest for digest in turns if digest not in self._asked)
             return list(dict.fromkeys(islice(asked, count)))
 
     def first(self, count: int) -> dict[bytes, int]:
-        """Return the contents whose turn it is, at most `count`, each with its chunk; they go on waiting."""
+        """Return the next contents, at most `count`, each with its chunk; they stay in the queue."""
         chosen: dict[bytes, int] = {}
         with self._lock:
             for digest in chain(self._preferred, self._places, self._later):

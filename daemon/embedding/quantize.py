@@ -1,12 +1,12 @@
-"""The rebuild of the bundled model as a fused graph that multiplies in int8. The only file that imports onnx.
+"""Rebuilds the bundled model as a fused ONNX graph that multiplies in int8. The only file that imports onnx.
 
-The bundled file keeps its matrices in int8 but turns them into fp32 to multiply, which gains size and no
-speed. Here the very same int8 matrices and scales go into onnxruntime's fused operators, which quantise the
-activations as they come and multiply in int8; nothing is quantised a second time. Pooling and normalisation
-are part of the graph.
+The bundled file stores its matrices in int8 but converts them to fp32 to multiply, which saves space and no
+time. The rebuilt graph uses the same int8 matrices and scales in onnxruntime's fused operators, which
+quantise the activations at run time and multiply in int8. The weights are not quantised a second time.
+Pooling and normalisation are part of the graph.
 
-The graph takes one text, or several of exactly the same length: it has no attention mask, which would cost
-5 % of the speed. Batches gain nothing, and padded ones lose.
+The graph takes one text, or several of exactly the same length, because it has no attention mask: a mask
+would cost 5 % of the speed. Batches are no faster than single texts, and padded batches are slower.
 """
 
 from __future__ import annotations
@@ -30,35 +30,37 @@ LAYERS = 6
 HEADS = 12
 DIMENSIONS = 384
 MATRICES_PER_LAYER = 6
-"""Query, key, value, attention output, intermediate, output: the order in which the file has them."""
+"""Number of weight matrices in each layer. The file stores them in this order: query, key, value, attention
+output, intermediate, output."""
 
 EPSILON = 1e-12
-"""Of the layer norms, as in the model's configuration."""
+"""The epsilon of the layer norms, as in the model's configuration."""
 
 COSINE_MIN = 0.95
-"""What the rebuilt graph must reach against the file as it is, on each of the inputs of `lowest_cosine`.
+"""Minimum cosine between the rebuilt graph's and the original graph's embedding of each trial input.
 
-Sound kernels give .986 to .992 there, and .994 in the mean on chunks of real code: quantised activations
-cost that much. On x86 without VNNI some sums saturate, which costs another .002 on chunks, as a simulation
-of that instruction shows. Weights in a wrong order give far less.
+Correct kernels reach .986 to .992 on the trial inputs, and .994 on average on chunks of real code; the
+difference to 1 comes from quantised activations. On x86 without VNNI some sums saturate, which costs another
+.002 on chunks, according to a simulation of that instruction. Weights in a wrong order give far less.
 """
 
 _CONTRIB = "com.microsoft"
 _OPSET = 17
-"""The first with LayerNormalization; every onnxruntime that fastembed 0.7 allows knows it."""
+"""The first ONNX opset with LayerNormalization; every onnxruntime that fastembed 0.7 allows supports it."""
 _IR_VERSION = 8
-"""The format version that came with that opset."""
+"""The version of the ONNX file format that was published with that opset."""
 
 
 def rebuild(bundled: bytes) -> bytes:
-    """Return the fused int8 graph of the bundled model, tried on this machine against the original.
+    """Return the fused int8 graph of the bundled model, after comparing it with the original on this machine.
 
-    Input is `input_ids`, int64 (texts, tokens); output `sentence_embedding`, float32 (texts, 384) with
-    length 1. Raises `RebuildFailed` when the file is another model or the result doesn't agree with it.
+    The graph's input is `input_ids`, int64 (texts, tokens); its output is `sentence_embedding`, float32
+    (texts, 384) with rows of length 1. Raises `RebuildFailed` if the file is another model, or if the
+    embeddings of the two graphs differ too much.
     """
     rebuilt = fuse(bundled)
     similarity = lowest_cosine(rebuilt, bundled)
-    # Not the other way round: what is not a number must fail.
+    # Not `similarity < COSINE_MIN`, which is False for NaN: NaN must fail.
     if not similarity >= COSINE_MIN:
         raise RebuildFailed(
             f"the rebuilt model doesn't agree with the original on this machine (cosine {similarity:.3f})"
@@ -67,7 +69,7 @@ def rebuild(bundled: bytes) -> bytes:
 
 
 def fuse(bundled: bytes) -> bytes:
-    """Return the fused graph, not tried. Raises `RebuildFailed` when the file is laid out otherwise."""
+    """Return the fused graph without comparing it. Raises `RebuildFailed` if the file has another layout."""
     try:
         weights = _Weights.read(bundled)
         graph = _Graph()
@@ -81,13 +83,13 @@ def fuse(bundled: bytes) -> bytes:
 
 
 def lowest_cosine(rebuilt: bytes, bundled: bytes) -> float:
-    """Return the least cosine between the two graphs' embeddings of a few fixed token sequences.
+    """Return the lowest cosine between the two graphs' embeddings of a few fixed token sequences.
 
-    Raises `RebuildFailed` if one of them can't be run here.
+    Raises `RebuildFailed` if one of the graphs can't be run on this machine.
     """
     try:
         fused, original = _session(rebuilt), _session(bundled)
-        # numpy's, because it hands on what is not a number, and that is below no threshold and above none.
+        # numpy's minimum returns NaN if any cosine is NaN; Python's `min` might not.
         return float(np.min([_cosine(fused, original, tokens) for tokens in _TRIALS]))
     # onnxruntime's exceptions have no common base of their own.
     except Exception as error:
@@ -109,7 +111,7 @@ class _Matrix(Struct, frozen=True):
 
 
 class _Weights(Struct, frozen=True):
-    """The initializers of the bundled file by name, and its matrices in their order."""
+    """The initializers of the bundled file by name, and its weight matrices in the order of the file."""
 
     tensors: dict[str, Array]
     matrices: tuple[_Matrix, ...]
@@ -118,11 +120,11 @@ class _Weights(Struct, frozen=True):
     def read(cls, bundled: bytes) -> _Weights:
         try:
             model = onnx.load_model_from_string(bundled)
-        # The parser's exception belongs to protobuf, whose implementations differ in it.
+        # The parser is protobuf's, and its implementations raise different exceptions.
         except Exception as error:
             raise ValueError(f"it can't be parsed: {error}") from error
         tensors = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
-        # Named by the exporter's counter; the tables of embeddings have names of their own.
+        # The exporter numbered the weight matrices ("val_..."); the embedding tables have real names.
         stems = [name[:-2] for name in tensors if name.startswith("val_") and name.endswith("_q")]
         matrices = tuple(
             _Matrix(tensors[f"{stem}_q"].astype(np.int8), _flat(tensors[f"{stem}_scale"])) for stem in stems
@@ -135,13 +137,13 @@ class _Weights(Struct, frozen=True):
         return self.tensors[name].astype(np.float32)
 
     def table(self, name: str) -> tuple[NDArray[np.int8], Floats]:
-        """Return a table of embeddings as int8 (rows, 384) and a scale a row, (rows, 1)."""
+        """Return an embedding table as int8 values (rows, 384) and one scale for each row (rows, 1)."""
         scales = _flat(self.tensors[f"{name}_scale"])
         return self.tensors[f"{name}_q"].astype(np.int8), scales.reshape(-1, 1)
 
 
 class _Graph(Struct):
-    """An ONNX graph under construction; its methods return the name of the value that they add."""
+    """An ONNX graph under construction; each method returns the name of the value that it adds."""
 
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     initializers: list[onnx.TensorProto] = field(default_factory=list)
@@ -157,7 +159,10 @@ class _Graph(Struct):
         return output
 
     def weights(self, matrix: _Matrix, name: str) -> tuple[str, str]:
-        """Add a matrix; return the names of its values and of its scales. Zero is 0, so it has no name."""
+        """Add a matrix; return the names of its values and of its scales.
+
+        The zero point is 0, the operators' default, so it isn't added.
+        """
         values = self.constant(f"{name}.weights", matrix.values)
         return values, self.constant(f"{name}.scales", matrix.scales)
 
@@ -185,16 +190,16 @@ class _Graph(Struct):
 
 
 def _embed_tokens(graph: _Graph, weights: _Weights) -> str:
-    """Add the sum of token, position and type embeddings, normalised."""
+    """Add the normalised sum of the token, position and type embeddings."""
     values, scales = weights.table("inner.embeddings.word_embeddings.weight")
-    # The table of tokens stays int8: as fp32 it would be 47 MB of memory instead of 12.
+    # The token table stays int8: as fp32 it would take 47 MB of memory instead of 12.
     token = graph.apply("Gather", [graph.constant("tokens", values), "input_ids"], "token")
     token_scale = graph.apply("Gather", [graph.constant("tokens.scales", scales), "input_ids"], "token.scale")
     token = graph.apply("Cast", [token], "token.float", to=TensorProto.FLOAT)
     token = graph.apply("Mul", [token, token_scale], "token.embedding")
 
     values, scales = weights.table("inner.embeddings.position_embeddings.weight")
-    # A single text is all of type 0, so that type's embedding is folded into the positions.
+    # All tokens of a single text have type 0, so the embedding of type 0 is added to the positions here.
     types = weights.floats("inner.embeddings.token_type_embeddings.weight")
     positions = graph.constant("positions", values.astype(np.float32) * scales + types[0])
     start = graph.constant("start", np.array([0], np.int64))
@@ -205,7 +210,7 @@ def _embed_tokens(graph: _Graph, weights: _Weights) -> str:
 
 
 def _encode(graph: _Graph, weights: _Weights, layer: int, hidden: str) -> str:
-    """Add one layer: attention, then the two linear maps with GELU between, each with its residual."""
+    """Add one layer: attention, then two linear maps with GELU in between, each part with its residual."""
     source, name = f"inner.encoder.layer.{layer}", f"layer{layer}"
     query, key, value, project, widen, narrow = weights.matrices[layer * MATRICES_PER_LAYER :][
         :MATRICES_PER_LAYER
@@ -216,8 +221,8 @@ def _encode(graph: _Graph, weights: _Weights, layer: int, hidden: str) -> str:
     )
     bias = weights.floats(f"{source}.attention.output.dense.bias")
     projected = graph.linear(attention, project, bias, f"{name}.projected")
-    # Sum, not Add: onnxruntime would fuse an Add with the norm into SkipLayerNormalization, whose kernel
-    # is so much slower than the two apart that the whole model loses a quarter of its speed.
+    # Sum, not Add: onnxruntime would fuse Add and the norm into SkipLayerNormalization. The kernel of that
+    # operator is so much slower than the two separate ones that the whole model loses a quarter of its speed.
     total = graph.apply("Sum", [projected, hidden], f"{name}.attended")
     hidden = graph.norm(total, weights, f"{source}.attention.output.LayerNorm", f"{name}.attended.norm")
 
@@ -241,7 +246,10 @@ def _attend(graph: _Graph, hidden: str, matrix: _Matrix, bias: Floats, name: str
 
 
 def _pool(graph: _Graph, hidden: str) -> None:
-    """Add the mean over the tokens, normalised; of a sum that is normalised, the divisor falls out."""
+    """Add the normalised mean over the tokens.
+
+    The graph sums instead of averaging, since normalisation cancels the division by the number of tokens.
+    """
     tokens_axis = graph.constant("tokens_axis", np.array([1], np.int64))
     total = graph.apply("ReduceSum", [hidden, tokens_axis], "total", keepdims=0)
     graph.apply("LpNormalization", [total], "sentence_embedding", axis=-1, p=2)
@@ -251,7 +259,8 @@ _TRIALS = tuple(
     np.array([[101, *(1000 + (7919 * position + seed) % 29000 for position in range(length)), 102]])
     for seed, length in enumerate((4, 10, 40, 126))
 )
-"""Token ids spread over the vocabulary, between the start and the end mark, of lengths up to the window."""
+"""Trial inputs: token ids spread over the vocabulary, between the start and end tokens. The longest input
+fills the model's window."""
 
 
 def _session(model: bytes) -> onnxruntime.InferenceSession:

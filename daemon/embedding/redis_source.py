@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 CONNECT_S = 1.0
 ANSWER_S = 1.0
-"""Maximum seconds for a connection, and between two parts of an answer. A round trip to another continent
+"""Maximum seconds to open a connection, and to wait for more of an answer. A round trip to another continent
 takes .3 s."""
 
 CLUSTER_RETRIES = 3
 
 BATCH = 1_000
-"""Keys of one round trip: 0.8 MB of vectors with 384 dimensions."""
+"""Maximum number of keys in one round trip: 0.8 MB of vectors with 384 dimensions."""
 
 
 class RedisSource:
-    """A connection to a server or to all nodes of a cluster, which the server itself tells.
+    """A connection to one server, or to all nodes of a cluster if the server says that it belongs to one.
 
     Keys expire `days` after their last use. Raises `SourceError` without the package `redis`.
     """
@@ -43,32 +43,32 @@ class RedisSource:
         self._client: Redis | None = None
         self._cluster: RedisCluster | None = None
         self._moved = False
-        """A part of the cluster failed: its nodes may have other places now."""
+        """Whether a part of the cluster failed, so that its nodes may have moved."""
 
     def get(self, keys: Sequence[bytes]) -> Fetched:
-        """Return values and have their keys expire later (GETEX)."""
+        """Return values, and renew the expiry of their keys (GETEX)."""
         replies, problem = self._run(keys, lambda pipe, key: pipe.getex(key, ex=self._expire_s))
         return Fetched([value if isinstance(value, bytes) else None for value in replies], problem)
 
     def renew(self, keys: Sequence[bytes]) -> Sequence[bool]:
-        """Have keys expire later; tells which exist."""
+        """Renew the expiry of keys; return for each whether it exists."""
         replies, _ = self._run(keys, lambda pipe, key: pipe.expire(key, self._expire_s))
         return [reply is True or reply == 1 for reply in replies]
 
     def put(self, values: Mapping[bytes, bytes]) -> str:
-        """Store values; returns the problem with those that could not be."""
+        """Store values; return why some couldn't be stored, or an empty string."""
         _, problem = self._run(list(values), lambda pipe, key: pipe.set(key, values[key], ex=self._expire_s))
         return problem
 
     def close(self) -> None:
-        """Close all connections; they are made again when they are needed."""
+        """Close all connections; they are opened again when needed."""
         client, cluster, self._client, self._cluster = self._client, self._cluster, None, None
         for open_client in (client, cluster):
             if open_client is not None:
                 open_client.close()
 
     def _run(self, keys: Sequence[bytes], command: Callable[[Any, bytes], object]) -> tuple[list[Any], str]:
-        """Send a command for each key, pipelined to each node. Raises where no node answers."""
+        """Send a command for each key, pipelined to each node. Raises `SourceError` if no node answers."""
         replies: dict[bytes, Any] = {}
         problem, reached = "", False
         with self._errors():
@@ -93,12 +93,12 @@ class RedisSource:
         if keys and not reached:
             self.close()
             raise SourceError(problem)
-        # Where nodes have changed their places, the others tell.
+        # If nodes have moved, the remaining nodes know their new addresses.
         self._moved = bool(problem) and self._cluster is not None
         return [replies.get(key) for key in keys], problem
 
     def _groups(self, keys: Sequence[bytes]) -> Iterator[tuple[Redis, list[bytes]]]:
-        """Yield keys in batches by the node that holds them; those that no node holds are left out."""
+        """Yield batches of keys with the node that holds them; keys that no node covers are left out."""
         if self._client is None and self._cluster is None:
             self._connect()
         if self._client is not None:
@@ -136,13 +136,13 @@ class RedisSource:
         client = self._redis.Redis.from_url(self._url, **options)
         try:
             if client.info("cluster").get("cluster_enabled"):
-                # Tried again, as the node that it asks first may be gone.
+                # Retries are needed because the first node that the client asks may be gone.
                 options["retry"] = Retry(NoBackoff(), CLUSTER_RETRIES)
                 self._cluster = RedisCluster.from_url(self._url, require_full_coverage=False, **options)
                 client.close()
                 return
         except self._redis.exceptions.NoPermissionError:
-            pass  # who may not ask for that has one server's address
+            pass  # without permission to ask, assume a single server
         except BaseException:
             client.close()
             raise
@@ -157,7 +157,7 @@ class RedisSource:
             raise SourceError(self._words(error)) from None  # its causes may show the URL
 
     def _words(self, error: BaseException) -> str:
-        """Say what failed, in one line and without what the client quotes of the URL."""
+        """Describe an error in one line, without the parts of the URL that the client quotes."""
         exceptions = self._redis.exceptions
         match error:
             case exceptions.AuthenticationError() | exceptions.NoPermissionError():

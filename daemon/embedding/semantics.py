@@ -1,4 +1,4 @@
-"""The daemon's side of the embedder: what it asks for, and what it does with events."""
+"""The daemon's interface to the embedder process: it sends commands and handles the process's events."""
 
 from __future__ import annotations
 
@@ -44,22 +44,26 @@ log = logging.getLogger(__name__)
 ARGV = (sys.executable, "-m", "foveal.daemon.embedding.worker")
 
 FOLDER = "embeddings"
-"""The embedder's own folder in the state folder; its embeddings serve all projects."""
+"""Name of the embedder's folder in the state folder; its embeddings serve all projects."""
 
 QUESTIONS_AT_ONCE = 4
-"""Questions that are with the embedder at the same time; it answers them in order, and further ones wait for
-their client's turn."""
+"""Maximum number of questions sent to the embedder at the same time, which it answers in order. Further
+questions wait in the daemon, where clients take turns."""
 
 INCOMPLETE = "not all is found by meaning yet"
-"""How each sentence begins that says that embedding goes on."""
+"""The beginning of each message that says that embedding isn't finished."""
 
 REST_S = 5.0
-"""Seconds that an idle embedder has to end before it is killed; everything it holds is on the disk."""
+"""Maximum seconds for an idle embedder to exit before it is killed; all its data is on the disk."""
 
 
 class _Kept(Struct):
-    """A project whose vectors are kept: how far that is, whether the process that runs (or is being started)
-    knows of it, and whether news of it are on their way."""
+    """A project whose vectors are kept.
+
+    `progress` is the last reported progress. `known` says whether the running (or starting) process was told
+    of the project. `changed` says that the index has changes that the process wasn't told of, and `telling`
+    that a task is telling it.
+    """
 
     folder: str
     progress: VectorProgress | None = None
@@ -69,10 +73,10 @@ class _Kept(Struct):
 
 
 class Semantics:
-    """The projects whose chunks are embedded. On the event loop only.
+    """The projects whose chunks are embedded, and the embedder process. On the event loop only.
 
-    `run` must be running as a task. The process starts when it is first needed and rests when it has had
-    nothing to do for a while. `model` says which one embeds, None before it was loaded.
+    `run` must be running as a task. The process starts when it is first needed, and ends when it has been
+    idle for a while. `model` is the model that embeds, None before it was loaded.
     """
 
     def __init__(self, config: EmbeddingConfig, state_dir: str, work: Work, events: EventHub) -> None:
@@ -88,27 +92,27 @@ class Semantics:
         self.model: ModelLoaded | None = None
         self.loading: ModelProgress | None = None
         self.shared: SharedProgress | None = None
-        """What was exchanged with the shared store; None as long as nothing was."""
+        """Counts of the exchange with the shared store; None before the first exchange."""
         self.paused = False
         self._config = config
         self._folder = os.path.join(state_dir, FOLDER)
         self._work = work
         self._events = events
         self.on_index_damage: Callable[[str, str], None] = lambda _root, _problem: None
-        """Hears of which project the embedder can't read the index, and why."""
+        """Called with the root of a project whose index the embedder can't read, and with the reason."""
         self._projects: dict[str, _Kept] = {}
         self._loaded = False
-        """The process that runs now has loaded the model."""
+        """Whether the current process has loaded the model."""
         self._problem = ""
         """Why the process can't be used, in words."""
         self._down = ""
-        """Why there is none, from the end of one that wasn't asked to end until the next is ready."""
+        """Why no process is available, from the unexpected end of one process until the next is ready."""
         self._used_at = 0.0
         self._questions = FairGate(QUESTIONS_AT_ONCE)
 
     @property
     def enabled(self) -> bool:
-        """Whether the user wants anything embedded."""
+        """Whether embedding is enabled in the settings."""
         return self._config.enabled
 
     def describe(self) -> dict[str, object] | None:
@@ -148,9 +152,10 @@ class Semantics:
         return root in self._projects
 
     def progress(self, root: str) -> VectorProgress | None:
-        """Return how far the embedding of a project is, None as long as that isn't known.
+        """Return the progress of embedding a project, None while it isn't known.
 
-        Whether all is embedded isn't known while the process takes in changes, or is started again.
+        Progress that says that everything is embedded isn't trusted while the process is told of changes or
+        is being restarted: the result is None then too.
         """
         kept = self._projects.get(root)
         if kept is None or kept.progress is None:
@@ -158,7 +163,7 @@ class Semantics:
         return None if (kept.telling or self._down) and _is_done(kept.progress) else kept.progress
 
     def problem(self, root: str) -> str:
-        """Return why a project can't be searched by meaning, in words, or nothing."""
+        """Return why a project can't be searched by meaning, in words, or an empty string."""
         if not self.enabled:
             return ""
         if self._down or self._problem:
@@ -170,8 +175,10 @@ class Semantics:
         return f"{problem}; {former}, the former model, answers meanwhile" if problem and former else problem
 
     def missing(self, root: str) -> str:
-        """Say how much of a project can't be found by meaning yet, or nothing; `problem` says why it can't
-        be."""
+        """Return a message on how much of a project can be found by meaning, "" if all of it can.
+
+        Also returns "" if the project can't be searched at all; then `problem` says why.
+        """
         if not self.enabled or self.problem(root):
             return ""
         kept = self._projects.get(root)
@@ -185,7 +192,7 @@ class Semantics:
 
     @property
     def incomplete(self) -> str:
-        """Say to anyone that a project is still being embedded, without a word of how much."""
+        """The message that a project is still being embedded, without counts."""
         return f"{INCOMPLETE}: the project is still being embedded{self._pause}"
 
     @property
@@ -200,11 +207,11 @@ class Semantics:
             resting.cancel()
 
     async def stop(self, deadline_s: float) -> None:
-        """End the process, and kill it after the deadline in seconds."""
+        """Ask the process to end, and kill it after the deadline in seconds."""
         await self.child.stop(deadline_s)
 
     def keep(self, root: str, folder: str) -> None:
-        """Have a project's chunks embedded from now on, or again after its index was replaced."""
+        """Start embedding a project's chunks, or start again after its index was replaced."""
         if self.enabled:
             former = self._projects.get(root)
             kept = _Kept(folder, None if former is None else former.progress, self.child.is_ready)
@@ -212,15 +219,15 @@ class Semantics:
             if kept.known:
                 self._tell(KeepVectors(root, folder))
             else:
-                self.child.wake()  # and it gets all projects that it doesn't know
+                self.child.wake()  # `_on_started` tells it of all unknown projects
 
     def drop(self, root: str) -> None:
-        """Have a project's vectors kept no more."""
+        """Stop keeping a project's vectors."""
         if self._projects.pop(root, None) is not None and self.child.pid is not None:
             self._tell(DropVectors(root))
 
     def note_change(self, root: str) -> None:
-        """Have new chunks of a project looked for; many changes in a row lead to few looks."""
+        """Tell the process to look for new chunks of a project; changes in quick succession are combined."""
         kept = self._projects.get(root)
         if kept is None:
             return
@@ -230,21 +237,21 @@ class Semantics:
             self._work.start_unheard(self._tell_changes(root, kept), f"embed {root}")
 
     def prefer(self, root: str, paths: Iterable[str]) -> None:
-        """Have the chunks of these files embedded next, if any still wait."""
+        """Tell the process to embed the chunks of these files next, if any chunk still waits."""
         kept, wanted = self._projects.get(root), tuple(paths)
-        # As long as nothing is known of a project all of it may wait.
+        # While the progress isn't known, all chunks may wait.
         if kept is not None and wanted and (kept.progress is None or kept.progress.pending):
             self._tell(PreferFiles(root, wanted))
 
     async def set_paused(self, *, paused: bool) -> None:
-        """Stop or go on with embedding in the background."""
+        """Pause or resume embedding in the background."""
         self.paused = paused
         waiting = any(kept.progress is None or kept.progress.pending for kept in self._projects.values())
         if self.child.pid is not None or (waiting and not paused):
-            await self._ask(SetPaused(paused))  # which starts a process that rests
+            await self._ask(SetPaused(paused))  # this starts the process if needed
 
     async def push(self, root: str) -> Pushed:
-        """Write a project's embeddings to the shared store. Raises `FovealError` where that can't be done."""
+        """Write a project's embeddings to the shared store. Raises `FovealError` if that isn't possible."""
         if not self._config.shared:
             raise Unsupported("no shared store is configured: set embedding.shared in config.toml")
         self._check_can_ask()
@@ -252,10 +259,10 @@ class Semantics:
         return pushed
 
     async def search(self, command: SearchVectors) -> VectorHits:
-        """Find chunks by meaning. Raises `FovealError` with the reason where that can't be done.
+        """Find chunks by meaning. Raises `FovealError` with the reason if that isn't possible.
 
-        A process that is started for the question is waited for, but not one that is started again after it
-        ended by itself.
+        If the process isn't running, the question starts it and waits for it. If the process ended
+        unexpectedly and is being restarted, `ChildDied` is raised at once.
         """
         self._check_can_ask()
         async with self._questions:
@@ -267,7 +274,7 @@ class Semantics:
     ) -> TextScores:
         """Compare texts by meaning that belong to no project, such as rules. Raises as `search` does.
 
-        New texts are embedded as long as `wait_s` allows.
+        Texts without a vector are embedded for up to `within_s` seconds.
         """
         self._check_can_ask()
         async with self._questions:
@@ -292,7 +299,7 @@ class Semantics:
         finally:
             kept.telling = False
             if kept.progress is not None and _is_done(kept.progress) and self._projects.get(root) is kept:
-                # It was held back until now that all is embedded.
+                # `progress` didn't report until now that everything is embedded.
                 self._events.publish("index.progress", progress_map(kept.progress))
 
     def _tell(self, command: object) -> None:
@@ -322,7 +329,7 @@ class Semantics:
         except ChildDied:
             raise
         except FovealError as error:
-            # Without vectors all else goes on, and says so.
+            # Everything else works without vectors; `problem` reports the reason.
             log.warning("the embedder: %s", error)
             self._problem = str(error)
 
@@ -354,7 +361,7 @@ class Semantics:
                 self._events.publish("index.progress", {"model": data})
 
     async def _rest_when_idle(self) -> None:
-        """End the process when nothing was asked and nothing embedded for the time that is configured."""
+        """End the process when it had no requests and nothing to embed for the configured time."""
         idle_s = self._config.idle_minutes * 60
         while True:
             await asyncio.sleep(idle_s / 4)
@@ -364,7 +371,7 @@ class Semantics:
                 await self.child.rest(REST_S)
 
     def _works_at(self, root: str) -> bool:
-        """Whether there is something to do for a project that can be done."""
+        """Whether the process has work to do for a project, and can do it now."""
         progress = self._projects[root].progress
         return progress is None or (progress.pending > 0 and not progress.problem and not self.paused)
 
@@ -374,7 +381,7 @@ def _is_done(progress: VectorProgress) -> bool:
 
 
 def progress_map(progress: VectorProgress) -> dict[str, object]:
-    """Return progress as events and Status tell it; `eta_ms` is None while it can't be estimated."""
+    """Return progress in the form of events and Status; `eta_ms` is None while it can't be estimated."""
     rate = progress.per_second
     return {
         "project": progress.root,

@@ -1,6 +1,6 @@
-"""What a store of shared embeddings is, and the form in which vectors lie in one.
+"""The interface of a shared embedding store, and the format of the vectors in it.
 
-Another engine than Redis is another file with an `EmbeddingSource`.
+To support another engine than Redis, add a file with another `EmbeddingSource`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..core.system import System
 from .exact import Floats, stored_halves
 
 LENGTH_TOLERANCE = 2e-3
-"""How far the length of a stored vector may be from 1. Rounding to 16 bits moves it by 2^-11 at most."""
+"""Maximum difference of a stored vector's length from 1. Rounding to 16 bits changes it by 2^-11 at most."""
 
 _PREFIX = b"foveal:1:"
 _MARK = b"F1"
@@ -32,9 +32,9 @@ class SourceError(FovealError):
 
 
 def read_credential(written: str, environment: Mapping[str, str], system: System) -> str:
-    """Return a password or secret from where a setting says that it is: `env:NAME`, `file:PATH`, or nowhere.
+    """Return the password or secret that a setting refers to by `env:NAME` or `file:PATH`; "" if it is empty.
 
-    Raises `SourceError` if it isn't there; the message holds the place only.
+    Raises `SourceError` if it can't be read; the message names only the variable or the path.
     """
     kind, _, place = written.partition(":")
     match kind:
@@ -57,43 +57,44 @@ def read_credential(written: str, environment: Mapping[str, str], system: System
 
 
 class Fetched(Struct, frozen=True):
-    """The values of keys, None for one that is missing; `problem` says why some could not be asked for."""
+    """The values of keys, None for a missing one. `problem` says why some keys couldn't be requested."""
 
     values: Sequence[bytes | None]
     problem: str = ""
 
 
 class EmbeddingSource(Protocol):
-    """A store of values by key, shared by machines. For one thread.
+    """A key-value store that several machines share. Not safe across threads.
 
-    Each method waits a bounded time and raises `SourceError` where nothing of the store can be used. Where a
-    part of it can't, the rest is done and the problem returned.
+    Each method waits a bounded time, and raises `SourceError` if the whole store is unusable. If only a part
+    of the store fails, the method handles the other keys and returns the problem.
     """
 
     @property
     def place(self) -> str:
-        """Where the store is, for people: never with a credential."""
+        """The address of the store to show to users, never with a credential."""
 
     def get(self, keys: Sequence[bytes]) -> Fetched:
-        """Return values, and have their keys expire later."""
+        """Return values, and renew the expiry of their keys."""
 
     def renew(self, keys: Sequence[bytes]) -> Sequence[bool]:
-        """Have keys expire later; tells which exist."""
+        """Renew the expiry of keys; return for each whether it exists."""
 
     def put(self, values: Mapping[bytes, bytes]) -> str:
-        """Store values; returns the problem with those that could not be, or nothing."""
+        """Store values; return why some couldn't be stored, or an empty string."""
 
     def close(self) -> None:
         """Close all connections."""
 
 
 class VectorCodec:
-    """Turns the vectors of one model into values and back.
+    """Encodes the vectors of one model as values of the store, and decodes them.
 
-    A key is a digest of the model's key and the content's digest: HMAC-SHA256 with the team's secret, so that
-    who reads the store can't test whether it holds a text that they have. A value is a mark, a tag over all
-    else and the key (blake2b, keyed by the secret), the model's digest, the dimensions, and the vector in
-    16-bit floats: 796 bytes for 384 dimensions.
+    A key is a hash of the model's key and the content's digest. With a team secret it is an HMAC-SHA256, so
+    that a reader of the store without the secret can't test whether the store contains a known text. A value
+    consists of a magic number, an authentication tag, the model's digest, the number of dimensions, and the
+    vector in 16-bit floats: 796 bytes for 384 dimensions. The tag is a blake2b over the store's key and the
+    rest of the value, keyed by the secret.
     """
 
     def __init__(self, model_key: str, secret: str) -> None:
@@ -102,7 +103,7 @@ class VectorCodec:
         self._model_key = model_key.encode()
 
     def key(self, digest: bytes) -> bytes:
-        """Return the key of a content."""
+        """Return the store's key for a content digest."""
         named = self._model_key + b"\0" + digest
         if self._secret:
             hashed = hmac.digest(self._secret, named, "sha256")
@@ -111,15 +112,18 @@ class VectorCodec:
         return _PREFIX + hashed[:20].hex().encode()
 
     def pack(self, key: bytes, vector: Floats) -> bytes:
-        """Return the value of a unit vector (dim,) under a key."""
+        """Return the value to store for a unit vector (dim,) under a key."""
         halves = stored_halves(vector, len(vector))[0].astype(_HALF)
         data: bytes = halves.tobytes()
         body = self._model + len(vector).to_bytes(2, "little") + data
         return _MARK + self._tag(key, body) + body
 
     def unpack(self, key: bytes, value: bytes, dim: int) -> Floats | None:
-        """Return the vector (dim,) of a value, None for a value that can't be believed: another model's, of
-        another size or length, of another key, changed, or made with another secret."""
+        """Return the vector (dim,) in a value, None if the value isn't valid.
+
+        A valid value belongs to this model, key and secret, is unchanged, has `dim` dimensions, and holds a
+        vector of length 1.
+        """
         start = len(_MARK) + _TAG_BYTES
         tag, body = value[len(_MARK) : start], value[start:]
         head, data = body[: len(self._model) + 2], body[len(self._model) + 2 :]
@@ -129,7 +133,7 @@ class VectorCodec:
             return None
         vector = np.frombuffer(data, _HALF).astype(np.float32)
         length = float(np.linalg.norm(vector))
-        # Not a number is no number near 1 either.
+        # NaN fails this comparison too.
         return vector if abs(length - 1) < LENGTH_TOLERANCE else None
 
     def _tag(self, key: bytes, body: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""The exchange of embeddings with a shared store, on a thread of its own: nothing else ever waits for it."""
+"""Exchanges embeddings with a shared store on a separate thread, so that a slow store delays nothing else."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ from .shared_source import EmbeddingSource, SourceError, VectorCodec
 log = logging.getLogger(__name__)
 
 LOOK_UP = 1_000
-"""Contents of one look-up, and of one write."""
+"""Maximum number of contents in one look-up, and in one write."""
 
 OFFERED_MAX = 200_000
-"""Maximum number of contents that wait to be written, 15 MB; beyond that the oldest are left to a push."""
+"""Maximum number of contents that wait to be written, 15 MB; above it the oldest are dropped, and only a push
+writes them."""
 
 FIRST_RETRY_S = 5.0
 LONGEST_RETRY_S = 300.0
-"""Seconds until a store that failed is tried again: doubled with each failure."""
+"""Seconds until a store that failed is tried again: the first pause, which doubles with each failure, and the
+maximum."""
 
 Vectors = dict[bytes, Floats]
-"""Unit vectors (dim,) by the digest of their content."""
+"""Unit vectors (dim,) by content digest."""
 
 
 class SharedEmbeddings:
-    """Looks contents up in a store and writes new ones to it. `run` belongs to a thread of its own; all else
-    may be called from any.
+    """Looks up contents in a shared store and writes new ones to it.
 
-    `load` returns the vectors that this machine has of contents; it may raise `DatabaseError`. `report` hears
-    of each change.
+    `run` needs its own thread; all other methods may be called from any thread. `load` returns this machine's
+    vectors of contents, and may raise `DatabaseError`. `report` receives the counts after each change.
     """
 
     def __init__(
@@ -63,12 +64,12 @@ class SharedEmbeddings:
 
     @property
     def is_up(self) -> bool:
-        """Whether the store may be asked now: it did not fail a short while ago."""
+        """Whether a look-up may be sent now: the store hasn't failed recently."""
         return self._reading.is_closed
 
     @property
     def is_trusted(self) -> bool:
-        """Whether the last look-up succeeded, or none was made: work may wait for the next one."""
+        """Whether the last look-up succeeded, or there was none yet: embedding may then wait for the next."""
         return not self._reading.problem
 
     def retry_in(self) -> float:
@@ -76,14 +77,14 @@ class SharedEmbeddings:
         return self._reading.rest_s()
 
     def look_up(self, digests: Sequence[bytes], dim: int, done: Callable[[Vectors | None], None]) -> None:
-        """Ask the store for contents. `done` gets what was found, None if the store can't be asked; it is
-        called on the thread of `run`."""
+        """Request contents from the store. `done` is called on the thread of `run` with the vectors that were
+        found, or with None if the store can't be used."""
         with self._changed:
             self._look_ups.append((digests, dim, done))
             self._changed.notify_all()
 
     def offer(self, digests: Sequence[bytes]) -> None:
-        """Write contents that were embedded here to the store, some time."""
+        """Queue contents that were embedded on this machine to be written to the store."""
         with self._changed:
             self._offered.update(dict.fromkeys(digests))
             while len(self._offered) > OFFERED_MAX:
@@ -92,13 +93,13 @@ class SharedEmbeddings:
             self._changed.notify_all()
 
     def push(self, digests: Sequence[bytes], done: Callable[[Pushed], None]) -> None:
-        """Write those of these contents that the store lacks, now; `done` gets the counts."""
+        """Write the contents that the store lacks, ahead of queued ones; `done` receives the counts."""
         with self._changed:
             self._pushes.append(_Push(digests, done))
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Have `run` end soon; what is offered and not written yet is left to a push."""
+        """Make `run` end soon; queued contents aren't written."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -110,7 +111,7 @@ class SharedEmbeddings:
         self._source.close()
 
     def progress(self) -> SharedProgress:
-        """Return what happened so far."""
+        """Return the counts so far."""
         with self._changed:
             return SharedProgress(
                 self._source.place,
@@ -126,7 +127,7 @@ class SharedEmbeddings:
             )
 
     def _next(self) -> Callable[[], None] | None:
-        """Wait for something to do; None after `close`."""
+        """Wait for work and return it; None after `close`."""
         with self._changed:
             while not self._closed:
                 if self._look_ups:
@@ -178,7 +179,7 @@ class SharedEmbeddings:
         self._note(self._writing, problem)
 
     def _push_some(self) -> None:
-        """Write the next contents of a push, so that a look-up never waits for all of it."""
+        """Write the next part of a push; look-ups are answered between two parts."""
         push = self._pushes[0]
         digests, push.rest = push.rest[:LOOK_UP], push.rest[LOOK_UP:]
         problem = ""
@@ -197,7 +198,7 @@ class SharedEmbeddings:
         self._note(self._writing, problem)
 
     def _write(self, digests: Sequence[bytes]) -> str:
-        """Write contents to the store; returns the problem, or nothing."""
+        """Write contents to the store; return the problem, or an empty string."""
         try:
             vectors = self._load(digests)
             values = {}
@@ -222,7 +223,7 @@ class SharedEmbeddings:
 
 
 class _Push:
-    """A push that goes on: the contents that are left, and what was done."""
+    """A push in progress: the remaining contents, and the counts so far."""
 
     def __init__(self, digests: Sequence[bytes], done: Callable[[Pushed], None]) -> None:
         self.rest = digests
@@ -232,7 +233,10 @@ class _Push:
 
 
 class _Breaker:
-    """When a store that failed is tried again. `problem` is that of the last try."""
+    """A circuit breaker, which tells when a store that failed may be tried again.
+
+    `problem` says why the last try failed, or is empty.
+    """
 
     def __init__(self, system: System, first_s: float) -> None:
         self.problem = ""
@@ -251,7 +255,7 @@ class _Breaker:
         return max(0.0, self._again_at - self._system.monotonic()) if self.problem else 0.0
 
     def note(self, problem: str) -> None:
-        """Take in how a try ended."""
+        """Record the result of a try; an empty `problem` means success."""
         if problem:
             self._again_at = self._system.monotonic() + self._wait_s
             self._wait_s = min(2 * self._wait_s, LONGEST_RETRY_S)
@@ -261,5 +265,5 @@ class _Breaker:
 
 
 def open_source(store: SharedStore, password: str) -> EmbeddingSource:
-    """Return the store that is configured. Raises `SourceError` without the package for it."""
+    """Return the configured store. Raises `SourceError` if its package isn't installed."""
     return RedisSource(store, password)

@@ -1,7 +1,7 @@
-"""The comparison by meaning of short texts that belong to no project's index, such as rules.
+"""Compares short texts by meaning that belong to no project's index, such as rules.
 
-Each text is embedded once and stored by its content, in a file of its own, so that neither the upkeep of
-projects nor a damaged file of one hinders the other.
+Each text is embedded once and stored by the hash of its content. The embeddings have their own file, separate
+from those of projects, so that work on one file, or damage to it, doesn't affect the other.
 """
 
 from __future__ import annotations
@@ -30,23 +30,24 @@ log = logging.getLogger(__name__)
 STORE_FILE = "texts.sqlite"
 
 MAX_BYTES = 64_000_000
-"""Maximum size of that file, some 70,000 texts; above it those unused for longest are forgotten."""
+"""Maximum bytes of that file, about 70,000 texts; above it the least recently used are deleted."""
 
 MAX_DOCUMENTS = 8_192
-"""Maximum number of cached vectors of documents, 768 bytes each."""
+"""Maximum number of document vectors cached in memory, 768 bytes each."""
 
 MAX_QUERIES = 256
-"""Maximum number of cached vectors of queries: earlier messages come again with each new message."""
+"""Maximum number of cached queries: each request repeats the earlier messages of its conversation."""
 
 MAX_THREADS = 4
-"""Maximum number of threads that embed a batch, for which a caller waits: 151 chunks of rules take .75 s of a
+"""Maximum number of threads that embed a batch while a caller waits: 151 chunks of rules take .75 s on one
 core."""
 
 
 class TextScorer:
-    """Compares texts with the model of the process. `answer` and `close` for one thread, `hurry` for any.
+    """Compares texts with the embedding model of the process.
 
-    What can't be kept on the disk, or read, is embedded for the answer all the same.
+    `answer` and `close` must be called from one thread, `hurry` from any. If the file can't be read or
+    written, texts are embedded for each answer instead.
     """
 
     def __init__(self, folder: str, model: LazyModel, system: System) -> None:
@@ -55,18 +56,21 @@ class TextScorer:
         self._system = system
         self._store: EmbeddingStore | None = None
         self._distrusted = False
-        """The file turned out to be damaged, so that it is checked when it is opened next."""
+        """Whether the file was found damaged: it is then checked when it is next opened."""
         self._documents: OrderedDict[bytes, Halves] = OrderedDict()
         self._queries: OrderedDict[str, Floats] = OrderedDict()
         self._hurried = False
         self._threads = ThreadPoolExecutor(min(MAX_THREADS, os.cpu_count() or 1), "texts")
 
     def answer(self, command: ScoreTexts) -> TextScores:
-        """Embed what isn't, as far as the time allows, and compare. Raises `FovealError` without a model."""
+        """Embed the texts without a vector, as far as time allows, and compare all texts.
+
+        Raises `FovealError` without a model.
+        """
         deadline = self._system.monotonic() + command.within_s
         model = self._model.get(max(0.0, min(command.wait_s, command.within_s)))
         digests = [_digest(text) for text in command.documents]
-        # The query first: without it the rest is worth nothing.
+        # Queries are embedded first: without them there is nothing to compare.
         queries = [self._query(model, text) for text in command.queries]
         self._learn(model, dict(zip(digests, command.documents, strict=True)), deadline)
         known = [n for n, digest in enumerate(digests) if digest in self._documents]
@@ -77,17 +81,17 @@ class TextScorer:
         return TextScores(rows, pending)
 
     def hurry(self) -> None:
-        """Make what takes long end soon, for good. From any thread."""
+        """Stop embedding, for good, so that running calls return soon. From any thread."""
         self._hurried = True
 
     def close(self) -> None:
-        """Let go of the file and the threads."""
+        """Close the file and end the threads."""
         self._threads.shutdown()
         if self._store is not None:
             self._store.close()
 
     def _query(self, model: EmbeddingModel, text: str) -> Floats:
-        """Return the vectors of a query's windows, (windows, dim); none for one without a direction."""
+        """Return the vectors of a query's windows, (windows, dim), without those that have no direction."""
         vectors = self._queries.get(text)
         if vectors is None:
             found = model.embed_query(text)
@@ -97,7 +101,7 @@ class TextScorer:
         return vectors
 
     def _learn(self, model: EmbeddingModel, texts: dict[bytes, str], deadline: float) -> None:
-        """Get the vectors of documents into memory: from the file, or by embedding what isn't there."""
+        """Load the vectors of documents into memory: from the file, or by embedding those missing there."""
         for digest in texts.keys() & self._documents.keys():
             self._documents.move_to_end(digest)
         missing = [digest for digest in texts if digest not in self._documents]
@@ -106,7 +110,7 @@ class TextScorer:
         self._read(model, missing)
         missing = [digest for digest in missing if digest not in self._documents]
         embedded = self._embed(model, [(digest, texts[digest]) for digest in missing], deadline)
-        # What a model gives no direction is like nothing, and isn't worth keeping.
+        # A text whose vector has no direction gets a zero vector: its score is 0, and it isn't stored.
         nothing: Halves = np.zeros(model.dim, np.float16)
         self._documents.update((digest, nothing) for digest, vector in embedded if vector is None)
         found = {digest: vector for digest, vector in embedded if vector is not None}
@@ -118,7 +122,7 @@ class TextScorer:
     def _embed(
         self, model: EmbeddingModel, texts: Sequence[tuple[bytes, str]], deadline: float
     ) -> list[tuple[bytes, Floats | None]]:
-        """Return the vectors of those texts for which there was time; None for one without a direction."""
+        """Return the vectors of the texts embedded before the deadline; None for one without a direction."""
 
         def one(item: tuple[bytes, str]) -> tuple[bytes, Floats | None] | None:
             if self._hurried or self._system.monotonic() > deadline:
@@ -137,7 +141,7 @@ class TextScorer:
         except (DatabaseError, OSError) as error:
             self._do_without(error)
             return
-        matrix: Halves = stored.matrix.astype(np.float16)  # as it is stored, so nothing is lost
+        matrix: Halves = stored.matrix.astype(np.float16)  # stored in 16 bits, so nothing is lost
         self._documents.update(zip(stored.digests, matrix, strict=True))
 
     def _keep(self, model: EmbeddingModel, digests: Sequence[bytes], matrix: Halves) -> None:
@@ -158,7 +162,7 @@ class TextScorer:
         return self._store
 
     def _do_without(self, error: DatabaseError | OSError) -> None:
-        """Go on without the file; one that is damaged is checked, and replaced, when it is opened next."""
+        """Continue without the file; a damaged file is checked, and replaced, when it is next opened."""
         log.warning("embeddings of texts can't be kept for now: %s", error)
         if isinstance(error, DatabaseError) and not may_pass(error):
             self._distrusted = True
@@ -177,7 +181,7 @@ def _digest(text: str) -> bytes:
 
 
 def _row(matrix: Halves | None, known: Iterable[int], count: int, query: Floats) -> tuple[float, ...]:
-    """Return the best cosine of a query's windows with each document, 0 for those without a vector."""
+    """Return for each document the highest cosine with a query's windows, 0 for one without a vector."""
     row = [0.0] * count
     if matrix is not None and len(query):
         for n, score in zip(known, scores(matrix, query).tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""The background work on vectors: which projects have them, what is due, and what has to wait."""
+"""Keeps projects' vectors up to date in the background: what to do next, and what to retry later."""
 
 from __future__ import annotations
 
@@ -32,39 +32,43 @@ from .vector_file import remove_other_vectors
 log = logging.getLogger(__name__)
 
 BATCH = 64
-"""Chunks embedded between two commits: 0.4 s on two cores, which is what a killed process loses."""
+"""Number of chunks embedded between two commits: 0.4 s on two cores, the most that a killed process loses."""
 
 RATE_BATCHES = 16
-"""Number of the latest batches whose rate is reported."""
+"""Number of the latest batches over which the reported rate is averaged."""
 
 RETRY_S = 30.0
-"""What could not be done is tried again after this long: a disk was full, an index was being replaced."""
+"""Seconds until failed work is tried again, for example after a full disk or a replaced index."""
 
 ASKED_AHEAD = 20_000
-"""Contents that a shared store lacks of which look-ups go ahead of the embedding: two minutes of it."""
+"""Maximum number of contents that were looked up in vain in the shared store and still wait to be embedded;
+embedding them takes two minutes. Look-ups pause above it."""
 
 HOLD_S = 2.0
-"""Seconds that embedding waits for an answer of a shared store that answered the last time."""
+"""Maximum seconds that embedding waits for an answer of the shared store, if its last look-up succeeded."""
 
 STORE_FILE = "embeddings.sqlite"
 MODELS_FOLDER = "models"
 
 REGROWTH = 1.05
-"""Where all embeddings above the limit are in use, forgetting is tried again when there are so many more: to
-look for some takes seconds."""
+"""Factor by which the embeddings must grow after a pruning before the next one, if they still exceed the
+limit because all are in use: searching for unused ones takes seconds."""
 
 
 OpenShared = Callable[[str, Callable[[Sequence[bytes]], Vectors]], SharedEmbeddings]
-"""Opens the shared store for the model of a key; the function tells what this machine has of contents."""
+"""Opens the shared store for a model's key; the second argument returns this machine's vectors."""
 
 
 class Upkeep:
-    """The projects of a process and their embeddings. For one thread, but for `get` and `hurry`.
+    """The projects of the embedder process and their embeddings. For one thread, except `get` and `hurry`.
 
-    Errors that may pass, such as a full disk, are not raised: work is put off, and `report` gets the reason
-    with the progress. `stand_back` is called before each text is embedded, and may wait; `give_way` once on
-    each thread that works in the background, with how nice it is to be. `later` has something done on this
-    thread, from any. With `open_shared` embeddings are looked up in a shared store before they are made.
+    Temporary errors, such as a full disk, are not raised: the work is postponed, and `report` receives the
+    reason with the progress.
+
+    - `stand_back` is called before each text is embedded, and may wait.
+    - `give_way` is called once on each background thread with the niceness to add.
+    - `later` may be called from any thread; it runs a function on this thread.
+    - `open_shared` opens a shared store, in which embeddings are looked up before they are computed.
     """
 
     def __init__(
@@ -91,27 +95,28 @@ class Upkeep:
         self._paused = False
         self._max_bytes = command.max_bytes
         self._pruned_to = 0
-        """The size of the embeddings after some were forgotten last, in bytes."""
+        """The bytes of the embeddings after the last pruning."""
         self._store: EmbeddingStore | None = None
         self._distrusted = False
-        """The embeddings turned out to be damaged, so that they are checked when they are opened next."""
-        # Vectors are loaded and graphs built at low priority too, and questions are not answered here.
+        """Whether the embedding store was found damaged: it is then checked when it is next opened."""
+        # Loading vectors and building graphs run at low priority on these threads too; answering questions
+        # doesn't use them.
         self._threads = BackgroundThreads(command.threads, system, give_way)
         self._later = later
         self.shared = None if open_shared is None else open_shared(self._key, self._vectors_of)
 
     def get(self, root: str) -> EmbeddedProject | None:
-        """Return a project that is kept. From any thread."""
+        """Return a project whose vectors are kept, or None. From any thread."""
         return self._kept.get(root)
 
     def keep(self, root: str, folder: str) -> None:
-        """Keep the vectors of a project from now on, or again after its index was replaced."""
+        """Start keeping the vectors of a project, or start again after its index was replaced."""
         self.drop(root)
         self._kept[root] = EmbeddedProject(root, folder)
         self.advance(self._kept[root])
 
     def drop(self, root: str) -> None:
-        """Keep a project's vectors no more."""
+        """Stop keeping a project's vectors."""
         kept = self._kept.pop(root, None)
         if kept is not None:
             kept.let_go()
@@ -125,13 +130,13 @@ class Upkeep:
             self.advance(kept)
 
     def pause(self, *, paused: bool) -> None:
-        """Stop or go on with embedding."""
+        """Pause or resume embedding."""
         self._paused = paused
         for kept in self._kept.values():
             self._tell(kept)
 
     def hurry(self) -> None:
-        """Make what takes long end soon, for good. From any thread."""
+        """Cancel long-running work, for good. From any thread."""
         self.model.close()
         for kept in list(self._kept.values()):
             vectors, former = kept.vectors, kept.former
@@ -142,7 +147,7 @@ class Upkeep:
                 former.model.close()
 
     def close(self) -> None:
-        """Close everything; the embeddings are on the disk."""
+        """Close all files and end the threads; the embeddings are on the disk."""
         self._threads.close()
         if self.shared is not None:
             self.shared.close()
@@ -152,9 +157,11 @@ class Upkeep:
             self._store.close()
 
     def due(self) -> EmbeddedProject | None:
-        """Return the project with the least to do, so that a small one doesn't wait for a large one.
+        """Return the next project to work on, or None.
 
-        Begins to load the model where only that is missing. Raises unexpected errors of that.
+        Of the projects that wait to be embedded it is the one with the fewest pending contents, so that a
+        small project doesn't wait for a large one. Starts loading the model if only that is missing, and
+        raises unexpected errors of the loading.
         """
         now = self._system.monotonic()
         due = [kept for kept in self._kept.values() if kept.again_at <= now]
@@ -170,7 +177,7 @@ class Upkeep:
         return min(waiting, key=lambda kept: kept.vectors.pending if kept.vectors else 0)
 
     def patience(self) -> float | None:
-        """Return in how many seconds something that was put off is due again; None for nothing."""
+        """Return the seconds until postponed work is due again, None if there is none."""
         now = self._system.monotonic()
         left = [kept.again_at - now for kept in self._kept.values() if kept.again_at > now]
         left += [kept.asked_at + HOLD_S - now for kept in self._kept.values() if self._holds(kept)]
@@ -184,7 +191,7 @@ class Upkeep:
         return min(left, default=None)
 
     def note_model(self) -> None:
-        """Tell of all projects that the model is there, or why it isn't."""
+        """Report the progress of all projects after the model was loaded or failed to load."""
         for kept in self._kept.values():
             self._tell(kept)
 
@@ -208,7 +215,7 @@ class Upkeep:
     def keep_embedded(
         self, kept: EmbeddedProject, vectors: ProjectVectors, chunks: list[ChunkText], matrix: Floats
     ) -> None:
-        """Store the embeddings made for a question, unless its project was dropped meanwhile."""
+        """Store the embeddings computed for a question, unless its project was dropped meanwhile."""
         if self._kept.get(kept.root) is kept and kept.vectors is vectors:
             try:
                 with damage_raised():
@@ -219,18 +226,21 @@ class Upkeep:
             self._tell(kept)
 
     def note_failure(self, kept: EmbeddedProject, vectors: ProjectVectors, error: DatabaseError) -> None:
-        """Put a project off where a question to some vectors failed, unless that was dealt with already."""
+        """Postpone a project's work after a search in some vectors failed, unless these were closed since."""
         if self._kept.get(kept.root) is kept and vectors in kept.all_vectors():
             self._put_off(kept, error)
             self._tell(kept)
 
     def _wants_model(self, kept: EmbeddedProject) -> bool:
-        """Whether a project can't go on without the model: it has chunks to embed, or isn't even loaded, as
-        nothing was ever embedded with this model and so the size of its vectors isn't known."""
+        """Whether a project needs the model to go on.
+
+        It does if it has chunks to embed, or if its vectors aren't loaded: if nothing was ever embedded with
+        this model, only the model itself tells the number of dimensions.
+        """
         return kept.vectors is None or (kept.vectors.pending > 0 and not self._paused)
 
     def _look(self, kept: EmbeddedProject) -> None:
-        """Load the vectors of a project, if they aren't, and look for chunks that came and went."""
+        """Load the vectors of a project if needed, and look for added and deleted chunks."""
         store = self._store = self._store or self._open_store()
         vectors = kept.vectors = kept.vectors or self._load(kept, store)
         if vectors is not None:
@@ -244,7 +254,7 @@ class Upkeep:
         kept.stale = False
 
     def _load(self, kept: EmbeddedProject, store: EmbeddingStore) -> ProjectVectors | None:
-        """Open the vectors of a project; None as long as their size isn't known."""
+        """Open the vectors of a project; None while their number of dimensions isn't known."""
         dim = DEFAULT_DIMENSIONS if self._is_default else store.dim(self._key)
         if dim is None:
             model = self.model.get_nowait()
@@ -279,7 +289,7 @@ class Upkeep:
     # The shared store
 
     def push(self, root: str, done: Callable[[Pushed], None]) -> None:
-        """Write the embeddings of a project to the shared store; `done` gets the counts, from any thread."""
+        """Write a project's embeddings to the shared store; `done` receives the counts on another thread."""
         kept = self._kept.get(root)
         vectors = None if kept is None else kept.vectors
         if self.shared is None:
@@ -289,7 +299,7 @@ class Upkeep:
         self.shared.push(vectors.digests(), done)
 
     def _could_ask(self, kept: EmbeddedProject) -> bool:
-        """Whether a project has contents that wait and that the shared store wasn't asked for."""
+        """Whether a project has waiting contents that should be looked up in the shared store."""
         if self.shared is None or self._paused or kept.vectors is None or kept.asked_at:
             return False
         return kept.vectors.asked < min(kept.vectors.pending, ASKED_AHEAD)
@@ -298,7 +308,7 @@ class Upkeep:
         return self._could_ask(kept) and self.shared is not None and self.shared.is_up
 
     def _holds(self, kept: EmbeddedProject) -> bool:
-        """Whether the embedding of a project waits for an answer of the shared store."""
+        """Whether embedding a project has to wait for an answer of the shared store."""
         if self.shared is None or not kept.asked_at or not self.shared.is_trusted:
             return False
         return self._system.monotonic() < kept.asked_at + HOLD_S
@@ -316,7 +326,7 @@ class Upkeep:
     def _take_shared(
         self, kept: EmbeddedProject, vectors: ProjectVectors, asked: Sequence[bytes], found: Vectors | None
     ) -> None:
-        """Keep what the shared store has of contents, unless the project was dropped meanwhile."""
+        """Store the vectors found in the shared store, unless the project was dropped meanwhile."""
         kept.asked_at = 0.0
         if found is None or self._kept.get(kept.root) is not kept or kept.vectors is not vectors:
             return
@@ -327,14 +337,14 @@ class Upkeep:
                     self._threads.run(partial(vectors.take, list(found), np.stack(list(found.values()))))
                 self._conclude(kept)
                 if not self._could_ask(kept):
-                    self._tell(kept)  # all can be found, before the file is written
+                    self._tell(kept)  # before writing the file: searches already find all
                     self._threads.run(vectors.save)
         except (DatabaseError, OSError) as error:
             self._put_off(kept, error)
         self._tell(kept)
 
     def _vectors_of(self, digests: Sequence[bytes]) -> Vectors:
-        """Return the embeddings that this machine has of contents. From any thread."""
+        """Return this machine's embeddings of contents. From any thread."""
         store = self._store
         if store is None:
             return {}
@@ -342,7 +352,7 @@ class Upkeep:
         return dict(zip(stored.digests, stored.matrix, strict=True))
 
     def _conclude(self, kept: EmbeddedProject) -> None:
-        """Where all chunks of a project have their vectors, let go of the ones that other models made."""
+        """Remove the vectors of other models once all chunks of a project are embedded."""
         if kept.stale or kept.vectors is None or kept.vectors.pending:
             return
         if kept.former is not None:
@@ -357,25 +367,26 @@ class Upkeep:
         self._formers.retain(kept.former for kept in self._kept.values() if kept.former is not None)
 
     def _forget_surplus(self) -> None:
-        """Forget embeddings where there are too many, but none that a project uses which is kept."""
+        """Prune the embedding store if it is too large, except the embeddings of kept projects."""
         store = self._store
         if store is None or store.used_bytes() <= max(self._max_bytes, REGROWTH * self._pruned_to):
             return
         if any(kept.stale and not kept.problem for kept in self._kept.values()):
-            return  # what that one uses isn't known yet
+            return  # the ids that this project uses aren't known yet
         used = [vectors.ids() for kept in self._kept.values() for vectors in kept.all_vectors()]
         ids = np.concatenate(used) if used else as_ids([])
         self._threads.run(partial(store.prune, self._max_bytes, ids))
         self._pruned_to = store.used_bytes()
 
     def _put_off(self, kept: EmbeddedProject, error: Exception) -> None:
-        """Try again later what the model, a database or the disk didn't allow."""
+        """Postpone a project's work after an error of the model, a database or the disk."""
         log.warning("the vectors of %s have to wait: %s", kept.root, error)
         kept.problem = f"vectors can't be kept for now ({error})"
         kept.again_at = self._system.monotonic() + RETRY_S
         kept.stale = True
         if isinstance(error, DatabaseError) and not may_pass(error):
-            # Either the project's index, which is being replaced then, or the embeddings: these are checked.
+            # Either the project's index is damaged or the embedding store. The store is checked when it is
+            # next opened; damage in the index is reported to the daemon, which replaces it.
             for project in self._kept.values():
                 project.let_go()
             self._distrusted = True
@@ -402,7 +413,7 @@ class Upkeep:
         elif problem:
             contents = pending = 0
         else:
-            return  # how much there is to do isn't known
+            return  # the number of chunks to embed isn't known yet
         seconds = sum(spent for _, spent in self._rates)
         rate = 0.0
         if pending and seconds and not self._paused and not problem:
@@ -414,7 +425,7 @@ class Upkeep:
 
 
 def _index_damage(kept: EmbeddedProject) -> str:
-    """Return why a project's index can't be read, "" where it is whole or there is none."""
+    """Return why a project's index can't be read, "" if it is intact or missing."""
     try:
         check_index(kept.folder)
     except DatabaseError as error:
@@ -426,23 +437,25 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 NICEST = 10
-"""How nice the threads are above their process while they get enough."""
+"""Maximum niceness of the threads, relative to their process; used while they get enough processor time."""
 
 LEAST_SHARE = 0.25
-"""What all of them together are to get of one core: 40 chunks a second of the 160 that one core embeds. Where
-they would get less even as nice as their process, they get as much as any other."""
+"""Minimum share of one core that all threads together should get: it embeds 40 chunks a second, a whole core
+160. If they get less even at the process's own niceness, they keep that niceness."""
 
 STEPS = 2
-"""How much nicer they could be before they are: else each measurement would change something."""
+"""Minimum increase of niceness that is applied; smaller ones are ignored, so that not every measurement
+starts new threads."""
 
 _WEIGHT = 1.25
-"""By how much more of a processor the kernel gives to each step of niceness (`sched_prio_to_weight`)."""
+"""Factor by which a thread's scheduling weight falls with each step of niceness (Linux's
+`sched_prio_to_weight`)."""
 
 
 class BackgroundThreads:
-    """Threads for work that can wait. For one thread, which the threads' niceness counts from.
+    """Low-priority threads for background work. Must be used from one thread.
 
-    `give_way` is called on each of them with how much nicer it is to be than the process.
+    `give_way` is called once on each thread with the niceness to add to that of the process.
     """
 
     def __init__(self, count: int, system: System, give_way: Callable[[int], None]) -> None:
@@ -453,8 +466,8 @@ class BackgroundThreads:
         self._threads = self._start()
 
     def map(self, work: Callable[[T], R], items: Iterable[T], stand_back: Callable[[], None]) -> list[R]:
-        """Do the same with all items; returns the results in order. `stand_back` is called before each, and
-        may wait."""
+        """Call `work` with each item and return the results in order. `stand_back` is called before each
+        item, and may wait."""
         spent: list[tuple[float, float]] = []
 
         def measured(item: T) -> R:
@@ -471,7 +484,7 @@ class BackgroundThreads:
         return results
 
     def run(self, work: Callable[[], R]) -> R:
-        """Do one thing and wait for it."""
+        """Run one function on a thread and return its result."""
         return self._threads.submit(work).result()
 
     def close(self) -> None:
@@ -479,9 +492,9 @@ class BackgroundThreads:
         self._threads.shutdown()
 
     def _adapt(self, share: float) -> None:
-        """Take other threads where those that got this share of a core each are too nice, or could be nicer.
+        """Replace the threads if they should have another niceness, given the share of a core that each got.
 
-        A thread may become nicer by itself, but not the reverse unless the user may do that.
+        New threads are needed because a thread can raise its niceness but, without privileges, not lower it.
         """
         wanted = nicest(self.nice, share, LEAST_SHARE / self._count)
         if wanted < self.nice or wanted >= min(self.nice + STEPS, NICEST) > self.nice:
@@ -494,9 +507,11 @@ class BackgroundThreads:
 
 
 def nicest(nice: int, share: float, least: float) -> int:
-    """Return how nice a thread may be so that it gets the least share of a core, where it gets this share at
-    this niceness; 0 where it can't be had."""
-    # What all others weigh that want the same core, against a thread of niceness 0.
+    """Return the highest niceness at which a thread still gets the share `least` of a core.
+
+    `share` is the share that the thread got at the niceness `nice`. Returns 0 if no niceness is enough.
+    """
+    # The weight of all other threads that compete for the core, relative to a thread of niceness 0.
     others = _WEIGHT**-nice * (1 - share) / share
     for wanted in range(NICEST, 0, -1):
         weight = _WEIGHT**-wanted
@@ -506,12 +521,15 @@ def nicest(nice: int, share: float, least: float) -> int:
 
 
 class EmbeddedProject(Struct):
-    """A project with vectors. Changed by one thread, and read by that of questions.
+    """A project with vectors. Changed by the thread of `Upkeep`, and read by the thread for questions.
 
-    `vectors` is None until they are loaded. `former` answers as long as it covers more; `former_sought` says
-    that it was looked for. `stale` says that the project's chunks have to be looked at. `is_alone` says that
-    no vector files of other models are left. Until `again_at` nothing is done, because of `problem`.
-    `index_damage` says why the project's index can't be read, until it is reported.
+    - `vectors`: None until they are loaded.
+    - `former`: the former model, which answers while it covers more of the project.
+    - `former_sought`: whether a former model was looked for.
+    - `stale`: whether the project's chunks must be read again.
+    - `is_alone`: whether no vector files of other models are left.
+    - `problem`: why the last step failed, or empty; no step is tried until `again_at`.
+    - `index_damage`: why the project's index can't be read; cleared once it is reported.
     """
 
     root: str
@@ -525,15 +543,15 @@ class EmbeddedProject(Struct):
     index_damage: str = ""
     again_at: float = 0.0
     asked_at: float = 0.0
-    """When the shared store was asked for contents and hasn't answered yet, else 0."""
+    """The time of the look-up in the shared store that isn't answered yet, 0 if there is none."""
 
     def all_vectors(self) -> list[ProjectVectors]:
-        """Return the vectors that are loaded: of the configured model, and of a former one."""
+        """Return the loaded vectors: those of the configured model, and those of a former one."""
         found = [self.vectors, None if self.former is None else self.former.vectors]
         return [vectors for vectors in found if vectors is not None]
 
     def let_go(self) -> None:
-        """Close and forget all vectors, so that they are loaded anew."""
+        """Close all vectors; they are loaded again at the next step."""
         for vectors in self.all_vectors():
             vectors.close()
         self.vectors, self.former, self.former_sought, self.stale = None, None, False, True

@@ -1,11 +1,11 @@
-"""The layout of a vector file: a search graph, the ids of its rows, and a checksum; without usearch.
+"""The vector file format: a search graph, the ids of its rows, and a checksum. Doesn't import usearch.
 
-The graph is what usearch saves, and damage in it can kill the process that loads it. So nothing of a file is
-used before all of it is verified, and what is verified is the very memory that is used afterwards.
+The graph is the output of usearch, and a damaged graph can crash the process that loads it. So the whole file
+is verified before any of it is used, and the memory that was verified is the memory that is used afterwards.
 
-    graph, as usearch saves it    rows and bytes a row (32 bits each), the matrix of 16-bit floats, links
+    graph, as usearch saves it    number of rows and bytes per row (32 bits each), 16-bit float matrix, links
     ids of the rows               64 bits each, in the order of the matrix
-    trailer                       what it is, how long the parts are, BLAKE2b-128 of all that stands before
+    trailer                       magic number, lengths of the parts, BLAKE2b-128 of all preceding bytes
 
 All numbers are little-endian.
 """
@@ -29,18 +29,18 @@ from .exact import Halves, Ids
 
 
 class UnusableVectors(FovealError):
-    """The file is damaged, or holds another model's vectors; it can be built anew from the embeddings."""
+    """The file is damaged or holds another model's vectors; it can be rebuilt from the stored embeddings."""
 
 
 class OtherVectors(UnusableVectors):
-    """The file is whole and holds another model's vectors."""
+    """The file is intact but holds another model's vectors."""
 
 
 class VectorFile(Struct, frozen=True):
-    """A verified file, mapped into memory: the graph's bytes, and its matrix with the id of each row.
+    """A verified file mapped into memory: the graph's bytes, and the graph's matrix with the id of each row.
 
-    The matrix lies inside the graph, so that exact scoring takes no memory of its own. The mapping lives as
-    long as one of the two does.
+    The matrix is a view into the graph's bytes, so exact scoring needs no memory of its own. The mapping
+    exists as long as the graph or the matrix is referenced.
     """
 
     graph: memoryview
@@ -54,12 +54,12 @@ class VectorFile(Struct, frozen=True):
 
 
 def file_name(model_key: str) -> str:
-    """Return the name of the file with a model's vectors in a project's folder."""
+    """Return the name of the file that holds a model's vectors in a project's folder."""
     return f"vectors-{hashlib.blake2b(model_key.encode(), digest_size=8).hexdigest()}.bin"
 
 
 def remove_other_vectors(folder: str, model_keys: Iterable[str]) -> None:
-    """Remove the files of all models but these from a project's folder."""
+    """Remove the vector files of all models except these from a project's folder."""
     kept = set(map(file_name, model_keys))
     with suppress(FileNotFoundError):
         for name in os.listdir(folder):
@@ -68,9 +68,9 @@ def remove_other_vectors(folder: str, model_keys: Iterable[str]) -> None:
 
 
 def read_vector_file(path: str, dim: int, model_key: str) -> VectorFile:
-    """Verify a file and map it; 100,000 vectors take 80 ms.
+    """Verify a file and map it into memory; 100,000 vectors take 80 ms.
 
-    Raises `UnusableVectors`, or `OSError` (`FileNotFoundError` where there is none).
+    Raises `UnusableVectors`, or `OSError` (`FileNotFoundError` if there is no file).
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -117,15 +117,15 @@ def write_vector_file(
     save: Callable[[str], None],
     ids_of_rows: Callable[[Halves], Ids],
 ) -> None:
-    """Replace a file: written beside it, fsynced, renamed, and its folder fsynced.
+    """Replace a file atomically: write a temporary file, fsync it, rename it, and fsync the folder.
 
-    `save` writes the graph to a path. `ids_of_rows` says which ids the rows of its matrix have. Raises
-    `OSError` when the disk is full or fails, and leaves nothing behind then.
+    `save` writes the graph to a path. `ids_of_rows` returns the ids of the rows of the graph's matrix. Raises
+    `OSError` when the disk is full or fails; the temporary file is removed then.
     """
     temporary = temporary_path(path)
     remove(temporary)
     try:
-        # Private from the start; what writes to the path next keeps the mode.
+        # The file is private from the start; `save` writes to the same file and keeps its mode.
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         save(temporary)
         with open(temporary, "r+b") as file:
@@ -149,7 +149,7 @@ def write_vector_file(
 
 
 def temporary_path(path: str) -> str:
-    """Return where a file is written before it takes its place; a process that was killed leaves it there."""
+    """Return the path of the temporary file that `path` is written to; a killed process leaves it behind."""
     return f"{path}.tmp"
 
 
@@ -162,14 +162,15 @@ def remove(path: str) -> None:
 _MAGIC = b"fvvec\0\0\1"
 _CHECKSUM_BYTES = 16
 _TRAILER = struct.Struct(f"<8sQQQ16s{_CHECKSUM_BYTES}s")
-"""Magic and version, dimensions, rows, bytes of the graph, digest of the model's key, checksum."""
+"""The trailer: magic number with version, dimensions, rows, bytes of the graph, digest of the model's key,
+checksum."""
 
 _MATRIX_HEAD = struct.Struct("<II")
 _READ_BYTES = 1 << 20
 
 
 def _matrix(graph: memoryview | mmap.mmap, dim: int) -> Halves:
-    """Return the matrix that a graph begins with. Raises `UnusableVectors` if it isn't laid out like that."""
+    """Return the matrix at the start of a graph. Raises `UnusableVectors` if the graph has another layout."""
     rows, row_bytes = _MATRIX_HEAD.unpack_from(graph)
     if row_bytes != 2 * dim or len(graph) < _MATRIX_HEAD.size + rows * row_bytes:
         raise UnusableVectors(f"this version of usearch lays out its files otherwise: {rows} x {row_bytes}")
@@ -177,7 +178,7 @@ def _matrix(graph: memoryview | mmap.mmap, dim: int) -> Halves:
 
 
 def _ids_of(mapped: mmap.mmap, dim: int, ids_of_rows: Callable[[Halves], Ids]) -> Ids:
-    # In a function of its own, so that the matrix is gone before the mapping is closed.
+    # A separate function, so that the matrix is released before the mapping is closed.
     return ids_of_rows(_matrix(mapped, dim))
 
 

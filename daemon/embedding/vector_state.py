@@ -1,4 +1,4 @@
-"""A project's vectors at one moment: a search graph, the vectors added since, and those removed.
+"""An immutable state of a project's vectors: a search graph, the vectors added since, and the removed ids.
 
 The only file that imports usearch.
 """
@@ -32,25 +32,28 @@ from .vector_file import VectorFile
 
 GRAPH_COST = 25
 QUERY_COST = 0.2
-"""To find a vector through the graph takes as long as to compare 25 (5 µs against 0.2), and a query adds a
-fifth to each comparison. The cheaper way is taken; for few or for very many that is to compare."""
+"""Costs by which a search chooses between the graph and exact comparison; the unit is the comparison of one
+vector (0.2 µs). Finding a vector through the graph costs 25 (5 µs), and each query adds a fifth to a
+comparison. Comparing is cheaper if few vectors are searched, or if very many are wanted."""
 
 OVERFETCH = 2
-"""Factor by which more is fetched from the graph under a filter, as hits don't spread evenly."""
+"""Factor by which more vectors are fetched from the graph if only some ids are searched, since these aren't
+spread evenly."""
 
 
 class Nearest(Struct, frozen=True):
-    """What was found, best first, equal scores by id: ids (n,) and cosines (n,), to six decimals."""
+    """The result of a search: ids (n,) and cosines (n,) rounded to six decimals, best first, ties by id."""
 
     ids: Ids
     scores: Floats
 
 
 class VectorState:
-    """Vectors by id: those of the graph that aren't dead, and the tail. Never changes.
+    """Vectors by id: those of the graph, except the dead (removed) ones, and those of the tail. Immutable.
 
-    No id is both in the graph and in the tail. `dead` are ids in order; ones that are nowhere do no harm.
-    Queries are unit vectors (m, dim); `wanted` are the ids to search, in order, each once, or None for all.
+    No id is both in the graph and in the tail. `dead` are sorted ids; unknown ids among them are ignored.
+    Queries are unit vectors (m, dim). `wanted` are the ids to search, sorted and without duplicates, or None
+    for all.
     """
 
     __slots__ = ("count", "dead", "graph", "live", "tail")
@@ -65,7 +68,7 @@ class VectorState:
         self.count = int(self.live.sum())
 
     def search(self, queries: Floats, k: int, wanted: Ids | None) -> Nearest:
-        """Return the k nearest to any of the queries."""
+        """Return the k vectors nearest to any of the queries."""
 
         def nearest(ids: Ids, matrix: Matrix, rows: Rows | None) -> Nearest:
             found = scores(matrix, queries, rows)
@@ -75,7 +78,7 @@ class VectorState:
         return _joined(self._parts(nearest, rows, wanted), k)
 
     def above(self, queries: Floats, score: float, wanted: Ids | None) -> Nearest:
-        """Return all whose cosine with one of the queries is at least `score`."""
+        """Return all vectors whose cosine with any of the queries is at least `score`."""
         threshold = np.float32(score)
 
         def near(ids: Ids, matrix: Matrix, rows: Rows | None) -> Nearest:
@@ -86,35 +89,35 @@ class VectorState:
         return _joined(self._parts(near, rows, wanted), None)
 
     def holds(self, ids: Ids) -> NDArray[np.bool_]:
-        """Whether each id is in the graph, dead or alive, or in the tail."""
+        """Return for each id whether it is in the graph (dead or live) or in the tail."""
         here = self.tail.contains(ids)
         return here if self.graph is None else here | self.graph.contains(ids)
 
     def live_ids(self) -> Ids:
-        """Return the ids of all vectors."""
+        """Return the ids of all live vectors."""
         if self.graph is None:
             return self.tail.ids
         return np.concatenate([self.graph.ids[self.live], self.tail.ids])
 
     def revived(self, ids: Ids) -> VectorState:
-        """Return this with none of these ids dead; they are in order."""
+        """Return this state with these sorted ids not dead."""
         return VectorState(self.graph, self.dead[~are_in(self.dead, ids)], self.tail)
 
     def appended(self, ids: Ids, matrix: Floats) -> VectorState:
-        """Return this with more vectors in the tail, whose ids this doesn't hold."""
+        """Return this state with more vectors in the tail; their ids must be new to this state."""
         return VectorState(self.graph, self.dead, self.tail.appended(ids, matrix))
 
     def discarded(self, ids: Ids) -> VectorState:
-        """Return this without these ids, which are in order."""
+        """Return this state without these sorted ids."""
         return VectorState(self.graph, np.union1d(self.dead, ids), self.tail.without(ids))
 
     def buried(self) -> VectorState:
-        """Return this state without removed ids that lie in neither graph nor tail."""
+        """Return this state without the dead ids that aren't in the graph."""
         dead = no_ids() if self.graph is None else self.dead[self.graph.contains(self.dead)]
         return VectorState(self.graph, dead, self.tail)
 
     def replaced(self, graph: Graph | None) -> VectorState:
-        """Return this state with another graph; live vectors that the new graph lacks are in the tail."""
+        """Return this state with another graph; live vectors that the new graph lacks move to the tail."""
         tail = self.tail if graph is None else self.tail.without(graph.ordered_ids)
         if self.graph is not None:
             rows = np.flatnonzero(self.live)
@@ -134,20 +137,20 @@ class VectorState:
         yield find(self.tail.ids, self.tail.matrix, None if wanted is None else self.tail.rows_in(wanted))
 
     def _candidates(self, graph: Graph, queries: Floats, k: int, wanted: Ids | None) -> Rows:
-        """Return the rows among which the nearest are: what the graph finds, or all if that is as cheap."""
+        """Return the rows to compare: those that the graph finds, or all live rows if that is cheaper."""
         allowed = self.count if wanted is None else min(len(wanted), self.count)
         fetched = k
         if allowed < len(graph):
             fetched = math.ceil(OVERFETCH * k * len(graph) / max(allowed, 1))
         if GRAPH_COST * fetched * len(queries) < allowed * (1 + QUERY_COST * len(queries)):
             found = [self._kept(graph, ids, wanted) for ids in graph.nearest(queries, fetched)]
-            # With fewer, the filter and the question have little in common; what it allows lies further off.
+            # If the graph finds fewer, the wanted vectors lie far from the query: all of them are compared.
             if min(map(len, found)) >= k:
                 return ordered_rows(np.concatenate(found))
         return self._live_rows(graph, wanted)
 
     def _kept(self, graph: Graph, ids: Ids, wanted: Ids | None) -> Rows:
-        """Return the rows of those ids that are alive and wanted."""
+        """Return the rows of the ids that are live and wanted."""
         rows = graph.rows_of(ids if wanted is None else ids[are_in(ids, wanted)])
         return rows[self.live[rows]]
 
@@ -159,17 +162,17 @@ class VectorState:
 
 
 def ordered_rows(rows: Rows) -> Rows:
-    """Return rows in order, each once."""
+    """Return rows sorted and without duplicates."""
     return ordered_ids(rows).astype(np.intp)
 
 
 def no_ids() -> Ids:
-    """Return no ids."""
+    """Return an empty array of ids."""
     return as_ids([])
 
 
 def _picked(ids: Ids, rows: Rows | None, found: Floats, picked: Rows) -> Nearest:
-    """Return some of the scored vectors: all rows, or these."""
+    """Return the `picked` positions of the scored vectors, which are all rows or only `rows`."""
     return Nearest(ids[picked if rows is None else rows[picked]], found[picked])
 
 
@@ -182,10 +185,10 @@ def _joined(parts: Iterator[Nearest], k: int | None) -> Nearest:
 
 
 class Tail:
-    """Ids with their unit vectors in 32 bits. Never changes; what was appended makes a new one.
+    """Ids with their unit vectors in 32 bits. Immutable: appending creates a new tail.
 
-    The new one shares the memory of the former, behind whose end it writes. So only the newest may be
-    appended to, by one thread at a time, while any thread reads the older ones.
+    The new tail shares the memory of the old one and writes after its end. So only the newest tail may be
+    appended to, by one thread at a time, while any thread reads older tails.
     """
 
     __slots__ = ("_buffer", "_id_buffer", "_ordered", "ids", "matrix")
@@ -197,15 +200,15 @@ class Tail:
         return len(self.ids)
 
     def contains(self, ids: Ids) -> NDArray[np.bool_]:
-        """Whether each id is here."""
+        """Return for each id whether the tail contains it."""
         return are_in(ids, self._ordered)
 
     def rows_in(self, ordered: Ids) -> Rows:
-        """Return the rows whose ids are in an ordered array."""
+        """Return the rows whose ids are in a sorted array."""
         return np.flatnonzero(are_in(self.ids, ordered))
 
     def appended(self, ids: Ids, matrix: Floats) -> Tail:
-        """Return this with more vectors; their ids must not be here yet."""
+        """Return a tail with more vectors; their ids must not be in this one."""
         start, end = len(self.ids), len(self.ids) + len(ids)
         id_buffer, buffer = self._id_buffer, self._buffer
         if end > len(buffer):
@@ -217,7 +220,7 @@ class Tail:
         return tail
 
     def without(self, ordered: Ids) -> Tail:
-        """Return this without the ids in an ordered array."""
+        """Return a tail without the ids in a sorted array."""
         gone = are_in(self.ids, ordered)
         return Tail(self.ids[~gone], self.matrix[~gone]) if gone.any() else self
 
@@ -233,27 +236,28 @@ def empty_tail(dim: int) -> Tail:
 
 
 def _room(count: int, dim: int) -> tuple[Ids, Floats]:
-    """Return space for twice as many, so that n vectors that come one by one are copied 2n times at most."""
+    """Return buffers for twice as many vectors: adding n vectors one by one makes at most 2n copies then."""
     return np.empty(2 * count, dtype=np.uint64), np.empty((2 * count, dim), dtype=np.float32)
 
 
 CONNECTIVITY = 32
 EXPANSION_ADD = 128
 EXPANSION_SEARCH = 128
-"""Links a vector, and candidates kept while adding and while searching.
+"""Number of links of each vector, and of candidates kept while adding and while searching.
 
-Chosen on 100,000 vectors of 384 dimensions in 16 bits that lie in islands, harder than those of real code
-(see benchmarks/vectors.py). A graph may lose whole islands there, so that a search finds none of the ten
-nearest. Found are, with links / candidates while adding / while searching: 16/64/128 .952, 16/128/128 .993,
-32/128/64 .996, 32/128/128 .9997. More links cost 128 bytes a vector, and no time.
+Chosen on 100,000 vectors of 384 dimensions in 16 bits that lie in separate clusters, which are harder to
+search than vectors of real code (see benchmarks/vectors.py). A graph may lose whole clusters, so that a
+search finds none of the ten nearest vectors. The share of nearest vectors found, by links / candidates while
+adding / candidates while searching: 16/64/128 .952, 16/128/128 .993, 32/128/64 .996, 32/128/128 .9997. More
+links cost 128 bytes a vector, and no time.
 """
 
 
 class Graph:
-    """The vectors of a verified file. Never changes, and is safe across threads.
+    """The search graph in a verified file. Immutable and safe across threads.
 
-    `ids` has the id of each row of `matrix`, `ordered_ids` has them in order. The vectors stay on the disk,
-    mapped: the system drops them from memory when it is short of it, and a merge of new ones leaves them be.
+    `ids` are the ids of the rows of `matrix`, `ordered_ids` the same ids sorted. The file is mapped into
+    memory, so the operating system can evict the vectors when memory is short.
     """
 
     def __init__(self, file: VectorFile) -> None:
@@ -264,12 +268,12 @@ class Graph:
         self._order: Rows = np.argsort(file.ids)
         self.ordered_ids: Ids = file.ids[self._order]
         self._lock = threading.Lock()
-        # usearch's own table of keys would take 16 bytes a vector and the time to read all of the graph.
+        # usearch's key table would take 16 bytes a vector, and building it would read the whole graph.
         self._index = _index(file.matrix.shape[1], enable_key_lookups=False)
         self._index.view(file.graph)
 
     def __del__(self) -> None:
-        # usearch holds bare addresses in the mapping, so it goes first.
+        # usearch keeps raw pointers into the mapping, so it is reset before the mapping is released.
         if hasattr(self, "_index"):
             self._index.reset()  # type: ignore[no-untyped-call]  # usearch annotates it not
 
@@ -277,21 +281,20 @@ class Graph:
         return len(self.ids)
 
     def rows_of(self, ids: Ids) -> Rows:
-        """Return the rows of those ids that are here, in the order given."""
+        """Return the rows of the ids that the graph contains, in the given order."""
         places, present = positions(ids, self.ordered_ids)
         return self._order[places[present]]
 
     def contains(self, ids: Ids) -> NDArray[np.bool_]:
-        """Whether each id is here."""
+        """Return for each id whether the graph contains it."""
         return positions(ids, self.ordered_ids)[1]
 
     def nearest(self, queries: Floats, k: int) -> list[Ids]:
-        """Return for each query (m, dim) the ids of about its k nearest, nearest first."""
-        # The interpreter's lock is released inside, and usearch nowhere promises that the searches of several
-        # threads keep out of each other's scratch memory.
+        """Return for each query (m, dim) the ids of its approximately k nearest vectors, nearest first."""
+        # usearch releases the GIL, and doesn't document that concurrent searches use separate scratch memory.
         with self._lock:
             found = self._index.search(queries, k, threads=1)
-        if isinstance(found, Matches):  # what usearch makes of a single query
+        if isinstance(found, Matches):  # usearch's type for a single query
             return [found.keys.astype(np.uint64)]
         assert isinstance(found, BatchMatches)
         counts = [int(count) for count in found.counts]
@@ -299,9 +302,9 @@ class Graph:
 
 
 class GraphBuilder:
-    """A graph in memory (2 KB a vector of 384 dimensions) that grows. For one thread.
+    """A growing graph in memory, 2 KB for each vector of 384 dimensions. For one thread.
 
-    It begins with a copy of `start`. A vector is added in 0.3 ms to 10,000 others, in 0.7 ms to 100,000.
+    It begins with a copy of `start`. Adding a vector takes 0.3 ms with 10,000 others, 0.7 ms with 100,000.
     """
 
     def __init__(self, dim: int, start: Graph | None = None) -> None:
@@ -315,7 +318,7 @@ class GraphBuilder:
         return len(self._index)
 
     def add(self, ids: Ids, matrix: Matrix, threads: int = 1) -> None:
-        """Add unit vectors (n, dim) under ids that aren't there yet."""
+        """Add unit vectors (n, dim) with new ids."""
         self._index.add(ids, matrix, threads=threads, copy=True)
         self._ids.append(ids)
 
@@ -323,15 +326,15 @@ class GraphBuilder:
         """Write the graph to a file. Raises `OSError`."""
         try:
             self._index.save(path)
-        except RuntimeError as error:  # all that usearch raises
+        except RuntimeError as error:  # the only exception that usearch raises here
             raise OSError(f"usearch could not write {path}: {error}") from error
 
     def ids_of_rows(self, matrix: Halves) -> Ids:
-        """Return the ids of the rows of the matrix in a file that was saved.
+        """Return the ids of the rows of the matrix in a saved file.
 
-        Threads that add at the same time take rows in any order, and usearch doesn't tell which. So rows are
-        found again by what stands in them; equal ones are interchangeable. Raises `OSError` if the file holds
-        anything but what was added.
+        Threads that add concurrently use rows in any order, and usearch doesn't report it. So rows are
+        matched with ids by their content; rows with equal content are interchangeable. Raises `OSError` if
+        the file doesn't hold exactly the added vectors.
         """
         ids = np.concatenate(self._ids)
         added = np.concatenate(
@@ -366,7 +369,7 @@ def _index(dim: int, *, enable_key_lookups: bool) -> Index:
 
 
 def _fingerprints(matrix: Halves) -> NDArray[np.uint64]:
-    """Return a number for each row that all but certainly differs where rows do: a random linear sum."""
+    """Return a hash of each row (a random linear sum), which is almost certainly different for other rows."""
     weights = np.random.default_rng(0).integers(0, 1 << 63, matrix.shape[1], dtype=np.uint64) * 2 + _ODD
     result = np.empty(len(matrix), dtype=np.uint64)
     for start in range(0, len(matrix), _SLICE):

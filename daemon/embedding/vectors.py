@@ -1,6 +1,7 @@
-"""The vectors of one project: added, removed, searched, and stored in a file.
+"""The vector index of one project: vectors are added, removed, searched, and stored in a file.
 
-The truth is in the database of embeddings. The file can be lost, damaged or old: `sync` makes up for that.
+The database of embeddings is authoritative. The file may be missing, damaged or out of date: `sync` restores
+it from the database.
 """
 
 from __future__ import annotations
@@ -29,24 +30,25 @@ from .vector_state import Graph, GraphBuilder, Nearest, VectorState, empty_tail,
 
 TAIL_VECTORS = 8_192
 TAIL_SHARE = 64
-"""Vectors gather in memory, where they are compared one by one, until they are more than 8,192 and a 64th of
-the graph; then they enter it. 8,192 of 384 dimensions take 13 MB, and 0.2 ms of a search. A project that has
-fewer needs no graph and no file. The share bounds how often the file is rewritten while a large project is
-embedded: 70 times until there are a million."""
+"""New vectors stay in memory (the tail), where a search compares each of them, until there are more than
+8,192 plus a 64th of the graph's size; then they are added to the graph. 8,192 vectors of 384 dimensions take
+13 MB, and 0.2 ms of a search. A project with fewer vectors needs no graph and no file. The share bounds how
+often the file is rewritten while a large project is embedded: 70 times for a million vectors."""
 
 LIVE_SHARE = 0.6
-"""A graph of which less is alive is built anew. Above that the dead cost little but room."""
+"""Minimum share of a graph's vectors that are live; below it the graph is rebuilt. Above it the removed
+vectors cost little but space."""
 
 PUBLISHED_GROWTH = 1.5
-"""Growth of a bulk addition after which the vectors added so far are saved and searched."""
+"""Factor of growth after which a graph that is still being built is saved and searched."""
 
 LoadVectors = Callable[[Ids], StoredVectors]
-"""Returns embeddings by id, without those that are gone: `EmbeddingStore.vectors` of a model."""
+"""Returns embeddings by id, leaving out deleted ones: `EmbeddingStore.vectors` for one model."""
 
 
 class VectorStatistics(Struct, frozen=True):
-    """How many vectors can be found; how many of them are not in the file yet; how many in the file are dead;
-    the size of the file in bytes, 0 where there is none."""
+    """Counts of one index: vectors that a search can find, those of them that are only in memory (`tail`),
+    removed vectors that the file still holds (`dead`), and the file's size in bytes, 0 without a file."""
 
     vectors: int
     tail: int
@@ -57,14 +59,14 @@ class VectorStatistics(Struct, frozen=True):
 class VectorIndex:
     """Vectors of one project by id, searched by cosine. Safe across threads.
 
-    A search takes the state at the moment when it begins, which never changes, and waits for nothing but
-    another search in the same graph. `add` and `discard` make the next state, and wait for each other only.
-    `save` and `sync` build a graph beside the one that is searched, one at a time.
+    A search uses the immutable state that is current when it begins, and waits only for another search in
+    the same graph. `add` and `discard` create the next state, and wait only for each other. `save` and `sync`
+    build a new graph while the old graph is searched; only one graph is built at a time.
 
-    `model_key` names the model and all else that decides what a text's vector is; a folder holds a file for
-    each, so that a model's vectors still answer while another's are made. `threads` add to a graph.
-    `problem` says why a file that is there was not used, or is empty. Raises `OSError` when the folder can't
-    be used.
+    `model_key` identifies the model and everything else that determines a text's vector. The folder holds one
+    file for each key, so that the vectors of one model can be searched while those of another are made.
+    `threads` is the number of threads that add to a graph. `problem` says why an existing file was not used,
+    or is empty. Raises `OSError` when the folder can't be used.
     """
 
     def __init__(self, folder: str, dim: int, model_key: str, system: System, *, threads: int = 1) -> None:
@@ -78,12 +80,12 @@ class VectorIndex:
         self._changing = threading.Lock()
         self._building = threading.Lock()
         self._closed = threading.Event()
-        clear_file(self.path, system)  # else opening it waits on a pipe, or a folder is never replaced
+        clear_file(self.path, system)  # a pipe would block, a folder can't be replaced
         remove(temporary_path(self.path))
         self._state = VectorState(self._open(), no_ids(), empty_tail(dim))
 
     def close(self) -> None:
-        """Make a `save` or a `sync` in another thread end before long, and later ones do nothing."""
+        """Stop a `save` or `sync` that runs in another thread soon, and make later calls do nothing."""
         self._closed.set()
 
     def __len__(self) -> int:
@@ -91,11 +93,11 @@ class VectorIndex:
         return state.count + len(state.tail)
 
     def ids(self) -> Ids:
-        """Return the ids of all vectors, in no order."""
+        """Return the ids of all vectors, in arbitrary order."""
         return self._state.live_ids()
 
     def statistics(self) -> VectorStatistics:
-        """Count what is there."""
+        """Return the counts and the file's size."""
         state = self._state
         size = 0 if state.graph is None else state.graph.bytes
         return VectorStatistics(
@@ -103,32 +105,33 @@ class VectorIndex:
         )
 
     def search(self, queries: ArrayLike, k: int, among: ArrayLike | None = None) -> Nearest:
-        """Return the k vectors nearest to one query (dim,), or to any of several (m, dim).
+        """Return the k vectors nearest to one query (dim,), or to any of several queries (m, dim).
 
-        With several a vector counts by the best of its cosines. `among` are the ids to search, None for all;
-        ids that aren't here are ignored. Exact where few vectors come into question, else about .99 of the
-        nearest are found. Raises `ValueError` for queries of another size or without direction.
+        With several queries a vector's score is the highest of its cosines. `among` are the ids to search,
+        None for all; unknown ids are ignored. The search is exact if few vectors are searched; otherwise it
+        finds about 99 % of the nearest. Raises `ValueError` for queries of another size or without direction.
         """
         if k < 1:
             raise ValueError(f"the {k} nearest vectors were asked for")
         return self._state.search(unit(queries, self.dim), k, _wanted(among))
 
     def above(self, queries: ArrayLike, score: float, among: ArrayLike | None = None) -> Nearest:
-        """Return all vectors whose cosine with one of the queries is at least `score`; else like `search`.
+        """Return all vectors whose cosine with any of the queries is at least `score`.
 
-        Exact: every vector is compared, which takes 20 ms for 100,000.
+        The arguments and errors are those of `search`. The result is exact: every vector is compared, which
+        takes 20 ms for 100,000.
         """
         return self._state.above(unit(queries, self.dim), score, _wanted(among))
 
     def add(self, ids: ArrayLike, vectors: ArrayLike) -> None:
-        """Add vectors (n, dim) under ids (n,). An id that is here already keeps its vector.
+        """Add vectors (n, dim) with ids (n,). An id that the index already has keeps its vector.
 
-        Raises `ValueError` for vectors of another size, another count, or without direction.
+        Raises `ValueError` for vectors of another size or without direction, and for another number of ids.
         """
         numbers = as_ids(ids)
         if not len(numbers):
             return
-        # Rounded as in the file, so that no score changes when they move there.
+        # Rounded as in the file, so that no score changes when the vectors move to the file.
         matrix = stored_halves(vectors, self.dim).astype(np.float32)
         if len(matrix) != len(numbers):
             raise ValueError(f"{len(matrix)} vectors for {len(numbers)} ids")
@@ -139,18 +142,20 @@ class VectorIndex:
             self._state = state.appended(numbers[new], matrix[first[new]])
 
     def discard(self, ids: ArrayLike) -> None:
-        """Drop vectors; ids that aren't here are ignored. What is dropped can be added again."""
+        """Remove vectors by id; unknown ids are ignored. A removed vector can be added again."""
         with self._changing:
             state = self._state.discarded(ordered_ids(ids))
-            # A graph that is being built may be about to hold any of them; they are sorted out at its end.
+            # A graph that is being built may contain any of these vectors, so their ids stay marked as dead
+            # until it is done.
             self._state = state if self._building.locked() else state.buried()
 
     def sync(self, ids: ArrayLike, load: LoadVectors) -> None:
-        """Make the vectors be those of `ids`: drop others, and load what is missing.
+        """Make the index hold exactly the vectors of `ids`: remove others, and load missing ones.
 
-        This is how a project's vectors are opened, and how they are made anew after the file was lost. Many
-        are built into a graph, at about a millisecond each, and can be found bit by bit meanwhile. What
-        another thread adds until this returns stays. Raises `OSError` like `save`, and whatever `load` does.
+        This opens a project's vectors, and restores them after the file was lost. If many vectors are missing
+        they are built into a graph, at about a millisecond each; meanwhile the finished part can be searched.
+        Vectors that another thread adds until this returns are kept. Raises `OSError` like `save`, and any
+        error of `load`.
         """
         wanted = ordered_ids(ids)
         with self._changing:
@@ -165,15 +170,17 @@ class VectorIndex:
             self.add(stored.ids, stored.matrix)
         self.save()
         if self.problem and self._state.graph is None:
-            # It would be read in vain each time, and few vectors never write another in its place.
+            # The file is unusable, and with so few vectors no new file replaces it: without removal it would
+            # be read in vain each time.
             remove(self.path)
 
     def save(self) -> bool:
-        """Bring the recent vectors into the graph and write its file, if there are enough to be worth it.
+        """Add the recent vectors to the graph and write its file, if there are enough of them.
 
-        Returns whether it was done. Until then they are only in the database, from where `sync` gets them.
-        8,192 enter a graph of 100,000 in 6 s, which takes 2 KB a vector meanwhile. Raises `OSError` when
-        the file can't be written; the vectors are searched as before then.
+        Returns whether the file was written. Until then the recent vectors are only in memory and in the
+        database, from which `sync` loads them. Adding 8,192 vectors to a graph of 100,000 takes 6 s, and
+        2 KB of memory for each vector of the graph. Raises `OSError` when the file can't be written; the
+        vectors can still be searched then.
         """
         state = self._state
         if len(state.tail) <= _tail_limit(state) and not _is_decayed(state):
@@ -195,9 +202,9 @@ class VectorIndex:
         return None
 
     def _build(self, wanted: Ids, load: LoadVectors | None) -> bool:
-        """Build the next graph from the present one, the tail, and what is wanted and in neither.
+        """Build the next graph from the current graph, the tail, and the wanted vectors missing in both.
 
-        Returns whether it was done.
+        Returns False if the index was closed meanwhile.
         """
         with self._building:
             with self._changing:
@@ -220,7 +227,7 @@ class VectorIndex:
             return True
 
     def _publish(self, builder: GraphBuilder) -> None:
-        """Write the graph that was built so far, and search in it from now on."""
+        """Write the part of the graph that is finished, and use it for searches from now on."""
         graph = None
         if len(builder):
             write_vector_file(
@@ -234,10 +241,11 @@ class VectorIndex:
 
 
 _LOADED = 4_096
-"""Vectors that are loaded at a time."""
+"""Number of vectors loaded at a time."""
 
 _ADDED = 256
-"""Vectors that enter a graph at a time; after each of these, 0.3 s at most, `close` is heeded."""
+"""Number of vectors added to a graph at a time. `close` takes effect between two such batches, after 0.3 s at
+most."""
 
 
 def _wanted(among: ArrayLike | None) -> Ids | None:
@@ -255,7 +263,7 @@ def _is_decayed(state: VectorState) -> bool:
 def _pieces(
     state: VectorState, anew: bool, missing: Ids, load: LoadVectors | None, dim: int
 ) -> Iterator[tuple[Ids, Matrix]]:
-    """Yield what is to be added to a graph, in pieces: what lives of the old one, the tail, the missing."""
+    """Yield the vectors to add to a graph, in batches: the old graph's live ones, the tail, the missing."""
     for ids, matrix in _parts(state, anew, missing, load, dim):
         for start in range(0, len(ids), _ADDED):
             yield ids[start : start + _ADDED], matrix[start : start + _ADDED]

@@ -1,6 +1,7 @@
-"""The embedder process: answers questions on threads of their own, ahead of the embedding of chunks.
+"""The embedder process: embeds chunks in the background, and answers questions on separate threads first.
 
-One process serves all projects of a daemon. It ends when the pipe ends, so it never outlives its daemon.
+One process serves all projects of a daemon. It ends when the pipe to the daemon is closed, so it never
+outlives the daemon.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ from .upkeep import MODELS_FOLDER, EmbeddedProject, OpenShared, Upkeep
 
 
 class Embedder:
-    """The state of the process. `send` takes replies and events to the daemon, from any thread.
+    """The state of the process. `send` sends replies and events to the daemon, from any thread.
 
-    Work that can't be done now is put off, and all else goes on; an unexpected error ends `run`.
+    Work that fails temporarily is postponed, and other work continues; an unexpected error ends `run`.
     """
 
     def __init__(
@@ -72,11 +73,12 @@ class Embedder:
         self._texts: queue.SimpleQueue[Envelope | None] = queue.SimpleQueue()
         self._answered = threading.Condition()
         self._open_questions = 0
-        """Those that wait or are being answered: background work stands back between two texts."""
+        """The number of questions that wait or are being answered; while it isn't 0, no text is embedded in
+        the background."""
         self._stopping = False
 
     def submit(self, envelope: Envelope) -> None:
-        """Take a command. From any thread; `run`, `answer_questions` and `score_texts` carry them out."""
+        """Queue a command for `run`, `answer_questions` or `score_texts`. From any thread."""
         if isinstance(envelope.command, SearchVectors | ScoreTexts):
             with self._answered:
                 self._open_questions += 1
@@ -93,7 +95,7 @@ class Embedder:
         self._work.put(lambda: self._reply(envelope, self._execute))
 
     def run(self) -> None:
-        """Carry out commands and embed in the background, until a `Stop`."""
+        """Execute commands and embed in the background, until a `Stop`."""
         try:
             while not self._stopping:
                 upkeep = self._upkeep
@@ -111,11 +113,11 @@ class Embedder:
                 self._upkeep.close()
 
     def answer_questions(self) -> None:
-        """Answer searches, one after the other, until `run` ends; an error that ends this ends `run`."""
+        """Answer searches one after another until `run` ends. An unexpected error here ends `run` too."""
         self._answer(self._questions, self._search)
 
     def score_texts(self) -> None:
-        """Compare texts, as `answer_questions` does: no search waits for a batch that is embedded here."""
+        """Compare texts until `run` ends, on another thread than searches, which so don't wait for it."""
         self._answer(self._texts, self._score)
         if self._scorer is not None:
             self._scorer.close()
@@ -181,7 +183,7 @@ class Embedder:
         self._scorer = TextScorer(command.folder, model, self._system)
 
     def _open_shared(self, shared: SharedStore | None) -> OpenShared | None:
-        """Return what opens the shared store; None where none is configured, or it can't be used as it is."""
+        """Return a function that opens the shared store; None if none is configured or it can't be used."""
         if shared is None:
             return None
         try:
@@ -195,21 +197,21 @@ class Embedder:
         def open_shared(model_key: str, load: Callable[[Sequence[bytes]], Vectors]) -> SharedEmbeddings:
             codec = VectorCodec(model_key, secret)
             sharing = SharedEmbeddings(source, codec, load, self._send, self._system)
-            # It holds nothing that has to be finished: the process ends without it.
+            # A daemon thread: it has no work that must be finished before the process exits.
             threading.Thread(target=self._share, args=(sharing,), name="shared", daemon=True).start()
             return sharing
 
         return open_shared
 
     def _share(self, sharing: SharedEmbeddings) -> None:
-        """Exchange embeddings; an error that ends this ends `run`."""
+        """Exchange embeddings. An unexpected error here ends `run` too."""
         try:
             sharing.run()
         except BaseException as error:  # noqa: BLE001 - raised again by `run`, on its thread
             self._work.put(partial(_raise, error))
 
     def _push(self, envelope: Envelope) -> None:
-        """Start a push, which is replied to when it has ended."""
+        """Start a push; the reply is sent when it has ended."""
         assert isinstance(envelope.command, PushVectors)
         try:
             self._configured().push(
@@ -224,13 +226,13 @@ class Embedder:
         return self._upkeep
 
     def _wait_for_questions(self) -> None:
-        """Wait until no question is open."""
+        """Wait until all questions are answered."""
         if self._open_questions:
             with self._answered:
                 self._answered.wait_for(lambda: not self._open_questions)
 
     def _note_model(self) -> None:
-        """Go on with what waited for the model, and tell of it where there is none. From any thread."""
+        """Continue work that waited for the model, or report why there is no model. From any thread."""
         upkeep = self._upkeep
         if upkeep is not None:
             self._work.put(upkeep.note_model)
@@ -251,7 +253,7 @@ class Embedder:
 
 
 def main() -> None:
-    """Serve on the socket whose descriptor is the one argument."""
+    """Serve on the socket whose descriptor is the only command-line argument."""
     pipe = ChildPipe(int(sys.argv[1]))
     embedder = Embedder(System(), pipe.send, os.environ)
     pipe.listen(embedder.submit)
@@ -265,14 +267,14 @@ def main() -> None:
     try:
         embedder.run()
     except (BrokenPipeError, ConnectionResetError):
-        pass  # there is no daemon any more
-    except BaseException:  # noqa: BLE001 - it is shown, and ends the process
+        pass  # the daemon has ended
+    except BaseException:  # noqa: BLE001 - it is printed, and ends the process
         sys.excepthook(*sys.exc_info())
         code = 1
     for thread in asked:
         thread.join()
-    # At once: who fetches a model has threads for which the interpreter would wait, and nothing is left to
-    # finish. The pipe stays open until then, as its end would have the thread that listens exit first.
+    # Exit at once: a model download has threads for which the interpreter would wait, and no work is left.
+    # The pipe isn't closed before, because the listening thread would then exit the process first.
     os._exit(code)
 
 
@@ -284,10 +286,10 @@ def _raise(error: BaseException) -> None:
 
 
 def _give_way(nice: int) -> None:
-    """Make this thread nicer; on systems where it would be the whole process, it stays as it is.
+    """Raise the niceness of this thread. Only on Linux, since elsewhere it would affect the whole process.
 
-    As a batch job it never takes the processor from one that wakes up, such as an editor, however nice it is.
-    Questions are answered at the daemon's own priority.
+    The thread also gets the scheduling policy for batch jobs (SCHED_BATCH), so that it doesn't preempt a
+    process that wakes up, such as an editor. Questions are answered at the daemon's own priority.
     """
     if sys.platform == "linux":
         thread = threading.get_native_id()
@@ -298,7 +300,7 @@ def _give_way(nice: int) -> None:
 
 
 class VectorSearch:
-    """Answers questions, on a thread of its own. `later` has something done on the thread of `upkeep`."""
+    """Answers searches on a separate thread. `later` runs a function on the thread of `upkeep`."""
 
     def __init__(self, upkeep: Upkeep, system: System, later: Callable[[Callable[[], None]], None]) -> None:
         self._upkeep = upkeep
@@ -306,9 +308,9 @@ class VectorSearch:
         self._later = later
 
     def answer(self, command: SearchVectors) -> VectorHits:
-        """Find chunks: by the configured model, or by a former one as long as that one's vectors cover more.
+        """Find chunks with the configured model, or with a former one while that one covers more chunks.
 
-        Raises `FovealError` with the reason where none can be asked for now.
+        Raises `FovealError` with the reason if neither model can be used now.
         """
         kept = self._upkeep.get(command.root)
         if kept is None:
@@ -351,7 +353,7 @@ class VectorSearch:
         first = self._embed_first(kept, vectors, model, command)
         if not first:
             return hits
-        # As they are kept, so that a content has one score, whether it is found the first time or later.
+        # Rounded like stored vectors, so that a content has the same score in this search and in later ones.
         found = scores(stored_halves(np.stack(list(first.values())), model.dim), unit(queries, model.dim))
         scored = dict(hits.hits) | dict(zip(first, found.tolist(), strict=True))
         ordered = sorted(scored.items(), key=lambda hit: (-hit[1], hit[0]))
@@ -374,7 +376,7 @@ class VectorSearch:
     def _embed_first(
         self, kept: EmbeddedProject, vectors: ProjectVectors, model: EmbeddingModel, command: SearchVectors
     ) -> dict[bytes, Floats]:
-        """Embed what a question needs and has no vector yet, as far as its time allows."""
+        """Embed the chunks in `command.first` without a vector, for up to `command.first_s` seconds."""
         deadline = self._system.monotonic() + command.first_s
         try:
             with damage_raised():
@@ -395,7 +397,7 @@ class VectorSearch:
         return embedded
 
     def _failed(self, kept: EmbeddedProject, vectors: ProjectVectors, error: DatabaseError) -> FovealError:
-        """Have a failure dealt with where nothing else is being done for the project; returns what to say."""
+        """Report a failure to `upkeep` on its thread; return the error to raise."""
         self._later(partial(self._upkeep.note_failure, kept, vectors, error))
         return FovealError(kept.problem or f"the vectors can't be read ({error})")
 
@@ -404,7 +406,7 @@ _NOT_LOADED = "the vectors of the project are not loaded yet"
 
 
 def _embedded(model: EmbeddingModel, texts: tuple[str, ...]) -> Floats:
-    """Return the embeddings of a question's texts (windows, dim), without those that have no direction."""
+    """Return the embeddings of a question's texts, (windows, dim), without those that have no direction."""
     queries = np.concatenate([no_vectors(model.dim), *map(model.embed_query, texts)])
     return queries[have_direction(queries)]
 

@@ -1,4 +1,4 @@
-"""What git knows of single commits: their files, and which were made here, undone or lost."""
+"""Information about single commits from git: their files, and which were made here, reverted or lost."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _MADE = re.compile(rb"^[0-9a-f]{40,64} ([0-9a-f]{40,64}) [^\t\n]*\t(?:commit|rev
 
 
 class Commit(Struct, frozen=True):
-    """A commit: its id in full, those of its parents, when it was committed (Unix seconds), its files.
+    """A commit: its full id, the ids of its parents, its commit time (Unix seconds), and its files.
 
-    `author` is who wrote it and when, which stay as they are when a commit is amended or rebased. A merge has
-    no files.
+    `author` is the author with the time of writing, which don't change when a commit is amended or rebased. A
+    merge has no files.
     """
 
     id: str
@@ -53,7 +53,10 @@ class Reverts(Struct, frozen=True):
 
 
 def latest_commits(root: str, count: int = COMMITS_MAX) -> tuple[Commit, ...]:
-    """Return the commits that HEAD leads to, the latest first; none if it is unborn. Raises `GitError`."""
+    """Return the latest commits reachable from HEAD, the latest first; none if there is no commit yet.
+
+    Raises `GitError`.
+    """
     try:
         return tuple(_commits(root, [f"--max-count={count}", "HEAD"]))
     except GitError:
@@ -68,7 +71,7 @@ def reverts(root: str, commits: int = _BODIES) -> Reverts:
     arguments = ["log", f"--max-count={commits}", "-z", "--no-show-signature", "--no-notes", "--no-color"]
     undone: set[str] = set()
     named: set[str] = set()
-    # The latest come first, so that a revert that was reverted itself counts for nothing.
+    # The latest commits come first, so a revert that was itself reverted can be ignored.
     for line in split_at_nuls(output_of(root, [*arguments, "--format=tformat:%H %b", "HEAD", "--"])):
         commit, _, body = line.decode(errors="replace").partition(" ")
         found = re.findall(r"This reverts commit ([0-9a-f]{40,64})", body)
@@ -96,7 +99,7 @@ def lost_commits(root: str, ids: Collection[str]) -> tuple[Commit, ...]:
 def made_here(root: str, system: System) -> frozenset[str]:
     """Return the commits that were made in this work tree, not fetched: the log of HEAD has them.
 
-    Empty where git keeps none. Runs nothing.
+    Empty if git keeps no such log. Doesn't run git.
     """
     folder = git_folder(root, system)
     if folder is None:
@@ -112,7 +115,7 @@ def made_here(root: str, system: System) -> frozenset[str]:
 
 
 def is_as_before(root: str, system: System, commit: Commit, paths: Collection[str]) -> bool:
-    """Whether files on the disk are what they were before a commit, to the byte. Raises `GitError`."""
+    """Whether files on the disk have exactly the content that they had before a commit. Raises `GitError`."""
     before = _blobs(root, commit.parents[0], paths) if commit.parents else {}
     now = {path: _blob_id(os.path.join(root, path), len(commit.id), system) for path in paths}
     return all(now[path] == before.get(path) for path in paths)
@@ -154,7 +157,7 @@ def _commit(found: re.Match[bytes], files: Iterable[str]) -> Commit:
 
 
 def _blob_id(path: str, digits: int, system: System) -> str | None:
-    """Return the id that git would give a file as it is on the disk, None where there is none."""
+    """Return the blob id that git would give a file's current content, None if there is no file."""
     try:
         if os.path.islink(path):
             data = os.fsencode(os.readlink(path))

@@ -1,4 +1,4 @@
-"""How long an answer waits for what isn't known yet: names, words, changed files, the whole tree."""
+"""Waits for the index within an answer's deadline: for names, words, changed files, or the whole tree."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ T = TypeVar("T")
 NAMES_WAIT_S = 5.0
 REFRESH_WAIT_S = 2.0
 SYNC_WAIT_S = 5.0
-"""Maximum wait in seconds for the names of a new project, for files that changed to be read again, and for
-the tree to be compared with the disk."""
+"""Maximum seconds to wait for the names of a new project, until changed files are read again, and until the
+tree is compared with the disk."""
 
 NEW_S = 10.0
-"""Seconds after its opening in which answers wait until a project was read whole, as long as their deadlines
-allow. Two cores read some 100 files a second; answers about a larger project are incomplete until it is
-read."""
+"""Seconds after a project was opened during which answers wait until all its files are read, if their
+deadlines allow it. Two cores read about 100 files a second; answers about a larger project are incomplete
+until all its files are read."""
 
 SEARCH_SHARE, SEARCH_S = 0.35, 1.0
 """Share of the time to a deadline that is reserved for the search after waiting for a new project, and its
@@ -37,7 +37,7 @@ overloaded machine."""
 
 
 class Deadline(Struct, frozen=True):
-    """When an answer must be there, in seconds on the event loop's clock."""
+    """The time by which an answer is due, in seconds on the event loop's clock."""
 
     at: float
 
@@ -47,13 +47,13 @@ class Deadline(Struct, frozen=True):
 
 
 def deadline_of(project: Project, deadline_ms: int | None) -> Deadline:
-    """Return the caller's deadline, else that of the settings."""
+    """Return the caller's deadline, or else the default from the settings."""
     limit = project.config.context.deadline_ms if deadline_ms is None else deadline_ms
     return Deadline(asyncio.get_running_loop().time() + limit / 1000)
 
 
 class TreeFreshness:
-    """Waits for the indexer before an answer, within a deadline; after it, answers use what is known."""
+    """Waits for the indexer before an answer, within a deadline; after it, answers use the current index."""
 
     def __init__(self, work: Work, indexing: Indexing) -> None:
         self._work = work
@@ -66,7 +66,7 @@ class TreeFreshness:
             await _wait_until(project, _before_search(deadline), lambda: project.index_state.named)
 
     async def wait_searchable(self, project: Project, deadline: Deadline) -> None:
-        """Wait until a new project's names are known and it was read whole, words and all.
+        """Wait until a new project's names are known and all its files are read and searchable by words.
 
         Returns at once if the project has been open for more than `NEW_S`.
         """
@@ -79,7 +79,7 @@ class TreeFreshness:
     async def refresh(
         self, project: Project, paths: Sequence[str], deadline: Deadline, *, words: bool = False
     ) -> bool:
-        """Have files read again, as long as there is time; False if they weren't.
+        """Let the indexer read files again; return False if that took too long or failed.
 
         With `words`, also wait until the files can be found by their words, which takes longer.
         """
@@ -90,17 +90,17 @@ class TreeFreshness:
         return refreshed is not None and refreshed.complete
 
     async def sync(self, project: Project, deadline: Deadline) -> Tree | None:
-        """Have every change on the disk indexed; returns the tree with them, None if that took too long.
+        """Let the indexer index every change on the disk; return the new tree, None if that took too long.
 
-        The project may have a later tree when the caller continues, but nothing proves that one: in the
-        middle of a move, one name is gone and the other isn't there yet.
+        The project may have a later tree when the caller continues, but that tree may be incomplete: in the
+        middle of a move the old name is gone and the new one isn't there yet.
         """
         await _wait_until(project, deadline, lambda: project.state != "scanning")
         tree = await _in_time(self._shared_sync(project), deadline, SYNC_WAIT_S)
         return None if project.state == "scanning" else tree
 
     async def _shared_sync(self, project: Project) -> Tree | None:
-        """Join the next comparison of the tree: one that began before the request proves nothing for it."""
+        """Join the next comparison of the tree; one that began before the request may miss changes."""
         waiting = self._syncs.get(project)
         future: asyncio.Future[Tree | None] = asyncio.get_running_loop().create_future()
         if waiting is None:
@@ -111,7 +111,7 @@ class TreeFreshness:
         return await future
 
     async def _sync_rounds(self, project: Project, first: asyncio.Future[Tree | None]) -> None:
-        """Sync for one request, then once for all requests that came meanwhile, until none came."""
+        """Sync for one request, then once for all requests that arrived meanwhile, until none arrives."""
         waiters = [first]
         try:
             while waiters:
@@ -126,14 +126,14 @@ class TreeFreshness:
                         if not waiter.done():
                             waiter.set_result(tree)
                 waiters, self._syncs[project] = self._syncs[project], []
-        finally:  # however this ended, nobody waits for it any longer
+        finally:  # no request may wait any longer, even after an error
             for waiter in (*waiters, *self._syncs.pop(project)):
                 if not waiter.done():
                     waiter.set_result(None)
 
 
 def _before_search(deadline: Deadline) -> Deadline:
-    """Return when a wait for a new project ends, so that time is left to search it."""
+    """Return the time at which a wait for a new project ends, so that time is left for the search."""
     left_s = deadline.left(NEW_S)
     return Deadline(deadline.at - min(left_s * SEARCH_SHARE, SEARCH_S))
 
@@ -152,7 +152,7 @@ async def _wait_until(
 
 
 async def _in_time(work: Awaitable[T | None], deadline: Deadline, most: float) -> T | None:
-    """Wait for the indexer within the deadline; None where it didn't answer in time, or failed.
+    """Wait for the indexer within the deadline; return None if it doesn't answer in time, or fails.
 
     A failure isn't raised: the answer is made without it and says so in `degraded`.
     """

@@ -61,12 +61,12 @@ class Head(Struct, frozen=True):
 
 
 def is_repository(root: str) -> bool:
-    """Say whether git accepts `root` itself (not a parent of it) as a work tree; `problem` says why not."""
+    """Whether git accepts `root` itself (not a parent of it) as a work tree; `problem` says why not."""
     return not problem(root)
 
 
 def problem(root: str) -> str:
-    """Return why git can't be asked about `root`, or "" when it can."""
+    """Return why git can't be used for `root`, or "" if it can."""
     if not os.path.lexists(os.path.join(root, ".git")):
         return "not a git repository"
     try:
@@ -85,7 +85,7 @@ def tracked_files(root: str) -> Iterator[str]:
 
 
 def tracked_ignored_files(root: str) -> Iterator[str]:
-    """Yield the path of every file in the index that git tracks though an ignore rule matches it."""
+    """Yield the path of every tracked file that an ignore rule matches."""
     return _paths(root, ["ls-files", "-z", "--cached", "--ignored", "--exclude-standard", "--deduplicate"])
 
 
@@ -126,8 +126,8 @@ def latest_subjects(root: str, commits: int) -> list[str]:
 def head(root: str, system: System | None = None) -> Head | None:
     """Return what is checked out at `root` by reading git's files, or None where there is nothing to read.
 
-    Runs nothing and takes microseconds, so it can be asked at every event. The commit is "" for an unborn
-    branch and for a repository that keeps its references in a reftable.
+    Runs no process and takes microseconds, so it can be called at every event. The commit is "" for a branch
+    without commits and for a repository that stores its references in a reftable.
     """
     system = system or System()
     folder = git_folder(root, system)
@@ -156,7 +156,7 @@ def git_folder(root: str, system: System | None = None) -> str | None:
 
 
 def is_linked_worktree(root: str, system: System | None = None) -> bool:
-    """Say whether `root` is one more work tree of a repository (`git worktree add`), a copy of its files."""
+    """Whether `root` is an additional work tree of a repository (`git worktree add`), a copy of its files."""
     if os.path.isdir(os.path.join(root, ".git")):
         return False
     folder = git_folder(root, system)
@@ -191,7 +191,7 @@ def control_files(root: str) -> list[str]:
 class IgnoreCheck:
     """A running `git check-ignore` that judges one batch of paths after another by git's own rules.
 
-    It reads each rule file once, so it is for one pass over the disk, and then to be closed.
+    It reads each rule file only once, so use it for one pass over the disk and then close it.
     """
 
     def __init__(self, root: str) -> None:
@@ -208,9 +208,9 @@ class IgnoreCheck:
         self.close()
 
     def ignored(self, paths: list[str]) -> set[str]:
-        """Return those of `paths`, files or folders relative to the root, that rules ignore, tracked or not.
+        """Return the paths (files or folders relative to the root) that rules ignore, even if tracked.
 
-        Everything below an ignored folder is ignored. Raises `GitError`, also for a path behind a symlink.
+        Everything below an ignored folder is ignored. Raises `GitError`, also for a path below a symlink.
         """
         # "./" keeps a name that begins with a colon from being read as pathspec magic.
         self._child.send(b"".join(b"./%s\0" % os.fsencode(path) for path in paths))
@@ -222,11 +222,11 @@ class IgnoreCheck:
         return found
 
     def close(self) -> None:
-        """End git; calling it twice is fine."""
+        """End git; further calls have no effect."""
         self._child.close()
 
     def _take_answer(self) -> list[bytes]:
-        """Return rule file, line number, pattern and path of the next answer."""
+        """Return the rule file, line number, pattern and path of git's next answer."""
         while len(self._fields) < 4:
             piece = self._child.receive()
             if not piece:
@@ -264,7 +264,7 @@ def _commits(root: str, commits: int) -> Iterator[tuple[int, list[str]]]:
 
 
 def split_at_nuls(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Cut a stream of pieces at its NULs."""
+    """Split a stream of pieces at its NUL bytes."""
     rest = b""
     for piece in pieces:
         *whole, rest = (rest + piece).split(b"\0")
@@ -288,8 +288,7 @@ def output_of(root: str, arguments: list[str]) -> Iterator[bytes]:
 
 
 class _Child:
-    """A running git process, served by select, so that neither a full pipe nor a silent git blocks for
-    long."""
+    """A running git process. Its pipes are served by select, so a full pipe or a silent git doesn't block."""
 
     def __init__(self, root: str, arguments: list[str], *, feed: bool) -> None:
         try:
@@ -334,7 +333,7 @@ class _Child:
         return b""
 
     def finish(self) -> None:
-        """Wait for the end after the last output. Raises `GitError` with git's message when it failed."""
+        """Wait until git ends after its last output. Raises `GitError` with git's message if it failed."""
         deadline = time.monotonic() + IDLE_TIMEOUT_S
         while self._process.stderr in self._selector.get_map():
             ready = self._selector.select(max(0.0, deadline - time.monotonic()))
@@ -369,7 +368,7 @@ class _Child:
         self._selector.register(stream, event)
 
     def _serve(self, stream: object) -> bytes:
-        """Move one piece on one stream; return what came on standard output."""
+        """Read or write one piece on a stream; return the piece read from standard output."""
         process = self._process
         if stream is process.stdin:
             self._feed()

@@ -1,9 +1,9 @@
-"""Glob patterns, by which rules and focus paths name files. Never touches the disk.
+"""Glob patterns, with which rules and focus paths name files. Doesn't access the disk.
 
-pathspec isn't used for these: its patterns know no braces, a folder's name matches all below it, and its
-regular expressions backtrack (`a*a*a*a*a*a*a*a*b` against 60 letters took 9 s). Patterns come from
-untrusted repositories, so here every star is atomic: the work is at most about the length of
-the pattern times that of the path.
+pathspec isn't used, for three reasons: its patterns have no braces, a folder's name matches everything below
+the folder, and its regular expressions backtrack (`a*a*a*a*a*a*a*a*b` against 60 letters took 9 s). Patterns
+come from untrusted repositories, so here every star is atomic: matching takes time proportional to at most
+the length of the pattern times that of the path.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Glob(Struct, frozen=True):
 
     pattern: str
     everything: bool
-    """It matches every path, as `**`, `*` and `**/*` do."""
+    """Whether it matches every path, as `**`, `*` and `**/*` do."""
     expression: re.Pattern[str]
 
     def matches(self, path: str) -> bool:
-        """Tell whether a file's path, POSIX and relative to the root, is matched; case counts."""
+        """Whether the glob matches a file's path (POSIX, relative to the root); case-sensitive."""
         return self.expression.fullmatch(path) is not None
 
 
@@ -74,7 +74,7 @@ def split_globs(text: str) -> tuple[str, ...]:
 
 
 def escape_glob(path: str) -> str:
-    """Return the pattern that matches just this path, when something with a slash follows or precedes."""
+    """Return a path with its special characters escaped, to be used as a part of a pattern with a slash."""
     return _SPECIAL.sub(r"\\\g<0>", path)
 
 
@@ -90,9 +90,9 @@ def rebase_glob(pattern: str, folder: str) -> tuple[str, ...]:
 
 
 def anchored_globs(pattern: str) -> tuple[str, ...]:
-    """Return the brace-free patterns, each counted from the root, that a pattern stands for.
+    """Expand a pattern into patterns without braces, each relative to the root.
 
-    Raises `ValueError` as `compile_glob` does, except for errors that show only when a single name is
+    Raises `ValueError` as `compile_glob` does, except for errors that are only found when a single name is
     compiled.
     """
     if len(pattern) > MAX_PATTERN:
@@ -148,7 +148,7 @@ def _commas(text: str, pairs: dict[int, int], start: int, end: int) -> Iterator[
 
 
 def _expand(text: str, pairs: dict[int, int], start: int, end: int, depth: int) -> list[str]:
-    """Return the brace-free strings that a part of the text stands for, in the order of the text."""
+    """Expand the braces in a part of the text; return the resulting strings in the order of the text."""
     if depth > MAX_NESTING:
         raise ValueError(f"a glob with braces nested more than {MAX_NESTING} deep: write them out")
     results = [""]
@@ -249,7 +249,7 @@ def _name_expression(name: str) -> str:
 
 
 def _class_end(name: str, start: int) -> int:
-    """Return where the class that begins before `start` closes, or 0; a bracket in first place is in it."""
+    """Return where the class that begins before `start` ends, or 0; a `]` in first place belongs to it."""
     first = start + 1 if name[start : start + 1] in ("!", "^") else start
     return name.find("]", first + 1) if "]" in name[first + 1 :] else 0
 

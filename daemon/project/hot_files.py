@@ -1,4 +1,4 @@
-"""The files of a project that are worked on now, and the edits that count as feedback."""
+"""The files of a project that are being worked on, and the edits that count as feedback."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CHECKOUT_S = 2.0
 
 
 class HotFiles:
-    """What is known of the files that people and agents work on. On the event loop only."""
+    """Records which files people and agents work on. On the event loop only."""
 
     def __init__(self, activity: Iterable[Activity]) -> None:
         self._activity = tuple(activity)
@@ -103,7 +103,7 @@ class HotFiles:
 
 
 class PendingEdits:
-    """Edits that are counted as feedback as soon as it is known that no checkout made them.
+    """Edits that are counted as feedback once it is certain that no checkout made them.
 
     HEAD changes only at the end of a checkout, and the last files of a checkout may be reported even later.
     """
@@ -123,7 +123,7 @@ class PendingEdits:
         self._paths.extend(paths)
 
     def settle(self) -> None:
-        """Count the edits since the last time, unless a checkout made them. Takes some microseconds."""
+        """Count the edits since the last call, unless a checkout made them. Takes some microseconds."""
         now, current, paths = asyncio.get_running_loop().time(), head(self._root, self._system), self._paths
         self._paths = []
         if current != self._head:

@@ -1,9 +1,9 @@
-"""Ignore rules in gitignore syntax, for where git isn't asked. Matches names and lists no folder.
+"""Ignore rules in gitignore syntax, for folders where git isn't used. Matches names and lists no folder.
 
-The matcher is our own for two reasons, both about untrusted repositories. Patterns become
-regular expressions without ambiguous repetition: `a*a*a*a*a*b` costs no more than `a*b`, where the one that
-pathspec makes of it took 13 s for one name of 255 letters, and each further star multiplies that. And a
-pattern is only ever compared with the path itself, as git does, so that negations mean the same in both.
+This matcher doesn't use pathspec, for two reasons. Here patterns become regular expressions without ambiguous
+repetition: `a*a*a*a*a*b` costs no more than `a*b`, while pathspec's expression took 13 s for a name of 255
+letters, and each further star multiplies that; patterns come from untrusted repositories. And a pattern is
+only compared with the path itself, as in git, so that negations mean the same as in git.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from msgspec import Struct
 from ..core.system import System
 
 MAX_FILE_BYTES = 1 << 20
-"""A larger ignore file was not written by hand; it is left out and reported."""
+"""Maximum bytes of an ignore file; a larger one, which nobody wrote by hand, is ignored and reported."""
 
 MAX_PATTERNS = 10_000
-"""More patterns than any person keeps; the file is left out and reported."""
+"""Maximum number of patterns of an ignore file; a file with more is ignored and reported."""
 
 _MAX_PATTERN_BYTES = 4096
-"""PATH_MAX: a longer pattern is refused, for hardly a path could match it."""
+"""Maximum bytes of a pattern (Linux's PATH_MAX); a longer one is rejected: hardly any path could match it."""
 
 
 class IgnoreRules:
@@ -34,7 +34,7 @@ class IgnoreRules:
         self._patterns = tuple(pattern for line in lines if (pattern := _parse(line)) is not None)
         names = [pattern for pattern in self._patterns if pattern.by_name]
         paths = [pattern for pattern in self._patterns if not pattern.by_name]
-        # Most names match nothing. These three tell so at once, whatever the number of patterns.
+        # Most names match no pattern. These three find that out at once, whatever the number of patterns.
         self._literal_names = frozenset(pattern.literal for pattern in names if pattern.literal is not None)
         self._wild_names = _any_of(pattern for pattern in names if pattern.literal is None)
         self._paths = _any_of(paths)
@@ -46,7 +46,7 @@ class IgnoreRules:
         return len(self._patterns)
 
     def match(self, path: bytes, name: bytes, is_folder: bool) -> bool | None:
-        """Return whether the last pattern that matches ignores or re-includes (False); None without one.
+        """Return True if the last matching pattern ignores the path, False if it re-includes it, else None.
 
         `name` is the last part of `path`. The caller checks the parents: everything below an ignored folder
         is ignored.
@@ -80,11 +80,11 @@ class IgnoreTree:
         self._chains: dict[str, tuple[tuple[IgnoreRules, int], ...]] = {}
 
     def declare(self, folder: str) -> None:
-        """Take note that a folder ("" for the root) holds an ignore file, before asking about it."""
+        """Record that a folder ("" for the root) has an ignore file; call this before `ignores`."""
         self._declared.add(folder)
 
     def ignores(self, folder: str, name: str, is_folder: bool) -> bool:
-        """Say whether an entry of a folder that isn't ignored itself is ignored."""
+        """Whether an entry of a folder is ignored; the folder itself must not be ignored."""
         chain = self._chains.get(folder)
         if chain is None:
             chain = self._chain(folder)
@@ -117,7 +117,7 @@ class IgnoreTree:
         relative = f"{folder}/{self._file_name}" if folder else self._file_name
         path = os.path.join(self._root, relative)
         try:
-            # As in git, a link is no ignore file: it could lead anywhere.
+            # As in git, a symlink doesn't count as an ignore file: it could lead anywhere.
             if not stat.S_ISREG(self._system.lstat(path).st_mode):
                 self.problems[relative] = "unreadable"
                 return None
@@ -144,11 +144,11 @@ class _Pattern(Struct, frozen=True):
     ignores: bool
     folders_only: bool
     by_name: bool
-    """It has no slash, so it is compared with names at every depth."""
+    """Whether it has no slash, so that it is compared with names at every depth."""
     source: bytes
     """A regular expression without capturing groups, for the whole name or path."""
     literal: bytes | None
-    """The text itself, where there is no wildcard."""
+    """The text itself if it has no wildcard, else None."""
     compiled: re.Pattern[bytes] | None
 
     def matches(self, path: bytes, name: bytes) -> bool:
@@ -157,7 +157,7 @@ class _Pattern(Struct, frozen=True):
 
 
 def _parse(line: bytes) -> _Pattern | None:
-    """Read one line by gitignore(5); None for one that can never match."""
+    """Parse one line as gitignore(5) describes; None for a line that can never match."""
     text = _strip_spaces(line)
     ignores = not text.startswith(b"!")
     text = text.removeprefix(b"!")
@@ -193,9 +193,9 @@ def _any_of(patterns: Iterable[_Pattern]) -> re.Pattern[bytes] | None:
     return re.compile(b"|".join(sources), re.DOTALL) if sources else None
 
 
-# A pattern is cut into groups at `**/`, groups into segments at `/`, segments into pieces at `*`. A piece is
-# a row of single characters; so its leftmost place is always good enough, and an atomic group (?>...) may
-# forbid any second try. The same holds for a group among the segments of a path.
+# A pattern is split into groups at `**/`, groups into segments at `/`, segments into pieces at `*`. A piece
+# is a sequence of single characters, so its leftmost match is always sufficient, and an atomic group (?>...)
+# can prevent backtracking. The same holds for a group among the segments of a path.
 
 _ANY_FOLDERS = rb"(?:[^/]*/)*?"
 
@@ -260,7 +260,7 @@ def _segment(tokens: list[bytes]) -> bytes:
 
 
 def _tokens(text: bytes) -> list[bytes] | None:
-    """Cut a pattern into `*`, `/` and expressions of one byte; None for a bracket or backslash left open."""
+    """Split a pattern into `*`, `/` and expressions for one byte; None for an unclosed bracket or escape."""
     tokens = []
     at = 0
     while at < len(text):
@@ -348,7 +348,7 @@ def _bracket(text: bytes, at: int) -> tuple[set[int], int] | None:
 
 
 def _byte_class(members: set[int]) -> bytes:
-    """Return an expression for one byte out of a set."""
+    """Return an expression that matches one byte of a set."""
     if not members:
         return b"(?!)"
     return b"[" + b"".join(rb"\x%02x" % byte for byte in sorted(members)) + b"]"

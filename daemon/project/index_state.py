@@ -1,4 +1,4 @@
-"""How far a project is indexed, as the daemon knows it from the indexer."""
+"""The indexing progress of a project, as the indexer reports it to the daemon."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class IndexState:
         self.indexer_problem = ""
         """Why the indexer doesn't serve the project."""
         self.damage = ""
-        """Why the index is being checked and built anew."""
+        """Why the index is being checked and rebuilt, or ""."""
         self.lock = asyncio.Lock()
         """Held while the indexer opens the project."""
         self.opened_at = asyncio.get_running_loop().time()
@@ -31,39 +31,39 @@ class IndexState:
 
     @property
     def state(self) -> ProjectState:
-        """How far the project is indexed. Warm projects serve while they are checked against the disk."""
+        """The progress of indexing. A known project serves while it is compared with the disk."""
         if self.progress is None or (self.indexer_problem and self.progress.state == "ready"):
-            return "scanning"  # what changes while no indexer serves it isn't known
-        # Without its history it isn't known what is hot: a context would change a moment later.
+            return "scanning"  # without an indexer, changes aren't noticed
+        # Without the history the hot files aren't known, so a context would change a moment later.
         if self.progress.state == "ready" and not self._activity_known:
             return "indexing"
         return self.progress.state
 
     @property
     def named(self) -> bool:
-        """Whether all names are known: from the disk now, or from the last time."""
+        """Whether all names are known, from this scan or from an earlier one."""
         return self.state != "scanning" or self._warm
 
     @property
     def searchable(self) -> bool:
-        """Whether all files could be found by their words at some time since the index was made.
+        """Whether all files were searchable by words at some time since the index was made.
 
-        True as well where nothing more will come: without the root, or an indexer.
+        Also True if no more files will be read, because the root or the indexer is missing.
         """
         return self._searchable or self.state == "degraded"
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Return what the daemon found wrong with the index, in words."""
+        """Return the problems of the index that the daemon found, in words."""
         return tuple(filter(None, (self.indexer_problem, self.damage)))
 
     @property
     def degraded(self) -> tuple[str, ...]:
-        """Return what the indexer reports as wrong, in words."""
+        """Return the problems that the indexer reports, in words."""
         return () if self.progress is None else self.progress.degraded
 
     def unread(self, tree: Tree) -> str:
-        """Say what isn't known of the project yet, for the gaps of an answer; "" where nothing is missing."""
+        """Return which part of the project isn't indexed yet, for the gaps of an answer; "" if none."""
         count = len(tree.files)
         if self.state == "scanning" and not self._warm:
             return f"the project is still being scanned: {count:,} files are known so far"
@@ -75,7 +75,7 @@ class IndexState:
         return ""
 
     def unsettled(self, tree: Tree, policy: Policy = NO_POLICY) -> str:
-        """Say why an answer from the index may miss something, to an agent; "" where it can't."""
+        """Return why an answer from the index may be incomplete, in words for an agent; "" if it isn't."""
         state = "scanning" if self.progress is None else self.progress.state
         if state == "ready" and self._searchable and not tree.pending:
             return ""  # the usual case for a cached answer
@@ -83,7 +83,7 @@ class IndexState:
         if not unread and state not in {"scanning", "indexing"}:
             return ""
         if policy.deny_paths:
-            return "the project is not fully indexed yet"  # how many files there are isn't for everyone
+            return "the project is not fully indexed yet"  # not every agent may know the number of files
         if unread:
             return unread
         if state == "scanning":
@@ -98,12 +98,12 @@ class IndexState:
         self.wake()
 
     def expect_scan(self) -> None:
-        """Count the project as not compared with the disk: earlier reports are of a former opening."""
+        """Treat the project as not yet compared with the disk: earlier reports are from a former opening."""
         if self.progress is not None:
             self.set_progress(replace(self.progress, state="scanning", watch="off"))
 
     def forget(self) -> None:
-        """Count the project as unknown until it is scanned again: other files belong to it now."""
+        """Treat the project as unknown until it is scanned again, because other files belong to it now."""
         self.progress = None
         self._warm = self._searchable = False
 
@@ -113,12 +113,12 @@ class IndexState:
         self.wake()
 
     def set_indexer_problem(self, problem: str) -> None:
-        """Set why the indexer doesn't serve the project, or with "" that it does."""
+        """Set why the indexer doesn't serve the project; "" means that it does."""
         self.indexer_problem = problem
         self.wake()
 
     def wake(self) -> None:
-        """Wake everybody who waits for a change."""
+        """Wake all tasks that wait for a change."""
         self._changed.set()
         self._changed = asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""A project's index as the daemon reads it: pooled connections to all of it or to what an agent may see."""
+"""Pooled read connections to a project's index, to all of it or to the part that an agent may see."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ VIEWS_MAX = 8
 
 
 class IndexSize(Struct, frozen=True):
-    """The number of chunks in an index, and its bytes on the disk with everything derived from it."""
+    """The number of chunks in an index, and the bytes of the index and of everything derived from it."""
 
     chunks: int
     bytes: int
 
 
 class IndexView:
-    """The readers of one project's index, whole and by `deny_paths`. From any thread.
+    """The readers of one project's index: of all of it, and of the part that a policy allows. Thread-safe.
 
-    `on_damage` gets, from any thread, the reason why the index can't be read.
+    `on_damage` is called, from any thread, with the reason why the index can't be read.
     """
 
     def __init__(self, folder: str, on_damage: Callable[[str], None] = lambda _: None) -> None:
@@ -52,27 +52,27 @@ class IndexView:
         self._lock = threading.Lock()
 
     def tree(self, tree: Tree, policy: Policy) -> Tree:
-        """Return a tree without what a policy denies.
+        """Return a tree without the files that a policy denies.
 
-        All names are compared with the patterns once; later only those that are new.
+        All names are compared with the patterns once; later only new names are compared.
         """
         return self._part(policy).of(tree) if policy.deny_paths else tree
 
     def reader(self, policy: Policy) -> Callable[[], AbstractContextManager[Reader]]:
-        """Return what lends a reader of the index without what a policy denies."""
+        """Return a function that lends a reader of the index without the files that a policy denies."""
         return self._part(policy).readers.borrow if policy.deny_paths else self._readers.borrow
 
     def is_ready(self, tree: Tree, policy: Policy) -> bool:
-        """Whether `tree` answers at once: the names were compared with the patterns before."""
+        """Whether `tree` returns at once, because the names were already compared with the patterns."""
         part = self._parts.get(policy.deny_paths)
         return not policy.deny_paths or (part is not None and part.names == tree.names_generation)
 
     def prepare(self, tree: Tree, policy: Policy) -> None:
-        """Compare all names with a policy. Blocks: 100,000 names take some 100 ms; then it is remembered."""
+        """Compare all names with a policy and cache the result. Blocks: 100,000 names take some 100 ms."""
         _ = self.tree(tree, policy).layout
 
     def read_activity(self) -> tuple[Activity, ...]:
-        """Read the edits and commits that the index has counted; nothing where it is damaged. Blocks."""
+        """Read the edits and commits that the index has counted; empty if it is damaged. Blocks."""
         try:
             with self._readers.borrow() as reader:
                 return reader.activity(ACTIVITY_MAX)
@@ -80,7 +80,7 @@ class IndexView:
             return ()  # a project is ready without its history too, and builds say that the index is damaged
 
     def read_size(self) -> IndexSize:
-        """Return how large the index is; without chunks where it can't be read. Blocks."""
+        """Return the size of the index, with 0 chunks if it can't be read. Blocks."""
         try:
             with self._readers.borrow() as reader:
                 chunks = reader.chunks.count()
@@ -89,7 +89,7 @@ class IndexView:
         return IndexSize(chunks, _folder_bytes(self._folder))
 
     def renew(self) -> None:
-        """Open the index anew for later readers: the file may have been replaced."""
+        """Reopen the index for later readers, since the file may have been replaced."""
         self._readers.renew()
         for part in list(self._parts.values()):
             part.readers.renew()
@@ -128,7 +128,7 @@ class _PartialView:
         self._part: Tree | None = None
 
     def of(self, tree: Tree) -> Tree:
-        """Return a tree without what is hidden in it."""
+        """Return a tree without its hidden files."""
         with self._lock:
             if self._part is None or self._whole is not tree:
                 if self.names != tree.names_generation or self._whole is None:
@@ -152,7 +152,7 @@ class _PartialView:
 
 
 def read_tree(root: str, folder: str) -> tuple[Tree | None, tuple[Activity, ...]]:
-    """Read a project's tree from its index; None where there is none that can be read."""
+    """Read a project's tree and activity from its index; the tree is None without a readable index."""
     try:
         reader = Reader(folder, sealed=True)
     except DatabaseError:
@@ -167,7 +167,7 @@ def read_tree(root: str, folder: str) -> tuple[Tree | None, tuple[Activity, ...]
 
 
 def _folder_bytes(folder: str) -> int:
-    """Return the size of all files below a folder in bytes; what vanishes meanwhile counts nothing."""
+    """Return the bytes of all files below a folder; files that vanish meanwhile aren't counted."""
     total = 0
     for base, _, names in os.walk(folder):
         for name in names:
@@ -177,10 +177,10 @@ def _folder_bytes(folder: str) -> int:
 
 
 READERS_MAX = 4
-"""Maximum number of idle connections, which is the number of builds at a time."""
+"""Maximum number of idle connections: as many as there are concurrent builds."""
 
 CHECKED_S = 60.0
-"""Seconds in which an index that was found whole isn't checked again after an error."""
+"""Seconds for which an index that was found intact isn't checked again after an error."""
 
 
 class ReaderPool:
@@ -206,7 +206,7 @@ class ReaderPool:
 
     @contextlib.contextmanager
     def borrow(self) -> Iterator[Reader]:
-        """Lend a reader. Raises `DatabaseError` where there is no index yet, or a damaged one.
+        """Lend a reader. Raises `DatabaseError` if there is no index yet, or a damaged one.
 
         A damaged value may raise any error while it is read. Then the whole file is checked, and the error
         becomes `DatabaseError` if the file is damaged.
@@ -235,7 +235,7 @@ class ReaderPool:
         reader.close()
 
     def renew(self) -> None:
-        """Close the idle readers now, the lent ones when they come back; later ones open the index anew."""
+        """Close idle readers now and lent ones when they are returned; later readers reopen the index."""
         with self._lock:
             self._lives += 1
             idle, self._idle = self._idle, []
@@ -243,7 +243,7 @@ class ReaderPool:
             reader.close()
 
     def close(self) -> None:
-        """Close the idle readers now and the lent ones when they come back."""
+        """Close idle readers now, and lent ones when they are returned."""
         self._closed = True
         self.renew()
 
@@ -252,12 +252,12 @@ class ReaderPool:
             reader.close()
 
     def _note(self, error: DatabaseError) -> None:
-        # There is none of this version yet: the indexer makes it.
+        # An index of another version isn't damage: the indexer replaces it.
         if not self._closed and not may_pass(error) and not isinstance(error, OtherVersion):
             self._on_damage(str(error))
 
     def _check(self, reader: Reader, error: Exception) -> None:
-        """Raise `DatabaseError` where an error came of a damaged index."""
+        """Raise `DatabaseError` if an error was caused by a damaged index."""
         now = time.monotonic()
         if now < self._whole_until:
             return
@@ -270,11 +270,10 @@ class ReaderPool:
 
 
 class PartialReader(Reader):
-    """A reader that knows no file whose path `denies`. `key` tells readers of different parts apart, so that
-    caches don't mix them.
+    """A reader without the files whose paths `denies` returns True for.
 
-    Each snapshot first looks at the files that came since the last one: 100,000 files take the time of as
-    many calls of `denies`, once for a connection.
+    `key` distinguishes readers of different parts, so that caches don't mix them. Each snapshot first calls
+    `denies` for the files added since the last one; the first snapshot of a connection calls it for all.
     """
 
     def __init__(self, folder: str, denies: Callable[[str], bool], key: str) -> None:
@@ -286,13 +285,13 @@ class PartialReader(Reader):
 
     @contextmanager
     def snapshot(self) -> Iterator[int]:
-        """Make all reads inside see one state, without what is hidden in it; yields its generation."""
+        """Make all reads inside see one state, without its hidden files; yields its generation."""
         with super().snapshot() as generation:
             self._hide_new_files()
             yield generation
 
     def _hide_new_files(self) -> None:
-        """Hide the files that came since the last snapshot; a file that comes back has another id."""
+        """Hide denied files added since the last snapshot; a file that was removed and added has a new id."""
         rows = self._db.execute("SELECT id, path FROM main.files WHERE id > ?", (self._last,)).fetchall()
         hidden = [(number, path) for number, path in rows if self._denies(path)]
         self._db.executemany("INSERT OR IGNORE INTO temp.hidden VALUES (?, ?)", hidden)

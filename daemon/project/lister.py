@@ -1,4 +1,4 @@
-"""Lists the folders of a tree: which entries belong to it, and why a path doesn't."""
+"""Lists the folders of a tree, and decides which entries belong to the tree and why others don't."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from .rules import BUILD_FILES, MARKS, OUTPUT_FOLDERS, Entry, PathRules, ScanSet
 from .tree import FileRecord
 
 UNKNOWN_STAMP = Stamp(0, 0, 0, 0)
-"""The stamp of what can't be reached."""
+"""The stamp of a file or folder that can't be accessed."""
 
 _FOLDERS_AT_ONCE = 128
-"""Folders listed before git is asked about their entries: one round trip for about a thousand names."""
+"""Maximum number of folders whose entries are judged by git in one query, about a thousand names."""
 
 _RECORDS_AT_ONCE = 1000
-"""Records in a batch, at most."""
+"""Maximum number of records in a batch."""
 
 
 class RootGone(ProjectUnavailable):
-    """The project's root folder doesn't exist or can't be listed. Once it is back, a sweep finds all."""
+    """The project's root folder doesn't exist or can't be listed. A sweep finds all files once it is back."""
 
 
 class Lister:
@@ -46,28 +46,28 @@ class Lister:
     def reset(self) -> None:
         """Forget everything, as if nothing had been listed yet."""
         self.folders: dict[str, FolderState] = {}
-        """The folders of the tree by relative path, as they were when they were listed last."""
+        """The folders of the tree by relative path, in their state when they were last listed."""
         settings = self._settings
         self.rules = PathRules(
             self._root, self._system, settings.exclude, settings.skip_untracked_folders | OUTPUT_FOLDERS
         )
-        """The rules of the folders that were listed."""
+        """The rules of the listed folders."""
         self.whole = False
-        """Whether the whole tree was listed since; before that, an unknown folder may exist."""
+        """Whether the whole tree has been listed; before that, unknown folders may exist."""
         self.lost: list[str] = []
-        """Folders of this pass that can't be listed any more, so that nothing below is in the tree."""
+        """Folders that could no longer be listed in this pass, so that nothing below them is in the tree."""
         self.begin_pass()
         self.odd: dict[str, str] = {}
         """The real path of each file whose name isn't UTF-8, as `os.fsdecode` has it."""
 
     def begin_pass(self) -> None:
-        """Begin to note whether the tree changes; see `restless`."""
+        """Start to observe whether the tree changes; see `restless`."""
         self._listed: list[str] = []
         self._vanished = False
 
     @property
     def restless(self) -> bool:
-        """Whether a name was gone when it was looked at, or a folder may have changed since it was listed."""
+        """Whether a listed name was gone when it was read, or a folder may have changed since its listing."""
         return self._vanished or any(map(self._may_have_changed, self._listed))
 
     def walk(
@@ -77,10 +77,10 @@ class Lister:
         removed: set[str],
         expected: Mapping[str, set[str]] | None = None,
     ) -> Iterator[list[FileRecord]]:
-        """List folders and all new ones below; yield the new files' records.
+        """List folders and all new folders below them; yield the records of new files.
 
-        A path in `known` and not in `removed` is not new. Names that are found are taken out of `expected`.
-        Raises `RulesChanged` where the rules of folders listed before are no longer right.
+        A path in `known` and not in `removed` is not new. Found names are removed from `expected`. Raises
+        `RulesChanged` if the rules of folders listed earlier have changed.
         """
         pending = list(pending)
         try:
@@ -103,7 +103,7 @@ class Lister:
             self.rules.close()
 
     def record(self, path: str) -> FileRecord | None:
-        """Return a file's record from a stat, None when there is no file (any more)."""
+        """Return a file's record from a stat, None if there is no such file."""
         odd = self.odd.get(path)
         try:
             status = self._system.lstat(self._base + (odd or path))
@@ -126,7 +126,7 @@ class Lister:
         return FileRecord(path, stamp_of(status), language=language_of(path), skipped=skipped)
 
     def folder_stamp(self, folder: str) -> Stamp | None:
-        """Stat a folder; None when there is no folder any more, zeros when it can't be reached."""
+        """Return a folder's stamp, None if it is gone, `UNKNOWN_STAMP` if it can't be accessed."""
         try:
             status = self._system.lstat(self._base + folder)
         except (FileNotFoundError, NotADirectoryError):
@@ -140,7 +140,7 @@ class Lister:
         return state is None or stamp is None or state.racy or stamp.mtime_ns != state.mtime_ns
 
     def _list(self, folder: str) -> FolderListing | None:
-        """Read a folder and note its state; None for one that is gone or can't be read."""
+        """Read a folder and record its state; None if it is gone or can't be read."""
         now = self._system.time_ns()
         try:
             status = self._system.lstat(self._base + folder)
@@ -176,7 +176,7 @@ class Lister:
         return listing
 
     def _unreadable(self, folder: str) -> tuple[Stamp, FolderListing]:
-        """Return the stamp of a folder that can't be listed, and no entries: all below is forgotten."""
+        """Return the stamp of a folder that can't be listed, and an empty listing: all below is forgotten."""
         self.lost.append(folder)
         old = self.folders.get(folder)
         marks = set(old.marks) if old is not None else set()
@@ -213,7 +213,7 @@ class Lister:
         return self.odd.get(path, path) != real_path
 
     def _reason_by_name(self, path: str, name: str, *, is_built_here: bool) -> str:
-        """Return why a folder is left out whatever the ignore rules say, or ""."""
+        """Return why a folder is left out regardless of the ignore rules, or ""."""
         if name in self._settings.skip_folders:
             return "vendored"
         is_output = name in OUTPUT_FOLDERS
@@ -226,7 +226,7 @@ class Lister:
         return ""
 
     def _ignored(self, listings: list[FolderListing]) -> set[str]:
-        """Return the paths among new entries that git's rules leave out; one question for each domain."""
+        """Return the paths of new entries that git's rules leave out, with one query for each domain."""
         entries: dict[str, list[Entry]] = {}
         for listing in listings:
             folder = listing.folder
@@ -279,7 +279,7 @@ class Lister:
         return records
 
     def _leave_out_worktree(self, listing: FolderListing) -> bool:
-        """Leave a folder out that is one more work tree of a repository: its files are copies."""
+        """Leave out a folder that is an additional work tree of a repository: its files are copies."""
         folder = listing.folder
         path = self._base + folder
         if not folder or ".git" not in listing.marks or not git.is_linked_worktree(path, self._system):
@@ -295,8 +295,11 @@ class Lister:
 
 
 class FolderState(Struct):
-    """A folder as it was when it was listed last. `others` are its entries outside of the tree with the
-    reason, a folder's name with a slash at its end; `marks` the names in it that make rules."""
+    """The state of a folder when it was last listed.
+
+    `others` are its entries outside of the tree with the reasons; names of folders end with a slash. `marks`
+    are the names in it that make rules, such as `.gitignore`.
+    """
 
     mtime_ns: int
     ctime_ns: int
@@ -309,14 +312,14 @@ class FolderState(Struct):
 
 
 class RulesChanged(Exception):
-    """A folder gained or lost an ignore file or a repository: what was listed under its rules is in doubt."""
+    """A folder gained or lost an ignore file or a repository, so earlier listings may be wrong."""
 
 
 class FolderListing(Struct):
-    """The entries of a folder; `files` maps names fit for a record to the real ones.
+    """The entries of a folder; `files` maps printable names to the real ones.
 
-    `odd_folders` are those whose names aren't UTF-8, `marks` the names that make rules. `unreadable` says
-    that the folder can't be listed, so that nothing is known of it.
+    `odd_folders` are folders whose names aren't UTF-8, `marks` the names that make rules. `unreadable` says
+    that the folder can't be listed, so that its entries are unknown.
     """
 
     folder: str
@@ -353,7 +356,7 @@ def read_listing(base: str, folder: str, system: System) -> FolderListing:
         if entry.is_dir(follow_symlinks=False):
             listing.odd_folders.add(entry.name)
         else:
-            # A file whose real name is that printable form comes first.
+            # A file whose real name equals the printable form takes precedence.
             listing.files.setdefault(printable(entry.name), entry.name)
     return listing
 
@@ -369,12 +372,12 @@ Reason = Literal[
 
 
 class LeftOut(Struct, frozen=True):
-    """What keeps a path out of the tree: `part` is the path itself, or the topmost folder above it that is
-    left out.
+    """Why a path isn't in the tree.
 
-    `reason` is one of those of a scan, or `missing` for what doesn't exist; "" where nothing keeps it out, so
-    that it only isn't known yet. `rule` names what says so, where that can be told: `.gitignore:3:*.log`,
-    `scan.exclude`.
+    - `part`: the path itself, or the topmost folder above it that is left out.
+    - `reason`: a reason of the scan, or `missing` for a path that doesn't exist; "" if no rule leaves the
+      path out, so that it just isn't known yet.
+    - `rule`: the rule for the reason, if known, such as `.gitignore:3:*.log` or `scan.exclude`.
     """
 
     part: str
@@ -433,7 +436,7 @@ class _Way(Lister):
         return cast("Reason", reason)
 
     def _rule(self, folder: str, name: str, reason: Reason) -> str:
-        """Return the rule that gives this reason, or "" where it isn't known."""
+        """Return the rule for this reason, or "" if it isn't known."""
         part = within(folder, name)
         if reason == "excluded":
             own = IgnoreRules(os.fsencode(pattern) for pattern in self._settings.exclude)

@@ -1,7 +1,7 @@
 """A project's metadata, read from its manifests and git: name, languages, commands, branch, latest commits.
 
-Manifests come from untrusted repositories: each is read in part, nothing of it is run, and what it says
-becomes one line of plain text.
+Manifests come from untrusted repositories: only a part of each is read, nothing in it is run, and its values
+are converted to single lines of plain text.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ Purpose = Literal["build", "test", "check", "run"]
 PURPOSES: tuple[Purpose, ...] = ("build", "test", "check", "run")
 
 MANIFEST_BYTES = 262_144
-"""Maximum number of bytes read of a manifest; hand-written ones have a few KB. A larger TOML or JSON file
-gives nothing."""
+"""Maximum number of bytes read of a manifest; hand-written ones have a few KB. A larger TOML or JSON file is
+ignored."""
 
 TEXT_CHARACTERS = 300
 COMMAND_CHARACTERS = 80
 
 
 class ProjectCommand(Struct, frozen=True):
-    """A command line of the project and what it is for."""
+    """A command line of the project, and its purpose."""
 
     purpose: Purpose
     line: str
 
 
 class Manifest(Struct, frozen=True):
-    """The contents of one manifest; "" for what it lacks."""
+    """The contents of one manifest; missing values are ""."""
 
     file: str
     name: str = ""
@@ -67,7 +67,7 @@ def read_manifests(root: str, names: Iterable[str], system: System) -> list[Mani
 
 
 Said = tuple[str, str, Iterable[tuple[Purpose, str]]]
-"""Name, description, and commands by purpose, as a manifest has them."""
+"""The name, the description, and the commands by purpose in a manifest."""
 Reader = Callable[[str, frozenset[str]], Said | None]
 
 _SCRIPT_PURPOSES: Mapping[str, Purpose] = {
@@ -77,7 +77,7 @@ _SCRIPT_PURPOSES: Mapping[str, Purpose] = {
     "format": "check", "types": "check",
     "start": "run", "dev": "run", "run": "run", "serve": "run",
 }  # fmt: skip
-"""What scripts, targets and recipes of these names are for."""
+"""The purposes of scripts, targets and recipes by their names."""
 
 
 def _pyproject(text: str, present: frozenset[str]) -> Said | None:
@@ -213,7 +213,7 @@ def _setup_cfg(text: str, present: frozenset[str]) -> Said | None:
 
 
 def _readme(text: str, _: frozenset[str]) -> Said | None:
-    """Take the first paragraph that says what something is; titles, badges and thanks don't."""
+    """Return the first paragraph that describes the project, skipping titles, badges and thanks."""
     for paragraph in re.split(r"\n[ \t]*\n", text[:README_CHARACTERS].replace("\r", "")):
         prose = _IMAGE.sub("", paragraph)
         prose = _LINK.sub(r"\1", re.sub(r"<[^>\n]{0,300}>", "", prose))
@@ -224,7 +224,7 @@ def _readme(text: str, _: frozenset[str]) -> Said | None:
 
 
 README_CHARACTERS = 8_000
-"""Maximum characters searched for a description, which stands near the beginning."""
+"""Maximum characters of a README that are searched for a description, which is near the beginning."""
 _IMAGE = re.compile(r"!\[[^\]\n]{0,300}\](?:\([^)\n]{0,500}\)|\[[^\]\n]{0,100}\])")
 _LINK = re.compile(r"\[([^\]\n]{0,300})\](?:\([^)\n]{0,500}\)|\[[^\]\n]{0,100}\])")
 
@@ -255,15 +255,16 @@ MANIFESTS: Mapping[str, Reader] = {
     "README": _readme,
     "readme.md": _readme,
 }
-"""Which files are read and how. Commands that people wrote to be typed, as in a Makefile, take precedence.
-package.json follows the other languages' manifests: beside one of them it is often only the frontend's."""
+"""The manifests by file name with their parsers, in order of precedence. Commands meant to be typed, as in a
+Makefile, come first. package.json comes after other languages' manifests: next to one of them it is often
+only the frontend's."""
 
 
 def _text(path: str, system: System) -> str:
     try:
         data, _ = system.read(path, MANIFEST_BYTES)
     except OSError:
-        return ""  # a manifest that can't be read says nothing; the tree names the file all the same
+        return ""  # an unreadable manifest is ignored; the tree still lists the file
     return data.decode("utf-8", "replace")
 
 
@@ -337,10 +338,10 @@ NO_SOURCE = frozenset(
 
 
 class ProjectMetadata(Struct, frozen=True):
-    """What a project's own files and git say about it. All texts are single lines of plain text.
+    """A description of a project from its own files and git. All texts are single lines of plain text.
 
-    `languages` are names with their share of the source files, 0 to 1, the largest first. `commits` are
-    subjects of the last ones, the latest first. `branch` is "" where none is checked out.
+    `languages` are names with their share of the source files, 0 to 1, the largest first. `commits` are the
+    subjects of the latest commits, the latest first. `branch` is "" if no branch is checked out.
     """
 
     name: str
@@ -352,7 +353,7 @@ class ProjectMetadata(Struct, frozen=True):
 
 
 class MetadataKey(Struct, frozen=True):
-    """What metadata depend on: equal keys give equal metadata. Taken with a few stats, without a process."""
+    """A key for metadata: equal keys mean equal metadata. Computed with a few stats, without a process."""
 
     manifests: tuple[tuple[str, Stamp], ...]
     head: git.Head | None
@@ -360,20 +361,20 @@ class MetadataKey(Struct, frozen=True):
 
 
 class KnownMetadata:
-    """What is known of one project's metadata, and what it was read from. On the event loop only."""
+    """The cached metadata of one project, with its key. On the event loop only."""
 
     def __init__(self, system: System) -> None:
         self.value: ProjectMetadata | None = None
         self.key: MetadataKey | None = None
         self.generation = 0
-        """Changes with the value."""
+        """Incremented when the value changes."""
         self._system = system
         self._checked = 0.0
 
     def holds(self, tree: Tree, now: float) -> bool:
-        """Whether the value is up to date; compared with the disk every `CHECK_S`.
+        """Whether the value is up to date; compared with the disk every `CHECK_S`, which takes a few stats.
 
-        Some stats; `now` is the event loop's time in seconds.
+        `now` is the event loop's time in seconds.
         """
         if self.key is None:
             return False
@@ -383,18 +384,18 @@ class KnownMetadata:
         return self.key == metadata_key(tree, self._system)
 
     def set(self, key: MetadataKey, value: ProjectMetadata) -> None:
-        """Replace the value, and what it was read from."""
+        """Replace the value and its key."""
         self.generation += value != self.value
         self.key, self.value = key, value
 
 
 def metadata_key(tree: Tree, system: System) -> MetadataKey:
-    """Return what the metadata of a tree depend on. Takes a stat for each manifest that there is."""
+    """Return the key for the metadata of a tree. Takes one stat for each manifest."""
     return MetadataKey(_manifests(tree, system), git.head(tree.root, system), tree.names_generation)
 
 
 def read_metadata(tree: Tree, system: System) -> ProjectMetadata:
-    """Read the metadata of a tree. Blocks for its manifests and for git; never raises for what is there."""
+    """Read the metadata of a tree. Blocks for its manifests and for git; no content makes it raise."""
     manifests = read_manifests(tree.root, (name for name, _ in _manifests(tree, system)), system)
     head = git.head(tree.root, system)
     return ProjectMetadata(
@@ -408,7 +409,7 @@ def read_metadata(tree: Tree, system: System) -> ProjectMetadata:
 
 
 def _manifests(tree: Tree, system: System) -> tuple[tuple[str, Stamp], ...]:
-    """Return a tree's manifests; while no file of it is known, those on the disk."""
+    """Return a tree's manifests with their stamps; those on the disk while no file of the tree is known."""
     found = []
     for name in MANIFESTS:
         if name in tree.files or not tree.files:
@@ -429,7 +430,7 @@ def _languages(files: Mapping[str, FileRecord]) -> tuple[tuple[str, float], ...]
 
 
 def _commands(manifests: Iterable[Manifest]) -> tuple[ProjectCommand, ...]:
-    """Return the commands by purpose, the first of each; manifests come in the order in which they count."""
+    """Return the first commands for each purpose; the manifests are given in order of precedence."""
     found = list(dict.fromkeys(command for manifest in manifests for command in manifest.commands))
     return tuple(
         command
@@ -443,4 +444,4 @@ def _commits(root: str, system: System) -> tuple[str, ...]:
         return tuple(git.latest_subjects(root, COMMITS_MAX))
     except git.GitError as error:
         system.deny(error.__cause__)
-        return ()  # without git, or in a repository that it rejects, which the scan says
+        return ()  # no git, or it rejects the repository, which the scan reports

@@ -1,4 +1,4 @@
-"""The open projects: the root of a folder, opening, closing, settings read again, and trust."""
+"""The open projects: finds their roots, opens and closes them, reads settings again, and applies trust."""
 
 from __future__ import annotations
 
@@ -57,39 +57,39 @@ class OpenProjects:
         return self._projects.get(root)
 
     async def closed(self) -> list[str]:
-        """Return the roots that were open before and aren't now, as far as their folders are still there."""
+        """Return the roots that were open before and aren't now, if their folders still exist."""
         roots = sorted(self._known - self._projects.keys())
         return await asyncio.to_thread(lambda: [root for root in roots if os.path.isdir(root)])
 
     async def load(self) -> None:
-        """Read which roots have been open before: a folder inside one of them belongs to it."""
+        """Read which roots were open before: a folder inside such a root belongs to it."""
         self._known.update(await self._work.in_builder(self._known_before))
 
     async def at(self, cwd: str) -> Project:
-        """Return the project that a folder belongs to; it is opened if it isn't."""
+        """Return the project that a folder belongs to, opening it if needed."""
         return self.at_nowait(cwd) or await self.open_root(await self.root_of(cwd))
 
     def at_nowait(self, cwd: str) -> Project | None:
-        """Return the project of a folder if both are known at once."""
+        """Return the project of a folder if its root is cached and the project is open, else None."""
         now = asyncio.get_running_loop().time()
         seen, root = self._roots.get(cwd, (0.0, ""))
         return self._projects.get(root) if root and now - seen < ROOT_CACHE_S else None
 
     async def root_of(self, cwd: str) -> str:
         """Return the root that a folder belongs to, by the rules of identity."""
-        # Shared, so that requests with the same folder go on in the order in which they came.
+        # Shared, so that requests with the same folder continue in the order of their arrival.
         return await self._finding.run(cwd, partial(self._find_root, cwd), f"root of {cwd}")
 
     async def open_named(self, path: str) -> Project:
-        """Open a project whose root was named outright, which may be any folder; one that the indexer left
-        out is tried again."""
+        """Open a project whose root was named explicitly, which may be any folder. If the indexer left the
+        project out before, it is tried again."""
         project = await self.open_root(await asyncio.to_thread(check_named_root, path))
         if self._indexing.is_left_out(project):
             await self._indexing.retry(project)
         return project
 
     async def open_root(self, root: str) -> Project:
-        """Return the open project of a root. Many callers at once share one opening."""
+        """Return the project of a root, opening it if needed. Concurrent callers share one opening."""
         project = self._projects.get(root)
         return project or await self._opening.run(root, partial(self._open, root), f"open {root}")
 
@@ -104,13 +104,13 @@ class OpenProjects:
         return project
 
     async def save_feedback(self, project: Project) -> None:
-        """Write a project's feedback, if it changed; Status reports what can't be written."""
+        """Write a project's feedback if it changed; Status reports a failure."""
         if not project.feedback.unsaved:
             return
         try:
             await self._work.in_writer(project.feedback.save)
         except OSError as error:
-            project.feedback.unsaved = True  # the next time tries again
+            project.feedback.unsaved = True  # the next call tries again
             problem = f"feedback on what was useful can't be written ({error.strerror or error})"
             project.set_problem("unsaved feedback", problem)
         else:
@@ -122,12 +122,12 @@ class OpenProjects:
             await self.save_feedback(project)
 
     def close_all(self) -> None:
-        """Close every file of every project; readers that are lent close when they come back."""
+        """Close all files of all projects; lent readers close when they are returned."""
         for project in self._projects.values():
             project.close()
 
     async def reload_settings(self, project: Project) -> None:
-        """Read foveal.toml again if it changed; one that can't be used leaves the former settings."""
+        """Read foveal.toml again if it changed; if it can't be used, the former settings stay."""
         if project.settings.hold():
             return
         async with project.settings.lock:
@@ -135,7 +135,7 @@ class OpenProjects:
                 await self._read_settings(project)
 
     async def trust_of(self, root: str) -> tuple[tuple[TrustFile, ...], Trusted]:
-        """Return the files of a project whose effect needs trust, and what is trusted."""
+        """Return the files of a project that need trust to take effect, and the files that are trusted."""
         files = await self._work.in_builder(partial(files_to_trust, root, self._system))
         return files, await self._work.in_builder(partial(self._trust.of, root))
 
@@ -146,13 +146,13 @@ class OpenProjects:
         return new
 
     async def revoke_trust(self, root: str) -> int:
-        """Trust nothing of a project any more; see `TrustStore.revoke`."""
+        """Revoke the trust in all files of a project; see `TrustStore.revoke`."""
         count = await self._work.in_writer(partial(self._trust.revoke, root))
         await self._apply_trust(root)
         return count
 
     def _known_before(self) -> list[str]:
-        """Return the roots that were open before; a temporary folder is to be named again each time."""
+        """Return the roots that were open before, without temporary folders, which must always be named."""
         known = known_roots(self._environment.state_dir, self._system)
         return [root for root in known if not is_temporary(root)]
 
@@ -195,18 +195,17 @@ class OpenProjects:
         return project
 
     def _may_share(self, root: str, config: ProjectConfig, trusted: Trusted) -> bool:
-        """Whether a pool in the repository may be used: it needs trust if only the project's file names
-        it."""
+        """Whether a pool in the repository may be used: it needs trust if only foveal.toml names it."""
         if config.experience.path == self._config.experience.path:
             return True
         try:
             data, _ = self._system.read(os.path.join(root, PROJECT_FILE), FILE_BYTES)
         except OSError:
-            return False  # it was just removed, and the pool's path with it
+            return False  # foveal.toml was just removed, and the pool's path with it
         return trusted.covers(PROJECT_FILE, data)
 
     def _trusted(self, root: str) -> tuple[Trusted, str]:
-        """Return what is trusted of a project, and why that can't be read or "". Blocks."""
+        """Return the trusted files of a project, and why they can't be read or "". Blocks."""
         try:
             return self._trust.of(root), ""
         except StateError as error:
@@ -217,7 +216,7 @@ class OpenProjects:
         project.set_problem("trust", problem)
 
     async def _apply_trust(self, root: str) -> None:
-        """Let what is trusted now take effect in a project that is open."""
+        """Apply the current trust to an open project."""
         project = self._projects.get(root)
         if project is None:
             return
@@ -227,7 +226,7 @@ class OpenProjects:
             await self._share(project)
 
     async def _share(self, project: Project) -> None:
-        """Use the pool in the repository, if there is one and it may be."""
+        """Use the pool in the repository, if there is one and it may be used."""
         config = project.config
         work = partial(self._may_share, project.root, config, project.settings.trusted)
         wanted = (config.experience.path, await self._work.in_builder(work))

@@ -1,4 +1,4 @@
-"""The part a file plays, by its path alone: source, test, example, document, data and so on."""
+"""Determines the role of a file from its path: source, test, example, document, data and so on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Role = Literal["source", "test", "example", "document", "data", "shim", "barrel"
 
 @lru_cache(maxsize=65_536)
 def role_of(path: str, language: str) -> Role:
-    """Return the part that a file plays. `language` is as in its record, empty for one that isn't known."""
+    """Return the role of a file. `language` is that of its record, empty if unknown."""
     name = path.rpartition("/")[2]
     if _is_test(path, name, language):
         return "test"
@@ -31,7 +31,7 @@ def role_of(path: str, language: str) -> Role:
 
 
 def _is_test(path: str, name: str, language: str) -> bool:
-    """Whether the conventions of a file's language make it a test."""
+    """Whether a file is a test by the conventions of its language."""
     own = _TEST_NAME_OF.get(language)
     if own is not None and own.search(name):
         return True
@@ -51,7 +51,7 @@ _TEST_FOLDER = re.compile(
     re.IGNORECASE,
 )
 _PRODUCT_FOLDER = re.compile(r"(?:^|/)src/main/")
-"""Everything below it is built into the product, whatever its folders are called (Maven, Gradle, sbt)."""
+"""A folder whose files are all part of the product, whatever their folders' names (Maven, Gradle, sbt)."""
 
 _TEST_NAME = re.compile(
     r"^(?:tests?\.\w+|conftest\.py)$|[._-](?:test|tests|spec|specs|cy|e2e)\.\w+$|\.(?:bats|t)$"
@@ -70,14 +70,16 @@ _TEST_NAME_OF: dict[str, re.Pattern[str]] = {
     "lua": re.compile(r"^test_"),
     **dict.fromkeys(("javascript", "typescript", "r"), re.compile(r"^test[-_]")),
 }
-"""How a language's own tools name tests; `test_helpers.go` and `test_functions.bash` are not tests."""
+"""Test file names by language, as its tools expect them; `test_helpers.go` and
+`test_functions.bash` aren't tests."""
 
 _ONLY_THESE = frozenset({"elixir", "go"})
 """Languages whose tools find tests by these names only; the general patterns aren't used for them."""
 
 _LIBRARY_OF = frozenset({"ruby", "perl", "elixir"})
 _LIBRARY_TEST = re.compile(r"(?:^|/)lib/(?:.*/)?(?:tests?|testing)/", re.IGNORECASE)
-"""In these languages `lib/` holds the shipped code, which may include test helpers for others."""
+"""A path of test helpers inside `lib/`. In the languages `_LIBRARY_OF`, `lib/` holds the shipped code, so
+these aren't tests."""
 _EXAMPLE = re.compile(
     r"(?:^|/)(?:examples?|samples?|demos?|playground|tutorials?|benchmarks?|bench|perf)/", re.IGNORECASE
 )
