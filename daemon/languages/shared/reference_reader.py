@@ -42,6 +42,7 @@ Settings = Mapping[str, str | None]
 a Rust module, or a kind of reference with several captures. Such a reference extends from `@first` to
 `@last`, belongs to the definition named by `@owner`, and, without `@first`, is ignored if it is one of the
 words of `unless`.
+
 `module`, `imported`, `bound` and `name` give values that the pattern doesn't capture. `element` says that the
 value is iterated over, `root` that the import binds only the first part of its module, `last` only the last
 part, `joined` that the package is inside the previous one. `prefix` is put before a variable's name.
