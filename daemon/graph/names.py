@@ -1,6 +1,6 @@
-"""Lookup of defined names: completion of a partial name, and correction of a misspelt one.
+"""Lookup of defined names: completion of a partial name, and correction of a misspelt name.
 
-The only file that knows rapidfuzz.
+Only this file imports rapidfuzz.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ PART_MAX: Final = 200
 """Maximum characters of a partial name."""
 
 SCATTERED_LEAST: Final = 3
-"""Minimum letters of a scattered match; fewer are found in order in nearly every name."""
+"""Minimum letters of a partial name that may match scattered letters; nearly every name has any two letters
+in order."""
 
 
 class Name(NamedTuple):
@@ -38,10 +39,10 @@ class Name(NamedTuple):
 def fitting(part: str, tree: Tree, reader: Reader) -> Iterator[tuple[int, str]]:
     """Yield the definitions that match a partial name, best first, each with its rank, 0 the best.
 
-    0: it is the name, or 1: except for case; 2: the name begins with it; 3: it consists of beginnings of the
-    name's words, in order (`goc`, `getcr` for `get_or_create`, `QS` for `QuerySet`); 4: the name contains it;
-    5: the name contains its letters, in order. Within a rank the shortest comes first. Lower ranks are only
-    searched when the caller asks for more.
+    The ranks: 0, `part` equals the name; 1, it equals the name except for case; 2, the name begins with it;
+    3, it consists of beginnings of the name's words in order (`goc` or `getcr` for `get_or_create`, `QS` for
+    `QuerySet`); 4, the name contains it; 5, the name contains its letters in order. Within a rank the
+    shortest name comes first. Worse ranks are only searched when the caller asks for more.
     """
     if not part or len(part) > PART_MAX:
         return

@@ -287,7 +287,10 @@ class ChunkQueries:
         return found
 
     def digests_of(self, file_ids: Iterable[int] | None, kinds: Collection[str] = ()) -> set[bytes]:
-        """Return the digests of chunks of files (None for all files), only of `kinds` if any are given."""
+        """Return the digests of the chunks of files, only of `kinds` if any are given.
+
+        If `file_ids` is None, all files are searched, and `kinds` must be given.
+        """
         if file_ids is None:
             rows = select_in(self._db, "SELECT digest FROM chunks WHERE kind IN ({marks})", kinds)
             return {bytes(digest) for (digest,) in rows}

@@ -200,8 +200,8 @@ class Language(Struct, frozen=True):
     definitions."""
 
     stalling: tuple[bytes, ...] = ()
-    """Opening brackets that stall the grammar if thousands stay unclosed: 60 KB took a second or a
-    gigabyte."""
+    """Signs, mostly opening brackets, that stall the grammar if thousands of them stay unclosed: 60 KB took a
+    second or a gigabyte."""
 
     chain: Callable[[str], str] | None = None
     """Converts a written expression to a chain, for languages with a syntax of their own."""

@@ -40,7 +40,9 @@ Settings = Mapping[str, str | None]
 
 `fact` is `binding`, `export`, `type`, `package`, `use` for an import that is parsed from its text, `mod` for
 a Rust module, or a kind of reference with several captures. Such a reference extends from `@first` to
-`@last`, belongs to the definition named by `@owner`, and is ignored if it is one of the words of `unless`.
+`@last`, belongs to the definition named by `@owner`, and, without `@first`, is ignored if it is one of the
+words of `unless`.
+
 `module`, `imported`, `bound` and `name` give values that the pattern doesn't capture. `element` says that the
 value is iterated over, `root` that the import binds only the first part of its module, `last` only the last
 part, `joined` that the package is inside the previous one. `prefix` is put before a variable's name.
@@ -192,7 +194,8 @@ class ReferenceReader:
         self._add(kind, span, owner)
 
     def _symbol(self, name: str, around: int) -> int:
-        """Return the definition of a name inside of a symbol, else the symbol."""
+        """Return the index of the nearest definition of a name: inside a symbol, inside those that enclose
+        it, or at the top. Return `around` if there is none."""
         places = self._by_name()
         scope = around
         while scope >= 0:
