@@ -182,10 +182,10 @@ class _Domain:
         return git.control_files(self.root)
 
     def load(self, names: frozenset[str]) -> bool:
-        """Read the tracked files from git's index as far as they matter; return whether these changed.
+        """Read from git's index the data that ignore rules can't give; return whether it changed.
 
-        They matter if they are below a folder with one of these names, or if the rules would ignore them; the
-        folders above the latter are read too. Raises `GitError`.
+        The data are the folders with one of these names that hold tracked files, and the tracked files that
+        the rules would ignore, with all folders above them. Raises `GitError`.
         """
         before = (self.tracked_folders, self._tracked_ignored)
         folders: set[str] = set()
