@@ -300,7 +300,7 @@ BOOSTED: frozenset[SliceType] = frozenset(
 
 
 def boosted(slices: Iterable[Slice], boosts: Mapping[str, float]) -> Iterator[Slice]:
-    """Yield the slices; those that proved useful before get more weight, up to 1, and say so in `source`.
+    """Yield the slices; slices that proved useful before get more weight, up to 1, and a note in `source`.
 
     `boosts` are factors by path, and by id for items.
     """

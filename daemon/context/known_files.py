@@ -140,7 +140,7 @@ class KeptSymbols:
         return self._kept.size
 
     def of(self, record: FileRecord, read: Callable[[str], tuple[Symbol, ...]]) -> tuple[Symbol, ...]:
-        """Return the definitions of a file: cached ones, or those that `read` returns."""
+        """Return the definitions of a file from the cache, or else by calling `read`."""
         key = _key_of(record)
         known = self._kept.get(key)
         if known is not None:

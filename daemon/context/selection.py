@@ -1,4 +1,4 @@
-"""Slices, the candidates for a context, and the selection of those that fit its budget.
+"""Slices, which are the candidates for a context, and the selection of the slices that fit its budget.
 
 Guarantees:
 

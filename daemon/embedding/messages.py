@@ -82,8 +82,11 @@ class PushVectors(Struct, frozen=True):
 
 
 class Pushed(Struct, frozen=True):
-    """The result of a push: the number of contents that the project uses, of those that were written, and of
-    those that the store already had. `problem` says why the push ended early, or is empty."""
+    """The result of a push.
+
+    `contents` is the number of contents that the project uses, `written` the number that were written, and
+    `present` the number that the store already had. `problem` says why the push ended early, or is empty.
+    """
 
     contents: int
     written: int

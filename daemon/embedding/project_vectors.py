@@ -374,7 +374,7 @@ class Waiting:
                 self._places[digest] = chunk_id
 
     def forget(self, digests: Iterable[bytes]) -> None:
-        """Remove contents; those that don't wait are ignored."""
+        """Remove contents; contents that don't wait are ignored."""
         with self._lock:
             for digest in digests:
                 self._places.pop(digest, None)

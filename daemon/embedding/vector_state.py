@@ -37,8 +37,8 @@ vector (0.2 µs). Finding a vector through the graph costs 25 (5 µs), and each 
 comparison. Comparing is cheaper if few vectors are searched, or if very many are wanted."""
 
 OVERFETCH = 2
-"""Factor by which more vectors are fetched from the graph if only some ids are searched, since these aren't
-spread evenly."""
+"""Factor by which more vectors are fetched from the graph if only some ids are searched, since the vectors
+of these ids aren't spread evenly."""
 
 
 class Nearest(Struct, frozen=True):

@@ -42,11 +42,11 @@ from .snapshot import ProjectSnapshot
 from .tree import FileRecord, ProjectState, Tree
 
 EXPERIENCES_WEIGHED = 50
-"""Number of experiences weighed beyond those that are wanted."""
+"""Number of experiences that are rated in addition to the number wanted."""
 
 
 class LoadedProject(Struct, frozen=True):
-    """What is read from the disk before a project can serve: blocking work, done in a thread."""
+    """The data read from the disk, in a thread, before a project can serve."""
 
     tree: Tree
     settings: LoadedConfig[ProjectConfig]
@@ -54,16 +54,16 @@ class LoadedProject(Struct, frozen=True):
     rules: RuleSet
     activity: tuple[Activity, ...]
     quarantined: str = ""
-    """What was quarantined in the project's folder, in words."""
+    """The entries of the project's folder that were quarantined, in words."""
     config_problem: str = ""
-    """Why the settings are those that were in force last, in words."""
+    """Why the last valid settings are used instead of foveal.toml, in words."""
 
 
 def load(root: str, folder: str, user: UserConfig, home: str, system: System) -> LoadedProject:
-    """Read what is known of a project. Raises `ConfigError` for a foveal.toml that can't be used.
+    """Read a project's stored data and settings.
 
-    If foveal.toml can't be used, the settings that were in force last are used if they are known, so that its
-    restrictions still apply.
+    If foveal.toml can't be used, the last valid settings are used, so that its restrictions still apply;
+    raises `ConfigError` if there are none.
     """
     if not os.path.isdir(root):
         raise ProjectUnavailable(f"{root} is no folder (any more); open the project where it lies now")
@@ -99,13 +99,13 @@ class Project:
         self.problems = {cause: problem for cause, problem in found.items() if problem}
         """Problems of the project as a whole, except those of its index, in words, by cause."""
         self.on_damage: Callable[[str], None] = lambda _: None
-        """Gets the reason why the index can't be read, on the event loop."""
+        """Called on the event loop with the reason why the index can't be read."""
         self._system = system
         self._loop = asyncio.get_running_loop()
         self._clock = os.path.basename(folder).rpartition("-")[2]
         self._links_generation = 0
         self._index_generation = 0
-        """How often the index was opened anew."""
+        """Number of times that the index was reopened."""
         self._compressed_generation = 0
 
     @property
@@ -115,7 +115,7 @@ class Project:
 
     @property
     def state(self) -> ProjectState:
-        """How far the project is indexed."""
+        """The progress of indexing."""
         return self.index_state.state
 
     @property
@@ -129,25 +129,25 @@ class Project:
 
     @property
     def degraded(self) -> tuple[str, ...]:
-        """What is wrong with the project as a whole, in words."""
+        """The problems of the project as a whole, in words."""
         index = self.index_state
         return (*self.problems.values(), *index.problems, *index.degraded, *self.settings.warnings)
 
     def hot_nodes(self) -> tuple[HotNode, ...]:
-        """Return the files that are worked on now, the strongest reason first."""
+        """Return the files that are being worked on, the strongest reason first."""
         return self.hot_files.among(self.tree.files)
 
     @property
     def index_version(self) -> tuple[int, int, int]:
-        """The version of the index that an answer depends on, as numbers that keep no tree in memory: the
-        generation of all commits, that of the links, and how often the index was opened anew."""
+        """The version of the index that an answer depends on, as numbers, which keep no tree in memory: the
+        generation of all commits, that of the links, and the number of times that the index was reopened."""
         return (self.tree.generation, self._links_generation, self._index_generation)
 
     def validity(self, *, prompted: bool, tree: Tree | None = None) -> tuple[object, ...]:
-        """Return what a rendered context of the project depends on, besides the files that it shows.
+        """Return a key for the state that a rendered context depends on, besides the files that it shows.
 
-        It is of the last tree, unless an earlier one is given.
-        A prompt may name any definition of the project, so that every change may change its answer.
+        The key is for the last tree, unless an earlier one is given. With `prompted` it changes with every
+        change of the project, since a prompt may name any definition.
         """
         tree = tree or self.tree
         return (
@@ -164,7 +164,7 @@ class Project:
         )
 
     def set_problem(self, cause: str, problem: str) -> None:
-        """Set what is wrong by one cause, or with "" that nothing is any more."""
+        """Set the problem with this cause; "" means that it is solved."""
         self.problems.pop(cause, None)
         if problem:
             self.problems[cause] = problem
@@ -176,10 +176,10 @@ class Project:
         return all(record is None or record.stamp == stamp for record, stamp in records)
 
     def snapshot(self, policy: Policy = NO_POLICY, tree: Tree | None = None) -> ProjectSnapshot:
-        """Return the frozen view for a build for an agent; nothing in it shows what the policy denies.
+        """Return the frozen view for a build for an agent, without anything that the policy denies.
 
-        It is of the last tree, unless an earlier one is given. Call `index.prepare` first where the policy
-        denies paths, as their names may be many.
+        The view is of the last tree, unless an earlier one is given. If the policy denies paths, call
+        `index.prepare` first, since comparing all names may take long.
         """
         rules, degraded = self.instructions.rules, self.degraded
         if policy.deny_paths:
@@ -199,12 +199,12 @@ class Project:
         )
 
     def take_index(self, tree: Tree | None, activity: tuple[Activity, ...]) -> None:
-        """Take over the tree that the indexer began with; with None the known tree holds.
+        """Replace the tree by the one that the indexer began with; None keeps the current tree.
 
-        The index may be another one now: connections to it are made anew.
+        The index may have been replaced, so connections to it are reopened.
         """
         if tree is not None:
-            # The last indexer may have committed what it could not announce any more.
+            # The previous indexer may have committed changes that it could no longer announce.
             self.unsaved.drop_saved(tree.files.values(), self.tree.files)
             self.tree = tree.after(self.tree)
             self.set_activity(activity)
@@ -218,7 +218,7 @@ class Project:
         self.index_state.note_activity()
 
     def apply(self, delta: TreeDelta) -> None:
-        """Take over a change that the indexer committed."""
+        """Apply a change that the indexer committed."""
         self.unsaved.drop_saved(delta.upserted, self.tree.files)
         if delta.generation > self.tree.generation:
             self._forget_contents(delta)
@@ -235,7 +235,7 @@ class Project:
         self.index_state.wake()
 
     def note_compressed(self) -> None:
-        """Note that a model made documents shorter, which later contexts show."""
+        """Record that a model shortened documents, which later contexts show."""
         self._compressed_generation += 1
 
     def close(self) -> None:
@@ -243,8 +243,8 @@ class Project:
         self.index.close()
 
     def _forget_contents(self, delta: TreeDelta) -> None:
-        """Forget what is cached of contents that files no longer have: nobody asks for it again, and each
-        edit of a file adds another."""
+        """Remove cached data of contents that files no longer have: it isn't used again, and each edit of a
+        file would add more."""
         now = {record.path: record.digest for record in delta.upserted}
         for path in (*now, *delta.removed):
             former = self.tree.files.get(path)
@@ -261,7 +261,7 @@ class Project:
         limit: int,
         meaning: Mapping[str, float],
     ) -> tuple[Chosen, ...]:
-        """Choose from those that are near by files and words, and those that are near in meaning."""
+        """Choose from the experiences that are near by files and words, and from those near in meaning."""
         if not limit:
             return ()
         self.pool.refresh()
@@ -275,7 +275,7 @@ class Project:
 
     def _hear_damage(self, problem: str) -> None:
         """Report damage that a reader found. From any thread."""
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to hear it
+        with contextlib.suppress(RuntimeError):  # the event loop is closed
             self._loop.call_soon_threadsafe(lambda: self.on_damage(problem))
 
 
@@ -289,10 +289,10 @@ class UnsavedBuffers:
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
         self.generation = 0
-        """Changes with each change of a text."""
+        """Incremented with each change of a text."""
 
     def frozen(self) -> Mapping[str, str]:
-        """Return a copy that nobody changes."""
+        """Return an immutable copy."""
         return MappingProxyType(dict(self._texts))
 
     def set(self, path: str, text: str | None) -> None:
@@ -315,10 +315,10 @@ class UnsavedBuffers:
 
 
 SKETCHED_BYTES = 262_144
-"""Maximum number of bytes of a file that are compared: decisions are seldom about larger files."""
+"""Maximum bytes of a file that is sketched: decisions are seldom about larger files."""
 
 KEPT_MAX = 4_096
-"""Maximum number of cached sketches of files as they are now, half a kilobyte each."""
+"""Maximum number of cached sketches of files' current contents, half a kilobyte each."""
 
 
 class FileSketches:
@@ -331,11 +331,11 @@ class FileSketches:
         self._reverted: tuple[str, frozenset[str]] = ("", frozenset())
 
     def now(self, path: str) -> Sketch | None:
-        """Return the sketch of a file as it is, by its relative path; None where there is none to read."""
+        """Return the sketch of a file's current content, by its relative path; None if it can't be read."""
         full = os.path.join(self._root, path)
         try:
             if os.path.realpath(full) != full:
-                return None  # what lies behind a link is no file of the project
+                return None  # the target of a link is no file of the project
             stamp = stamp_of(self._system.stat(full))
             known = self._kept.get(path)
             if known is not None and known[0] == stamp:
@@ -348,7 +348,7 @@ class FileSketches:
         return sketch
 
     def sketched(self, draft: Draft) -> Draft:
-        """Return a draft with the sketches of its files as they are."""
+        """Return a draft with the sketches of its files' current contents."""
         try:
             files, _ = relative_files(draft.files_touched, self._root)
         except BadField:
@@ -365,7 +365,7 @@ class FileSketches:
         return staleness_of(experience, then, self.now, reverted)
 
     def _reverted_commits(self) -> frozenset[str]:
-        """Return what git reverted, asked anew when another commit is checked out."""
+        """Return the commits that git reverted; read again when another commit is checked out."""
         head = git.head(self._root, self._system)
         if head is None or not head.commit:
             return frozenset()

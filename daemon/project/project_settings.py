@@ -1,4 +1,4 @@
-"""What an open project's own files say: foveal.toml, which files are trusted, and the instruction files."""
+"""The settings in a project's own files: foveal.toml, the trusted files, and the instruction files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LAST_CONFIG = "foveal.last.toml"
 
 
 class ProjectSettings:
-    """The settings of one project, and whether they are those on the disk. On the event loop only."""
+    """The settings of one project, and whether they are up to date. On the event loop only."""
 
     def __init__(
         self, root: str, loaded: LoadedConfig[ProjectConfig], stamp: Stamp | None, system: System
@@ -27,7 +27,7 @@ class ProjectSettings:
         self.warnings = loaded.warnings
         self.trusted: Trusted = NOTHING_TRUSTED
         self.stamp = stamp
-        """The stamp of foveal.toml before it was read; None where there was none."""
+        """The stamp of foveal.toml before it was read; None if there was no file."""
         self.stale = False
         """Whether foveal.toml may have changed, whatever its stamp."""
         self.generation = 0
@@ -42,17 +42,17 @@ class ProjectSettings:
         return not self.stale and stamps_hold(self._system.lstat, ((self._path, self.stamp),))
 
     def stamp_now(self) -> Stamp | None:
-        """Return the stamp of foveal.toml on the disk; None where there is none."""
+        """Return the stamp of foveal.toml on the disk; None if there is no file."""
         return stamp_now(self._system, self._path)
 
     def set(self, loaded: LoadedConfig[ProjectConfig]) -> None:
-        """Replace the settings by those that were read again."""
+        """Replace the settings after they were read again."""
         if (loaded.config, loaded.warnings) != (self.config, self.warnings):
             self.config, self.warnings = loaded.config, loaded.warnings
             self.generation += 1
 
     def set_trusted(self, trusted: Trusted) -> None:
-        """Replace what a person trusts."""
+        """Replace the trusted files."""
         if trusted != self.trusted:
             self.trusted = trusted
             self.generation += 1
@@ -95,9 +95,9 @@ class ProjectInstructions:
         return now - self._checked >= CHECK_S
 
     def hold(self, now: float, *, due: bool) -> bool:
-        """Whether the rules are those on the disk: the files found, and with `due` all places.
+        """Whether the rules are up to date: checks the known files, and with `due` all places for new ones.
 
-        Some stats; `now` is the event loop's time in seconds.
+        Takes a few stats; `now` is the event loop's time in seconds.
         """
         if self.stale:
             return False
@@ -107,7 +107,7 @@ class ProjectInstructions:
         return self.rules.unchanged(self._system)
 
     def expect_changes(self) -> None:
-        """Have the rules discovered again: an instruction file changed."""
+        """Mark the rules as outdated, so that they are discovered again: an instruction file changed."""
         self.stale = True
         self.generation += 1
 

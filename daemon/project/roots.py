@@ -21,22 +21,22 @@ MANIFESTS = words(
     "deno.json dune-project go.mod go.work meson.build mix.exs package.json pnpm-workspace.yaml pom.xml",
     "project.clj pubspec.yaml pyproject.toml rebar.config setup.py stack.yaml",
 )
-"""File names that only a buildable project has in its root."""
+"""Names of build manifests: files that only a buildable project has in its root."""
 
 MANIFEST_ENDINGS = (".cabal", ".csproj", ".fsproj", ".gemspec", ".sln", ".slnx", ".xcodeproj")
-"""Manifests that are named for the project."""
+"""Endings of manifests that are named after the project."""
 
 MAX_PATH_BYTES = 4096
-"""PATH_MAX of Linux: no system call takes a longer path."""
+"""Maximum bytes of a path: Linux's PATH_MAX, above which system calls fail."""
 
 MAX_MANIFEST_ENTRIES = 10_000
 """Maximum entries of a folder that are searched for a `MANIFEST_ENDINGS` name; a project's root has a few
 dozen."""
 
 UNMARKED_ENTRIES_MAX = 5_000
-"""Maximum number of files and folders below a folder that becomes a project without being asked for although
-neither a repository nor a manifest marks it. Folders of notes and scripts stay below; one in which caches,
-downloads or temporary files gather doesn't, and indexing it would take the machine from real projects."""
+"""Maximum number of files and folders below a folder without a repository or a manifest that becomes a
+project without being named explicitly. Folders of notes and scripts have fewer. Folders of caches, downloads
+or temporary files have more, and indexing them would slow down real projects."""
 
 TEMPORARY_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - recognized, never written to
 """Folders for everybody's temporary files, besides that of this process's environment."""
@@ -66,12 +66,12 @@ def find_root(cwd: str, home: str, known: Collection[str] = ()) -> str:
 
 
 def is_temporary(root: str) -> bool:
-    """Say whether a resolved folder is one for temporary files."""
+    """Whether a resolved folder is one for temporary files."""
     return root in _temporary_folders()
 
 
 def check_named_root(path: str) -> str:
-    """Return the resolved absolute path of a folder that the user named as a project; any folder will do."""
+    """Return the resolved absolute path of a folder that the user named as a project, which may be any."""
     resolved = _resolve(path, "path")
     if not _is_folder(resolved):
         raise InvalidRequest(f"{path} is not a folder: name the project's root folder", "path")
@@ -116,8 +116,7 @@ def _choose_root(folder: str, home: str, known: Collection[str]) -> str:
 
 
 def _why_not_unasked(root: str, home: str) -> str:
-    """Return what is at a root that must not become a project unless it is asked for, in words; "" for one
-    that may."""
+    """Return why a root must not become a project unless it is named explicitly, in words; "" if it may."""
     if root == os.path.sep:
         return "the whole file system"
     if root == home:
@@ -138,7 +137,7 @@ def _temporary_folders() -> set[str]:
 
 
 def _is_large(folder: str) -> bool:
-    """Say whether more than `UNMARKED_ENTRIES_MAX` entries lie below a folder; no more are looked at."""
+    """Whether more than `UNMARKED_ENTRIES_MAX` entries lie below a folder; counting stops there."""
     count, pending = 0, [folder]
     while pending and count <= UNMARKED_ENTRIES_MAX:
         try:
@@ -150,7 +149,7 @@ def _is_large(folder: str) -> bool:
                     if entry.is_dir(follow_symlinks=False):
                         pending.append(entry.path)
         except OSError:
-            continue  # what can't be listed won't be indexed either
+            continue  # a folder that can't be listed isn't indexed either
     return count > UNMARKED_ENTRIES_MAX
 
 
@@ -176,7 +175,7 @@ def _has_git(folder: str) -> bool:
 
 
 def _has_manifest(folder: str) -> bool:
-    """Say whether a build manifest lies in a folder; one that can't be listed has none that we may see."""
+    """Whether a folder has a build manifest; False for a folder that can't be listed."""
     if any(os.path.isfile(os.path.join(folder, name)) for name in MANIFESTS):
         return True
     try:
@@ -258,14 +257,14 @@ def known_roots(state_dir: str, system: System) -> list[str]:
     roots = []
     with contextlib.suppress(OSError), os.scandir(os.path.join(state_dir, "projects")) as entries:
         for entry in entries:
-            # Without a readable record a folder is only a cache that nobody asks for.
+            # A folder without a readable record is ignored.
             with contextlib.suppress(Exception):
                 roots.append(str(_read_record(entry.path, system)))
     return sorted(roots)
 
 
 def write_record(root: str, folder: str, system: System) -> None:
-    """Write down which root a folder belongs to, unless it says so already."""
+    """Write the record that says which root a folder belongs to, unless it exists already."""
     record = os.path.join(folder, RECORD)
     try:
         if _read_record(folder, system) == root:
@@ -279,9 +278,9 @@ def write_record(root: str, folder: str, system: System) -> None:
 
 
 def make_usable(folder: str, state: str, system: System) -> str:
-    """Make a project's folder, durably, and quarantine what is of another kind than its name says.
+    """Create a project's folder durably, and quarantine entries of the wrong kind in it.
 
-    Returns in words what was done, "" for nothing. Raises `OSError` where that can't be.
+    Returns what was quarantined or repaired, in words, or "". Raises `OSError` if the folder can't be used.
     """
     done = [clear_folder(os.path.dirname(folder), system), clear_folder(folder, system)]
     system.make_folder(folder, state)

@@ -1,4 +1,4 @@
-"""What is left out of a tree: by folder names, settings, ignore files and git. Lists no folder."""
+"""Decides what is left out of a tree, by folder names, settings, ignore files and git. Lists no folder."""
 
 from __future__ import annotations
 
@@ -14,29 +14,30 @@ from . import git
 from .ignore import IgnoreRules, IgnoreTree
 
 MARKS = frozenset({".git", ".gitignore", ".fovealignore"})
-"""Names that make rules for the folder in which they lie."""
+"""Names of entries that make rules for their folder."""
 
 _RACY = Stamp(-1, 0, 0, 0)
-"""Stands for the stamp of a file that may change again without another stamp: unequal to all others."""
+"""A stamp unequal to all others, for files that may change again without a new stamp."""
 
 Entry = tuple[str, str, bool]
-"""A folder's relative path, the name of an entry in it, and whether that is a folder."""
+"""A folder's relative path, the name of an entry in it, and whether the entry is a folder."""
 
 
 class PathRules:
     """The rules of one pass over a tree, kept until one of the files that they come from changes.
 
-    A domain is a part of the tree with one set of rules, named by its top folder: a repository that git
-    accepts, asked through git, or the root where it is none, judged by .gitignore files alone. A folder is to
-    be `enter`ed before its entries are judged, its parent first. All paths are relative to the root.
+    A domain is a part of the tree with one set of rules, named by its top folder. It is a repository that git
+    accepts, whose rules git applies, or a root that is no repository, for which only .gitignore files count.
+    Call `enter` for a folder, after its parent, before its entries are judged. All paths are relative to the
+    root.
     """
 
     def __init__(
         self, root: str, system: System, exclude: Iterable[str], optional_names: frozenset[str]
     ) -> None:
-        """`exclude` are patterns that nothing overrules; `optional_names` of folders with `holds_tracked`."""
+        """`exclude` are patterns that no other rule overrides; `optional_names`: see `holds_tracked`."""
         self.rejected: dict[str, str] = {}
-        """The domains that git can't be asked about, with the reason."""
+        """The domains for which git can't be used, with the reasons."""
         self._root = root
         self._system = system
         self._exclude = IgnoreRules(os.fsencode(pattern) for pattern in exclude)
@@ -48,16 +49,16 @@ class PathRules:
 
     @property
     def problems(self) -> dict[str, str]:
-        """The ignore files that can't be used, with the reason."""
+        """The ignore files that can't be used, with the reasons."""
         return self._plain.problems | self._foveal.problems
 
     @property
     def folders(self) -> set[str]:
-        """The absolute folders of all files that rules come from."""
+        """The absolute paths of the folders of all files that rules come from."""
         return {os.path.dirname(path) for path in self._stamps}
 
     def enter(self, folder: str, marks: Iterable[str], parent_domain: str) -> str:
-        """Take note of the rules that lie in a folder; return the domain that it belongs to."""
+        """Record the rules in a folder; return the domain that the folder belongs to."""
         for name, tree in ((".gitignore", self._plain), (".fovealignore", self._foveal)):
             if name in marks:
                 tree.declare(folder)
@@ -75,14 +76,14 @@ class PathRules:
         return folder
 
     def ignored(self, domain_name: str, entries: list[Entry]) -> set[str]:
-        """Return the paths of those entries that git's rules leave out. One question for many is fast."""
+        """Return the paths of the entries that git's rules leave out. One query for many is faster."""
         domain = self._domains[domain_name]
         if domain.by_git:
             paths = [f"{folder}/{name}" if folder else name for folder, name, _ in entries]
             try:
                 return domain.ignored(paths)
             except git.GitError as error:
-                # git hangs or fails on this repository: its ignore files are read by us from here on.
+                # git hangs or fails on this repository, so from now on only its .gitignore files are used.
                 self.rejected[domain_name] = str(error)
                 domain.by_git = False
         return {
@@ -92,7 +93,7 @@ class PathRules:
         }
 
     def excluded(self, folder: str, name: str, is_folder: bool) -> bool:
-        """Say whether the settings or a .fovealignore leave an entry out, tracked or not."""
+        """Whether the settings or a .fovealignore leave out an entry, even if it is tracked."""
         if self._exclude:
             path = f"{folder}/{name}" if folder else name
             if self._exclude.match(os.fsencode(path), os.fsencode(name), is_folder):
@@ -100,22 +101,22 @@ class PathRules:
         return self._foveal.ignores(folder, name, is_folder)
 
     def holds_tracked(self, domain: str, folder: str) -> bool:
-        """Say whether git tracks a file below a folder that has one of the `optional_names`."""
+        """Whether git tracks a file below a folder that has one of the `optional_names`."""
         return folder in self._domains[domain].tracked_folders
 
     def is_by_git(self, domain: str) -> bool:
-        """Whether git says what belongs to a domain."""
+        """Whether git decides what belongs to a domain."""
         return self._domains[domain].by_git
 
     def changed(self) -> bool:
-        """Say whether any file that rules come from changed since it was read."""
+        """Whether any file that rules come from changed since it was read."""
         changed = {path for path, stamp in self._stamps.items() if self._stamp(path) != stamp}
         if not changed:
             return False
         indexes = {domain.index: domain for domain in self._domains.values() if domain.by_git}
         if not indexes.keys() >= changed:
             return True
-        # git rewrites its index often, and seldom changes what was read from it.
+        # git often rewrites its index without changing the data that was read from it.
         for path in changed:
             del self._stamps[path]
             self.remember(path)
@@ -127,7 +128,7 @@ class PathRules:
         return False
 
     def remember(self, path: str) -> None:
-        """Take the stamp of an absolute file that decides what is listed, before it is read."""
+        """Record the stamp of a file (absolute path) that affects the listing, before the file is read."""
         if path not in self._stamps:
             now = self._system.time_ns()
             stamp = self._stamp(path)
@@ -135,13 +136,13 @@ class PathRules:
             self._stamps[path] = _RACY if racy else stamp
 
     def close(self) -> None:
-        """End all running git processes, which keep the rules as they read them. The next question starts new
+        """End all running git processes, which don't read changed rules again. The next query starts new
         ones."""
         for domain in self._domains.values():
             domain.close()
 
     def _load(self, domain: _Domain) -> str:
-        """Read what git knows of a domain; return why that can't be done, or ""."""
+        """Read a domain's data from git; return why that isn't possible, or ""."""
         self.remember(os.path.join(domain.root, ".git"))
         try:
             for path in domain.control_files():
@@ -154,7 +155,7 @@ class PathRules:
         return reason
 
     def _stamp(self, path: str) -> Stamp | None:
-        """Return a file's stamp, None when it is absent; of a folder only its identity."""
+        """Return a file's stamp, None if it is absent; for a folder only its identity."""
         try:
             status = self._system.stat(path)
         except OSError:
@@ -181,10 +182,10 @@ class _Domain:
         return git.control_files(self.root)
 
     def load(self, names: frozenset[str]) -> bool:
-        """Read from the index what ignore rules can't tell; return whether it changed. Raises `GitError`.
+        """Read from git's index the data that ignore rules can't give; return whether it changed.
 
-        That is which folders of those names hold tracked files, and which tracked files the rules would
-        ignore, with the folders that lead there.
+        The data are the folders with one of these names that hold tracked files, and the tracked files that
+        the rules would ignore, with all folders above them. Raises `GitError`.
         """
         before = (self.tracked_folders, self._tracked_ignored)
         folders: set[str] = set()
@@ -203,14 +204,14 @@ class _Domain:
         return before != (self.tracked_folders, self._tracked_ignored)
 
     def ignored(self, paths: list[str]) -> set[str]:
-        """Return those of the paths that git leaves out. Raises `GitError`."""
+        """Return the paths that git leaves out. Raises `GitError`."""
         if not paths:
             return set()
         inner = [path[len(self._prefix) :] for path in paths]
         try:
             found = self._ask(inner)
         except git.GitError:
-            # A folder that has just become a link ends git: ask again about what is really inside.
+            # git ends with an error if a folder has just become a link: ask again about paths still inside.
             self.close()
             found = self._ask([path for path in inner if self._is_inside(path)])
         return {self._prefix + path for path in found} - self._tracked_ignored
@@ -241,7 +242,7 @@ ALWAYS_SKIPPED_FOLDERS = words(
     ".ipynb_checkpoints .gradle .terraform .next .nuxt .svelte-kit .parcel-cache .turbo .yarn .pnpm-store",
     ".dart_tool .bundle .cache",
 )
-"""Folder names that only tools use, for what they fetch, cache or keep to themselves."""
+"""Folder names that only tools use, for downloads, caches and private data."""
 
 UNTRACKED_SKIPPED_FOLDERS = words(
     "vendor third_party thirdparty Pods Carthage htmlcov DerivedData virtualenv",
@@ -249,9 +250,9 @@ UNTRACKED_SKIPPED_FOLDERS = words(
 """Folder names that people use too. They are skipped unless git tracks a file inside."""
 
 OUTPUT_FOLDERS = frozenset({"dist", "build", "target", "out", "_build", "coverage"})
-"""Folder names that build tools write to, and people use for source (`video/out/` in mpv, `build/` in many).
-In a git repository they are skipped as the ones above. Outside of one nobody says what is tracked: there they
-are skipped only beside a file of `BUILD_FILES`, where such tools put them."""
+"""Folder names that build tools write to, but people also use for source (`video/out/` in mpv, `build/` in
+many). In a git repository they are skipped unless git tracks a file inside. Outside of a repository they are
+skipped only next to a file of `BUILD_FILES`, where build tools create them."""
 
 BUILD_FILES = words(
     "package.json pyproject.toml setup.py setup.cfg Cargo.toml pom.xml build.gradle build.gradle.kts",
@@ -261,9 +262,9 @@ BUILD_FILES = words(
 
 
 class ScanSettings(Struct, frozen=True):
-    """What is left out of the tree.
+    """Settings for what is left out of the tree.
 
-    `max_file_bytes`: a larger file stays a node without content; 1 MiB is above nearly all written source.
+    `max_file_bytes`: the content of larger files isn't indexed; nearly all written source is below 1 MiB.
     `exclude`: patterns in gitignore syntax, relative to the root, which nothing can re-include.
     `skip_folders` and `skip_untracked_folders`: names of vendored and generated folders, see the defaults.
     """

@@ -18,19 +18,19 @@ from .rules import ScanSettings
 from .tree import FileRecord
 
 LISTED_NOW = 5_000
-"""Maximum number of files that are listed anew in one answer, some 20 microseconds each: 0.1 s."""
+"""Maximum number of files that are listed again in one call, at about 20 microseconds each: 0.1 s."""
 
 SLICE_ENTRIES = 2_000
-"""Files or folders that one step of a sweep compares: 5 microseconds each, 10 ms."""
+"""Number of files or folders compared in one step of a sweep, at 5 microseconds each: 10 ms."""
 
 
 class ScanChanges(Struct, frozen=True):
-    """How the disk differs from what was known. Paths are relative to the root.
+    """The differences between the disk and the known files. Paths are relative to the root.
 
-    An upserted record has a new stamp and no digest: its content is to be read. `ignored_changed`
-    says that a rule changed (an ignore file, git's index or settings), so that every folder was listed again.
-    `folders_added` are to be watched from now on, and then examined once more for what came into them before
-    the watch did.
+    An upserted record has a new stamp and no digest: its content must be read. `ignored_changed` says that a
+    rule changed (an ignore file, git's index or settings), so that every folder was listed again. The caller
+    must watch `folders_added` from now on, and then examine them once more, since files may have been added
+    before the watch began.
     """
 
     upserted: tuple[FileRecord, ...] = ()
@@ -43,7 +43,7 @@ class ScanChanges(Struct, frozen=True):
 
 
 class ScanStatistics(Struct, frozen=True):
-    """What a scanner left out and why. `skipped_folders` counts folders by reason.
+    """The files and folders that a scanner left out, and why. `skipped_folders` counts folders by reason.
 
     The reasons are `ignored`, `excluded` (by .fovealignore or the settings), `vendored`, `worktree` (another
     work tree of the same repository), `unreadable` and `not_utf8_name`. `problems` maps ignore files that
@@ -58,11 +58,11 @@ class ScanStatistics(Struct, frozen=True):
 
 
 class ListingNeeded(Exception):
-    """A large tree has to be listed anew, which takes too long for one answer: `Scanner.sweep_in_steps`."""
+    """A large tree must be listed again, which takes too long for one call: use `Scanner.sweep_in_steps`."""
 
 
 class Scanner:
-    """Lists one project's tree and finds what changed since. Not for use by two threads at once.
+    """Lists one project's tree and finds later changes. Not for use by two threads at once.
 
     A tree is what git would list (tracked or not ignored), each repository inside by its own rules; outside
     of git the same by .gitignore files alone. Links are never followed: they are records skipped as
@@ -118,7 +118,7 @@ class Scanner:
         }
 
     def statistics(self) -> ScanStatistics:
-        """Return what was left out, as of the last call."""
+        """Return the counts of what the last call left out."""
         return ScanStatistics(
             folders=len(self._lister.folders),
             skipped_folders=Counter(self.skipped_folders.values()),
@@ -130,7 +130,7 @@ class Scanner:
         )
 
     def full(self) -> Iterator[list[FileRecord]]:
-        """List everything anew, in batches of records without digests. Raises `RootGone`.
+        """List everything again, in batches of records without digests. Raises `RootGone`.
 
         Nothing is held back: 100,000 files come in hundreds of batches. The scanner is ready for `examine`
         when the last batch was taken; before that `sweep` lists everything too, since the caller may stop
@@ -141,7 +141,7 @@ class Scanner:
         self._check_root()
         try:
             yield from self._lister.walk([""], {}, set())
-        except RulesChanged:  # `examine` was asked meanwhile, and came upon them first
+        except RulesChanged:  # `examine` was called meanwhile, and found the change first
             yield from self.full()
         self._check_root()
         self._lister.whole = True
@@ -159,7 +159,7 @@ class Scanner:
         return self._compare(known, known, list(self._lister.folders))
 
     def sweep_in_steps(self, known: Mapping[str, FileRecord]) -> Iterator[ScanChanges]:
-        """Do as `sweep` does, in many answers: each is to be applied to `known` before the next is asked for.
+        """Sweep in steps; the caller must apply each result to `known` before it requests the next one.
 
         Files and folders may be examined in between. A moved file is removed in one answer and added in
         another.
@@ -198,7 +198,7 @@ class Scanner:
                 named.add(relative)
         named &= self._lister.folders.keys()
         if named:
-            # What was written to a file here before the folder was watched shows on the file alone.
+            # A write to a file before its folder was watched only shows in the file's own stamp.
             prefixes = tuple(f"{folder}/" for folder in named if folder)
             below = known if "" in named else (path for path in known if path.startswith(prefixes))
             files.update(path for path in below if path.rpartition("/")[0] in named)
@@ -207,7 +207,7 @@ class Scanner:
         return self._compare(known, files, list(folders))
 
     def _is_doubtful(self) -> bool:
-        """Say whether nothing was listed yet, or not all of it, or by rules that changed since."""
+        """Whether the tree was never listed, only in part, or by rules that have changed since."""
         return self._torn or not self._lister.folders or self._lister.rules.changed()
 
     def _compare_in_steps(self, known: Mapping[str, FileRecord]) -> Iterator[ScanChanges]:
@@ -244,7 +244,7 @@ class Scanner:
             return self._relist(known)
         self._check_root()
         removed -= upserted.keys()
-        # On a file system without case a stat of the old name still succeeds after a rename.
+        # On a case-insensitive file system a stat of the old name still succeeds after a rename.
         removed.update(within(folder, name) for folder, names in expected.items() for name in names)
         removed |= self._forget_below_lost(known)
         for path in removed:
@@ -264,7 +264,7 @@ class Scanner:
     def _compare_files(
         self, known: Mapping[str, FileRecord], files: Iterable[str]
     ) -> tuple[dict[str, FileRecord], set[str]]:
-        """Stat known files; this loop is what a sweep costs."""
+        """Compare known files by stat; most of the time of a sweep is spent in this loop."""
         upserted: dict[str, FileRecord] = {}
         removed: set[str] = set()
         lstat, base, odd = self._system.lstat, self._base, self._lister.odd
@@ -327,7 +327,7 @@ class Scanner:
                 return
 
     def _replaced(self, folders: Iterable[str]) -> list[str]:
-        """Return those folders that are gone or another folder now, so that what was below is in doubt."""
+        """Return the folders that are gone or were replaced, so that their former contents may be wrong."""
         return [
             folder
             for folder in folders
@@ -372,7 +372,7 @@ class Scanner:
         yield ScanChanges((), removed, bool(before), added)
 
     def _tear(self) -> None:
-        """Give up in the middle of a listing, so that all is listed anew, in steps."""
+        """Abort a listing, so that everything is listed again, in steps."""
         self._torn = True
         raise ListingNeeded
 
@@ -391,18 +391,18 @@ class Scanner:
 
 
 _CONTENT_REASONS = frozenset({"binary", "unreadable", "quarantined"})
-"""Reasons that are found when a file's content is read, so that a listing can't confirm them."""
+"""Reasons that are only found when a file's content is read, so that a listing can't confirm them."""
 
 
 def _differs(old: FileRecord, new: FileRecord) -> bool:
-    """Say whether a record from the disk means that the content has to be looked at again."""
+    """Whether a new record from the disk means that the file's content must be read again."""
     if old.stamp != new.stamp or old.racy:
         return True
     return old.skipped != new.skipped and not (new.skipped == "" and old.skipped in _CONTENT_REASONS)
 
 
 def _names_by_folder(files: Iterable[str], folders: Sequence[str]) -> dict[str, set[str]]:
-    """Return the names of those files that lie directly in one of the folders."""
+    """Return by folder the names of the files that lie directly in it."""
     names: dict[str, set[str]] = {folder: set() for folder in folders}
     if names:
         for path in files:

@@ -1,4 +1,4 @@
-"""The frozen view of a project that a context is built from. It shows no later change."""
+"""The frozen view of a project that a context is built from; it doesn't show later changes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .tree import Tree
 
 
 class ProjectSnapshot(Struct, frozen=True):
-    """One project at one moment.
+    """The state of one project at one moment.
 
-    `reader` lends a connection to the index for one thread; it raises `DatabaseError` where there is none
+    `reader` lends a connection to the index for one thread; it raises `DatabaseError` if there is no index
     yet. `lexical` is the lexical index. `relevant_experiences(focus, neighbours, words, limit, meaning)`
     chooses from the pool (see `choose`). `overlays` maps relative paths to unsaved texts. `degraded` are the
-    reasons that hold for the whole project.
+    problems of the whole project.
 
-    `policy` is that of the agent: what it denies is in none of the other fields, and whatever reads files
-    asks it.
+    `policy` is that of the agent: the other fields hold nothing that it denies, and code that reads files
+    must ask it.
     """
 
     tree: Tree

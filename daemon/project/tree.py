@@ -17,8 +17,8 @@ class FileRecord(Struct, frozen=True):
 
     `skipped` is empty for a file whose content is indexed, else the reason why it isn't: `binary`,
     `too_large`, `unreadable`, `special`, `symlink`, `not_utf8_name`, `secret`, `quarantined`. `digest` is
-    BLAKE2b-128 of the content, empty as long as it hasn't been read; `hashed` the same of a content that was
-    only looked at so far, empty once its definitions are known. `racy` says that it was modified within
+    BLAKE2b-128 of the content, empty until the content is read. `hashed` is the same digest of a content that
+    was only hashed so far, empty once its definitions are known. `racy` says that it was modified within
     `RACY_NS` before it was read.
     """
 
@@ -39,10 +39,10 @@ class FileRecord(Struct, frozen=True):
 
 
 class ResolvedImport(Struct, frozen=True):
-    """An import with the file of the project that it leads to.
+    """An import with the file of the project that it refers to.
 
-    `target` is a relative path, or empty. `missing` says that it certainly meant a file of this project
-    that doesn't exist.
+    `target` is a relative path, or empty. `missing` says that the import certainly refers to a file of this
+    project that doesn't exist.
     """
 
     imported: Import
@@ -95,11 +95,11 @@ class Layout:
 
 
 class Tree:
-    """What is known of a project at one generation. Never changes: `with_changes` gives the next one.
+    """The files of a project at one generation. Immutable: `with_changes` returns the next tree.
 
-    `files` maps relative paths to records, skipped files included. `generation` counts the changes of the
-    store, `names_generation` only those that added or removed a name, `hidden` the files
-    that this one leaves out.
+    `files` maps relative paths to records, including skipped files. `generation` counts the changes of the
+    store, `names_generation` only those that added or removed a name. `hidden` is the number of files that
+    this tree leaves out.
     """
 
     __slots__ = (
@@ -122,21 +122,24 @@ class Tree:
         self._counts = _Counts().changed(self.files.values())
 
     def after(self, former: Tree) -> Tree:
-        """Return this tree, read anew from the disk, as the successor of what was known before."""
+        """Return this tree, which was read again from the disk, as the successor of the former tree."""
         tree = self._next(self.generation, self.files)
         tree.names_generation = former.names_generation + 1
         return tree
 
     @property
     def layout(self) -> Layout:
-        """The folders, computed once for a set of names. 100,000 files take about 0.2 s: not on the loop."""
+        """The folders, computed once for a set of names.
+
+        100,000 files take about 0.2 s, so compute it in a thread, not on the event loop.
+        """
         if self._layout is None:
             self._layout = Layout(self.files)
         return self._layout
 
     @property
     def pending(self) -> int:
-        """Number of files that are still to be read."""
+        """Number of files that haven't been read yet."""
         return self._counts.pending
 
     @property
@@ -151,7 +154,7 @@ class Tree:
 
     @property
     def skipped(self) -> dict[str, int]:
-        """How many files are known by name only, by reason."""
+        """Number of files of which only the name is known, by reason."""
         counts: dict[str, int] = {}
         for record in self.files.values():
             if record.skipped:
@@ -205,7 +208,7 @@ class _Counts(NamedTuple):
     symbols: int = 0
 
     def changed(self, added: Iterable[FileRecord], removed: Iterable[FileRecord] = ()) -> _Counts:
-        """Return the totals after files came and went."""
+        """Return the totals after files were added and removed."""
         pending, unhashed, symbols = self
         for sign, records in ((1, added), (-1, removed)):
             for record in records:
@@ -217,7 +220,7 @@ class _Counts(NamedTuple):
 
 
 def _add_folder(path: str, children: dict[str, tuple[set[str], list[str]]], totals: dict[str, int]) -> None:
-    """Add a folder and those above it, as far as they are new."""
+    """Add a folder and the folders above it, if they are new."""
     while path not in children:
         children[path] = (set(), [])
         totals[path] = 0

@@ -1,4 +1,4 @@
-"""Native file events: folders in, batches of changed paths out. The only file that imports watchfiles."""
+"""Watches folders and reports changed paths in batches. The only file that imports watchfiles."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ OVERFLOW_PATHS = 4_000
 silently drops events when its queue of 16,384 is full, and a path has a few."""
 
 _CLOSE_TIMEOUT_S = 1.0
-"""Threads look for the end at every step, so this is reached only by an `on_batch` that doesn't return."""
+"""Maximum seconds to wait for the threads to end. They check at every step, so only an `on_batch` that
+doesn't return takes that long."""
 
 _OPEN_ATTEMPTS = 10
 """Maximum number of attempts to open a stream while folders vanish; after that the cause is another."""
@@ -30,7 +31,7 @@ _WAKE_MS = 1_000
 
 
 class WatchSettings(Struct, frozen=True):
-    """How events are gathered and when watching natively is given up.
+    """How events are collected into batches, and when native watching is replaced by polling.
 
     A batch ends after `step_ms` without a new event, or `debounce_ms` after its first. A stream wakes once a
     step: with 40 an event arrives after 60 ms (median); 20 would give 32 ms and take twice as much of a core
@@ -49,10 +50,10 @@ class WatchSettings(Struct, frozen=True):
 
 
 class WatchBatch(Struct, frozen=True):
-    """Absolute paths at which something changed, whatever it was.
+    """Absolute paths at which anything changed.
 
-    `overflow` says that events were or may have been lost: sweep. `lost_folders` were watched and aren't any
-    more, for they were removed, replaced or moved; those that still exist are to be added again.
+    `overflow` says that events may have been lost, so that a sweep is needed. `lost_folders` are no longer
+    watched, because they were removed, replaced or moved; those that still exist must be added again.
     """
 
     paths: frozenset[str]
@@ -199,12 +200,12 @@ class Watcher:
             return not cookie.waiting and not cookie.failed
 
     def forget_cookie(self, cookie: Cookie) -> None:
-        """Wait for a cookie no more."""
+        """Stop waiting for a cookie."""
         with self._state:
             self._cookies.pop(cookie.path, None)
 
     def close(self) -> None:
-        """Stop. Afterwards `on_batch` isn't called any more and the threads have ended; twice is fine."""
+        """Stop watching. Afterwards the threads have ended and `on_batch` isn't called. May be repeated."""
         with self._changing, self._state:
             self._closed = True
             streams = list(self._streams)
@@ -269,7 +270,7 @@ class Watcher:
     # -- called by streams, each on its own thread ---------------------------------------------------------
 
     def receive(self, stream: _Stream, changes: set[tuple[Change, str]]) -> bool:
-        """Deliver what a stream saw; return whether it is to go on."""
+        """Deliver the events of a stream; return whether the stream should continue."""
         paths = {path for _, path in changes}
         cookies = {path for path in paths if os.path.dirname(path) == self._cookie_folder}
         paths -= cookies
@@ -290,7 +291,7 @@ class Watcher:
         return not finished and not overdue
 
     def fail(self, stream: _Stream, reason: str) -> None:
-        """Replace a stream that ended by itself; what it may have missed is announced as an overflow."""
+        """Replace a stream that failed, and report an overflow for the events that it may have missed."""
         with self._changing:
             with self._state:
                 if stream not in self._streams:
@@ -310,7 +311,7 @@ class Watcher:
         self._deliver(WatchBatch(frozenset(), overflow=True))
 
     def _drop_lost(self, changes: set[tuple[Change, str]]) -> frozenset[str]:
-        """Forget the watched folders that came or went, because the watch stays with the old folder."""
+        """Remove watched folders that were created or deleted, because their watch is on the old folder."""
         replaced = {path for change, path in changes if change is not Change.modified}
         with self._state:
             replaced &= self._watched
@@ -343,7 +344,7 @@ class _Stream:
         self.last_cookie = ""
         """The cookie after which this stream is to end."""
         self.retire_at = math.inf
-        """When it ends even without having seen that cookie."""
+        """The time at which it ends even without that cookie."""
         self.thread = threading.Thread(target=self._run, name="foveal-watch", daemon=True)
         self._watcher = watcher
         self._folders = sorted(folders)
@@ -399,11 +400,11 @@ class _Stream:
 
 
 def _can_be_watched(folder: str) -> bool:
-    """Say whether a path is a folder that the kernel lets us watch, for which it must be readable."""
+    """Whether a path is a folder that the kernel lets us watch, for which it must be readable."""
     return os.path.isdir(folder) and os.access(folder, os.R_OK)
 
 
 def _touch(path: str) -> None:
-    """Make a file and remove it again: both are events, and nothing is left behind."""
+    """Create a file and remove it again: both cause events, and no file is left."""
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
     os.unlink(path)
