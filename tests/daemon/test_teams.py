@@ -23,6 +23,12 @@ FILES = {
 PASSWORD = "sesame-4711-abcdef"
 
 
+@pytest.fixture
+def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder whose path leaves room for the names of sockets."""
+    return tmp_path_factory.mktemp("t")
+
+
 @contextmanager
 def machine(
     folder: Path, models: Path, settings: str, extra: dict[str, str] | None = None
@@ -58,16 +64,16 @@ def written(daemon: DaemonProcess) -> int:
     return 0 if shared["waiting"] else int(shared["written"])
 
 
-def test_what_one_machine_embedded_another_takes(tmp_path: Path, models: Path) -> None:
-    with redis_server(tmp_path / "redis", "--requirepass", PASSWORD) as server:
+def test_what_one_machine_embedded_another_takes(short: Path, models: Path) -> None:
+    with redis_server(short / "redis", "--requirepass", PASSWORD) as server:
         settings = f'shared = "{server.url}"\nshared_password = "env:CACHE_PASSWORD"'
         extra = {"CACHE_PASSWORD": PASSWORD}
-        with machine(tmp_path / "a", models, settings, extra) as (first, root):
+        with machine(short / "a", models, settings, extra) as (first, root):
             assert embedded(first, root)["found"] == 0
             contents = first.call("Status", cwd=root)["projects"][0]["embedded"]
             assert contents >= 30
             assert wait_until(lambda: written(first) == contents)
-        with machine(tmp_path / "b", models, settings, extra) as (second, root):
+        with machine(short / "b", models, settings, extra) as (second, root):
             shared = embedded(second, root)
             assert (shared["found"], shared["missing"], shared["written"]) == (contents, 0, 0)
             assert shared["problem"] == ""
@@ -78,15 +84,15 @@ def test_what_one_machine_embedded_another_takes(tmp_path: Path, models: Path) -
             assert PASSWORD not in "".join(told)
 
 
-def test_a_push_shares_what_was_embedded_before(tmp_path: Path, models: Path) -> None:
-    with redis_cluster(tmp_path / "redis") as nodes:
-        with machine(tmp_path / "a", models, "") as (first, root):
+def test_a_push_shares_what_was_embedded_before(short: Path, models: Path) -> None:
+    with redis_cluster(short / "redis") as nodes:
+        with machine(short / "a", models, "") as (first, root):
             embedded(first, root)
             failed = foveal(first, "embed", "--wait", "--push", root)
             assert failed.returncode == 1
             assert "embedding.shared" in failed.stderr
             first.stop()
-            write_files(tmp_path / "a", {"config/config.toml": f'[embedding]\nshared = "{nodes[1].url}"\n'})
+            write_files(short / "a", {"config/config.toml": f'[embedding]\nshared = "{nodes[1].url}"\n'})
             pushed = foveal(first, "embed", "--wait", "--push", root)
             assert pushed.returncode == 0, pushed.stderr
             contents = first.call("Status", cwd=root)["projects"][0]["embedded"]
@@ -96,44 +102,44 @@ def test_a_push_shares_what_was_embedded_before(tmp_path: Path, models: Path) ->
             half = foveal(first, "embed", "--push", root)
             assert half.returncode == 1
             assert "not all embeddings are shared" in half.stderr
-        with machine(tmp_path / "b", models, f'shared = "{nodes[1].url}"') as (second, root):
+        with machine(short / "b", models, f'shared = "{nodes[1].url}"') as (second, root):
             shared = embedded(second, root)
             assert 0 < shared["found"] < contents
             assert shared["problem"]
 
 
-def test_a_store_that_hangs_or_is_gone_costs_nothing_and_is_said(tmp_path: Path, models: Path) -> None:
-    with redis_server(tmp_path / "redis") as server:
+def test_a_store_that_hangs_or_is_gone_costs_nothing_and_is_said(short: Path, models: Path) -> None:
+    with redis_server(short / "redis") as server:
         os.kill(server.pid, signal.SIGSTOP)
-        with machine(tmp_path / "a", models, f'shared = "{server.url}"') as (daemon, root):
+        with machine(short / "a", models, f'shared = "{server.url}"') as (daemon, root):
             shared = embedded(daemon, root)
             assert "didn't answer" in shared["problem"]
             assert shared["found"] == 0
         os.kill(server.pid, signal.SIGCONT)
     settings = f'shared = "redis://:{PASSWORD}@127.0.0.1:1"'
-    with machine(tmp_path / "b", models, settings) as (daemon, root):
+    with machine(short / "b", models, settings) as (daemon, root):
         shared = embedded(daemon, root)
         assert shared["problem"] == "redis://127.0.0.1:1 can't be reached (ConnectionError)"
         assert PASSWORD not in str(daemon.call("Status")) + daemon.log()
 
 
-def test_a_credential_that_is_missing_is_said(tmp_path: Path, models: Path) -> None:
+def test_a_credential_that_is_missing_is_said(short: Path, models: Path) -> None:
     settings = 'shared = "redis://127.0.0.1:1"\nshared_secret = "env:NOT_SET_ANYWHERE"'
-    with machine(tmp_path / "a", models, settings) as (daemon, root):
+    with machine(short / "a", models, settings) as (daemon, root):
         assert "NOT_SET_ANYWHERE isn't set" in embedded(daemon, root)["problem"]
 
 
-def test_nothing_goes_out_when_it_is_off(tmp_path: Path, models: Path) -> None:
-    with redis_server(tmp_path / "redis") as server, SlowProxy(server.port, 0.0) as counted:
+def test_nothing_goes_out_when_it_is_off(short: Path, models: Path) -> None:
+    with redis_server(short / "redis") as server, SlowProxy(server.port, 0.0) as counted:
         files = {"foveal.toml": f'[embedding]\nshared = "{counted.url}"\n'}
-        with machine(tmp_path / "a", models, "") as (daemon, _):
-            root = str(write_files(tmp_path / "other", {**FILES, **files}))
+        with machine(short / "a", models, "") as (daemon, _):
+            root = str(write_files(short / "other", {**FILES, **files}))
             status = daemon.open_ready(root)
             assert any("embedding.shared belongs into the user's own" in text for text in status["degraded"])
             embedded(daemon, root)
             assert "shared" not in daemon.call("Status")["embedder"]
         assert counted.connections == 0
-        with machine(tmp_path / "b", models, f'shared = "{counted.url}"') as (daemon, root):
+        with machine(short / "b", models, f'shared = "{counted.url}"') as (daemon, root):
             embedded(daemon, root)
         assert counted.connections > 0, "the counter counts"
 
@@ -146,10 +152,10 @@ def test_nothing_goes_out_when_it_is_off(tmp_path: Path, models: Path) -> None:
     ],
 )
 def test_a_setting_that_can_not_be_is_refused_without_its_value(
-    tmp_path: Path, setting: str, problem: str
+    short: Path, setting: str, problem: str
 ) -> None:
-    write_files(tmp_path, {"config/config.toml": f"[embedding]\n{setting}\n"})
-    with running_daemon(tmp_path, embedding=True) as daemon:
+    write_files(short, {"config/config.toml": f"[embedding]\n{setting}\n"})
+    with running_daemon(short, embedding=True) as daemon:
         refused = foveal(daemon, "up")
         assert refused.returncode != 0
         assert problem in refused.stderr
