@@ -5,12 +5,27 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
 from ..languages.shared.records import Symbol
 from .document import NO_LINE, Blocks, Document, Term
-from .scoring import LOG_WEIGHTS, PartGroup, PartSelection, TextParts, choose, thinned
+from .scoring import (
+    LOG_WEIGHTS,
+    PartGroup,
+    PartSelection,
+    ScoredParts,
+    TextParts,
+    choose,
+    score,
+    select,
+    thinned,
+)
+
+SHORTENED_MAX, SCORED_MAX = 32, 16
+"""Maximum number of cached texts, and of rated documents: while a context is selected, each file in focus is
+shortened three times for the same prompt."""
 
 DECIDES = 0.03
 """Value of a line that returns, raises or branches."""
@@ -103,8 +118,27 @@ def compress_code(
 ) -> Folded:
     """Shorten code to its signatures and the most relevant lines of bodies."""
     document, symbols = thinned(document, terms, symbols, characters, wanted)
+    return _shortened(document, tuple(symbols), tuple(terms), characters, frozenset(wanted))
+
+
+@lru_cache(maxsize=SHORTENED_MAX)
+def _shortened(
+    document: Document,
+    symbols: tuple[Symbol, ...],
+    terms: tuple[Term, ...],
+    characters: int,
+    wanted: frozenset[str],
+) -> Folded:
+    rows, scored = _scored(document, symbols, terms, wanted)
+    return rows.render(select(scored, rows.room(characters)))
+
+
+@lru_cache(maxsize=SCORED_MAX)
+def _scored(
+    document: Document, symbols: tuple[Symbol, ...], terms: tuple[Term, ...], wanted: frozenset[str]
+) -> tuple[Rows, ScoredParts]:
     rows = Rows(document)
-    return rows.render(choose(rows.code(symbols), terms, rows.room(characters), wanted=wanted))
+    return rows, score(rows.code(symbols), terms, wanted=wanted)
 
 
 def compress_data(

@@ -9,6 +9,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -123,7 +124,26 @@ def choose(
 
     Groups whose names are `wanted` get the highest score.
     """
-    selection = PartSelection(parts.costs, characters, parts.gap_cost)
+    return select(score(parts, terms, weights, wanted), characters)
+
+
+class ScoredParts(NamedTuple):
+    """Parts with the scores of their groups, the parts in order of their value, and the largest share of the
+    characters that heads may take."""
+
+    parts: TextParts
+    nearness: Sequence[float]
+    order: Sequence[int]
+    head_share: float
+
+
+def score(
+    parts: TextParts,
+    terms: Sequence[Term],
+    weights: ScoreWeights = WEIGHTS,
+    wanted: Collection[str] = (),
+) -> ScoredParts:
+    """Rate the parts, whatever the number of characters; this takes most of the time of `choose`."""
     hits = [(Counter(parts.found(term)), term.weight) for term in terms]
     nearness = _nearness(parts, hits)
     for index, group in enumerate(parts.groups):
@@ -131,10 +151,18 @@ def choose(
             nearness[index] = 1.0
     _share_with_named(parts, nearness, weights.called)
     share = weights.outline if any(nearness) else OUTLINE_ALONE
-    _show_heads(selection, parts.groups, nearness, int(characters * share))
     worth = _worth(parts, nearness, hits, weights)
     density = [value / cost**LENGTH_POWER for value, cost in zip(worth, parts.costs, strict=True)]
-    for part in sorted(range(len(density)), key=lambda part: (-density[part], part)):
+    order = sorted(range(len(density)), key=lambda part: (-density[part], part))
+    return ScoredParts(parts, nearness, order, share)
+
+
+def select(scored: ScoredParts, characters: int) -> PartSelection:
+    """Select parts that were rated, within a number of characters."""
+    parts = scored.parts
+    selection = PartSelection(parts.costs, characters, parts.gap_cost)
+    _show_heads(selection, parts.groups, scored.nearness, int(characters * scored.head_share))
+    for part in scored.order:
         if selection.room <= 0:
             break
         if not selection.shown[part]:
