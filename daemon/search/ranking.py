@@ -121,9 +121,10 @@ OFTEN_CHANGED = 30
 NAMED_CHUNK = 0.5
 """Minimum fused score of a chunk if the question names its lines or its definition with certainty 1."""
 
-BARREL_DEFINITIONS = 3
+BARREL_DEFINITIONS = 5
 """Number of own definitions from which on a file is no barrel (a file that only re-exports), whatever its
-name: `mod.rs` may contain the code itself."""
+name: `mod.rs` may contain the code itself. Variables count too, of which a barrel has up to four: `__all__`,
+`__version__`, a fallback for what couldn't be imported."""
 
 SURELY_NAMED = 0.5
 NAMED_FACTOR = 0.8
