@@ -198,7 +198,7 @@ def test_a_sample_has_the_fields_of_the_protocol() -> None:
     found = msgspec.to_builtins(history_reply(MetricSamples("hour", 10.0, (sample, sample))))
     assert set(found) == documented_fields(PROTOCOL.partition("`history` of GetMetrics is ")[2])
     [first, _] = found["samples"]
-    assert set(first) == documented_fields(PROTOCOL.partition("since the one before: ")[2])
+    assert set(first) == documented_fields(PROTOCOL.partition("since the sample before it: ")[2])
     assert first["methods"] == {"GetContext": {"count": 1, "p50_ms": 0.175, "p95_ms": 0.2425}}
     assert first["context_ms"] == first["all_ms"] == {"p50": 0.175, "p95": 0.2425, "p99": 0.2485}
     assert (first["files_pending"], first["chunks_pending"], first["scopes"], first["subscribers"]) == (
