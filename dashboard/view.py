@@ -40,14 +40,13 @@ PROJECT: Final = "project"
 """The parameter of an address with the root of the page's project."""
 
 NAVIGATION: Final = (
-    ("overview", "/", "Overview"),
-    ("search", "/search", "Search"),
-    ("contexts", "/contexts", "Contexts"),
+    ("home", "/", "Home"),
     ("sessions", "/sessions", "Sessions"),
-    ("items", "/items", "Items"),
-    ("experiences", "/experiences", "Experiences"),
-    ("metrics", "/performance", "Metrics"),
-    ("live", "/live", "Live"),
+    ("knowledge", "/knowledge", "Knowledge"),
+    ("explore", "/explore", "Explore"),
+    ("usage", "/usage", "Usage"),
+    ("project", "/project", "Project"),
+    ("diagnostics", "/diagnostics", "Diagnostics"),
 )
 """The navigation: name, address and title of each page."""
 
