@@ -57,6 +57,17 @@ class Drawing:
     few: str
     is_days: bool = False
 
+    @property
+    def is_drawn(self) -> bool:
+        """Whether there is anything to draw: two moments, or a day, with a value."""
+        return len(self.rows) >= (1 if self.is_days else 2) and any(
+            value is not None for _, values in self.rows for value in values
+        )
+
+    def latest(self, line: int) -> float | None:
+        """Return the last value of a line."""
+        return next((values[line] for _, values in reversed(self.rows) if values[line] is not None), None)
+
 
 def _highest(*path: str) -> Reduce:
     """Return the highest value of the samples, because peaks matter."""
@@ -205,7 +216,11 @@ def intervals(samples: Sequence[Sample], points: int = POINTS) -> list[Sequence[
 def _drawings(samples: Sequence[Sample], period: str) -> list[Drawing]:
     parts = intervals(samples)
     every = "ten seconds" if period == "hour" else "five minutes"
-    few = f"The daemon takes a sample every {every}; the line comes with the second one."
+    few = (
+        "No agent asked for a context in this time; the line comes with the next one."
+        if len(parts) > 1
+        else f"The daemon takes a sample every {every}; the line comes with the second one."
+    )
     return [
         Drawing(
             name,

@@ -6,17 +6,17 @@ const HEIGHT = 190;
 const DAY_S = 86400;
 const BRUSHED_PX = 6; // less is a click
 const HUES = 8;
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-const second = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+const second = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
 const plain = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 
 const TICKS = {
-  number: (value) => short.format(value),
+  number: (value) => short.format(value).toLowerCase(),
   share: (value) => `${Math.round(value * 100)} %`,
   ms: (value) => (value >= 1000 ? `${plain.format(value / 1000)} s` : `${plain.format(value)} ms`),
-  bytes: (value) => (value >= 1e9 ? `${plain.format(value / 1e9)} GB` : value >= 1e6 ? `${plain.format(value / 1e6)} MB` : `${plain.format(value / 1e3)} kB`),
+  bytes: (value) => (value >= 1e9 ? `${plain.format(value / 1e9)} GB` : `${plain.format(value / 1e6)} MB`),
 };
 
 const drawn = [];
@@ -42,7 +42,7 @@ function chart(figure) {
   function draw() {
     rows = [...figure.querySelectorAll("tbody tr")].map((row) => ({ row, at: momentOf(row), values: valuesOf(row) })).sort((a, b) => a.at - b.at);
     const data = [rows.map((row) => row.at), ...columns(rows)];
-    place.hidden = rows.length < (isDays ? 1 : 2);
+    place.hidden = rows.length < (isDays ? 1 : 2) || !rows.some(({ values }) => values.some((value) => value !== null));
     figure.querySelector(".too-few").hidden = !place.hidden;
     if (place.hidden) return;
     if (!one.plot) {
@@ -65,9 +65,9 @@ function chart(figure) {
       legend: { show: false },
       padding: [10, 12, 0, 0],
       cursor: { y: false, sync: { key: isDays ? "days" : "moments" }, drag: { x: true, y: false, setScale: false }, points: { size: 7 } },
-      scales: { x: { time: true }, y: { range: (_, low, high) => (unit === "share" ? [0, 1] : [0, (high || 1) * 1.08]) } },
+      scales: { x: { time: true }, y: { range: (_, low, high) => (unit === "share" ? [0, 1] : [0, Math.max(high, unit === "number" ? 4 : 1) * 1.08]) } },
       axes: [
-        { ...axis, space: 64, size: 30, values: (_, splits, __, ___, step) => splits.map((at) => moment(at, step)), ...(isDays && { incrs: [1, 2, 4, 7, 14, 28].map((days) => days * DAY_S) }) },
+        { ...axis, space: (_, __, low, high) => (high - low < 900 ? 84 : 60), size: 30, values: (_, splits, __, ___, step) => splits.map((at) => moment(at, step)), ...(isDays && { incrs: [1, 2, 4, 7, 14, 28].map((days) => days * DAY_S) }) },
         { ...axis, space: 32, size: 62, values: (_, splits) => splits.map(TICKS[unit]) },
       ],
       series: [{}, ...Array.from({ length: lines }, (_, at) => line(at))],
@@ -86,13 +86,13 @@ function chart(figure) {
 
   // The values at a moment stand beside the names of their lines; without a moment the latest ones.
   function tell(at) {
-    const told = at ?? rows.length - 1;
-    const texts = rows[told] ? [...rows[told].row.cells].map((cell) => cell.textContent.trim()) : [];
-    figure.querySelectorAll(".legend output").forEach((output, line) => {
-      output.textContent = texts[line + 1] ?? "";
+    const pointed = rows[at ?? -1];
+    figure.querySelectorAll(".legend b").forEach((output, line) => {
+      const told = pointed ?? rows.findLast(({ values }) => values[line] !== null) ?? rows.at(-1);
+      output.textContent = told?.row.cells[line + 1].textContent.trim() ?? "";
     });
-    const when = figure.querySelector(".when");
-    if (when) when.textContent = at === null || at === undefined || !rows[told] ? "" : isDays ? texts[0] : `${day.format(rows[told].at * 1000)} ${second.format(rows[told].at * 1000)}`;
+    const moments = isDays ? [day] : [day, second];
+    figure.querySelector(".when").textContent = pointed ? moments.map((format) => format.format(pointed.at * 1000)).join(" ") : "";
   }
 
   function brushed(plot) {

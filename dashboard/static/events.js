@@ -1,6 +1,6 @@
 // The list of events; the connection is that of live.js. The server lists the latest contexts, with their prompts.
 const KEPT = 500;
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 });
+const clock = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
 const STATES = {
   "": ["connecting", "badge"],
