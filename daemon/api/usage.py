@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import os
+from collections.abc import Callable
 
 from msgspec import UNSET, Struct, UnsetType
 
-from .method import AgentRequest, EngineMethods, method
-
-Grouping = Literal["day", "project", "host", "session", "type"]
+from ...hooks.hosts.registry import host_named
+from ..sessions.usage_report import Grouping, UsageCounts
+from .method import AgentRequest, EngineMethods, method, reply_of
 
 
 class UsageRequest(AgentRequest, frozen=True, kw_only=True):
@@ -62,14 +63,28 @@ class UsageMethods(EngineMethods):
     async def usage(self, request: UsageRequest) -> UsageReply:
         """Return the cost and use of the contexts of the last 30 days, of a project or of all, in groups;
         below. `since` and `until` are times or days in ISO 8601."""
-        total = UsageRow(
-            key="total",
-            turns=0,
-            tokens=0,
-            bytes=0,
-            tokens_before=0,
-            places_shown=0,
-            places_used=0,
-            sessions=0,
+        root = None if request.cwd is None else await self._engine.projects.root_of(request.cwd)
+        report = await self._engine.timeline.usage(request.by, root, request.since, request.until)
+        names = await self._names(request.by, root)
+        return UsageReply(
+            [_row(row, names(row.key)) for row in report.rows],
+            _row(report.total, ""),
+            [reply_of(UnusedPlace, place) for place in report.never_used],
+            SavedCharacters(report.saved_characters, report.saved_basis),
         )
-        return UsageReply([], total, [], SavedCharacters(0, "no file was used yet"))
+
+    async def _names(self, by: Grouping, root: str | None) -> Callable[[str], str]:
+        """Return a function that gives the name of a group for people, "" for none."""
+        if by == "project":
+            return os.path.basename
+        if by == "host":
+            return lambda key: host.title if (host := host_named(key)) is not None else ""
+        if by == "session":
+            sessions = await self._engine.sessions.list(root)
+            names = {session.id: session.name for session in sessions}
+            return lambda key: names.get(key, "")
+        return lambda key: ""
+
+
+def _row(row: UsageCounts, name: str) -> UsageRow:
+    return reply_of(UsageRow, row, name=name or UNSET)

@@ -113,13 +113,14 @@ class Turn(Struct, frozen=True):
 
 
 class UseSign(Struct, frozen=True):
-    """A sign that a file was used: `path` is relative to the root; a file that is only named may be named by
-    its last parts."""
+    """A sign that a file was used: `path` is relative to the root, or if it isn't `exact` perhaps only the
+    last parts of that."""
 
     session_id: str
     how: Use
     path: str
     at: int
+    exact: bool = True
 
 
 class SessionRow(Struct, frozen=True):
@@ -141,7 +142,8 @@ class UsedPlace(Struct, frozen=True):
 
 
 class StoredEntry(Struct, frozen=True):
-    """An entry as it is read; `tokens`, `shown` and `used` are of its context, None if they aren't known."""
+    """An entry as it is read; `tokens`, `shown` and `used` are of its context, None if they aren't known.
+    `paths_json` is a list of paths as JSON."""
 
     number: int
     at: int
@@ -155,7 +157,7 @@ class StoredEntry(Struct, frozen=True):
     tokens: int | None
     shown: int | None
     used: int | None
-    paths: tuple[str, ...]
+    paths_json: str
 
 
 def put_session(database: Database, session: SessionRow) -> int:
@@ -265,7 +267,7 @@ def mark_used(database: Database, session: int, signs: Sequence[UseSign]) -> Non
     observed = max(sign.at for sign in signs)
     database.execute("UPDATE sessions SET observed = max(observed, ?) WHERE id = ?", (observed, session))
     for sign in signs:
-        for path in shown.meant(sign.path):
+        for path in shown.meant(sign):
             database.execute(_MARK_USED[sign.how], (sign.at, path, session, sign.at))
 
 
@@ -278,13 +280,13 @@ class _ShownPaths:
         for path in self._numbers:
             self._by_name[os.path.basename(path)].append(path)
 
-    def meant(self, path: str) -> list[int]:
-        """Return the numbers of the shown files that a path means: the file itself, else the only one that
-        ends in the same parts."""
-        if path in self._numbers:
-            return [self._numbers[path]]
-        named = self._by_name.get(os.path.basename(path), ())
-        ending = [known for known in named if f"/{known}".endswith(f"/{path}")]
+    def meant(self, sign: UseSign) -> list[int]:
+        """Return the number of the shown file that a sign means: the file itself, else the only one that ends
+        in the same parts; none for a file that wasn't shown."""
+        if sign.path in self._numbers:
+            return [self._numbers[sign.path]]
+        named = () if sign.exact else self._by_name.get(os.path.basename(sign.path), ())
+        ending = [known for known in named if f"/{known}".endswith(f"/{sign.path}")]
         return [self._numbers[known] for known in ending] if len(ending) == 1 else []
 
 
@@ -365,7 +367,7 @@ def entries_of(
         " WHERE s.name = ? AND (e.at, e.number) < (?, ?) ORDER BY e.at DESC, e.number DESC LIMIT ?",
         (session_id, *(before or (2**62, 0)), limit),
     )
-    return [StoredEntry(*row[:-1], tuple(json.loads(row[-1]))) for row in rows]
+    return [StoredEntry(*row) for row in rows]
 
 
 def used_places(database: Database, context_id: str) -> list[UsedPlace]:

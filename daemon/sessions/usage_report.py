@@ -82,10 +82,9 @@ def usage_report(database: Database, by: Grouping, wanted: UsageFilter) -> Usage
             row.project = ""
     (total,) = _grouped(database, "'total'", wanted) or [UsageCounts("total")]
     total.project = ""
-    never = database.execute(
-        _NEVER_USED, {**wanted.values, "least": NEVER_USED_SHOWN, "limit": NEVER_USED_MAX}
-    )
-    characters, files = database.execute(_SAVED, {**wanted.values, "whole": WHOLE_BYTES}).fetchone()
+    bounds = {"least": NEVER_USED_SHOWN, "limit": NEVER_USED_MAX}
+    never = database.execute(_query(_NEVER_USED), {**wanted.values, **bounds})
+    characters, files = database.execute(_query(_SAVED), {**wanted.values, "whole": WHOLE_BYTES}).fetchone()
     return UsageReport(tuple(rows), total, tuple(Unused(*row) for row in never), characters, _basis(files))
 
 
