@@ -41,7 +41,8 @@ from ..search.service import SearchService
 from ..sessions.request_log_service import RequestLog
 from ..sessions.service import Sessions
 from ..sessions.timeline_service import Timeline
-from .metric_history import Gauges, MetricHistory
+from . import metric_history
+from .metric_history import Gauges, MetricHistory, SampleFile
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +107,8 @@ class Engine:
             environment.config_dir,
             system,
         )
-        self.history = MetricHistory(self.metrics, self.gauges, system)
+        samples = SampleFile(os.path.join(environment.state_dir, metric_history.FILE), system)
+        self.history = MetricHistory(self.metrics, self.gauges, system, file=samples)
         self.explaining = Explaining(self.scopes, self._searching, self.permissions, self._work)
 
     # Life
@@ -115,7 +117,7 @@ class Engine:
         """Load the scopes, start the indexer, and keep both until `close`."""
         await self.projects.load()
         await self.compressing.load()
-        stores = self.requests.load(), self.timeline.load()
+        stores = self.requests.load(), self.timeline.load(), self.history.load()
         warnings = await self.scoping.load(self.state_dir), *[await load for load in stores]
         self.warnings = (*self.warnings, *filter(None, warnings))
         async with asyncio.TaskGroup() as tasks:
@@ -142,6 +144,7 @@ class Engine:
         await self.scoping.close()
         await self.requests.close()
         await self.timeline.close()
+        await self.history.close()
         self._work.close()
         self.compressing.close()
 

@@ -300,7 +300,7 @@ class Timeline:
         _remember(self._last_context, key, context_id)
 
     def _now(self) -> int:
-        return self._system.time_ns() // 1_000_000
+        return int(self._system.now().timestamp() * 1000)
 
     # Writing
 
