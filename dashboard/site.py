@@ -34,6 +34,7 @@ from .pages.request import RequestPage
 from .pages.scope import ScopePage
 from .pages.search import SearchPage
 from .pages.sessions import SessionPage, SessionsPage
+from .pages.usage import Usage
 from .prometheus import PrometheusFigures
 from .view import STATIC, NotOpen, View
 
@@ -75,6 +76,7 @@ def make_site(daemon_socket: str, port: int) -> web.Application:
         SessionPage(view),
         RequestPage(view),
         ItemsPage(view),
+        Usage(view),
         Diagnostics(view),
         PrometheusFigures(view),
         SearchPage(view),

@@ -42,7 +42,7 @@ def box_of(page: Page) -> tuple[float, float, float]:
 def test_the_pointer_shows_the_values_of_a_moment_in_all_charts(page: Page, site: Site) -> None:
     page.goto(f"{site.address}/diagnostics")
     expect(page.locator(f"{CHART} canvas")).to_be_visible()
-    first = page.locator(f"{CHART} tbody tr").last.locator("td").first.text_content()
+    first = page.locator(f"{CHART} tbody tr").last.locator("td").first.text_content() or ""
     left, middle, _ = box_of(page)
     page.mouse.move(left + 2, middle)
     expect(page.locator(f"{CHART} .when")).not_to_be_empty()
@@ -77,7 +77,7 @@ def test_keys_read_values_and_zoom(page: Page, site: Site) -> None:
     plot.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
-    second = page.locator(f"{CHART} tbody tr").nth(-2).locator("td").first.text_content()
+    second = page.locator(f"{CHART} tbody tr").nth(-2).locator("td").first.text_content() or ""
     expect(page.locator(f"{CHART} .legend b").first).to_have_text(second)
     page.keyboard.press("+")
     page.wait_for_url(re.compile("since=.*until="))
