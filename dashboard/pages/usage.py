@@ -49,6 +49,9 @@ SHOWN: Final = 8
 ROWS: Final = 500
 """Maximum rows of a whole table on the page; an export has all."""
 
+WEEK: Final = 7
+"""Minimum bars of the chart where no range is chosen."""
+
 DAYS_MAX: Final = 366
 """Maximum bars of the chart."""
 
@@ -93,7 +96,7 @@ class Usage(Page):
             total=reply["total"],
             saved=reply["saved"],
             never=reply["never_used"],
-            drawing=_drawing(reply["rows"]),
+            drawing=_drawing(reply["rows"], 1 if since or until else WEEK),
             rows=rows,
             shown=SHOWN,
             rows_max=ROWS,
@@ -154,13 +157,14 @@ def _link(group: str, row: Mapping[str, Any]) -> str:
     return href("/usage", since=key, until=key) if group == "day" else ""
 
 
-def _drawing(rows: Sequence[Mapping[str, Any]]) -> Drawing:
-    """Return the chart of tokens by day; a day without turns has none."""
+def _drawing(rows: Sequence[Mapping[str, Any]], least: int = 1) -> Drawing:
+    """Return the chart of tokens by day, of `least` days; a day without turns has no tokens."""
     tokens = {row["key"]: row["tokens"] for row in rows}
     days: list[str] = []
     if tokens:
         last = date.fromisoformat(max(tokens))
-        first = max(date.fromisoformat(min(tokens)), last - timedelta(DAYS_MAX - 1))
+        first = min(date.fromisoformat(min(tokens)), last - timedelta(least - 1))
+        first = max(first, last - timedelta(DAYS_MAX - 1))
         days = [str(first + timedelta(number)) for number in range((last - first).days + 1)]
     return Drawing(
         "days",

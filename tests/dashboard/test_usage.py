@@ -31,6 +31,11 @@ def test_the_chart_has_a_bar_for_each_day_between_the_first_and_the_last() -> No
         ("2026-03-02", (20,)),
     ]
     assert drawing.is_drawn
+    assert [day for day, _ in _drawing([row("2026-03-02", 20)], 3).rows] == [
+        "2026-02-28",
+        "2026-03-01",
+        "2026-03-02",
+    ]
     assert not _drawing([]).is_drawn
 
 
