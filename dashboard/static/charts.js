@@ -81,7 +81,7 @@ function chart(figure) {
     if (isDays) return { stroke, fill: stroke, width: 0, points: { show: false }, paths: window.uPlot.paths.bars({ size: [0.7, 48] }) };
     // A value without neighbours has no line; it is marked only where it is all that there is.
     const show = (plot, series) => plot.data[series].filter((value) => value !== null).length === 1;
-    return { stroke, width: 1.5, spanGaps: true, points: { show, size: 6, fill: stroke } };
+    return { stroke, width: 1.5, gaps: outages, points: { show, size: 6, fill: stroke } };
   }
 
   // The values at a moment stand beside the names of their lines; without a moment the latest ones.
@@ -119,6 +119,14 @@ function chart(figure) {
   place.addEventListener("dblclick", () => zoom(null, null, isDays));
   draw();
   return one;
+}
+
+// Lines break where the daemon took no samples; a sample without a value, as without any context, breaks none.
+function outages(plot) {
+  const moments = plot.data[0];
+  const steps = moments.slice(1).map((at, before) => at - moments[before]);
+  const usual = [...steps].sort((a, b) => a - b)[steps.length >> 1];
+  return steps.flatMap((step, before) => (step > 4 * usual ? [[before, before + 1].map((at) => plot.valToPos(moments[at], "x", true))] : []));
 }
 
 function momentOf(row) {
