@@ -30,6 +30,7 @@ from .pages.graph import GraphPage
 from .pages.items import ItemsPage
 from .pages.last_open import LastOpenKeeper
 from .pages.overview import Overview
+from .pages.project import ProjectPage
 from .pages.request import RequestPage
 from .pages.scope import ScopePage
 from .pages.search import SearchPage
@@ -77,6 +78,7 @@ def make_site(daemon_socket: str, port: int) -> web.Application:
         RequestPage(view),
         ItemsPage(view),
         Usage(view),
+        ProjectPage(view),
         Diagnostics(view),
         PrometheusFigures(view),
         SearchPage(view),
