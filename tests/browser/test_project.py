@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Dialog, Page, expect
 
 from tests.browser_cases import Site, browser, page, site
 from tests.conftest import SMALL_PROJECT, write_files
@@ -38,7 +38,12 @@ def test_a_project_is_forgotten_by_three_clicks_that_say_what_goes(
     site.daemon.open_ready(root)
     site.daemon.call("GetContext", cwd=str(root), prompt="how do sessions expire?")
     asked: list[str] = []
-    page.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.accept()))
+
+    def accept(dialog: Dialog) -> None:
+        asked.append(dialog.message)
+        dialog.accept()
+
+    page.on("dialog", accept)
     page.goto(f"{site.address}/?project={root}")
     page.get_by_role("navigation", name="Pages").get_by_role("link", name="Project").click()
     expect(page.locator("#content")).to_contain_text(
