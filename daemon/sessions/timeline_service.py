@@ -144,12 +144,9 @@ class Timeline:
         if happening.kind in {"edit", "read"} and happening.paths:
             self._touched(happening, latest)
             return
-        if happening.kind == "resume" and latest is not None and latest.kind == "compaction":
-            _remember(
-                self._open, (session_id, agent), latest
-            )  # the same compaction, seen by its host's start
-            return
         begun = self._open.get((session_id, agent))
+        if happening.kind == "resume" and begun is not None and begun.kind == "compaction":
+            return  # the start that follows a compaction
         if happening.kind == "prompt" and agent and begun is not None and begun.kind == "subagent":
             begun.text = begun.text or happening.text  # its task, sent once more as a prompt
             return
