@@ -25,9 +25,10 @@ def figures(row: dict[str, Any]) -> tuple[int, int, int, int]:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    root = write_files(tmp_path / "shop", {"a.py": "def first():\n" + "    x = 1\n" * 500, "b.py": "y = 2\n"})
-    (root / ".git").mkdir()
-    return root
+    return write_files(
+        tmp_path / "long",
+        {"pyproject.toml": "", "a.py": "def first():\n" + "    x = 1\n" * 2000, "b.py": "y = 2\n"},
+    )
 
 
 def test_usage_by_each_key_adds_up(daemon: DaemonProcess, shop: Path) -> None:
@@ -91,15 +92,17 @@ def test_files_that_are_never_used(daemon: DaemonProcess, project: Path) -> None
     daemon.open_ready(project)
     host = Host(daemon, project, "s1")
     for number in range(5):
-        daemon.call(
-            "GetContext", cwd=str(project), session_id="s1", focus_paths=["a.py", "b.py"][: 2 - number // 4]
-        )
-        daemon.call("GetContext", cwd=str(project), session_id="s1", focus_paths=["b.py"])
-    assert usage(daemon, "day")["never_used"] == [], "nothing tells whether they are used"
-    host.edit("b.py", "t1")
-    assert usage(daemon, "day")["never_used"] == []
-    daemon.call("GetContext", cwd=str(project), session_id="s1", focus_paths=["a.py"], max_tokens=3000)
+        focus = ["a.py", "b.py"] if number % 2 else ["b.py", "a.py"]
+        daemon.call("GetContext", cwd=str(project), session_id="s1", focus_paths=focus, prompt=f"x{number}")
+        if number < 4:
+            host.edit("b.py", f"t{number}")
+            assert usage(daemon, "day")["never_used"] == [], "it wasn't shown often yet"
     assert usage(daemon, "day")["never_used"] == [{"path": "a.py", "project": str(project), "shown": 5}]
+    unheard = {"cwd": str(project), "session_id": "s2", "focus_paths": ["b.py"]}
+    for number in range(6):
+        daemon.call("GetContext", **unheard, prompt=f"y{number}")
+    [row] = [row for row in usage(daemon, "session")["rows"] if row["key"] == "s2"]
+    assert figures(row) == (6, 0, 0, 1), "nothing tells what its agent does"
     (project / "foveal.toml").write_text('[agents.intern]\ndeny_paths = ["a.py"]\n')
     assert usage(daemon, "day", agent_name="intern")["never_used"] == []
 
