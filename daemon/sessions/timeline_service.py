@@ -144,12 +144,9 @@ class Timeline:
         if happening.kind in {"edit", "read"} and happening.paths:
             self._touched(happening, latest)
             return
-        if happening.kind == "resume" and latest is not None and latest.kind == "compaction":
-            _remember(
-                self._open, (session_id, agent), latest
-            )  # the same compaction, seen by its host's start
-            return
         begun = self._open.get((session_id, agent))
+        if happening.kind == "resume" and begun is not None and begun.kind == "compaction":
+            return  # the start that follows a compaction
         if happening.kind == "prompt" and agent and begun is not None and begun.kind == "subagent":
             begun.text = begun.text or happening.text  # its task, sent once more as a prompt
             return
@@ -175,10 +172,11 @@ class Timeline:
             self._attach(scope, request, reply, agent_name, now)
         self._begin()
 
-    def decided(self, experiences: Iterable[Experience]) -> None:
-        """Take new decisions."""
+    def decided(self, root: str, experiences: Iterable[Experience]) -> None:
+        """Take new decisions of a project."""
         for experience in experiences:
             if self._next and experience.session_id:
+                self._waiting.hosts.setdefault(experience.session_id, ("", root))
                 entry = Entry(
                     0,
                     experience.session_id,
@@ -193,9 +191,10 @@ class Timeline:
                 self._add(entry)
         self._begin()
 
-    def read_transcript(self, session_id: str, cwd: str, activity: Sequence[Activity]) -> None:
-        """Take the activities in the new part of a session's transcript."""
+    def read_transcript(self, root: str, session_id: str, cwd: str, activity: Sequence[Activity]) -> None:
+        """Take the activities in the new part of the transcript of a project's session."""
         if self._next and session_id and len(self._waiting.transcripts) < WAITING_MAX:
+            self._waiting.hosts.setdefault(session_id, ("", root))
             self._waiting.transcripts.append(TranscriptPart(session_id, cwd, tuple(activity), self._now()))
             self._begin()
 
