@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
+from urllib.parse import quote
 
 from aiohttp import web
 
@@ -22,7 +23,6 @@ from ..ipc.errors import (
 )
 from .api import Actions, FileNames, SessionsApi
 from .guard import AccessGuard
-from .pages.context import ContextPage, ContextsPage
 from .pages.difference import Difference
 from .pages.experiences import ExperiencesPage
 from .pages.graph import GraphPage
@@ -31,12 +31,11 @@ from .pages.last_open import LastOpenKeeper
 from .pages.live import EventStream, LivePage
 from .pages.overview import Overview
 from .pages.performance import Performance
-from .pages.request import RequestPage
-from .pages.scope import ScopePage
 from .pages.search import SearchPage
 from .pages.sessions import SessionPage, SessionsPage
+from .pages.turn import TurnPage
 from .prometheus import PrometheusFigures
-from .view import STATIC, NotOpen, View
+from .view import STATIC, NotOpen, View, href
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +48,13 @@ CODE_OF_STATUS: Final = {400: INVALID_PARAMS, 403: PERMISSION_DENIED}
 DATA: Final = frozenset({"/events", "/files", "/items/one", "/metrics"})
 DATA_BELOW: Final = ("/api/", "/actions/", "/static/")
 """Addresses that answer scripts and programs, whose errors are JSON."""
+
+MOVED: Final[Mapping[str, str]] = {
+    "/contexts": "/sessions",
+    "/contexts/{context_id}": "/turns/{context_id}",
+    "/contexts/{context_id}/text/{name}": "/turns/{context_id}/text/{name}",
+}
+"""Former addresses, each with the one that took its place; the query is kept."""
 
 STATIC_KEPT: Final = "private, max-age=31536000, immutable"
 """Caching of static files, whose addresses contain the hash of their content."""
@@ -68,7 +74,6 @@ def make_site(daemon_socket: str, port: int) -> web.Application:
         Overview(view),
         SessionsPage(view),
         SessionPage(view),
-        RequestPage(view),
         ItemsPage(view),
         Performance(view),
         PrometheusFigures(view),
@@ -76,13 +81,13 @@ def make_site(daemon_socket: str, port: int) -> web.Application:
         SearchPage(view),
         ExperiencesPage(view),
         GraphPage(view),
-        ContextsPage(view),
-        ContextPage(view),
-        ScopePage(view),
+        TurnPage(view),
         Difference(view),
         FileNames(view),
     ):
         part.add_to(application)
+    for former in MOVED:
+        application.router.add_get(former, _lead_on)
     application.router.add_static("/static", STATIC)
     application.on_response_prepare.append(_keep_static)
 
@@ -163,6 +168,14 @@ def _is_page(request: web.Request) -> bool:
     """Whether a person will see the answer, not a script or program."""
     is_data = request.path in DATA or request.path.startswith(DATA_BELOW)
     return request.method in {"GET", "HEAD"} and not is_data
+
+
+async def _lead_on(request: web.Request) -> web.Response:
+    """Answer a former address with the one that took its place."""
+    resource = request.match_info.route.resource
+    former = resource.canonical if resource is not None else ""
+    names = {name: quote(value, safe="") for name, value in request.match_info.items()}
+    raise web.HTTPFound(href(MOVED[former].format(**names), **request.query))
 
 
 async def _keep_static(request: web.Request, response: web.StreamResponse) -> None:

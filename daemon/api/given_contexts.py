@@ -15,6 +15,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, convert
 
 from ..app.engine import Engine
 from ..context.context_log import GIVEN_MAX, TEXT_FIELDS, Given
+from ..context.misses import verdict_of
 from ..core.errors import FovealError, NotFound
 from ..core.parameters import NonEmpty
 from ..privacy.permissions import Agent
@@ -173,6 +174,9 @@ class GivenContextMethods:
             "focus_paths": list(scope.focus_paths),
             "expanded": list(scope.expanded),
             "constraints": list(scope.constraints),
+            "verdict": verdict_of(given.request, reply, given.elapsed_ms),
+            "limit": reply.get("limit", ""),
+            "near": list(reply.get("near", ())),
             "problem": "" if given.has_text else "its text isn't kept any more, only what it was made of",
         }
         # In a thread: a prompt may be megabytes of pasted logs.

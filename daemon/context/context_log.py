@@ -195,7 +195,8 @@ class Given(Struct):
     @property
     def record_bytes(self) -> int:
         """The estimated size without its text."""
-        slices = len(self.reply["slices"]) + len(self.reply.get("dropped", ())) + len(self.reply["items"])
+        lists = (self.reply.get(name, ()) for name in ("slices", "dropped", "items", "near"))
+        slices = sum(map(len, lists))
         return RECORD_BYTES + SLICE_BYTES * slices + 4 * len(self.request.prompt) + self.scope.memory_bytes
 
 
@@ -247,7 +248,7 @@ class GivenContexts:
                 agent_name=agent_name,
                 agent_names=_kept_names(scope, job.caller),
                 policy=job.caller.policy,
-                reply=dict(reply),
+                reply={**reply, "limit": built.limit, "near": built.near},
                 tokens_before=built.tokens_before,
                 first_at=now,
                 at=now,

@@ -62,6 +62,14 @@ FATES: Final[Mapping[str, str]] = {
 }
 """Reasons why a slice was dropped, in words."""
 
+ORDERS: Final[Mapping[str, str]] = {
+    "tokens": "largest first",
+    "weight": "heaviest first",
+    "score": "nearest to the prompt first",
+    "place": "as they stand in the text",
+}
+"""The orders of a list of slices, in words."""
+
 _ITEM_SOURCE = re.compile(r"(?P<place>.+):(?P<line>\d+), (?P<mode>always|manual|agent|glob)", re.DOTALL)
 
 
