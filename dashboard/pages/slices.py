@@ -107,8 +107,8 @@ class SliceRow:
 
     @property
     def lines(self) -> str:
-        """The lines of its file that it shows, empty for the whole file."""
-        return f"{self.start_line:,} to {self.end_line:,}" if self.start_line else ""
+        """The lines of its file that it shows, empty for the whole file and for one line."""
+        return f"{self.start_line:,} to {self.end_line:,}" if self.start_line < self.end_line else ""
 
     @property
     def summary(self) -> str:

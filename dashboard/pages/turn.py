@@ -26,6 +26,9 @@ ROWS: Final = 60
 GAPS: Final = 4
 """Maximum gaps shown at once; the others are folded."""
 
+NO_ROOM: Final = "no room in the budget for "
+"""How a gap begins that the verdict and the near misses tell better."""
+
 NAMED: Final = 50
 """Maximum items, nodes in focus and constraints shown."""
 
@@ -109,6 +112,7 @@ class TurnPage(Page):
             context=context,
             why=why,
             explained=explained,
+            gaps=[text for text in context["gaps"] if not text.startswith(NO_ROOM)],
             gaps_max=GAPS,
             named_max=NAMED,
             session=session,
