@@ -165,7 +165,7 @@ async def test_a_context_that_is_not_kept_is_a_page_that_says_so(pages: Pages) -
     async with pages.get("/turns/c_none") as reply:
         assert reply.status == 404
         text = await reply.text()
-    assert "the daemon keeps the last" in text
+    assert "history.days" in text
     assert "ListContexts" not in text
 
 
