@@ -42,7 +42,7 @@ from .dependency_slices import (
     siblings,
 )
 from .focus_nodes import focus_nodes, focus_slices, paths_called_for
-from .hit_slices import Found, found_definitions, hit_slices, needed_slices
+from .hit_slices import found_definitions, hit_slices, needed_slices
 from .misses import Limit, limit_of, near_misses
 from .prompts import PromptTemplates, PromptValues
 from .reply import Conversation, conversation_of, fit, reply_of, without_held
@@ -155,13 +155,12 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
         context = "" if selection.chosen or gathered.need is None else gathered.need.hint
         selection = replace(selection, chosen=(), costs={})
         sent = _Sent(selection)
-    return _record(state, items, selection, context, sent, _Considered(found, offered, slices))
+    return _record(state, items, selection, context, sent, _Considered(offered, slices))
 
 
 class _Considered(Struct, frozen=True):
-    """The found definitions, all slices, and those of them that might be sent."""
+    """All slices, and those of them that might be sent."""
 
-    found: Sequence[Found]
     offered: Sequence[Slice]
     slices: Sequence[Slice]
 
@@ -234,16 +233,7 @@ def _record(
     shown = tuple(shown for path, shown in sorted(state.files.shown.items()) if path in named_paths)
     lines = sent_lines(sent.whole.chosen, state.lines_of) if state.scope.session_id else ()
     tools = [item for item in planned if item.item.type == "tool" and item.slice_id not in fitting]
-    misses = near_misses(
-        state,
-        considered.found,
-        considered.offered,
-        considered.slices,
-        selection,
-        tools,
-        state.plan.left_out,
-        reply,
-    )
+    misses = near_misses(state, considered.offered, considered.slices, selection, tools, reply)
     memory = sum(150 + 8 * len(hashes) for _, _, hashes in lines) + 600 * len(misses)
     memory += 2 * len(context) + 400 * len(selection.chosen) + 300 * len(shown) + 200 * len(items)
     return Built(

@@ -5,8 +5,8 @@ The near misses are recorded when a context is built, from what its sources gave
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
@@ -14,10 +14,10 @@ from msgspec import UNSET, Struct, UnsetType
 from ..rules.items import LeftOutItem, PlannedItem
 from ..search.query import FoundDefinition
 from .build_state import BuildState
-from .hit_slices import DEFINITIONS_MAX, SHOWN_MIN, Found, found_in
+from .hit_slices import DEFINITIONS_MAX, SHOWN_MIN, found_in
 from .reply import scarcer_limit
 from .requests import ContextRequest
-from .selection import Dropped, Form, Selection, Slice
+from .selection import Form, Selection, Slice
 
 NEAR_MAX = 10
 """Maximum number of places among the near misses."""
@@ -88,36 +88,49 @@ def limit_of(request: ContextRequest, selection: Selection, reply: Mapping[str, 
 
 def near_misses(
     state: BuildState,
-    found: Sequence[Found],
     offered: Sequence[Slice],
     considered: Sequence[Slice],
     selection: Selection,
     missing: Sequence[PlannedItem],
-    left_out: Sequence[LeftOutItem],
     reply: Mapping[str, Any],
 ) -> tuple[NearMiss, ...]:
     """Return the best places and items that aren't shown, each with the reason. Takes some tens of µs.
 
-    `offered` are all slices, `considered` those that competed for the room, `missing` and `left_out` the
-    items without room and those that the search for items passed over.
+    `offered` are all slices, `considered` those that competed for the room, and `missing` the tools without
+    room.
     """
     room = _Room(state, reply)
-    dropped = [each for each in selection.dropped if each.reason == "budget"]
-    asked = [each for each in dropped if each.slice.path and each.slice.type not in KINDS]
-    before = [each for each in asked if not each.slice.competes and each.slice.type != "dependency"]
-    after = [each for each in asked if each.slice.score is None and each not in before]
-    places = [_of_slice(each.slice, room) for each in sorted(before, key=_by_weight)]
-    places += _places(state, found, offered, considered, selection, room)[: NEAR_MAX - len(places)]
-    places += [_of_slice(each.slice, room) for each in sorted(after, key=_by_weight)]
-    others = [
-        _of_slice(each.slice, room) for each in sorted(dropped, key=_by_weight) if each.slice.type in KINDS
+    asked, found, related, others = list[Slice](), list[_Place](), list[Slice](), list[Slice]()
+    for entry in selection.dropped:
+        piece = entry.slice
+        if entry.reason == "duplicate":
+            continue
+        if piece.type in KINDS:
+            others.append(piece)
+        elif piece.type == "document":
+            if not piece.id.startswith("members:"):
+                found.append((-(piece.score or 0.0), piece.path, (piece.lines or (0,))[0], piece, ""))
+        elif piece.path:
+            (related if piece.type == "dependency" else asked).append(piece)
+    found += _passed(state, offered, considered, selection)
+    places = [_of_slice(piece, room) for piece in sorted(asked, key=_by_weight)[:NEAR_MAX]]
+    places += [
+        _of_place(place, room) for place in sorted(found, key=itemgetter(0, 1, 2))[: NEAR_MAX - len(places)]
     ]
-    others += [_of_item(each, "their descriptions take more than max_bytes") for each in missing]
-    others += [
+    wanted = sorted(related, key=_by_weight)[: NEAR_MAX - len(places)]
+    places += [_of_slice(piece, room) for piece in wanted]
+    misses = [_of_slice(piece, room) for piece in sorted(others, key=_by_weight)[:NEAR_ITEMS_MAX]]
+    misses += [_of_item(each, "their descriptions take more than max_bytes") for each in missing]
+    misses += [
         _of_item(each, ITEM_REASONS.get(each.reason, each.reason))
-        for each in sorted(left_out, key=lambda each: -each.score)
+        for each in sorted(state.plan.left_out, key=lambda each: -each.score)[:NEAR_ITEMS_MAX]
     ]
-    return (*places[:NEAR_MAX], *others[:NEAR_ITEMS_MAX])
+    return (*places, *misses[:NEAR_ITEMS_MAX])
+
+
+_Place = tuple[float, str, int, "Slice | FoundDefinition", str]
+"""A found place: its negative probability, path and line, which order it, then what it is and why it isn't
+shown; "" for want of room."""
 
 
 class _Room(Struct):
@@ -143,89 +156,61 @@ class _Room(Struct):
         return "no room: other slices came first"
 
 
-def _places(
-    state: BuildState,
-    found: Sequence[Found],
-    offered: Sequence[Slice],
-    considered: Sequence[Slice],
-    selection: Selection,
-    room: _Room,
-) -> list[NearMiss]:
-    """Return the most probable places that were found and aren't shown, the best first."""
-    gathered = state.gathered
-    unneeded = found_in(gathered.unneeded, state.rule_files)
-    best = heapq.nsmallest(2 * NEAR_MAX, [*found, *state.passed, *unneeded], key=_by_probability)
-    if not best:
-        return []
-    chosen = {piece.id for piece, _ in selection.chosen}
+def _passed(
+    state: BuildState, offered: Sequence[Slice], considered: Sequence[Slice], selection: Selection
+) -> list[_Place]:
+    """Return the places that were found and didn't compete for the room, without those in shown lines."""
+    need, unneeded = state.gathered.need, state.gathered.unneeded
+    if unneeded and need is not None:
+        reason = f"nothing that was found is sent: {need.reason}"
+        hits = found_in(unneeded, state.rule_files)
+        return [(-match.probability, match.path, match.first, match, reason) for _, match in hits]
+    found: list[_Place] = []
+    if state.request.news:
+        competing = {piece.id for piece in considered}
+        for piece in offered:
+            if piece.type == "document" and piece.score is not None and piece.id not in competing:
+                reason = f"too improbable to send unasked: {_percent(piece.score)}"
+                found.append((-piece.score, piece.path, (piece.lines or (0,))[0], piece, reason))
     spans: dict[str, list[tuple[int, int]]] = {}
-    for piece, form in selection.chosen:
-        if piece.path and piece.lines is None and not form.compressed:
-            spans.setdefault(piece.path, []).append((1, 1 << 30))
-        elif piece.path and piece.lines is not None:
+    for piece, _ in selection.chosen:
+        if piece.path and piece.lines is not None:
             spans.setdefault(piece.path, []).append(piece.lines)
-    dropped = {each.slice.id: each for each in selection.dropped}
-    slices = {piece.id: piece for piece in offered}
-    competing = {piece.id for piece in considered}
-    misses = []
-    for _, match in best:
-        identifier = slice_id_of(match)
-        inside = spans.get(match.path, ())
-        if {identifier, f"document:{match.path}"} & chosen or any(
-            first <= match.first <= last for first, last in inside
-        ):
-            continue
-        reason = _why_not(state, match, slices.get(identifier), identifier in competing, dropped, room)
-        if reason:
-            found_by = f"; found by {', '.join(match.reasons)}" if match.reasons else ""
-            symbol = match.symbol.name if match.symbol is not None else ""
-            misses.append(
-                NearMiss(
-                    path=match.path,
-                    line=match.first,
-                    symbol=symbol,
-                    score=match.probability,
-                    reason=f"{reason}{found_by}",
-                    node_id=f"{match.path}#{symbol}" if symbol else match.path,
-                )
-            )
-    return misses
+    for _, match in state.passed:
+        inside = spans.get(match.path)
+        if inside is None or not any(first <= match.first <= last for first, last in inside):
+            found.append((-match.probability, match.path, match.first, match, "passed"))
+    return found
 
 
-def slice_id_of(match: FoundDefinition) -> str:
-    """Return the id that the slice of a found definition has."""
-    return (
-        f"document:{match.path}{f'#{match.symbol.name}' if match.symbol is not None else f':{match.first}'}"
+def _why_passed(state: BuildState, probability: float) -> str:
+    if probability < SHOWN_MIN:
+        return f"too improbable: {_percent(probability)}; places from {_percent(SHOWN_MIN)} on are shown"
+    if probability < state.least:
+        least = _percent(state.least)
+        return f"too improbable beside the best: {_percent(probability)}, and {least} is the least here"
+    return f"{DEFINITIONS_MAX} others are worth more for their length"
+
+
+def _of_place(place: _Place, room: _Room) -> NearMiss:
+    negative, path, line, subject, reason = place
+    if isinstance(subject, Slice):
+        rest = subject.id.partition(":")[2]
+        symbol = rest[len(path) + 1 :] if rest.startswith(f"{path}#") else ""
+        reason = reason or room.reason(subject)
+        found_by = subject.source.partition(": ")[2].partition("; ")[0]
+    else:
+        symbol = subject.symbol.name if subject.symbol is not None else ""
+        reason = _why_passed(room.state, -negative) if reason == "passed" else reason
+        found_by = ", ".join(subject.reasons)
+    return NearMiss(
+        path=path,
+        line=line,
+        symbol=symbol,
+        score=-negative,
+        reason=f"{reason}; found by {found_by}" if found_by else reason,
+        node_id=f"{path}#{symbol}" if symbol else path,
     )
-
-
-def _why_not(
-    state: BuildState,
-    match: FoundDefinition,
-    piece: Slice | None,
-    competed: bool,
-    dropped: Mapping[str, Dropped],
-    room: _Room,
-) -> str:
-    """Return why a found definition isn't shown, "" if something else shows it."""
-    need = state.gathered.need
-    if state.gathered.unneeded and need is not None:
-        return f"nothing that was found is sent: {need.reason}"
-    if piece is not None and not competed:
-        return f"too improbable to send unasked: {_percent(match.probability)}"
-    if piece is not None:
-        entry = dropped.get(piece.id)
-        return "" if entry is None or entry.reason == "duplicate" else room.reason(piece)
-    if match.probability < SHOWN_MIN:
-        return (
-            f"too improbable: {_percent(match.probability)}; from {_percent(SHOWN_MIN)} on places are shown"
-        )
-    if match.probability < state.least:
-        least = f"{_percent(state.least)} is the least here"
-        return f"too improbable beside the best: {_percent(match.probability)}, and {least}"
-    if any(text.startswith(f"{match.path} was found for the prompt but is not shown") for text in state.gaps):
-        return "its file can't be shown: see what is missing"
-    return "" if match.path in state.left_out else f"{DEFINITIONS_MAX} others are worth more for their length"
 
 
 def _of_slice(piece: Slice, room: _Room) -> NearMiss:
@@ -255,13 +240,8 @@ def _first_line(form: Form) -> str:
     return form.text.strip().partition("\n")[0].removeprefix("- ")[:NAME_CHARACTERS]
 
 
-def _by_weight(entry: Dropped) -> tuple[object, ...]:
-    return (-entry.slice.weight, entry.slice.id)
-
-
-def _by_probability(pair: Found) -> tuple[object, ...]:
-    match = pair[1]
-    return (-match.probability, match.path, match.first, match.last)
+def _by_weight(piece: Slice) -> tuple[float, str]:
+    return (-piece.weight, piece.id)
 
 
 def _percent(share: float) -> str:
