@@ -35,7 +35,7 @@ from .pages.search import SearchPage
 from .pages.sessions import SessionPage, SessionsPage
 from .pages.turn import TurnPage
 from .prometheus import PrometheusFigures
-from .view import STATIC, NotOpen, View, href
+from .view import STATIC, NotOpen, View
 
 log = logging.getLogger(__name__)
 
@@ -175,7 +175,9 @@ async def _lead_on(request: web.Request) -> web.Response:
     resource = request.match_info.route.resource
     former = resource.canonical if resource is not None else ""
     names = {name: quote(value, safe="") for name, value in request.match_info.items()}
-    raise web.HTTPFound(href(MOVED[former].format(**names), **request.query))
+    address = MOVED[former].format(**names)
+    given = request.rel_url.raw_query_string
+    raise web.HTTPFound(f"{address}{'&' if '?' in address else '?'}{given}" if given else address)
 
 
 async def _keep_static(request: web.Request, response: web.StreamResponse) -> None:
