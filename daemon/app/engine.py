@@ -42,6 +42,7 @@ from ..search.service import SearchService
 from ..sessions.request_log_service import RequestLog
 from ..sessions.service import Sessions
 from ..sessions.stored_contents import RECORD_DAYS, LedgerLimits
+from .forgetting import Forgetting
 from .metric_history import Gauges, MetricHistory
 
 log = logging.getLogger(__name__)
@@ -87,6 +88,17 @@ class Engine:
         self.requests = RequestLog(environment.state_dir, self._work, system, limits)
         self.compressing = Compressing(config.compression, environment, system, self._work)
         self.context_history = ContextHistory(self.requests, self._work, system)
+        self.forgetting = Forgetting(
+            self.projects,
+            self.scopes,
+            self.scoping,
+            self.sessions,
+            self.requests,
+            self.context_history,
+            self.semantics,
+            self._work,
+            system,
+        )
         self.context_log = ContextLog(
             self.sessions, self.requests, self.context_history, self.metrics, self.events
         )
@@ -142,7 +154,7 @@ class Engine:
         await asyncio.gather(self.indexing.link.stop(deadline_s), self.semantics.stop(deadline_s))
         self._stopped.set()
         await self.scoping.close()
-        await self.context_history.close()
+        await self.context_history.write()
         await self.requests.close()
         self._work.close()
         self.compressing.close()

@@ -192,14 +192,16 @@ class ContextHistory:
         found = await self._read(partial(_find, context_id=context_id))
         return None if found is None else await self._work.in_builder(partial(self._given, *found))
 
-    async def close(self) -> None:
-        """Write what waits."""
+    async def write(self) -> None:
+        """Write what waits now; if the disk refuses, it waits on."""
         await self._flush()
 
-    def forget(self, scope_ids: set[str]) -> None:
-        """Forget which contexts scopes were given last."""
-        for scope_id in scope_ids & self._last.keys():
-            self._known.pop(self._last.pop(scope_id), None)
+    async def forget_project(self, root: str) -> None:
+        """Remove all contexts of a project, and its requests."""
+        await self._flush()
+        self._known.clear()
+        self._last.clear()
+        await self._requests.forget_project(root)
 
     def _wait(self, context_id: str, waiting: _Waiting) -> None:
         self._waiting[context_id] = waiting

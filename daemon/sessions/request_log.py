@@ -257,6 +257,34 @@ class Ledger:
             context_table.remove_unused(database)
         return total
 
+    def counts_of(self, project_root: str) -> tuple[int, int]:
+        """Return how many requests and contexts a project has."""
+        self.write()
+        query = "SELECT (SELECT COUNT(*) FROM requests WHERE project = ?1), COUNT(*) FROM contexts"
+        with self._file.reading() as database:
+            data = request_table.data_of(project_root)
+            requests, kept = database.execute(f"{query} WHERE project = ?1", (data,)).fetchone()
+        return requests, kept
+
+    def forget_project(self, project_root: str) -> None:
+        """Remove all requests and contexts of a project, also from the free space of the file."""
+        self.write()
+        self._file.move_former()
+        with self._file.reading() as database:
+            database.execute("PRAGMA secure_delete = ON")
+        try:
+            done = contents.ROUND
+            while done:
+                with self._file.writing() as database:
+                    done = contents.forget_project(database, project_root)
+            with self._file.writing() as database:
+                request_table.forget_items(database, project_root)
+                context_table.remove_unused(database)
+        finally:
+            with self._file.reading() as database:
+                database.execute("PRAGMA secure_delete = OFF")
+                database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def read_sent(self, session_id: str, request_id: str) -> Sent | None:
         """Return what was sent for a request, None if that isn't kept."""
         try:

@@ -173,6 +173,15 @@ class RequestLog:
         # In another thread than the writer's, as in `_write`.
         return await asyncio.to_thread(self._usable().ledger.prune)
 
+    async def counts_of(self, project_root: str) -> tuple[int, int]:
+        """Return how many requests and contexts a project has."""
+        return await self._ask(lambda log: log.ledger.counts_of(project_root))
+
+    async def forget_project(self, project_root: str) -> None:
+        """Remove all requests and contexts of a project."""
+        await asyncio.to_thread(self._usable().ledger.forget_project, project_root)
+        self.reports += 1  # what was of use there chooses no items any more
+
     async def report(self, session_id: str, request_id: str, reply: str, used: Sequence[ItemKey]) -> Reported:
         """Record which items of a request a reply referred to. Raises `NotFound`."""
         opened = self._usable()

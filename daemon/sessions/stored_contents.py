@@ -131,6 +131,14 @@ def forget_contexts(database: Database, numbers: Iterable[int]) -> int:
     return len(several)
 
 
+def forget_project(database: Database, project_root: str) -> int:
+    """Remove some of the requests and contexts of a project, and return how many. Needs a transaction."""
+    project = (request_table.data_of(project_root),)
+    contexts = f"SELECT number FROM contexts WHERE project = ? LIMIT {ROUND}"  # noqa: S608 - from this file
+    done = forget(database, _select(database, "project = ?", project))
+    return done + forget_contexts(database, [number for (number,) in database.execute(contexts, project)])
+
+
 def prune_round(database: Database, limits: LedgerLimits, now: datetime) -> int:
     """Remove what is over the limits, `ROUND` requests at most; returns how many were changed.
 

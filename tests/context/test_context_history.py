@@ -96,7 +96,7 @@ async def opened(folder: Path, limits: LedgerLimits | None = None) -> AsyncItera
         work.begin(tasks)
         assert await requests.load() == ""
         yield Opened(history, requests, clock)
-        await history.close()
+        await history.write()
         await requests.close()
     work.close()
 
