@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
+from urllib.parse import quote
 
 from aiohttp import web
 
@@ -22,7 +23,6 @@ from ..ipc.errors import (
 )
 from .api import Actions, FileNames, SessionsApi
 from .guard import AccessGuard
-from .pages.context import ContextPage, ContextsPage
 from .pages.diagnostics import Diagnostics, EventStream
 from .pages.difference import Difference
 from .pages.experiences import ExperiencesPage
@@ -31,10 +31,9 @@ from .pages.items import ItemsPage
 from .pages.last_open import LastOpenKeeper
 from .pages.overview import Overview
 from .pages.project import ProjectPage
-from .pages.request import RequestPage
-from .pages.scope import ScopePage
 from .pages.search import SearchPage
 from .pages.sessions import SessionPage, SessionsPage
+from .pages.turn import TurnPage
 from .pages.usage import Usage
 from .prometheus import PrometheusFigures
 from .view import STATIC, NotOpen, View
@@ -54,8 +53,11 @@ DATA_BELOW: Final = ("/api/", "/actions/", "/static/")
 MOVED: Final[Mapping[str, str]] = {
     "/live": "/diagnostics",
     "/performance": "/diagnostics",
+    "/contexts": "/sessions",
+    "/contexts/{context_id}": "/turns/{context_id}",
+    "/contexts/{context_id}/text/{name}": "/turns/{context_id}/text/{name}",
 }
-"""Former addresses with those of the pages that took them in."""
+"""Former addresses, each with the one that took its place; the query is kept."""
 
 STATIC_KEPT: Final = "private, max-age=31536000, immutable"
 """Caching of static files, whose addresses contain the hash of their content."""
@@ -75,7 +77,6 @@ def make_site(daemon_socket: str, port: int) -> web.Application:
         Overview(view),
         SessionsPage(view),
         SessionPage(view),
-        RequestPage(view),
         ItemsPage(view),
         Usage(view),
         ProjectPage(view),
@@ -84,15 +85,13 @@ def make_site(daemon_socket: str, port: int) -> web.Application:
         SearchPage(view),
         ExperiencesPage(view),
         GraphPage(view),
-        ContextsPage(view),
-        ContextPage(view),
-        ScopePage(view),
+        TurnPage(view),
         Difference(view),
         FileNames(view),
     ):
         part.add_to(application)
     for former in MOVED:
-        application.router.add_get(former, _moved)
+        application.router.add_get(former, _lead_on)
     application.router.add_static("/static", STATIC)
     application.on_response_prepare.append(_keep_static)
 
@@ -150,10 +149,6 @@ class _Failures:
         )
 
 
-async def _moved(request: web.Request) -> web.StreamResponse:
-    raise web.HTTPFound(request.rel_url.with_path(MOVED[request.path], keep_query=True))
-
-
 def _heading(status: int) -> str:
     """Return the title of an error page."""
     if status == 404:
@@ -177,6 +172,16 @@ def _is_page(request: web.Request) -> bool:
     """Whether a person will see the answer, not a script or program."""
     is_data = request.path in DATA or request.path.startswith(DATA_BELOW)
     return request.method in {"GET", "HEAD"} and not is_data
+
+
+async def _lead_on(request: web.Request) -> web.Response:
+    """Answer a former address with the one that took its place."""
+    resource = request.match_info.route.resource
+    former = resource.canonical if resource is not None else ""
+    names = {name: quote(value, safe="") for name, value in request.match_info.items()}
+    address = MOVED[former].format(**names)
+    given = request.rel_url.raw_query_string
+    raise web.HTTPFound(f"{address}{'&' if '?' in address else '?'}{given}" if given else address)
 
 
 async def _keep_static(request: web.Request, response: web.StreamResponse) -> None:

@@ -69,12 +69,13 @@ export function watchActions() {
 
 function told(form, params, result) {
   const text = form.dataset.done || result?.text || "Done.";
-  if (!form.dataset.undo) return say(text);
+  const { undo, undoFields } = form.dataset; // the form may be another one when it is undone
+  if (!undo) return say(text);
   return say(text, {
     label: "Undo",
     run: async () => {
       try {
-        await call(form.dataset.undo, { ...params, ...JSON.parse(form.dataset.undoFields ?? "{}") });
+        await call(undo, { ...params, ...JSON.parse(undoFields ?? "{}") });
         say("Taken back.");
         refresh();
       } catch (error) {
