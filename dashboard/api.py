@@ -113,6 +113,7 @@ METHODS: Final = frozenset(
         "EndSession",
         "ExpandFocus",
         "GetContext",
+        "GraftExperience",
         "OpenProject",
         "PruneExperiences",
         "PutItem",

@@ -133,28 +133,6 @@ def test_entries_are_removed_from_two_tabs_at_once_while_an_agent_adds_one(site:
     assert kept(site) == {"ports": ["1003", "1004"]}
 
 
-def test_a_list_changes_around_who_uses_it(site: Site, page: Page, root: Path) -> None:
-    page.goto(f"{site.address}/items?project={root}")
-    mode = page.get_by_label("Mode of raw")
-    mode.focus()
-    mode.select_option("agent")
-    expect(page.locator("#servers .badge")).to_have_text("Agent")
-    expect(mode).to_be_focused()
-    mode.select_option("always")
-    expect(page.locator("#servers .badge")).to_have_text("Always")
-    row = page.locator("li.item", has_text="api errors")
-    row.get_by_text("What it says").click()
-    change = row.get_by_role("button", name="Change how")
-    change.press("Enter")
-    page.locator("[data-choice=manual]").click()
-    page.get_by_role("dialog").get_by_role("button", name="Save").click()
-    expect(row.locator(".badge")).to_have_text("Manual")
-    expect(change).to_be_focused()
-    expect(row.get_by_text("Text of api errors.")).to_be_visible()
-    page.get_by_role("button", name="Undo").last.click()
-    expect(row.locator(".badge")).to_have_text("Always")
-
-
 def test_what_the_daemon_refuses_is_said_and_nothing_is_lost(browser: Browser, site: Site) -> None:
     """In a window of its own: Chromium notes each refused request in the console."""
     with browser.new_context() as context:
@@ -213,39 +191,12 @@ def test_a_full_set_stays_on_offer_and_an_entry_comes_back_at_its_place(browser:
         expect(window.locator(".set li > :first-child")).to_have_text(ports)
 
 
-def test_an_item_is_saved_on_top_of_what_it_is_by_then(site: Site, page: Page, root: Path) -> None:
-    rule = {"type": "rule", "name": "stale", "include": "agent", "text": "One.", "description": "First."}
-    site.daemon.call("PutItem", cwd=str(root), item=rule)
-    page.goto(f"{site.address}/items?project={root}&q=stale")
-    page.get_by_role("button", name="Change how stale comes in").click()
-    changed = rule | {"include": "manual", "description": "Second."}
-    site.daemon.call("PutItem", cwd=str(root), item=changed)
-    page.get_by_role("dialog").get_by_label("Priority").fill("123")
-    page.get_by_role("dialog").get_by_role("button", name="Save").click()
-    expect(page.locator(".message", has_text="stale is Manual")).to_be_visible()
-    items = site.daemon.call("ListItems", cwd=str(root))["items"]
-    (item,) = [one for one in items if one["name"] == "stale"]
-    assert (item["include"], item["description"], item["priority_level"]) == ("manual", "Second.", 123)
-    site.daemon.call("DeleteItem", cwd=str(root), type="rule", name="stale")
-
-
 def test_a_file_may_be_written_from_the_root(site: Site, page: Page, root: Path) -> None:
     page.goto(f"{site.address}/sessions/{SESSION}")
     page.get_by_label("Entry").fill("src/shop/cart.py")
     page.get_by_label("Entry").press("Enter")
     expect(page.get_by_role("link", name="src/shop/cart.py")).to_be_visible()
     assert kept(site)["files"][-1] == f"{root}/src/shop/cart.py"
-
-
-def test_a_filter_is_chosen_by_keys_and_applied_by_its_button(site: Site, page: Page, root: Path) -> None:
-    page.goto(f"{site.address}/items?project={root}")
-    mode = page.locator("form.tools select[name=mode]")
-    mode.focus()
-    mode.select_option("manual")
-    expect(mode).to_be_focused()
-    assert "mode=" not in page.url
-    page.get_by_role("button", name="Filter").press("Enter")
-    page.wait_for_url("**mode=manual*")
 
 
 def test_an_item_is_completed_added_and_removed(site: Site, page: Page) -> None:
@@ -300,56 +251,12 @@ def test_a_request_shows_its_columns_and_what_was_sent(site: Site, page: Page, r
     expect(page.locator("#sent-text")).to_contain_text("page1")
 
 
-def test_how_an_item_comes_in_is_chosen_and_taken_back(site: Site, page: Page, root: Path) -> None:
-    def modes() -> dict[str, str]:
-        items = site.daemon.call("ListItems", cwd=str(root))["items"]
-        return {item["name"]: item["include"] for item in items}
-
-    before = modes()
-    page.goto(f"{site.address}/items?project={root}")
-    page.get_by_role("button", name="Change how CLAUDE.md comes in").click()
-    dialog = page.get_by_role("dialog")
-    dialog.get_by_text("When a file that is worked on matches").click()
-    dialog.get_by_role("textbox", name="Patterns").fill("*.py")
-    dialog.get_by_role("button", name="Save").click()
-    row = page.locator("li.item", has=page.get_by_text("CLAUDE.md", exact=True).first)
-    expect(row).to_contain_text("*.py")
-    assert modes()["CLAUDE.md"] == "glob"
-    page.get_by_role("button", name="Undo").click()
-    expect(row).not_to_contain_text("*.py")
-    assert modes() == before
-    page.get_by_label("Mode of raw").select_option("agent")
-    expect(page.locator("li.item", has_text="page0")).to_contain_text("Agent")
-    page.get_by_role("button", name="Change how page0 comes in").click()
-    dialog.get_by_text("Always", exact=True).click()
-    expect(dialog.locator("#change-result")).to_have_text("So it is: Always.")
-    dialog.get_by_role("button", name="Save").click()
-    expect(page.locator("li.item", has_text="page0")).to_contain_text("its own")
-    page.locator(".message", has_text="page0 is Always").get_by_role("button", name="Undo").click()
-    page.locator(".message", has_text="raw is Agent").get_by_role("button", name="Undo").click()
-    expect(page.locator("li.item", has_text="page1")).to_contain_text("Always")
-
-
-def test_what_was_put_is_taken_back_and_put_again(site: Site, page: Page, root: Path) -> None:
-    page.goto(f"{site.address}/items?project={root}")
-    page.get_by_role("button", name="Change how naming comes in").click()
-    page.get_by_role("dialog").get_by_role("button", name="Take back what was put").click()
-    row = page.locator("li.item", has_text="naming")
-    expect(row).to_have_count(0)
-    page.get_by_role("button", name="Undo").click()
-    expect(row).to_be_visible()
-    (item,) = [
-        one for one in site.daemon.call("ListItems", cwd=str(root))["items"] if one["name"] == "naming"
-    ]
-    assert (item["text"], item["include"], item["priority_level"]) == ("Text of naming.", "agent", 400)
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_are_accessible_and_fit_a_narrow_window(
     browser: Browser, site: Site, root: Path, scheme: str
 ) -> None:
     request = site.daemon.call("GetContext", cwd=str(root), session_id=SESSION, prompt="x")["request_id"]
-    addresses = ("/sessions", f"/sessions/{SESSION}", f"/sessions/{SESSION}/requests/{request}", "/items")
+    addresses = ("/sessions", f"/sessions/{SESSION}", f"/sessions/{SESSION}/requests/{request}")
     size = {"width": 360, "height": 780}
     with signed_in(browser, site, viewport=size, color_scheme=scheme) as window:
         for address in addresses:
@@ -364,5 +271,3 @@ def test_pages_read_without_a_script(browser: Browser, site: Site, root: Path) -
         window.get_by_role("link", name="Payment bug").click()
         expect(window.get_by_role("link", name="8080")).to_be_visible()
         expect(window.get_by_role("button", name="Remove 8080")).to_have_count(0)
-        window.goto(f"{site.address}/items?project={root}")
-        expect(window.locator("li.item", has_text="page0")).to_contain_text("Always")

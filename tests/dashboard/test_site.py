@@ -134,7 +134,7 @@ def test_long_lines_keep_their_peaks(
     assert thinned(values, points) == expected
 
 
-@pytest.mark.parametrize("address", ["/files?project={}&q=a", "/items/one?project={}&type=rule&name=x"])
+@pytest.mark.parametrize("address", ["/files?project={}&q=a", "/knowledge/one?project={}&type=rule&name=x"])
 async def test_reading_a_page_opens_no_project(
     pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path, address: str
 ) -> None:
@@ -154,7 +154,7 @@ async def test_a_project_that_is_not_open_is_offered_to_be_opened(
     reply = shared_daemon.call("GetContext", cwd=root, prompt="sessions", session_id="of-my-shop")
     shared_daemon.call("CloseProject", path=root)
     query = f"project={quote(root)}"
-    for address in ("search", "items", "experiences", "experiences/none", "graph", "sessions"):
+    for address in ("explore", "knowledge", "knowledge/decisions/none", "explore/file", "sessions"):
         async with pages.get(f"/{address}?{query}&q=a+b") as answer:
             text = await answer.text()
             assert (answer.status, answer.content_type) == (404, "text/html")
@@ -171,7 +171,7 @@ async def test_a_project_that_is_not_open_is_offered_to_be_opened(
         f"/sessions/of-my-shop/requests/{reply['request_id']}",
     ):
         assert "my shop" in await read(pages, address), address
-    for address in (f"/files?{query}&q=a", f"/items/one?{query}&type=rule&name=x"):
+    for address in (f"/files?{query}&q=a", f"/knowledge/one?{query}&type=rule&name=x"):
         async with pages.get(address) as answer:
             assert (answer.status, answer.content_type) == (404, "application/json")
             assert (await answer.json())["code"] == "not_found"
@@ -185,7 +185,7 @@ async def test_a_project_that_is_not_open_is_offered_to_be_opened(
 async def test_a_project_that_was_never_open_is_told_with_the_command(
     pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
 ) -> None:
-    for address in ("/search", "/contexts"):
+    for address in ("/explore", "/contexts"):
         async with pages.get(f"{address}?project={tmp_path}/no;where") as answer:
             assert answer.status == 404
             text = await answer.text()
@@ -233,7 +233,7 @@ async def test_no_parameter_makes_a_page_fail(
     others = ("max_age_days", "max_count", "outcomes", "since", "until", "trust", "session", "agent", "sent")
     query = "&".join(f"{name}={value}" for name in (*names, *others))
     addresses = [address for _, address, _ in NAVIGATION]
-    addresses += ["/graph", "/experiences/prune", "/experiences/quarantine", "/files", "/items/one"]
+    addresses += ["/explore/file", "/knowledge/decisions/prune", "/files", "/knowledge/one"]
     addresses += [f"/contexts/{scope['context_id']}", f"/scopes/{scope['scope_id']}/difference"]
     for address in addresses:
         for given in (f"{about}&{query}", f"project={value}"):
