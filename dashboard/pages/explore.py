@@ -138,7 +138,8 @@ class ExplorePage(Page):
             return []
         limit = FILES if question else LISTED
         found = await self._view.call("FindFiles", cwd=project.root, query=wanted, limit=limit)
-        return [path for path in found["files"] if question or path.startswith(folder)]
+        files: list[str] = found["files"]
+        return files if question else sorted(path for path in files if path.startswith(folder))
 
     @get("/explore/file")
     async def _file(self, request: web.Request) -> web.StreamResponse:

@@ -74,7 +74,7 @@ function told(form, params, result) {
     label: "Undo",
     run: async () => {
       try {
-        await call(form.dataset.undo, params);
+        await call(form.dataset.undo, { ...params, ...JSON.parse(form.dataset.undoFields ?? "{}") });
         say("Taken back.");
         refresh();
       } catch (error) {

@@ -132,6 +132,24 @@ def test_a_decision_is_created_and_deleted_in_two_clicks(site: Site, page: Page,
     expect(row).to_have_count(1)
 
 
+def test_marks_and_edits_of_a_decision_are_undone(site: Site, page: Page, root: Path) -> None:
+    experience = {"decision": "Retry twice", "rationale": "It is cheap.", "agent_id": "a", "session_id": "s"}
+    left = {**experience, "outcome": {"kind": "failure", "error": "It was not."}}
+    (ident,) = site.daemon.call("GraftExperience", cwd=str(root), experience=left)["experience_ids"]
+    page.goto(f"{site.address}/knowledge/decisions/{ident}?project={root}")
+    page.get_by_role("button", name="Worked").click()
+    expect(page.locator("#decision .badge")).to_have_text("worked")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#decision .badge")).to_have_text("failed")
+    expect(page.locator("#decision")).to_contain_text("It was not.")
+    page.get_by_text("Edit", exact=True).click()
+    page.get_by_label("Why").fill("It was cheap.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#decision")).to_contain_text("It was cheap.")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#decision")).to_contain_text("It is cheap.")
+
+
 def test_dialogs_shut_nobody_out(site: Site, page: Page, root: Path) -> None:
     page.goto(f"{site.address}/knowledge?project={root}")
     for button in ("New rule", "Pin commits", "Edit commits"):
