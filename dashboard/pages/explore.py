@@ -50,13 +50,8 @@ REASONS: Final[Mapping[str, str]] = {
 }
 """What it means that an index found a hit."""
 
-EXAMPLES: Final = (
-    ("how are errors handled?", "a question in words"),
-    ("who calls main?", "the structure: callers, importers, subclasses"),
-    ("what breaks if README.md changes?", "what depends on a file or name"),
-    ("which tests reach main?", "tests of a function"),
-)
-"""Questions to begin with, and what each kind finds."""
+ASKED: Final = 8
+"""Maximum questions of agents offered where nobody asked yet."""
 
 HIT_COLUMNS: Final = (
     *("path", "line", "symbol", "kind", "language", "score", "sources", "reasons", "certainty", "via"),
@@ -93,7 +88,7 @@ class ExplorePage(Page):
         if asked["route"] not in ROUTES:
             message = f"route is one of {', '.join(filter(None, ROUTES))}, not {asked['route']!r:.40}"
             raise RpcError(INVALID_PARAMS, message, {"field": "route"})
-        found = None
+        found, latest = None, []
         files: Sequence[str] = []
         if question and project.root:
             found = await view.call(
@@ -112,6 +107,7 @@ class ExplorePage(Page):
                 return file
         if project.root:
             files = await self._named(project, question, asked["path"])
+            latest = [] if question or asked["path"] else await self._latest(project)
         rows = await asyncio.to_thread(_hits, found["results"]) if found else []
         return await view.page(
             request,
@@ -127,7 +123,7 @@ class ExplorePage(Page):
             routes=ROUTES,
             sources=SOURCES,
             limits=LIMITS,
-            examples=EXAMPLES,
+            latest=latest,
             languages=sorted(
                 {row["language"] for row in rows if row["language"]} | {asked["language"]} - {""}
             ),
@@ -142,6 +138,12 @@ class ExplorePage(Page):
         found = await self._view.call("FindFiles", cwd=project.root, query=wanted, limit=limit)
         files: list[str] = found["files"]
         return files if question else sorted(path for path in files if path.startswith(folder))
+
+    async def _latest(self, project: ProjectChoice) -> list[str]:
+        """Return the latest prompts of agents, each once."""
+        listed = await self._view.call("ListContexts", cwd=project.root, limit=4 * ASKED)
+        prompts = (given["prompt"] for given in listed["contexts"] if given["prompt"])
+        return list(dict.fromkeys(prompts))[:ASKED]
 
     @get("/explore/file")
     async def _file(self, request: web.Request) -> web.StreamResponse:

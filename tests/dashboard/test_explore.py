@@ -100,6 +100,8 @@ async def test_a_file_tells_which_turns_showed_it(
     assert f'href="/turns/{shown}">how does a login end?</a>' in text
     async with pages.get(f"{address}&table=turns&format=json") as reply:
         assert [row["context_id"] for row in await reply.json()] == [shown]
+    text = await read(pages, f"/explore?project={quote(str(root))}")
+    assert 'q=how+does+a+login+end%3F">how does a login end?</a>' in text
     hostile = quote("src/<img src=x>.py")
     text = await read(pages, f"/explore/file?project={quote(str(root))}&path={hostile}")
     assert shown not in text
