@@ -26,15 +26,15 @@ from .pages.context import ContextPage, ContextsPage
 from .pages.difference import Difference
 from .pages.experiences import ExperiencesPage
 from .pages.graph import GraphPage
+from .pages.home import HomePage
 from .pages.items import ItemsPage
-from .pages.last_open import LastOpenKeeper
 from .pages.live import EventStream, LivePage
-from .pages.overview import Overview
 from .pages.performance import Performance
 from .pages.request import RequestPage
 from .pages.scope import ScopePage
 from .pages.search import SearchPage
-from .pages.sessions import SessionPage, SessionsPage
+from .pages.session import SessionPage
+from .pages.sessions import SessionsPage
 from .prometheus import PrometheusFigures
 from .view import STATIC, NotOpen, View
 
@@ -64,8 +64,7 @@ def make_site(daemon_socket: str, port: int) -> web.Application:
         EventStream(link),
         Actions(link),
         SessionsApi(link),
-        LastOpenKeeper(view),
-        Overview(view),
+        HomePage(view),
         SessionsPage(view),
         SessionPage(view),
         RequestPage(view),

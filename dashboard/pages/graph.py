@@ -12,7 +12,6 @@ from markupsafe import Markup, escape
 
 from ...ipc.errors import NOT_FOUND, RpcError
 from ..view import Page, ProjectChoice, get, href
-from .last_open import SESSION
 
 LISTED: Final = 100
 """Maximum definitions and files of a list on the page."""
@@ -28,7 +27,7 @@ class GraphPage(Page):
         path = request.query.get("path", "").strip()
         values: dict[str, Any] = {"node": None}
         if project.root and path:
-            values = await self._around(project, path, request.query.get(SESSION, ""))
+            values = await self._around(project, path, request.query.get("session", ""))
         return await view.page(
             request,
             "graph.html",

@@ -15,7 +15,6 @@ from aiohttp import web
 from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
 from ..formats import beginning, escaped_bytes, exact, pages_of
 from ..view import PROJECT, Page, ProjectChoice, get, href, page_number
-from .last_open import SESSION
 
 ItemKey = tuple[str, str, str]
 """Type, name and server of an item, as a key: the server is empty for all but tools."""
@@ -283,7 +282,7 @@ def _suggestions(
 
 def _address(request: web.Request, project: ProjectChoice, kept: Mapping[str, Any]) -> str:
     """Return this page's address with another filter or page number; keeps the session."""
-    return href("/items", project=project.root, session=request.query.get(SESSION), **kept)
+    return href("/items", project=project.root, **kept)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ async def test_each_page_of_the_navigation_is_there_without_a_project(pages: Pag
     assert "<script>" not in text
 
 
-async def test_the_overview_shows_projects_and_contexts(
+async def test_home_shows_projects_and_turns(
     pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
 ) -> None:
     root = write_files(tmp_path / "sh<op", SMALL_PROJECT)
@@ -154,7 +154,7 @@ async def test_a_project_that_is_not_open_is_offered_to_be_opened(
     reply = shared_daemon.call("GetContext", cwd=root, prompt="sessions", session_id="of-my-shop")
     shared_daemon.call("CloseProject", path=root)
     query = f"project={quote(root)}"
-    for address in ("search", "items", "experiences", "experiences/none", "graph", "sessions"):
+    for address in ("search", "items", "experiences", "experiences/none", "graph"):
         async with pages.get(f"/{address}?{query}&q=a+b") as answer:
             text = await answer.text()
             assert (answer.status, answer.content_type) == (404, "text/html")
@@ -165,6 +165,7 @@ async def test_a_project_that_is_not_open_is_offered_to_be_opened(
     for address in (
         "/",
         f"/contexts?{query}",
+        f"/sessions?{query}",
         f"/contexts/{reply['context_id']}?why=a.py",
         f"/scopes/{reply['scope_id']}",
         "/sessions/of-my-shop",
@@ -262,8 +263,7 @@ async def test_a_project_that_is_closed_is_told_to_pages(
 ) -> None:
     root = shared_daemon.open_ready(write_files(tmp_path / "p", SMALL_PROJECT))["root"]
     text = await read(pages, "/")
-    for region in ("projects", "closed-projects"):
-        assert "project.changed" in text.split(f'<div id="{region}" data-live="')[1].split('"')[0]
+    assert "project.changed" in text.split('<div id="projects" data-live="')[1].split('"')[0]
     async with asyncio.timeout(DEADLINE_S), pages.get("/events?topics=project.changed") as reply:
         await reply.content.readline()
         await asyncio.to_thread(shared_daemon.call, "CloseProject", path=root)
