@@ -16,7 +16,7 @@ from .sessions import CONTEXTS, prompts_in, session_row, usage_by, used_share
 SESSIONS: Final = 6
 """Maximum sessions on the page, the latest ones."""
 
-TURNS: Final = 4
+TURNS: Final = 3
 """Maximum turns named of a session, the latest ones."""
 
 PROJECTS: Final = 8
@@ -91,13 +91,12 @@ def latest_sessions(
     rows = [session_row(one, usage, prompts) for one in listed]
     known = {row["session_id"] for row in rows}
     rows += [_unknown(found[0], usage, prompts) for name, found in turns.items() if name not in known]
-    latest = [{**row, "latest": turns.get(row["session_id"], [])[:TURNS]} for row in rows]
-    latest.sort(key=_last_sign, reverse=True)
-    return latest[:SESSIONS]
-
-
-def _last_sign(row: Mapping[str, Any]) -> str:
-    return max(str(row["last_heard"]), *(str(one["at"]) for one in row["latest"]), "")
+    for row in rows:
+        found = turns.get(row["session_id"], [])
+        row["last_heard"] = max([row["last_heard"], *(one["at"] for one in found[:1])])
+        # A prompt that is the title need not be said twice.
+        row["latest"] = [one for one in found if one["prompt"] not in {"", row["title"]}][:TURNS]
+    return sorted(rows, key=lambda row: str(row["last_heard"]), reverse=True)[:SESSIONS]
 
 
 def _unknown(

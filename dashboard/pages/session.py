@@ -267,7 +267,7 @@ def _items(session: Mapping[str, Any], known: Mapping[ItemKey, Any], text: str) 
         {"kind": kind, "title": title, "rows": found[:COLUMN_ROWS], "more": len(found) - COLUMN_ROWS}
         for kind, title, found in columns_of(shown)
     ]
-    there = {key_of(item) for item in (*session["items"], *session["removed"])}
+    there = {key_of(item) for item in session["items"]}
     free = [item for key, item in known.items() if key not in there]
     offered = {kind: found[:OFFERED] for kind, _, found in columns_of(rows_of(free, known))}
     return {

@@ -363,7 +363,8 @@ def column(text: str, kind: str) -> str:
 
 def names_in(text: str, kind: str) -> list[str]:
     """Return the names of a column's items, in their order."""
-    return re.findall(r'<span class="item-name">.*?class="path"[^>]*>(.*?)</', column(text, kind))
+    inside = column(text, kind).partition("Not in it by default")[0]
+    return re.findall(r'<span class="item-name">.*?class="path"[^>]*>(.*?)</', inside)
 
 
 def linked_turns(text: str) -> list[str]:
