@@ -11,13 +11,12 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from ...ipc.errors import UNKNOWN_METHOD, RpcError
 from ..exports import exported
 from ..formats import editor_href
 from ..guard import VIEWER
 from ..view import PROJECT, NotOpen, Page, View, get, href
 from .items import ItemKey, columns_of, key_of, matches, mode_of, rows_of
-from .sessions import CONTEXTS, known_items, session_row, usage_by
+from .sessions import known_items, session_row, usage_by
 
 TABS: Final[Mapping[str, str]] = {"": "Timeline", "items": "Items", "context": "Context"}
 """The tabs of the page, by the value of `tab` in its address."""
@@ -146,17 +145,8 @@ class SessionPage(Page):
 
 async def timeline_of(view: View, session_id: str, before: str | None) -> Mapping[str, Any]:
     """Return the entries of a session's timeline, the earliest first, and where earlier ones go on."""
-    try:
-        found = await view.call("GetTimeline", session_id=session_id, limit=ENTRIES, before=before)
-    except RpcError as error:
-        if error.code != UNKNOWN_METHOD:
-            raise
-        reply = await view.call("ListContexts", session_id=session_id, limit=CONTEXTS, before=before)
-        entries = [{**one, "kind": "prompt", "text": one["prompt"]} for one in reply["contexts"]]
-        more = entries[-1]["context_id"] if len(entries) == CONTEXTS else ""
-        found = {"entries": entries, "next": more}
-    entries = [{**BLANK, **one} for one in found["entries"]]
-    return {**found, "entries": sorted(entries, key=lambda one: str(one["at"]))}
+    found = await view.call("GetTimeline", session_id=session_id, limit=ENTRIES, before=before)
+    return {**found, "entries": [{**BLANK, **one} for one in reversed(found["entries"])]}
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from ...ipc.errors import NOT_FOUND, UNKNOWN_METHOD, RpcError
+from ...ipc.errors import NOT_FOUND, RpcError
 from ..exports import exported
 from ..view import Page, ProjectChoice, View, get, href, page_number
 from .items import ItemKey, key_of, matches
@@ -163,23 +163,8 @@ def prompts_in(contexts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 async def usage_by(view: View, key: str, **given: Any) -> dict[str, Mapping[str, Any]]:
     """Return the rows of GetUsage by their keys."""
-    try:
-        reply = await view.call("GetUsage", by=key, **given)
-    except RpcError as error:
-        if error.code != UNKNOWN_METHOD:
-            raise
-        return await _usage_of_contexts(view, key)
+    reply = await view.call("GetUsage", by=key, **given)
     return {row["key"]: row for row in reply["rows"]}
-
-
-async def _usage_of_contexts(view: View, key: str) -> dict[str, Mapping[str, Any]]:
-    rows: dict[str, dict[str, Any]] = {}
-    for one in (await view.call("ListContexts", limit=CONTEXTS))["contexts"]:
-        name = one["session_id"] if key == "session" else one["at"][:10]
-        row = rows.setdefault(name, {"key": name, "turns": 0, "tokens": 0, "places_shown": 0, "sessions": 0})
-        row["turns"] += 1
-        row["tokens"] += one["tokens"]
-    return dict(rows)
 
 
 async def known_items(view: View, project: ProjectChoice) -> tuple[dict[ItemKey, Mapping[str, Any]], str]:
