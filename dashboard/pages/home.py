@@ -90,8 +90,12 @@ def latest_sessions(
         if one["session_id"]:
             turns.setdefault(one["session_id"], []).append(one)
     prompts = prompts_in(contexts)
-    rows = [session_row(one, usage, prompts) for one in listed]
-    known = {row["session_id"] for row in rows}
+    known = {one["session_id"] for one in listed}
+    rows = [
+        session_row(one, usage, prompts)
+        for at, one in enumerate(listed)
+        if at < SESSIONS or one["session_id"] in turns
+    ]
     rows += [_unknown(found[0], usage, prompts) for name, found in turns.items() if name not in known]
     for row in rows:
         found = turns.get(row["session_id"], [])

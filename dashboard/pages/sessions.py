@@ -122,7 +122,7 @@ def session_row(
         "title": title_of(session, prompts.get(session["session_id"], "")),
         "link": f"/sessions/{quote(session['session_id'], safe='')}",
         "last_heard": last_heard(session),
-        **{name: spent.get(name) for name in ("turns", "tokens", "places_shown", "places_used")},
+        **{name: spent.get(name, 0) for name in ("turns", "tokens", "places_shown", "places_used")},
         "used": used_share(spent),
     }
 
