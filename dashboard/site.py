@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 from aiohttp import web
@@ -23,18 +23,19 @@ from ..ipc.errors import (
 from .api import Actions, FileNames, SessionsApi
 from .guard import AccessGuard
 from .pages.context import ContextPage, ContextsPage
+from .pages.diagnostics import Diagnostics, EventStream
 from .pages.difference import Difference
 from .pages.experiences import ExperiencesPage
 from .pages.graph import GraphPage
 from .pages.home import HomePage
 from .pages.items import ItemsPage
-from .pages.live import EventStream, LivePage
-from .pages.performance import Performance
+from .pages.project import ProjectPage
 from .pages.request import RequestPage
 from .pages.scope import ScopePage
 from .pages.search import SearchPage
 from .pages.session import SessionPage
 from .pages.sessions import SessionsPage
+from .pages.usage import Usage
 from .prometheus import PrometheusFigures
 from .view import STATIC, NotOpen, View
 
@@ -49,6 +50,12 @@ CODE_OF_STATUS: Final = {400: INVALID_PARAMS, 403: PERMISSION_DENIED}
 DATA: Final = frozenset({"/events", "/files", "/items/one", "/metrics"})
 DATA_BELOW: Final = ("/api/", "/actions/", "/static/")
 """Addresses that answer scripts and programs, whose errors are JSON."""
+
+MOVED: Final[Mapping[str, str]] = {
+    "/live": "/diagnostics",
+    "/performance": "/diagnostics",
+}
+"""Former addresses with those of the pages that took them in."""
 
 STATIC_KEPT: Final = "private, max-age=31536000, immutable"
 """Caching of static files, whose addresses contain the hash of their content."""
@@ -69,9 +76,10 @@ def make_site(daemon_socket: str, port: int) -> web.Application:
         SessionPage(view),
         RequestPage(view),
         ItemsPage(view),
-        Performance(view),
+        Usage(view),
+        ProjectPage(view),
+        Diagnostics(view),
         PrometheusFigures(view),
-        LivePage(view),
         SearchPage(view),
         ExperiencesPage(view),
         GraphPage(view),
@@ -82,6 +90,8 @@ def make_site(daemon_socket: str, port: int) -> web.Application:
         FileNames(view),
     ):
         part.add_to(application)
+    for former in MOVED:
+        application.router.add_get(former, _moved)
     application.router.add_static("/static", STATIC)
     application.on_response_prepare.append(_keep_static)
 
@@ -137,6 +147,10 @@ class _Failures:
         return await self._view.page(
             request, "error.html", at="", title=_heading(status), status=status, error=error, code=status
         )
+
+
+async def _moved(request: web.Request) -> web.StreamResponse:
+    raise web.HTTPFound(request.rel_url.with_path(MOVED[request.path], keep_query=True))
 
 
 def _heading(status: int) -> str:

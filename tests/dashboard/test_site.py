@@ -13,7 +13,6 @@ from urllib.parse import quote
 import click
 import pytest
 from foveal.cli.app import App
-from foveal.dashboard.pages.performance import thinned
 from foveal.dashboard.view import FOLDER, NAVIGATION
 from prometheus_client.parser import text_string_to_metric_families
 from yarl import URL
@@ -85,7 +84,8 @@ async def test_events_are_passed_on(pages: Pages, shared_daemon: DaemonProcess, 
     ("address", "status", "said"),
     [
         ("/nothing", 404, "there is no such page"),
-        ("/performance?period=year", 400, "period is one of hour, day"),
+        ("/diagnostics?period=year", 400, "period is one of hour, day"),
+        ("/diagnostics?since=today", 400, "since must be a time such as"),
         ("/contexts/none", 404, "Not found"),
         ("/sessions/none", 404, "Not found"),
     ],
@@ -118,20 +118,6 @@ async def test_pages_change_by_listed_methods_only(pages: Pages) -> None:
         assert reply.status == 400
     async with pages.post("/actions/ReleaseScope", json={"scope_id": "none"}) as reply:
         assert (await reply.json())["code"] == "not_found"
-
-
-@pytest.mark.parametrize(
-    ("values", "points", "expected"),
-    [
-        ([1.0, None, 3.0], 5, [1.0, None, 3.0]),
-        ([1.0, 9.0, None, 2.0], 2, [9.0, 2.0]),
-        ([None, None, None, 4.0], 2, [None, 4.0]),
-    ],
-)
-def test_long_lines_keep_their_peaks(
-    values: list[float | None], points: int, expected: list[float | None]
-) -> None:
-    assert thinned(values, points) == expected
 
 
 @pytest.mark.parametrize("address", ["/files?project={}&q=a", "/items/one?project={}&type=rule&name=x"])
