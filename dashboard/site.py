@@ -25,16 +25,17 @@ from .api import Actions, FileNames, SessionsApi
 from .guard import AccessGuard
 from .pages.context import ContextPage, ContextsPage
 from .pages.decisions import DecisionsPage
+from .pages.diagnostics import Diagnostics, EventStream
 from .pages.difference import Difference
 from .pages.explore import ExplorePage
+from .pages.home import HomePage
 from .pages.knowledge import KnowledgePage
-from .pages.last_open import LastOpenKeeper
-from .pages.live import EventStream, LivePage
-from .pages.overview import Overview
-from .pages.performance import Performance
+from .pages.project import ProjectPage
 from .pages.request import RequestPage
 from .pages.scope import ScopePage
-from .pages.sessions import SessionPage, SessionsPage
+from .pages.session import SessionPage
+from .pages.sessions import SessionsPage
+from .pages.usage import Usage
 from .prometheus import PrometheusFigures
 from .view import STATIC, NotOpen, View
 
@@ -58,8 +59,10 @@ MOVED: Final[Mapping[str, str]] = {
     "/experiences/{id}": "/knowledge/decisions/{id}",
     "/search": "/explore",
     "/graph": "/explore/file",
+    "/live": "/diagnostics",
+    "/performance": "/diagnostics",
 }
-"""Former addresses, with the pages that took them in. The query is kept."""
+"""Former addresses with those of the pages that took them in. The query is kept."""
 
 STATIC_KEPT: Final = "private, max-age=31536000, immutable"
 """Caching of static files, whose addresses contain the hash of their content."""
@@ -75,17 +78,17 @@ def make_site(daemon_socket: str, port: int) -> web.Application:
         EventStream(link),
         Actions(link),
         SessionsApi(link),
-        LastOpenKeeper(view),
-        Overview(view),
+        HomePage(view),
         SessionsPage(view),
         SessionPage(view),
         RequestPage(view),
         KnowledgePage(view),
         DecisionsPage(view),
         ExplorePage(view),
-        Performance(view),
+        Usage(view),
+        ProjectPage(view),
+        Diagnostics(view),
         PrometheusFigures(view),
-        LivePage(view),
         ContextsPage(view),
         ContextPage(view),
         ScopePage(view),

@@ -20,6 +20,7 @@ from ..core.parameters import NonEmpty
 from ..privacy.permissions import Agent
 from ..privacy.policy import Policy
 from .method import AgentRequest, WireMap, method, milliseconds_since
+from .timeline import iso_of
 
 LIST_MAX = 100
 """Maximum number of contexts listed in a reply: 2 ms of the event loop."""
@@ -173,6 +174,10 @@ class GivenContextMethods:
             "focus_paths": list(scope.focus_paths),
             "expanded": list(scope.expanded),
             "constraints": list(scope.constraints),
+            "used": [
+                {"path": place.path, "how": place.how, "at": iso_of(place.at)}
+                for place in await self._engine.timeline.used(given.id)
+            ],
             "problem": "" if given.has_text else "its text isn't kept any more, only what it was made of",
         }
         # In a thread: a prompt may be megabytes of pasted logs.

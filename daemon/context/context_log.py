@@ -20,6 +20,7 @@ from ..core.system import System
 from ..privacy.policy import Policy
 from ..sessions.request_log_service import RequestLog
 from ..sessions.service import Sessions
+from ..sessions.timeline_service import Timeline
 from .assembly import Built
 from .caller import Caller, ContextJob
 from .requests import ContextRequest
@@ -37,6 +38,7 @@ class ContextLog:
         self,
         sessions: Sessions,
         requests: RequestLog,
+        timeline: Timeline,
         metrics: Metrics,
         events: EventHub,
         system: System,
@@ -47,6 +49,7 @@ class ContextLog:
         """The latest delivered contexts."""
         self._sessions = sessions
         self._requests = requests
+        self._timeline = timeline
         self._metrics = metrics
         self._events = events
         self._last: dict[tuple[str, str], str] = {}
@@ -72,6 +75,8 @@ class ContextLog:
             if request_id is not None:
                 reply["request_id"] = request_id
         reply["context_id"] = built.context_id
+        if not request.preview:
+            self._timeline.given(scope, request, built, reply, agent_name)
         self.contexts.note(job, agent_name, built, reply, elapsed_ms)
         figures = ContextFigures(
             agent_name,
