@@ -90,6 +90,7 @@ INSIDE_DAEMON = {
 SERVICES: dict[str, list[str]] = {
     "context": [
         "caller",
+        "context_history",
         "context_log",
         "explanations",
         "feedback",

@@ -169,8 +169,8 @@ class HookMethods:
     async def _graft(self, cwd: str, path: str, session_id: str, agent_id: str, speaker: str) -> None:
         project = await self._engine.projects.at(cwd)
         result = await self._engine.grafting.graft_own(project, path, session_id, agent_id, speaker)
-        self._engine.timeline.read_transcript(session_id, result.cwd or cwd, result.activity)
-        self._engine.timeline.decided(project.pool.some(result.experience_ids))
+        self._engine.timeline.read_transcript(project.root, session_id, result.cwd or cwd, result.activity)
+        self._engine.timeline.decided(project.root, project.pool.some(result.experience_ids))
         self._engine.commit_marks.look(project)  # decisions may have been committed in the meantime
 
 

@@ -205,7 +205,11 @@ def _check_requests(path: str, system: System) -> None:
 
 
 def _check_former_requests(path: str, system: System) -> None:
-    open_reader(path, ledger_file.FORMER_VERSION).close()  # the next daemon migrates a file of this version
+    """Accept a file of a version that the next daemon migrates."""
+    try:
+        open_reader(path, ledger_file.BARE_VERSION).close()
+    except OtherVersion:
+        open_reader(path, ledger_file.FORMER_VERSION).close()
 
 
 def _check_lexical(path: str, system: System) -> None:

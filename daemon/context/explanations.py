@@ -27,7 +27,7 @@ from ..project.tree import FileRecord, Tree
 from ..rules.items import Item
 from ..search.query import SearchQuery
 from ..search.service import SearchService
-from .context_log import Given
+from .context_history import Given
 from .focus import split_node_id
 from .reply import DROPPED_MAX
 from .requests import ContextRequest
@@ -64,7 +64,7 @@ class Explaining:
         """
         snapshot = project.snapshot(given.policy)
         path = _path_of(snapshot, asked)
-        reply: Mapping[str, Any] = dict(given.reply)  # a copy: the log may drop its texts meanwhile
+        reply = given.reply
         found = await self._work.in_builder(
             partial(reasons_in_context, given.scope, given.request, reply, path)
         )

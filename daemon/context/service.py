@@ -28,7 +28,8 @@ from ..sessions.service import NOBODY, Sessions, SessionState
 from .assembly import Built, build
 from .build_state import GatheredSources
 from .caller import NO_CALLER, Callers, ContextJob, capped
-from .context_log import ContextLog, new_context_id
+from .context_history import new_context_id
+from .context_log import ContextLog
 from .focus import resolve_paths
 from .prompts import PromptTemplates, TemplateFolder
 from .rendered import RenderedContexts, RenderedEntry, all_hold

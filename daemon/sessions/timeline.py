@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -39,7 +39,8 @@ VERSION = 1
 SCHEMA = """
 CREATE TABLE sessions (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, project TEXT NOT NULL, host TEXT NOT NULL,
-    observed INTEGER NOT NULL, mined INTEGER NOT NULL);
+    observed INTEGER NOT NULL DEFAULT 0, mined INTEGER NOT NULL DEFAULT 0,
+    saved INTEGER NOT NULL DEFAULT 0, saved_files INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE entries (
     number INTEGER PRIMARY KEY, session INTEGER NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL,
     agent_id TEXT NOT NULL, agent_name TEXT NOT NULL, text TEXT NOT NULL, paths TEXT NOT NULL,
@@ -50,11 +51,14 @@ CREATE UNIQUE INDEX entries_by_mark ON entries (session, mark) WHERE mark != '';
 CREATE TABLE turns (
     number INTEGER PRIMARY KEY, context_id TEXT NOT NULL UNIQUE, session INTEGER NOT NULL,
     project TEXT NOT NULL, at INTEGER NOT NULL, times INTEGER NOT NULL, tokens INTEGER NOT NULL,
-    bytes INTEGER NOT NULL, tokens_before INTEGER NOT NULL, types TEXT NOT NULL);
+    bytes INTEGER NOT NULL, tokens_before INTEGER NOT NULL, shown INTEGER NOT NULL,
+    used INTEGER NOT NULL DEFAULT 0, types TEXT NOT NULL);
 CREATE INDEX turns_by_session ON turns (session);
 CREATE INDEX turns_by_age ON turns (at);
 CREATE TABLE paths (
-    id INTEGER PRIMARY KEY, project TEXT NOT NULL, path TEXT NOT NULL, UNIQUE (project, path));
+    id INTEGER PRIMARY KEY, project TEXT NOT NULL, path TEXT NOT NULL, shown INTEGER NOT NULL DEFAULT 0,
+    used INTEGER NOT NULL DEFAULT 0, UNIQUE (project, path));
+CREATE INDEX paths_unused ON paths (shown) WHERE used = 0;
 CREATE TABLE places (
     turn INTEGER NOT NULL, path INTEGER NOT NULL, type TEXT NOT NULL, characters INTEGER NOT NULL,
     size INTEGER NOT NULL, edited INTEGER, read INTEGER, named INTEGER,
@@ -63,7 +67,15 @@ CREATE INDEX places_by_path ON places (path);
 """
 """`observed` is the time of the last sign of use in a session, and `mined` that of the last reading of its
 transcript, 0 for none. `mark` identifies an entry that may be found again: such an entry is replaced.
-`types` is JSON, see `Turn`. A place has the time of its first use of each kind."""
+A place has the time of its first use of each kind.
+
+So that sums are fast, counts are kept: `shown` and `used` of a turn count its places, those of a path its
+places in observed sessions, and `types` has them by type of slice, as JSON: tokens, tokens before
+compression, bytes, shown, used. `saved` are the characters that reading `saved_files` files would have
+taken."""
+
+WHOLE_BYTES = 50_000
+"""Maximum bytes of a file that count as saved: about what the tools of hosts read at once."""
 
 
 class Entry(Struct):
@@ -129,8 +141,6 @@ class SessionRow(Struct, frozen=True):
     session_id: str
     project: str
     host: str = ""
-    observed: int = 0
-    mined: int = 0
 
 
 class UsedPlace(Struct, frozen=True):
@@ -163,13 +173,32 @@ class StoredEntry(Struct, frozen=True):
 def put_session(database: Database, session: SessionRow) -> int:
     """Store what is known of a session; returns its number."""
     (number,) = database.execute(
-        "INSERT INTO sessions (name, project, host, observed, mined) VALUES (?, ?, ?, ?, ?)"
+        "INSERT INTO sessions (name, project, host) VALUES (?, ?, ?)"
         " ON CONFLICT (name) DO UPDATE SET project = iif(project = '', excluded.project, project),"
-        " host = iif(excluded.host = '', host, excluded.host),"
-        " observed = max(observed, excluded.observed), mined = max(mined, excluded.mined) RETURNING id",
-        (session.session_id, session.project, session.host, session.observed, session.mined),
+        " host = iif(excluded.host = '', host, excluded.host) RETURNING id",
+        (session.session_id, session.project, session.host),
     ).fetchone()
     return int(number)
+
+
+def observe(database: Database, session: int, at: int, *, mined: bool = False) -> None:
+    """Note that use can be observed in a session, and whether its transcript was read."""
+    if not _is_observed(database, session):
+        database.execute(
+            "UPDATE paths SET shown = paths.shown + counted.places FROM (SELECT path, COUNT(*) AS places"
+            " FROM turns JOIN places ON turn = number WHERE session = ? GROUP BY path) AS counted"
+            " WHERE id = counted.path",
+            (session,),
+        )
+    database.execute(
+        "UPDATE sessions SET observed = max(observed, ?1), mined = max(mined, iif(?2, ?1, 0)) WHERE id = ?3",
+        (at, mined, session),
+    )
+
+
+def _is_observed(database: Database, session: int) -> bool:
+    row = database.execute("SELECT observed FROM sessions WHERE id = ?", (session,)).fetchone()
+    return row is not None and row[0] > 0
 
 
 def put_entry(database: Database, session: int, entry: Entry) -> None:
@@ -211,9 +240,10 @@ def _reported(database: Database, session: int, entry: Entry) -> set[str]:
 
 def put_turn(database: Database, session: int, turn: Turn) -> None:
     """Store a turn with its places, or count it once more."""
+    kinds = Counter(place.type for place in turn.places)
     (number, times) = database.execute(
-        "INSERT INTO turns (context_id, session, project, at, times, tokens, bytes, tokens_before, types)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (context_id) DO UPDATE SET"
+        "INSERT INTO turns (context_id, session, project, at, times, tokens, bytes, tokens_before, shown,"
+        " types) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (context_id) DO UPDATE SET"
         " times = times + excluded.times RETURNING number, times",
         (
             turn.context_id,
@@ -224,7 +254,8 @@ def put_turn(database: Database, session: int, turn: Turn) -> None:
             turn.tokens,
             turn.bytes,
             turn.tokens_before,
-            json.dumps(turn.types),
+            len(turn.places),
+            json.dumps({name: (*sums, kinds[name], 0) for name, sums in turn.types.items()}),
         ),
     ).fetchone()
     if times > turn.times:
@@ -241,16 +272,21 @@ def put_turn(database: Database, session: int, turn: Turn) -> None:
             for place in turn.places
         ],
     )
+    if _is_observed(database, session):
+        database.execute(
+            "UPDATE paths SET shown = shown + 1 WHERE id IN (SELECT path FROM places WHERE turn = ?)",
+            (number,),
+        )
 
 
-_MARK_USED = {
-    "edited": "UPDATE places SET edited = ? WHERE path = ? AND edited IS NULL AND turn IN"
-    " (SELECT number FROM turns WHERE session = ? AND at <= ?)",
-    "read": "UPDATE places SET read = ? WHERE path = ? AND read IS NULL AND turn IN"
-    " (SELECT number FROM turns WHERE session = ? AND at <= ?)",
-    "named": "UPDATE places SET named = ? WHERE path = ? AND named IS NULL AND turn IN"
-    " (SELECT number FROM turns WHERE session = ? AND at <= ?)",
-}
+_UNUSED = """
+SELECT turn, type FROM places WHERE COALESCE(edited, read, named) IS NULL
+AND path = ? AND turn IN (SELECT number FROM turns WHERE session = ? AND at <= ?)
+"""
+_MARK_USED = """
+UPDATE places SET {how} = ? WHERE {how} IS NULL
+AND path = ? AND turn IN (SELECT number FROM turns WHERE session = ? AND at <= ?)
+"""
 
 
 def mark_used(database: Database, session: int, signs: Sequence[UseSign]) -> None:
@@ -264,11 +300,41 @@ def mark_used(database: Database, session: int, signs: Sequence[UseSign]) -> Non
             (session,),
         )
     )
-    observed = max(sign.at for sign in signs)
-    database.execute("UPDATE sessions SET observed = max(observed, ?) WHERE id = ?", (observed, session))
+    observe(database, session, max(sign.at for sign in signs))
     for sign in signs:
         for path in shown.meant(sign):
-            database.execute(_MARK_USED[sign.how], (sign.at, path, session, sign.at))
+            before = (path, session, sign.at)
+            newly_used = database.execute(_UNUSED, before).fetchall()
+            database.execute(_MARK_USED.replace("{how}", sign.how), (sign.at, *before))
+            _count_used(database, path, newly_used)
+
+
+def _count_used(database: Database, path: int, places: Sequence[tuple[int, str]]) -> None:
+    """Count places of a path, by turn and type of slice, as used."""
+    database.execute("UPDATE paths SET used = used + ? WHERE id = ?", (len(places), path))
+    for turn, kind in places:
+        (types,) = database.execute("SELECT types FROM turns WHERE number = ?", (turn,)).fetchone()
+        counts = json.loads(types)
+        if kind in counts:
+            counts[kind][-1] += 1
+        database.execute(
+            "UPDATE turns SET used = used + 1, types = ? WHERE number = ?", (json.dumps(counts), turn)
+        )
+
+
+def count_saved(database: Database, session: int) -> None:
+    """Count what an agent didn't have to read: the sizes of files that it edited or named, and that the
+    transcript doesn't show it reading, less all that was shown of them.
+
+    Only uses before the last reading of the transcript count: the next may show a reading.
+    """
+    database.execute(
+        "UPDATE sessions SET (saved, saved_files) = (SELECT COALESCE(SUM(saved), 0), COUNT(*) FROM ("
+        "SELECT MAX(MIN(MAX(size), ?) - SUM(characters), 0) AS saved FROM turns JOIN places ON turn = number"
+        " WHERE session = sessions.id GROUP BY path"
+        " HAVING MAX(read) IS NULL AND MIN(COALESCE(edited, named)) <= sessions.mined)) WHERE id = ?",
+        (WHOLE_BYTES, session),
+    )
 
 
 class _ShownPaths:
@@ -326,6 +392,12 @@ def forget(database: Database, project: str) -> dict[str, int]:
 
 
 def _remove_turns(database: Database, turns: Sequence[tuple[int]]) -> None:
+    database.executemany(
+        "UPDATE paths SET shown = paths.shown - 1, used = paths.used - gone.used FROM (SELECT path,"
+        " COALESCE(edited, read, named) IS NOT NULL AS used FROM places JOIN turns ON number = turn"
+        " JOIN sessions ON id = session WHERE turn = ? AND observed > 0) AS gone WHERE id = gone.path",
+        turns,
+    )
     database.executemany("DELETE FROM places WHERE turn = ?", turns)
     database.executemany("DELETE FROM turns WHERE number = ?", turns)
 
@@ -347,7 +419,7 @@ def last_number(database: Database) -> int:
 def session_row(database: Database, session_id: str) -> SessionRow | None:
     """Return what is stored of a session, None for nothing."""
     row = database.execute(
-        "SELECT name, project, host, observed, mined FROM sessions WHERE name = ?", (session_id,)
+        "SELECT name, project, host FROM sessions WHERE name = ?", (session_id,)
     ).fetchone()
     return None if row is None else SessionRow(*row)
 
@@ -358,10 +430,7 @@ def entries_of(
     """Return entries of a session, the latest first; with `before`, a time and a number, only older ones."""
     rows = database.execute(
         "SELECT e.number, e.at, kind, agent_id, agent_name, text, e.context_id, request_id,"
-        " experience_id, tokens, CASE WHEN t.number IS NOT NULL THEN"
-        " (SELECT COUNT(*) FROM places WHERE turn = t.number) END,"
-        " CASE WHEN t.number IS NOT NULL AND s.observed THEN (SELECT COUNT(*) FROM places"
-        " WHERE turn = t.number AND COALESCE(edited, read, named) IS NOT NULL) END, paths"
+        " experience_id, tokens, t.shown, iif(s.observed, t.used, NULL), paths"
         " FROM sessions s JOIN entries e ON e.session = s.id"
         " LEFT JOIN turns t ON e.context_id != '' AND t.context_id = e.context_id"
         " WHERE s.name = ? AND (e.at, e.number) < (?, ?) ORDER BY e.at DESC, e.number DESC LIMIT ?",

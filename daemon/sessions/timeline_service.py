@@ -172,10 +172,11 @@ class Timeline:
             self._attach(scope, request, reply, agent_name, now)
         self._begin()
 
-    def decided(self, experiences: Iterable[Experience]) -> None:
-        """Take new decisions."""
+    def decided(self, root: str, experiences: Iterable[Experience]) -> None:
+        """Take new decisions of a project."""
         for experience in experiences:
             if self._next and experience.session_id:
+                self._waiting.hosts.setdefault(experience.session_id, ("", root))
                 entry = Entry(
                     0,
                     experience.session_id,
@@ -190,9 +191,10 @@ class Timeline:
                 self._add(entry)
         self._begin()
 
-    def read_transcript(self, session_id: str, cwd: str, activity: Sequence[Activity]) -> None:
-        """Take the activities in the new part of a session's transcript."""
+    def read_transcript(self, root: str, session_id: str, cwd: str, activity: Sequence[Activity]) -> None:
+        """Take the activities in the new part of the transcript of a project's session."""
         if self._next and session_id and len(self._waiting.transcripts) < WAITING_MAX:
+            self._waiting.hosts.setdefault(session_id, ("", root))
             self._waiting.transcripts.append(TranscriptPart(session_id, cwd, tuple(activity), self._now()))
             self._begin()
 

@@ -91,14 +91,16 @@ def store(database: Database, waiting: Waiting, number: int) -> None:
             timeline.put_entry(database, stored.number_of(entry.session_id), kept)
     for transcript in waiting.transcripts:
         session_id, at = transcript.session_id, transcript.at
-        session = stored.number_of(session_id, SessionRow(session_id, "", observed=at, mined=at))
+        session = stored.number_of(session_id)
         for entry in _entries_in(transcript, stored.root_of(session_id)):
             entry.number, number = number, number + 1
             timeline.put_entry(database, session, entry)
+        timeline.observe(database, session, at, mined=True)
         signs[session_id] += _signs_in(transcript, stored.root_of(session_id))
     for session_id, some in signs.items():
         timeline.mark_used(database, stored.number_of(session_id), some)
     for session in stored.numbers.values():
+        timeline.count_saved(database, session)
         timeline.prune_session(database, session)
 
 

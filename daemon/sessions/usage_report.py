@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
 
 from ..core.storage import Database
+from .timeline import WHOLE_BYTES
 
 Grouping = Literal["day", "project", "host", "session", "type"]
 
@@ -18,9 +20,6 @@ ROWS_MAX = 1_000
 NEVER_USED_MAX = 100
 NEVER_USED_SHOWN = 5
 """Minimum number of turns that showed a file before it counts as never used."""
-
-WHOLE_BYTES = 50_000
-"""Maximum bytes of a file that count as read: about what the tools of hosts read at once."""
 
 
 class UsageFilter(Struct, frozen=True):
@@ -71,6 +70,8 @@ class UsageReport(Struct, frozen=True):
 def usage_report(database: Database, by: Grouping, wanted: UsageFilter) -> UsageReport:
     """Count the turns that a filter takes."""
     rows = _by_type(database, wanted) if by == "type" else _grouped(database, _KEYS[by], wanted)
+    total = _total(_grouped(database, _KEYS["project"], wanted) if by == "type" else rows)
+    (total.sessions,) = database.execute(_query(_SESSIONS), wanted.values).fetchone()
     if by == "day":
         rows.sort(key=lambda row: row.key)
         rows = rows[-ROWS_MAX:]
@@ -80,12 +81,23 @@ def usage_report(database: Database, by: Grouping, wanted: UsageFilter) -> Usage
     if by not in {"project", "session"}:
         for row in rows:
             row.project = ""
-    (total,) = _grouped(database, "'total'", wanted) or [UsageCounts("total")]
-    total.project = ""
     bounds = {"least": NEVER_USED_SHOWN, "limit": NEVER_USED_MAX}
     never = database.execute(_query(_NEVER_USED), {**wanted.values, **bounds})
-    characters, files = database.execute(_query(_SAVED), {**wanted.values, "whole": WHOLE_BYTES}).fetchone()
+    characters, files = database.execute(_query(_SAVED), wanted.values).fetchone()
     return UsageReport(tuple(rows), total, tuple(Unused(*row) for row in never), characters, _basis(files))
+
+
+def _total(rows: Sequence[UsageCounts]) -> UsageCounts:
+    """Return the sums of rows, of which a turn counts in one."""
+    return UsageCounts(
+        "total",
+        turns=sum(row.turns for row in rows),
+        tokens=sum(row.tokens for row in rows),
+        bytes=sum(row.bytes for row in rows),
+        tokens_before=sum(row.tokens_before for row in rows),
+        places_shown=sum(row.places_shown for row in rows),
+        places_used=sum(row.places_used for row in rows),
+    )
 
 
 def _basis(files: int) -> str:
@@ -113,36 +125,28 @@ _WANTED = "(:project IS NULL OR t.project = :project) AND t.at >= :since AND t.a
 
 _TURNS = """
 SELECT {key}, MAX(t.project), SUM(times), SUM(times * tokens), SUM(times * bytes),
-    SUM(times * tokens_before), COUNT(DISTINCT NULLIF(session, 0))
+    SUM(times * tokens_before), COUNT(DISTINCT NULLIF(session, 0)),
+    SUM(iif(s.observed, shown, 0)), SUM(iif(s.observed, used, 0))
 FROM turns t LEFT JOIN sessions s ON s.id = t.session WHERE {wanted} GROUP BY 1
 """
 
-_TYPES = "SELECT session, times, types FROM turns t WHERE {wanted}"
+_SESSIONS = "SELECT COUNT(DISTINCT NULLIF(session, 0)) FROM turns t WHERE {wanted}"
 
-_PLACES = """
-SELECT {key}, COUNT(*), COUNT(COALESCE(edited, read, named))
-FROM turns t JOIN sessions s ON s.id = t.session JOIN places ON turn = t.number
-WHERE s.observed > 0 AND {wanted} GROUP BY 1
+_TYPES = """
+SELECT session, times, COALESCE(s.observed, 0), types
+FROM turns t LEFT JOIN sessions s ON s.id = t.session WHERE {wanted}
 """
 
 _NEVER_USED = """
-SELECT p.path, p.project, COUNT(*) AS shown
-FROM turns t JOIN sessions s ON s.id = t.session JOIN places ON turn = t.number
-    JOIN paths p ON p.id = places.path
-WHERE s.observed > 0 AND {wanted} GROUP BY p.id
-HAVING shown >= :least AND COUNT(COALESCE(edited, read, named)) = 0
-ORDER BY shown DESC, p.project, p.path LIMIT :limit
+SELECT path, project, shown FROM paths
+WHERE used = 0 AND shown >= :least AND (:project IS NULL OR project = :project)
+ORDER BY shown DESC, project, path LIMIT :limit
 """
 
 _SAVED = """
-SELECT COALESCE(SUM(saved), 0), COUNT(*) FROM (
-    SELECT MAX(MIN(MAX(size), :whole) - SUM(characters), 0) AS saved
-    FROM turns t JOIN sessions s ON s.id = t.session JOIN places ON turn = t.number
-    WHERE {wanted} GROUP BY t.session, places.path
-    HAVING MAX(read) IS NULL AND MIN(COALESCE(edited, named)) <= MAX(s.mined))
+SELECT COALESCE(SUM(saved), 0), COALESCE(SUM(saved_files), 0) FROM sessions
+WHERE saved_files AND EXISTS (SELECT 1 FROM turns t WHERE session = sessions.id AND {wanted})
 """
-"""Only files whose use the reading of the transcript covers: a later reading may show that the agent read
-the file itself."""
 
 
 def _query(query: str, key: str = "") -> str:
@@ -151,10 +155,7 @@ def _query(query: str, key: str = "") -> str:
 
 
 def _grouped(database: Database, key: str, wanted: UsageFilter) -> list[UsageCounts]:
-    found = {row[0]: UsageCounts(*row) for row in database.execute(_query(_TURNS, key), wanted.values)}
-    for name, shown, used in database.execute(_query(_PLACES, key), wanted.values):
-        found[name].places_shown, found[name].places_used = shown, used
-    return list(found.values())
+    return [UsageCounts(*row) for row in database.execute(_query(_TURNS, key), wanted.values)]
 
 
 def _by_type(database: Database, wanted: UsageFilter) -> list[UsageCounts]:
@@ -162,8 +163,8 @@ def _by_type(database: Database, wanted: UsageFilter) -> list[UsageCounts]:
     found: dict[str, UsageCounts] = {}
     sessions: defaultdict[str, set[int]] = defaultdict(set)
     rows = database.execute(_query(_TYPES), wanted.values)
-    for session, times, types in rows:
-        for name, (tokens, tokens_before, size) in json.loads(types).items():
+    for session, times, observed, types in rows:
+        for name, (tokens, tokens_before, size, shown, used) in json.loads(types).items():
             row = found.setdefault(name, UsageCounts(name))
             row.turns += times
             row.tokens += times * tokens
@@ -171,9 +172,9 @@ def _by_type(database: Database, wanted: UsageFilter) -> list[UsageCounts]:
             row.bytes += times * size
             if session:
                 sessions[name].add(session)
+            if observed:
+                row.places_shown += shown
+                row.places_used += used
     for name, row in found.items():
         row.sessions = len(sessions[name])
-    for name, shown, used in database.execute(_query(_PLACES, "places.type"), wanted.values):
-        if name in found:
-            found[name].places_shown, found[name].places_used = shown, used
     return list(found.values())
