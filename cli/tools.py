@@ -97,7 +97,7 @@ def list_command(context: click.Context, again: bool, cwd: str | None, as_json: 
 
 @tools_command.command("approve", cls=Command, short_help="Let servers be run to list their tools.")
 @click.argument("path", required=False)
-@click.option("--yes", is_flag=True, help="Approve PATH without asking.")
+@click.option("--yes", "-y", is_flag=True, help="Approve PATH without asking.")
 @cwd_option
 @json_option
 @click.pass_context
@@ -117,6 +117,10 @@ def approve_command(
     with connect(settings_of(context)) as client:
         known = client.call("ListToolServers", {"cwd": folder, "refresh": False}, CALL_TIMEOUT_S)["files"]
         chosen = _chosen(known, path)
+        if any(file["digest"] for file in chosen) and not yes and not terminal.is_terminal(sys.stdin):
+            raise CliError(
+                "can't prompt: stdin is not a terminal; pass a PATH and --yes", "foveal tools list"
+            )
         done = [file for file in chosen if _approve(client, folder, file, yes=yes, quiet=as_json)]
         if done:
             reply = _servers(client, folder, again=False)
@@ -207,21 +211,12 @@ def _approve(client: Client, folder: str, file: dict[str, Any], *, yes: bool, qu
     if not file["digest"]:
         terminal.warn(f"this file can't be approved: {file['problem']}")
         return False
-    if not (yes or _confirmed()):
+    if not (yes or click.confirm("Let foveal run this to list the tools?", err=True)):
         terminal.note(f"not approved: {file['path']}")
         return False
     params = {"cwd": folder, "path": file["path"], "section": file["section"], "digest": file["digest"]}
     client.call("ApproveToolServers", params, CALL_TIMEOUT_S)
     return True
-
-
-def _confirmed() -> bool:
-    """Ask whether all that was shown may be run. Raises `CliError` where nobody can answer."""
-    if not terminal.is_terminal(sys.stdin):
-        raise CliError(
-            "can't ask, because the standard input is no terminal", "foveal tools approve PATH --yes"
-        )
-    return click.confirm("Let foveal run this to list the tools?", err=True)
 
 
 def _note_failed(files: Sequence[dict[str, Any]]) -> None:
@@ -287,13 +282,14 @@ def _heading(file: Mapping[str, Any]) -> str:
 def _server_lines(server: Mapping[str, Any], modes: Modes, *, approved: bool) -> Iterator[str]:
     name = terminal.styled(terminal.clean(server["name"]), bold=True)
     if not approved:
-        yield f"  {name}  {terminal.clean(server['runs'])}"
+        yield f"  {name}: {terminal.clean(server['runs'])}"  # whole, however long: it is to be judged
         return
     yield f"  {name}  {terminal.clean(outcome(server))}"
     width = max((min(len(tool["name"]), NAME_CHARACTERS) for tool in server["tools"]), default=0)
     for tool in server["tools"]:
         mode = modes.get((server["name"], tool["name"]), "")
-        description = terminal.shortened(tool["description"], DESCRIPTION_CHARACTERS)
+        most = min(DESCRIPTION_CHARACTERS, terminal.room(width + 14))
+        description = terminal.shortened(tool["description"], most)
         yield terminal.clean(f"    {tool['name']:<{width}}  {mode:<7} {description}").rstrip()
 
 

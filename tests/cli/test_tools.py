@@ -89,14 +89,13 @@ def test_nothing_runs_before_a_person_said_yes(foveal: CommandLine, monkeypatch:
         f"  notes  {sys.executable} raw.py pages",
     ]
     assert errors == "note: 1 file isn't approved: foveal tools approve shows what it runs\n"
-    code, output, errors = foveal("tools", "approve")
-    assert code == 1
-    assert f"{sys.executable} raw.py pages\n" in output
-    assert "    reads:       FOVEAL_NO_SUCH\n" in output
-    assert errors.startswith("error: can't ask, because the standard input is no terminal\n")
+    refused = "error: can't prompt: stdin is not a terminal; pass a PATH and --yes\nhint: foveal tools list\n"
+    assert foveal.fails("tools", "approve") == refused
     monkeypatch.setattr(sys, "stdin", Terminal("no\n"))
     code, output, errors = foveal("tools", "approve", ".mcp.json")
     assert code == 1
+    assert f"{sys.executable} raw.py pages\n" in output
+    assert "    reads:       FOVEAL_NO_SUCH\n" in output
     [file] = foveal.json("tools", "list")["files"]
     assert f"mcpServers, sha256 {file['digest']}\n" in output
     assert "Let foveal run this to list the tools? [y/N]: " in errors
