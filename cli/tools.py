@@ -284,7 +284,7 @@ def _server_lines(server: Mapping[str, Any], modes: Modes, *, approved: bool) ->
     if not approved:
         yield f"  {name}: {terminal.clean(server['runs'])}"  # whole, however long: it is to be judged
         return
-    yield f"  {name}  {terminal.clean(outcome(server))}"
+    yield f"  {name}: {terminal.clean(outcome(server))}"
     width = max((min(len(tool["name"]), NAME_CHARACTERS) for tool in server["tools"]), default=0)
     for tool in server["tools"]:
         mode = modes.get((server["name"], tool["name"]), "")

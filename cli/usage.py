@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -58,11 +59,12 @@ def describe_last(given: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines about a context: its verdict, its head, what it showed, what was used, the near
     misses, and the commands that show more."""
     if given.get("verdict"):
-        yield terminal.styled(terminal.clean(given["verdict"]), bold=True)
+        for line in textwrap.wrap(terminal.clean(given["verdict"]), min(terminal.room(0), 1_000)):
+            yield terminal.styled(line, bold=True)
     room = max(given["max_tokens"] - given["reserve_tokens"], 0)
     for label, value in (
         ("context", given["context_id"]),
-        ("project", terminal.short_path(given["project"])),
+        ("project", terminal.end_of_path(terminal.short_path(given["project"]), terminal.room(LABEL_WIDTH))),
         (
             "at",
             local_time(given["at"]) + (f", sent {given['times']:,} times" if given["times"] > 1 else ""),
@@ -73,16 +75,23 @@ def describe_last(given: Mapping[str, Any]) -> Iterator[str]:
         ("limit", given.get("limit", "")),
     ):
         if value:
-            yield f"{label + ':':<{LABEL_WIDTH}}{terminal.clean(value)}"
+            yield from _labelled(label, value)
     yield from _shown(given)
     yield from _used(given)
     yield from _near(given)
     for label, lines in (("missing", given["gaps"]), ("degraded", given["degraded"])):
         for line in lines:
-            yield f"{label + ':':<{LABEL_WIDTH}}{terminal.clean(line)}"
+            yield from _labelled(label, line)
     yield ""
     yield "the exact text: foveal last --text"
     yield f"why a file is in it, or isn't: foveal why {given['context_id']} PATH"
+
+
+def _labelled(label: str, text: str) -> Iterator[str]:
+    """Yield a text behind its label; what doesn't fit on the line goes on below it."""
+    first, *rest = textwrap.wrap(terminal.clean(text), min(terminal.room(LABEL_WIDTH), 1_000)) or [""]
+    yield f"{label + ':':<{LABEL_WIDTH}}{first}"
+    yield from (f"{'':<{LABEL_WIDTH}}{line}" for line in rest)
 
 
 def _shown(given: Mapping[str, Any]) -> Iterator[str]:

@@ -86,7 +86,7 @@ def test_nothing_runs_before_a_person_said_yes(foveal: CommandLine, monkeypatch:
     assert code == 0
     assert output.splitlines() == [
         f"{foveal.folder}/.mcp.json (claude-code, for everyone in this project): not approved",
-        f"  notes  {sys.executable} raw.py pages",
+        f"  notes: {sys.executable} raw.py pages",
     ]
     assert errors == "note: 1 file isn't approved: foveal tools approve shows what it runs\n"
     refused = "error: can't prompt: stdin is not a terminal; pass a PATH and --yes\nhint: foveal tools list\n"
@@ -119,7 +119,7 @@ def test_approved_servers_are_listed_and_their_modes_set(
     code, _, errors = foveal("tools", "mode", "notes", "manual", "--tool", "page1")
     assert (code, errors) == (0, "note: the mode was set already\n")
     assert foveal.says("tools", "list").splitlines()[1:] == [
-        "  notes  3 tools", "    page0  agent", "    page1  manual", "    page2  agent",
+        "  notes: 3 tools", "    page0  agent", "    page1  manual", "    page2  agent",
     ]  # fmt: skip
     assert foveal.json("tools", "mode", "notes", "default", "--tool", "page1")["changed"] is True
     assert "Did you mean 'page1'?" in foveal.fails("tools", "mode", "notes", "agent", "--tool", "page11")
@@ -133,7 +133,7 @@ def test_what_changed_since_is_not_approved(foveal: CommandLine) -> None:
     approved = foveal.json("tools", "approve", ".mcp.json", "--yes")["approved"]
     assert [one["path"] for one in approved] == [f"{foveal.folder}/.mcp.json"]
     _, output, errors = foveal("tools", "list")
-    assert "  notes  it could not be listed: the variable FOVEAL_NO_SUCH isn't set for the daemon" in output
+    assert "  notes: it could not be listed: the variable FOVEAL_NO_SUCH isn't set for the daemon" in output
     assert errors == "note: to try again, run: foveal tools list --again\n"
     without_variable(foveal)
     assert not foveal.json("tools", "list")["files"][0]["approved"]
@@ -205,13 +205,13 @@ def test_files_with_their_tools() -> None:
     file = {**FILE, "path": "/home/me/x", "scope": "user", "servers": [{**SERVER, "tools": tools}]}
     assert list(describe_files([file], {("notes", "get"): "always"})) == [
         "~/x (claude-code, for you in all projects): approved",
-        "  notes  2 tools",
+        "  notes: 2 tools",
         "    get     always  Get one",
         "    search          " + "d" * 69 + "…",
     ]
     assert list(describe_files([{**FILE, "approved": False, "problem": "odd\x1b."}], {}))[1:] == [
         "  ! odd\\x1b.",
-        "  notes  npx -y notes a b",
+        "  notes: npx -y notes a b",
     ]
 
 
