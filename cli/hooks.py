@@ -406,7 +406,7 @@ def summarize(change: Change) -> str:
 def change_map(change: Change) -> dict[str, Any]:
     """Return a change for programs."""
     action = summarize(change).partition(" ")[0]
-    return {"path": change.target.path, "action": action, "diff": "\n".join(_plain_diff(change))}
+    return {"path": change.target.path, "action": action, "diff": "\n".join(plain_diff(change))}
 
 
 def describe_state(state: HostState) -> Iterator[str]:
@@ -444,7 +444,8 @@ def _event(name: str) -> str:
     return "MCP server" if name == MCP else terminal.clean(name)
 
 
-def _plain_diff(change: Change) -> Iterator[str]:
+def plain_diff(change: Change) -> Iterator[str]:
+    """Yield the unified diff of a change as it is."""
     old, new = _lines(change.found.data), _lines(change.after)
     yield from difflib.unified_diff(old, new, change.target.path, change.target.path, lineterm="")
 

@@ -43,7 +43,15 @@ from .command import (
     yes_option,
 )
 from .errors import FAILED, CliError
-from .hooks import HOST_CHOICE, describe_change, explained, running_program, settings_place, summarize
+from .hooks import (
+    HOST_CHOICE,
+    describe_change,
+    explained,
+    plain_diff,
+    running_program,
+    settings_place,
+    summarize,
+)
 
 FIRST_TOKENS = 1_500
 """Tokens of the first context: as many as a prompt brings to an agent at most."""
@@ -260,7 +268,7 @@ def _describe_found(
 
 def _lines_changed(change: Change) -> str:
     """Return how many lines a change adds and removes."""
-    diff = [line[:1] for line in list(describe_change(change))[2:]]
+    diff = [line[:1] for line in list(plain_diff(change))[2:]]
     added, removed = diff.count("+"), diff.count("-")
     return f"{terminal.count(added, 'line')} added" + (f", {removed:,} removed" if removed else "")
 
@@ -283,9 +291,9 @@ def _ask_which(hosts: Sequence[FoundHost], root: str | None) -> list[FoundHost] 
         except (InstallError, KeyError):
             raise click.BadParameter(f"answer y, n, or some of: {' '.join(by_name)}") from None
 
-    choice = f"Y/n/{' '.join(by_name)}" if len(by_name) > 1 else "Y/n"
+    choice = f", or some of: {' '.join(by_name)}" if len(by_name) > 1 else ""
     found: list[FoundHost] | None = click.prompt(
-        f"Register foveal with {listed}{index}? [{choice}]",
+        f"Register foveal with {listed}{index}?\nY or n{choice}",
         default="y",
         show_default=False,
         value_proc=picked,

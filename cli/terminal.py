@@ -21,8 +21,8 @@ from .errors import CliError, OutputClosed, OutputFailed
 
 COLUMN_GAP = "  "
 
-NARROW = 8
-"""Characters that a column keeps that is cut."""
+NARROW, READABLE = 8, 24
+"""Characters that a column keeps that is cut; it keeps more if spare columns can go instead."""
 
 
 def prepare_streams() -> None:
@@ -182,18 +182,20 @@ def table(
     """Return rows under a header, columns as wide as their widest cell; those in `right` flush right.
 
     If lines have a limit (`columns`), cells of `paths` lose their beginning and those of `texts` their end.
-    If that isn't enough, the columns in `spare` are left out, the first one first.
+    Before they get hard to read, the columns in `spare` are left out, the first one first.
     """
     cells = [[clean(cell) for cell in row] for row in rows]
-    shown = list(range(len(header)))
-    natural = [max(len(row[column]) for row in [header, *cells]) for column in shown]
+    natural = [max(len(row[column]) for row in [header, *cells]) for column in range(len(header))]
+    widths = dict(enumerate(natural))
     most = columns()
-    left_out = list(spare)
-    while True:
-        widths = _fitted({column: natural[column] for column in shown}, (*paths, *texts), header, most)
-        if most is None or not left_out or _total(widths) <= most:
-            break
-        shown.remove(left_out.pop(0))
+    if most is not None:
+        flexible = (*paths, *texts)
+        for column in (None, *spare):
+            if column is not None:
+                del widths[column]
+            if _total(_fitted(widths, flexible, header, most, READABLE)) <= most:
+                break
+        widths = _fitted(widths, flexible, header, most, NARROW)
     lines = []
     for row in [header, *cells]:
         parts = []
@@ -272,25 +274,25 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def _fitted(
-    widths: Mapping[int, int], flexible: Sequence[int], header: Sequence[str], most: int | None
+    widths: Mapping[int, int], flexible: Sequence[int], header: Sequence[str], most: int, least: int
 ) -> dict[int, int]:
     """Return the widths of columns so that a line fits, if the flexible ones can give so much. The widest
-    gives first, and each keeps `NARROW` characters or its header."""
+    gives first, and each keeps `least` characters or its header."""
     fitted = dict(widths)
-    least = {
-        column: min(fitted[column], max(NARROW, len(header[column])))
+    kept = {
+        column: min(fitted[column], max(least, len(header[column])))
         for column in flexible
         if column in fitted
     }
-    while most is not None and (over := _total(fitted) - most) > 0:
-        givers = [column for column in least if fitted[column] > least[column]]
+    while (over := _total(fitted) - most) > 0:
+        givers = [column for column in kept if fitted[column] > kept[column]]
         if not givers:
             break
         widest = max(givers, key=lambda column: fitted[column])
         others = [fitted[column] for column in givers if column != widest]
         # Down to the next wide one at a stroke, then one by one.
         step = max(fitted[widest] - max(others, default=0), 1)
-        fitted[widest] -= min(step, over, fitted[widest] - least[widest])
+        fitted[widest] -= min(step, over, fitted[widest] - kept[widest])
     return fitted
 
 

@@ -87,7 +87,7 @@ def list_command(context: click.Context, again: bool, cwd: str | None, as_json: 
     if not reply["files"]:
         terminal.say("no servers are configured")
     _note_failed(reply["files"])
-    waiting = sum(not file["approved"] for file in reply["files"])
+    waiting = sum(not file["approved"] and not _is_own(file) for file in reply["files"])
     if waiting:
         verb = "isn't" if waiting == 1 else "aren't"
         terminal.note(
@@ -198,7 +198,16 @@ def _chosen(known: Sequence[dict[str, Any]], path: str | None) -> list[dict[str,
         if not named:
             raise CliError(f"{path} configures no servers for this project", "foveal tools list")
         known = named
-    return [file for file in known if not file["approved"]]
+    return [file for file in known if not file["approved"] and (path is not None or not _is_own(file))]
+
+
+OWN = "it is foveal itself"
+"""Why the daemon runs no server that is foveal: it would ask itself."""
+
+
+def _is_own(file: Mapping[str, Any]) -> bool:
+    """Whether a file has no server but foveal itself, which needs no approval."""
+    return bool(file["servers"]) and all(server["left_out"] == OWN for server in file["servers"])
 
 
 def _approve(client: Client, folder: str, file: dict[str, Any], *, yes: bool, quiet: bool) -> bool:
@@ -239,8 +248,9 @@ def _real(path: str) -> str:
 def describe_files(files: Sequence[Mapping[str, Any]], modes: Modes) -> Iterator[str]:
     """Yield the lines about configuration files: whether each is approved, its servers, their tools."""
     for file in files:
-        state = "approved" if file["approved"] else "not approved"
-        colour = "green" if file["approved"] else "yellow"
+        done = file["approved"] or _is_own(file)
+        state = "approved" if file["approved"] else "only foveal itself" if done else "not approved"
+        colour = "green" if done else "yellow"
         yield f"{_heading(file)}: {terminal.styled(state, fg=colour)}"
         if file["problem"]:
             yield f"  ! {terminal.clean(file['problem'])}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.cli.tools import describe_files, outcome, review
+from foveal.cli.tools import OWN, describe_files, outcome, review
 
 from tests.command_cases import CommandLine
 from tests.conftest import DaemonProcess, git, write_files
@@ -209,6 +209,8 @@ def test_files_with_their_tools() -> None:
         "    get     always  Get one",
         "    search          " + "d" * 69 + "…",
     ]
+    own = {**FILE, "approved": False, "servers": [{**SERVER, "left_out": OWN}]}
+    assert next(iter(describe_files([own], {}))).endswith(": only foveal itself")
     assert list(describe_files([{**FILE, "approved": False, "problem": "odd\x1b."}], {}))[1:] == [
         "  ! odd\\x1b.",
         "  notes: npx -y notes a b",
