@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import stat
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,8 +58,6 @@ from .hooks import (
 FIRST_TOKENS = 1_500
 """Tokens of the first context: as many as a prompt brings to an agent at most."""
 
-DEFAULT_QUESTION = "where does it start?"
-
 INIT_EXAMPLES = (
     "foveal init                                         # shows what it found, asks once",
     'foveal init ~/src/shop --question "how do sessions expire?"',
@@ -107,7 +107,9 @@ class FoundHost:
 @click.option("--host", "names", multiple=True, type=HOST_CHOICE, help="Only this agent, found or not.")
 @click.option("--no-hosts", is_flag=True, help="Register no agent, only index the project.")
 @click.option("--no-mcp", is_flag=True, help="Register hooks only, without the MCP server.")
-@click.option("--question", metavar="TEXT", help="What the first context is for.")
+@click.option(
+    "--question", metavar="TEXT", help="What the first context is for [default: the start of a session]."
+)
 @click.option("--diff", is_flag=True, help="Show each line that changes in settings files.")
 @yes_option
 @dry_run_option
@@ -173,7 +175,7 @@ def init_command(
     elif root is not None:
         with connect(settings_of(context)) as client:
             report["project"] = _index(client, root, say)
-            wanted = question or (_ask_question(root) if asks else DEFAULT_QUESTION)
+            wanted = _ask_question(root) if question is None and asks else question or ""
             report["context"] = _first_context(client, root, wanted, say)
     if as_json:
         terminal.say_json(report)
@@ -270,7 +272,8 @@ def _lines_changed(change: Change) -> str:
     """Return how many lines a change adds and removes."""
     diff = [line[:1] for line in list(plain_diff(change))[2:]]
     added, removed = diff.count("+"), diff.count("-")
-    return f"{terminal.count(added, 'line')} added" + (f", {removed:,} removed" if removed else "")
+    parts = [f"{amount:,} {what}" for amount, what in ((added, "added"), (removed, "removed")) if amount]
+    return f"lines: {', '.join(parts)}"
 
 
 def _ask_which(hosts: Sequence[FoundHost], root: str | None) -> list[FoundHost] | None:
@@ -328,18 +331,21 @@ def _index(client: Client, root: str, say: Any) -> dict[str, Any]:
 
 def _ask_question(root: str) -> str:
     name = terminal.clean(os.path.basename(root))
-    asked: str = click.prompt(f"A question about {name}", default=DEFAULT_QUESTION, err=True)
-    return asked
+    asked: str = click.prompt(
+        f"A question about {name}, or Enter for none", default="", show_default=False, err=True
+    )
+    return asked.strip()
 
 
 def _first_context(client: Client, root: str, question: str, say: Any) -> dict[str, Any]:
-    """Print what an agent gets for a question, and return the reply."""
+    """Print what an agent gets for a question, or at the start of a session, and return the reply."""
     from .context import remarks
 
     params = {"cwd": root, "prompt": question, "max_tokens": FIRST_TOKENS, "reserve_tokens": 0}
     reply: dict[str, Any] = client.call("GetContext", params, CALL_TIMEOUT_S)
     say()
-    say(terminal.styled(f"What an agent gets for: {terminal.clean(question)}", bold=True))
+    what = f"for: {terminal.clean(question)}" if question else "at the start of a session"
+    say(terminal.styled(f"What an agent gets {what}", bold=True))
     say()
     say(terminal.clean_lines(reply["context"].rstrip("\n")))
     say()
@@ -363,6 +369,9 @@ def _say_what_now(chosen: Sequence[FoundHost], root: str | None) -> None:
     for command, what in rows if root else rows[-2:]:
         terminal.say(f"  {command:<20} {what}")
 
+
+DELETE_S = 5.0
+"""Maximum seconds to delete the state folder while processes of the daemon are still ending."""
 
 UNINSTALL_EXAMPLES = (
     "foveal uninstall             # shows what goes, and asks",
@@ -547,15 +556,23 @@ def _delete_state(folder: str, home: str) -> None:
         raise CliError(
             f"{folder} doesn't look like foveal's state folder, so it isn't deleted", "delete it by hand"
         )
-    shutil.rmtree(folder)
+    deadline = time.monotonic() + DELETE_S
+    while True:
+        try:
+            shutil.rmtree(folder)
+            return
+        except OSError:  # a process of the daemon that is just ending wrote another file
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
 
 
 def _shown_state(folder: str) -> str:
     total = 0
     for parent, _, names in os.walk(folder):
         for name in names:
-            with_stat = os.lstat(os.path.join(parent, name))
-            total += with_stat.st_size
+            with contextlib.suppress(OSError):  # the daemon removed it meanwhile
+                total += os.lstat(os.path.join(parent, name)).st_size
     what = "indexes, sessions, decisions, log"
     return f"the state folder {terminal.short_path(folder)} ({terminal.size(total)}: {what})"
 
