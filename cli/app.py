@@ -19,7 +19,7 @@ SECTIONS = {
         "hooks": "hooks",
         "editors": "hooks",
         "completion": "setup",
-        "uninstall": "setup",
+        "uninstall": "uninstall",
     },
     "Context": {
         "context": "context",

@@ -253,7 +253,7 @@ def contexts_command(
     limit: int,
     as_json: bool,
 ) -> None:
-    """List the contexts that agents got since the daemon started, the latest first.
+    """List the contexts that agents got, the latest first.
 
     With CONTEXT, an id or `last`, print exactly the text of that context.
     """
@@ -265,7 +265,7 @@ def contexts_command(
     reply = ask(context, "ListContexts", {"cwd": None if everywhere else folder, **chosen})
     given = reply["contexts"]
     table = contexts_table(given, everywhere=everywhere) if given else ""
-    terminal.say_reply(reply, as_json, table or "no agent got a context since the daemon started")
+    terminal.say_reply(reply, as_json, table or "no agent got a context yet")
 
 
 @click.command(
@@ -344,9 +344,7 @@ def _resolved(context: click.Context, context_id: str, folder: str) -> str:
         return context_id
     found = ask(context, "ListContexts", {"cwd": folder, "limit": 1})["contexts"]
     if not found:
-        raise CliError(
-            "no agent got a context of this project since the daemon started", 'foveal context "…"'
-        )
+        raise CliError("no agent got a context of this project yet", 'foveal context "…"')
     return str(found[0]["context_id"])
 
 

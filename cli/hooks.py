@@ -108,16 +108,13 @@ def _level_options(command: F) -> F:
     )(command)
 
 
-def _change_options(command: F) -> F:
-    return yes_option(dry_run_option(command))
-
-
 @hooks_command.command("install", cls=Command, short_help="Register foveal with a host.")
 @_host_argument
 @_level_options
 @click.option("--mcp/--no-mcp", default=True, help="Register the MCP server as well [default: yes].")
 @click.option("--plugin", is_flag=True, help="Install the whole plugin, with a skill (claude-code only).")
-@_change_options
+@yes_option
+@dry_run_option
 @cwd_option
 @json_option
 @click.pass_context
@@ -157,7 +154,8 @@ def install_command(
 @_host_argument
 @_level_options
 @click.option("--purge", is_flag=True, help="Delete the kept copies of earlier settings as well.")
-@_change_options
+@yes_option
+@dry_run_option
 @cwd_option
 @json_option
 @click.pass_context

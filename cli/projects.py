@@ -107,15 +107,9 @@ FORGET_EXAMPLES = (
     "foveal forget ~/old/shop --dry-run",
 )
 REMOVED = {
-    "contexts": "context",
-    "requests": "request",
-    "sessions": "session",
-    "items": "item",
-    "decisions": "decision",
-    "events": "event",
-    "scopes": "scope",
+    "trusted": "trusted file",
 }
-"""What can go, in words for one of it."""
+"""What can go, in words for one of it, if that isn't the name without its last letter."""
 
 
 @click.command(
@@ -148,7 +142,10 @@ def forget_command(
         if not as_json:
             terminal.say(f"forgotten: {terminal.short_path(reply['root'])}")
     if as_json:
-        terminal.say_json({**reply, "dry_run": dry_run})
+        terminal.say_json(reply)
+    elif reply["problem"]:
+        terminal.flush()
+        terminal.note(reply["problem"])
 
 
 def describe_removed(reply: dict[str, Any]) -> Iterator[str]:

@@ -20,7 +20,7 @@ LOOKED_AT = 20
 SHOWN_MAX = 12
 """Maximum places that `foveal last` lists."""
 
-LABEL_WIDTH = 10
+LABEL_WIDTH = NEAR_WIDTH = 10
 
 LAYERS = {"anchor": "always", "focus": "focus", "horizon": "map"}
 LAST_EXAMPLES = (
@@ -128,13 +128,15 @@ def _near(given: Mapping[str, Any]) -> Iterator[str]:
     if near:
         yield "came near, and wasn't sent:"
     for place in near:
-        name = f"{place['path']}:{place['line']}" if place.get("line") else place["path"]
-        if place.get("symbol"):
-            name += f" {place['symbol']}"
-        most = terminal.room(10)
-        yield f"  {place['score']:>6.2f}  {terminal.clean(terminal.end_of_path(name, most))}"
-        if place.get("reason"):
-            yield f"          {terminal.clean(terminal.shortened(place['reason'], most))}"
+        name = place["path"] or f"{place['kind']} {place.get('name', '')}"
+        if place.get("line"):
+            name += f":{place['line']}"
+        score = "" if place["score"] is None else f"{place['score']:.2f}"
+        most = terminal.room(NEAR_WIDTH)
+        what = " ".join(filter(None, (terminal.end_of_path(name, most), place.get("symbol", ""))))
+        yield f"  {score:>6}  {terminal.clean(terminal.shortened(what, most))}"
+        for line in textwrap.wrap(terminal.clean(place["reason"]), min(most, 1_000)):
+            yield f"{'':<{NEAR_WIDTH}}{line}"
 
 
 GROUPS = ("day", "project", "host", "session", "type")

@@ -59,13 +59,15 @@ def test_the_last_context_reads() -> None:
         "used": [{"path": "a.py", "how": "edited", "at": "2026-01-31T12:01:00.000Z"}],
         "near": [
             {
+                "kind": "place",
                 "path": "b.py",
                 "line": 7,
                 "symbol": "expire",
                 "score": 0.25,
                 "reason": "no room",
                 "node_id": "b.py#expire",
-            }
+            },
+            {"kind": "rule", "path": "", "line": 0, "score": None, "reason": "removed", "name": "sql"},
         ],
     }
     lines = list(describe_last(given))
@@ -85,6 +87,8 @@ def test_the_last_context_reads() -> None:
         "came near, and wasn't sent:",
         "    0.25  b.py:7 expire",
         "          no room",
+        "          rule sql",
+        "          removed",
         "missing:  no room for b.py",
         "",
         "the exact text: foveal last --text",
