@@ -33,6 +33,9 @@ BATCH_FILES: Final = 64
 DEFINITIONS_MAX: Final = 200_000
 """Maximum number of definitions whose ids are cached for linking, about 20 MB; Django has 44,000."""
 
+SCANNED_FILES: Final = 4_000
+"""Number of files whose names are scanned in one step, 10 µs each."""
+
 VERSION_KEY: Final = "linker"
 """The store's key for the version of the linker that made its links."""
 
@@ -128,18 +131,28 @@ class Linking:
         found = [QueuedFile(*row) for row in self._table.queued_among(paths)]
         self._write(self._outcomes(found, None))
 
-    def put_first(self, names: Collection[str]) -> list[int]:
-        """Move the waiting files that mention or define one of `names` to the front of the queue; return
-        their ids."""
-        waiting = self._table.waiting_ids()
-        found = self._store.facts.saying(waiting, names) | self._table.defining(names).intersection(waiting)
-        with self._store.side_notes():
-            self._table.queue(sorted(found), urgent=True)
-        return sorted(found)
+    def mentioning(self, names: Collection[str]) -> Iterator[set[int]]:
+        """Yield the ids of the waiting files that mention or define one of `names`, some thousand files at a
+        time."""
+        waiting = sorted(self._table.waiting_ids())
+        yield self._table.defining(names).intersection(waiting)
+        for start in range(0, len(waiting), SCANNED_FILES):
+            yield self._store.facts.saying(waiting[start : start + SCANNED_FILES], names)
 
-    def waiting_of(self, file_ids: Collection[int]) -> int:
-        """Return the number of the given files that wait to be linked."""
-        return len(self._table.waiting_ids().intersection(file_ids)) if file_ids else 0
+    def link_first(self, file_ids: Collection[int], seconds: float) -> tuple[bool, bool]:
+        """Link those of the given files that wait, as `step` does, but without the side process."""
+        deadline = self._system.monotonic() + seconds
+        waiting = [QueuedFile(*row) for row in self._table.queued_of(file_ids)]
+        outcomes = self._outcomes(waiting[:BATCH_FILES], deadline)
+        return self._write_batch(outcomes), len(outcomes) < len(waiting)
+
+    def needed_by(self, file_ids: Collection[int]) -> list[str]:
+        """Return the files and folders on which the links of the given files depend, sorted."""
+        return self._table.consulted_by(file_ids)
+
+    def bases_of(self, file_ids: Collection[int]) -> set[int]:
+        """Return the ids of the files from which classes in the given files inherit."""
+        return self._table.inherited_by(file_ids)
 
     # Which files are linked again. All of these methods must be called in a transaction.
 
