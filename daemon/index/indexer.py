@@ -14,6 +14,7 @@ from ..core.errors import FovealError
 from ..core.system import System
 from ..project.lister import RootGone
 from ..project.watcher import Watcher
+from .linking import LinkNeeds
 from .messages import Event, OpenProject, Refreshed
 from .project_index import STEP_S, BulkWork, ProjectIndex
 from .raw_search import RawSearch
@@ -27,14 +28,18 @@ all files are recorded first."""
 SYNC_FILES = 512
 """Maximum number of files that `sync` reads while its caller waits."""
 
-FIRST_FILES = 1_000
-"""Maximum number of files that are read and linked ahead of others for one question."""
+FIRST_FILES = 500
+"""Maximum number of files that are read ahead of others because links that a question is about depend on
+them."""
 
 FIRST_S = 20.0
 """Seconds after which no more files are read and linked ahead of others for one question."""
 
 LEXED_FILES = 64
 """Number of files that are written into the lexical index in one step of a question, with one commit."""
+
+PATIENT_MAX = 16
+"""Maximum number of patient requests that wait; those whose askers have given up are among them."""
 
 PATIENT_STEPS = 3
 """Number of steps of a patient request after which events and bulk work get a step."""
@@ -140,9 +145,13 @@ class ProjectIndexer:
         """Queue a request to be done in steps and answered.
 
         The steps of a `patient` request, which may take seconds, take turns with other requests, events and
-        bulk work.
+        bulk work. If many of them wait already, it isn't done.
         """
-        self._asked.append((steps, answer, patient))
+        if patient and sum(one[2] for one in self._asked) >= PATIENT_MAX:
+            steps.close()
+            answer(Refreshed(self.generation, complete=False), "")
+        else:
+            self._asked.append((steps, answer, patient))
 
     def refresh(self, paths: Sequence[str], *, words: bool = False) -> Refreshed:
         """Do all steps of a refresh."""
@@ -177,29 +186,19 @@ class ProjectIndexer:
         if self._changes.is_listing:
             return Refreshed(self.generation, complete=False)
         wanted, complete = yield from self._search_unread(names, ())
-        room = FIRST_FILES - len(wanted)
-        deadline = self._index.system.monotonic() + FIRST_S
         yield from self._read_first(wanted)
         found: set[int] = set()
-        for ids in self._index.linking.mentioning(names) if names else ():
+        linked = bool(self._files.unread)  # other links of a file may have been of interest
+        for ids in self._index.linking.mentioning(names, linked=linked) if names else ():
             found |= ids
             yield
         if words and not found and not wanted:
             best, _ = yield from self._search_unread((), words)
             yield from self._read_first(best)
             yield from self._write_first(best)
-        while found:
-            while self._bulk.link_first(found, STEP_S):
-                yield
-            wanted = self._unread_among(self._index.linking.needed_by(found))
-            bases = self._index.linking.bases_of(found) - found
-            if not wanted and not bases:
-                break
-            room -= len(wanted) + len(bases)
-            if room < 0 or self._index.system.monotonic() > deadline:
-                return Refreshed(self.generation, complete=False)
-            yield from self._read_first(wanted)
-            found |= bases
+        complete &= yield from self._read_needed(found, names)
+        while self._bulk.link_first(found, STEP_S):
+            yield
         return Refreshed(self.generation, complete=complete)
 
     def sync_in_steps(self) -> Steps[Refreshed]:
@@ -259,7 +258,9 @@ class ProjectIndexer:
             self._searches.popitem(last=False)
         while search.step(STEP_S):
             yield
-        return self._unread_among(search.found()), not search.is_cut
+        found = [path for path in search.found() if path in self._files.unread]
+        safe = self._unread_among(found)
+        return safe, not search.is_cut and len(safe) == len(found)
 
     def _unread_among(self, paths: Iterable[str]) -> list[str]:
         """Return the unread files among `paths`, without those that may kill the process."""
@@ -271,6 +272,35 @@ class ProjectIndexer:
         while waiting := [path for path in paths if path in self._files.unread]:
             self._index.reading.step(STEP_S, waiting)
             yield
+
+    def _read_needed(self, found: set[int], names: Collection[str]) -> Steps[bool]:
+        """Read the unread files on which links that concern `names` in the files `found` depend.
+
+        Files with the bases of classes are added to `found`. Returns False if too many files are needed.
+        """
+        room = FIRST_FILES
+        deadline = self._index.system.monotonic() + FIRST_S
+        examined = sorted(found)
+        while examined:
+            needs: dict[int, LinkNeeds] = {}
+            left = examined
+            while left:
+                known = self._bulk.link_needs(left, names)
+                needs |= known
+                left = [each for each in left if each not in known] if known else []  # the rest were removed
+                yield
+            wanted = dict.fromkeys(
+                path for each in needs.values() for path in self._unread_among(each.consulted)
+            )
+            bases = {base for each in needs.values() for base in each.bases} - found
+            room -= len(wanted) + len(bases)
+            if room < 0 or self._index.system.monotonic() > deadline:
+                return False
+            yield from self._read_first(list(wanted))
+            again = (number for number, each in needs.items() if each.consulted & wanted.keys())
+            examined = [*again, *sorted(bases)]
+            found |= bases
+        return True
 
     def _write_first(self, paths: Sequence[str]) -> Steps[None]:
         """Write files into the lexical index before all others."""

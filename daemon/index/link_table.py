@@ -265,18 +265,6 @@ class LinkTable:
         """Return the ids of the files whose links depend on one of these files, sorted."""
         return self.consulting(_paths(self._db, file_ids).values())
 
-    def consulted_by(self, file_ids: Iterable[int]) -> list[str]:
-        """Return the files and folders on which the links of some files depend, sorted."""
-        query = (
-            "SELECT DISTINCT p.path FROM consulted c JOIN places p ON p.id = c.place"
-            " WHERE c.file_id IN ({marks})"
-        )
-        return sorted({path for (path,) in select_in(self._db, query, file_ids)})
-
-    def inherited_by(self, file_ids: Iterable[int]) -> set[int]:
-        """Return the ids of the files that define what classes in some files inherit from."""
-        return {file_id for (file_id,) in select_in(self._db, _INHERITED_BY, file_ids)}
-
     def queue(self, file_ids: Iterable[int], *, urgent: bool = False) -> None:
         """Add files to the linking queue, ahead of others if `urgent`."""
         rows = [(int(not urgent), each) for each in file_ids]
@@ -304,6 +292,11 @@ class LinkTable:
     def queued_among(self, paths: Iterable[str]) -> list[tuple[int, str, str]]:
         """Return (file id, path, language) of the queued files among `paths`, by id."""
         return sorted(select_in(self._db, f"{_QUEUED} WHERE f.path IN ({{marks}})", paths))
+
+    def files(self, file_ids: Iterable[int]) -> list[tuple[int, str, str]]:
+        """Return (file id, path, language) of files, by id."""
+        query = "SELECT id, path, language FROM files WHERE id IN ({marks})"
+        return sorted(select_in(self._db, query, file_ids))
 
     def queued_of(self, file_ids: Iterable[int]) -> list[tuple[int, str, str]]:
         """Return (file id, path, language) of the queued files among the given ones, by id."""
@@ -377,11 +370,6 @@ SYMBOL = "d.name, d.kind, d.start_line, d.end_line, d.signature, d.doc, d.depth"
 DEFINITIONS = f"SELECT d.id, f.path, {SYMBOL} FROM definitions d JOIN files f ON f.id = d.file_id"  # noqa: S608 - fixed text
 
 _QUEUED = "SELECT u.file_id, f.path, f.language FROM unlinked u JOIN files f ON f.id = u.file_id"
-
-_INHERITED_BY = (
-    f"SELECT DISTINCT d.file_id FROM links l JOIN definitions d ON d.id = l.target"  # noqa: S608 - a fixed number
-    f" WHERE l.target > 0 AND l.kind = {KINDS.index('inherit')} AND l.file_id IN ({{marks}})"
-)
 
 _LINK = "SELECT f.path, l.line, l.ordinal, l.kind, n.name, l.scope, l.target, l.state"
 _LINKS = f"{_LINK} FROM links l JOIN names n ON n.id = l.name JOIN files f ON f.id = l.file_id"

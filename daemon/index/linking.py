@@ -6,15 +6,18 @@ import gc
 import json
 import logging
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, cast
+
+from msgspec.structs import replace
 
 from ..core.sized_cache import SizedCache
 from ..core.storage import DatabaseError
 from ..core.system import System
 from ..languages.shared.imports import ImportResolver, keys_of_path
 from ..languages.shared.link_rules import World
-from ..languages.shared.records import References, Symbol
+from ..languages.shared.records import Reference, References, Symbol
 from ..linking.linker import LINKER_VERSION, LinkedFile, link_file
 from ..project.tree import FileRecord
 from .fact_table import FactsDamaged, FactTable
@@ -131,13 +134,57 @@ class Linking:
         found = [QueuedFile(*row) for row in self._table.queued_among(paths)]
         self._write(self._outcomes(found, None))
 
-    def mentioning(self, names: Collection[str]) -> Iterator[set[int]]:
+    def mentioning(self, names: Collection[str], *, linked: bool) -> Iterator[set[int]]:
         """Yield the ids of the waiting files that mention or define one of `names`, some thousand files at a
-        time."""
-        waiting = sorted(self._table.waiting_ids())
-        yield self._table.defining(names).intersection(waiting)
-        for start in range(0, len(waiting), SCANNED_FILES):
-            yield self._store.facts.saying(waiting[start : start + SCANNED_FILES], names)
+        time; with `linked` also files that don't wait."""
+        among = sorted(self._store.facts.file_ids() if linked else self._table.waiting_ids())
+        yield self._table.defining(names).intersection(among)
+        for start in range(0, len(among), SCANNED_FILES):
+            yield self._store.facts.saying(among[start : start + SCANNED_FILES], names)
+
+    def needs(self, file_ids: Iterable[int], names: Collection[str], seconds: float) -> dict[int, LinkNeeds]:
+        """Return what the links that concern `names` in files need, by file id, for as many files as can be
+        examined in some seconds, one at least.
+
+        In files that neither mention nor define a name only inheritance is examined.
+        """
+        deadline = self._system.monotonic() + seconds
+        found: dict[int, LinkNeeds] = {}
+        for file in map(QueuedFile._make, self._table.files(file_ids)):
+            found[file.id] = self._needs_of(file, frozenset(names))
+            if self._system.monotonic() > deadline:
+                break
+        return found
+
+    def _needs_of(self, file: QueuedFile, names: frozenset[str]) -> LinkNeeds:
+        symbols = self._table.symbols(file.id)
+        said = [names.intersection(_WORDS.findall(symbol.name)) for symbol in symbols]
+        owners = {each.name.rpartition(".")[0] for each, own in zip(symbols, said, strict=True) if own}
+        try:
+            references = self._store.facts.references(file.id)
+        except FactsDamaged:
+            return NO_NEEDS  # it is read again when it is linked
+        if references is None:
+            return NO_NEEDS
+        mentions = any(said) or any(_mentions(each, names) for each in references.references)
+        chosen = tuple(
+            each
+            for each in references.references
+            if _mentions(each, names)
+            or (each.scope >= 0 and said[each.scope])
+            or (each.kind == "inherit" and (not mentions or symbols[each.scope].name in owners))
+        )
+        self._begin_file(file.path)
+        try:
+            linked = self._link(
+                file.path, file.language, symbols, replace(references, references=chosen), self._world
+            )
+        except Exception:  # linking the file raises it too, and says so
+            log.exception("what the links of %s need isn't known", file.path)
+            return NO_NEEDS
+        bases = (link.target_path for link in linked.links if link.kind == "inherit" and link.target_path)
+        known = map(self._store.chunks.id_of, dict.fromkeys(bases))
+        return LinkNeeds(linked.consulted, frozenset(each for each in known if each is not None))
 
     def link_first(self, file_ids: Collection[int], seconds: float) -> tuple[bool, bool]:
         """Link those of the given files that wait, as `step` does, but without the side process."""
@@ -145,14 +192,6 @@ class Linking:
         waiting = [QueuedFile(*row) for row in self._table.queued_of(file_ids)]
         outcomes = self._outcomes(waiting[:BATCH_FILES], deadline)
         return self._write_batch(outcomes), len(outcomes) < len(waiting)
-
-    def needed_by(self, file_ids: Collection[int]) -> list[str]:
-        """Return the files and folders on which the links of the given files depend, sorted."""
-        return self._table.consulted_by(file_ids)
-
-    def bases_of(self, file_ids: Collection[int]) -> set[int]:
-        """Return the ids of the files from which classes in the given files inherit."""
-        return self._table.inherited_by(file_ids)
 
     # Which files are linked again. All of these methods must be called in a transaction.
 
@@ -384,6 +423,23 @@ def _paths_in(text: str | None) -> set[str]:
 def _folder(path: str) -> str:
     """Return the folder of a file as a dependency: with a trailing slash, "/" for the root."""
     return f"{path.rpartition('/')[0]}/"
+
+
+class LinkNeeds(NamedTuple):
+    """What some links of a file need: the files and folders on which they depend, and the ids of the files
+    that define the bases of its classes."""
+
+    consulted: frozenset[str]
+    bases: frozenset[int]
+
+
+NO_NEEDS: Final = LinkNeeds(frozenset(), frozenset())
+
+_WORDS = re.compile(r"\w+")
+
+
+def _mentions(reference: Reference, names: frozenset[str]) -> bool:
+    return not names.isdisjoint(_WORDS.findall(reference.chain))
 
 
 FILES_MAX: Final = 192

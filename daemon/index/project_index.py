@@ -21,7 +21,7 @@ from ..project.watcher import Watcher
 from .chunks import CHUNKER_VERSION
 from .indexed_files import ImportTargets, IndexedFiles, Progress
 from .lexing import Lexing
-from .linking import LinkAhead, Linking, LinkOpening
+from .linking import LinkAhead, Linking, LinkNeeds, LinkOpening
 from .messages import ActivityTaken, Event, OpenProject
 from .raw_search import RawSearch
 from .reading import FileReader
@@ -153,6 +153,11 @@ class BulkWork:
         self._index.watch.end()
         self._progress.become("degraded")
         self._schedule_sweep()
+
+    def link_needs(self, file_ids: Iterable[int], names: Collection[str]) -> dict[int, LinkNeeds]:
+        """Return what the links that concern `names` need, by file id, for the first of the given files."""
+        with self._index.suspects.work():
+            return self._index.linking.needs(file_ids, names, STEP_S)
 
     def _link(self, step: Callable[[], tuple[bool, bool]]) -> bool:
         with self._index.suspects.work():

@@ -169,7 +169,7 @@ class SearchService:
 
     async def read_named(self, project: Project, part: str, deadline: Deadline) -> None:
         """Read unread files that have a part of a name before all others, within the deadline."""
-        if project.tree.pending:
+        if project.tree.pending and part:
             wait_s = before_search(deadline).left(READING_WAIT_S)
             await self._ask_first(LinkFirst(project.root, (), (part.lower(),)), wait_s)
 

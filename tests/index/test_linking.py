@@ -512,7 +512,9 @@ def test_files_that_mention_or_define_a_name_are_linked_first(
     linked.clear()
     assert waiting(bench) == len(SHOP)
     assert link_first(bench, "pay")
-    assert sorted(linked) == ["main.py", "shop/base.py", "shop/cart.py"], "base.py has a base of a definer"
+    assert sorted(set(linked)) == ["main.py", "shop/base.py", "shop/cart.py"], (
+        "base.py has a base of a definer"
+    )
     assert waiting(bench) == len(SHOP) - 3, "the others wait as before"
     assert link_first(bench, "pay", "nothing is named so")
     bench.settle()

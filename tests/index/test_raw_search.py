@@ -87,10 +87,10 @@ def test_unread_files_that_mention_a_name_are_read_and_linked_first(bench: Bench
 def test_a_file_read_first_is_linked_again_when_what_it_refers_to_is_read(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexing, "FIRST_FILES", 3)
+    monkeypatch.setattr(indexing, "FIRST_FILES", 2)
     open_unread(bench, SHOP)
     assert not link_first(bench, ("settle",)), "more files are needed than may be read first"
-    assert "shop/__init__.py" in unread(bench)
+    assert "shop/parts/__init__.py" in unread(bench)
     assert CALL not in links(bench, "desk.py")
     bench.settle()
     assert CALL in links(bench, "desk.py")
@@ -180,3 +180,19 @@ def hits(bench: Bench, relation: Relation, name: str) -> list[tuple[object, ...]
             (hit.node_id, hit.line, hit.certainty, hit.via, tuple(hit.why), tuple(hit.steps), hit.score)
             for hit in found.hits
         ]
+
+
+def test_only_some_patient_requests_wait(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexing, "PATIENT_MAX", 2)
+    open_unread(bench, SHOP)
+    answers: list[bool] = []
+    for name in ("settle", "Bill", "close"):
+        bench.indexer.ask(
+            bench.indexer.link_first_in_steps((name,)),
+            lambda reply, _error: answers.append(reply is not None and reply.complete),
+            patient=True,
+        )
+    assert answers == [False]
+    bench.settle()
+    assert answers == [False, True, True]
+    check_true(bench)
