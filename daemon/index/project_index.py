@@ -21,7 +21,8 @@ from ..project.watcher import Watcher
 from .chunks import CHUNKER_VERSION
 from .indexed_files import ImportTargets, IndexedFiles, Progress
 from .lexing import Lexing
-from .linking import LinkAhead, Linking, LinkNeeds, LinkOpening
+from .link_ahead import LinkAhead, LinkOpening
+from .linking import Linking, LinkNeeds
 from .messages import ActivityTaken, Event, OpenProject
 from .raw_search import RawSearch
 from .reading import FileReader
