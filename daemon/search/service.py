@@ -70,18 +70,17 @@ class SearchService:
         With `describes` the hits are also put into the form of the reply, in the same call in a thread and
         from the same state of the index. Raises `ValueError` for an invalid glob.
         """
-        unread = project.tree.pending > 0
-        first = unread and await self._read_first(project, ask, deadline)
+        tree, first = project.tree, False
+        if tree.pending:
+            about = await self._work.in_builder(partial(_asked_about, ask, tree))
+            first = await self.read_first(project, deadline, *about)
         snapshot = project.snapshot(policy)
         try:
             gathered, hits, degraded, described = await self._answer(
                 project, snapshot, ask, deadline, describes=describes, linked_first=first
             )
-            if (
-                gathered.unlinked
-                and not unread
-                and await self._link_first(project, gathered.unlinked, deadline)
-            ):
+            unlinked = () if tree.pending else gathered.unlinked
+            if unlinked and await self._link_first(project, unlinked, deadline):
                 snapshot = project.snapshot(policy)
                 gathered, hits, degraded, described = await self._answer(
                     project, snapshot, ask, deadline, describes=describes, linked_first=True
@@ -167,20 +166,17 @@ class SearchService:
 
         return await self._work.in_builder(read)
 
-    async def read_named(self, project: Project, part: str, deadline: Deadline) -> None:
-        """Read unread files that have a part of a name before all others, within the deadline."""
-        if project.tree.pending and part:
-            wait_s = before_search(deadline).left(READING_WAIT_S)
-            await self._ask_first(LinkFirst(project.root, (), (part.lower(),)), wait_s)
-
-    async def _read_first(self, project: Project, ask: SearchQuery, deadline: Deadline) -> bool:
-        """Ask the indexer to read and link the unread files that a question needs before all others.
+    async def read_first(
+        self, project: Project, deadline: Deadline, names: tuple[str, ...], words: tuple[str, ...] = ()
+    ) -> bool:
+        """Have unread files that mention some names read and linked before all others, or else those that
+        fit some words best.
 
         Returns False if that takes too long or isn't possible yet."""
-        tree = project.tree
-        names, words = await self._work.in_builder(lambda: _asked_about(ask, tree))
+        if not project.tree.pending or not any((*names, *words)):
+            return False
         wait_s = before_search(deadline).left(READING_WAIT_S)
-        return bool(names or words) and await self._ask_first(LinkFirst(project.root, names, words), wait_s)
+        return await self._ask_first(LinkFirst(project.root, names, words), wait_s)
 
     async def _link_first(self, project: Project, names: tuple[str, ...], deadline: Deadline) -> bool:
         """Ask the indexer to link the files that mention some names before all others.
