@@ -69,13 +69,13 @@ export function watchActions() {
 
 function told(form, params, result) {
   const text = form.dataset.done || result?.text || "Done.";
-  const { undo, undoFields } = form.dataset; // the form may be another one when it is undone
-  if (!undo) return say(text);
+  if (!form.dataset.undo) return say(text);
+  const undone = { ...params, ...JSON.parse(form.dataset.undoFields ?? "{}") }; // as they are now: the form is drawn anew
   return say(text, {
     label: "Undo",
     run: async () => {
       try {
-        await call(undo, { ...params, ...JSON.parse(undoFields ?? "{}") });
+        await call(form.dataset.undo, undone);
         say("Taken back.");
         refresh();
       } catch (error) {

@@ -1,82 +1,12 @@
-"""The page of a file's dependencies: a drawing of its importers and imports, and its definitions."""
+"""Draws a file between the files that depend on it and those that it depends on, as SVG."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
-from aiohttp import web
 from markupsafe import Markup, escape
-
-from ...ipc.errors import NOT_FOUND, RpcError
-from ..view import Page, ProjectChoice, get, href
-from .last_open import SESSION
-
-LISTED: Final = 100
-"""Maximum definitions and files of a list on the page."""
-
-
-class GraphPage(Page):
-    """The page at `/graph`."""
-
-    @get("/graph")
-    async def _serve(self, request: web.Request) -> web.Response:
-        view = self._view
-        project = await view.project(request)
-        path = request.query.get("path", "").strip()
-        values: dict[str, Any] = {"node": None}
-        if project.root and path:
-            values = await self._around(project, path, request.query.get(SESSION, ""))
-        return await view.page(
-            request,
-            "graph.html",
-            at="search",
-            title=f"{path} – Dependencies" if path else "Dependencies",  # noqa: RUF001 - a dash
-            project=project,
-            asked=path,
-            listed=LISTED,
-            **values,
-        )
-
-    async def _around(self, project: ProjectChoice, path: str, session: str) -> dict[str, Any]:
-        """Return what the template shows of a file. An id of a definition leads to the file that it is in.
-
-        `session` is the session in which the page is open. It is added to the links here, because a script
-        can't change them: in SVG, the address of a link is an object.
-        """
-        node = await self._view.call("GetNode", cwd=project.root, node_id=path)
-        if node["path"] != path:
-            node = await self._view.call("GetNode", cwd=project.root, node_id=node["path"])
-        imports = _paths(node["imports"])
-        importers = _paths(node["importers"])
-        near = [*importers[:SHOWN], *imports[:SHOWN]]
-        found = await asyncio.gather(*[self._imports(project, file) for file in near])
-        graph = arranged(node["path"], importers, imports, dict(zip(near, found, strict=True)))
-        return {
-            "node": node,
-            "drawing": graph.draw(
-                lambda file: href("/graph", project=project.root, path=file, session=session)
-            ),
-            "imports": imports,
-            "importers": importers,
-            "outside": sorted({imported["module"] for imported in node["imports"] if "path" not in imported}),
-        }
-
-    async def _imports(self, project: ProjectChoice, path: str) -> Sequence[str]:
-        """Return the imports of a file, none if it was deleted meanwhile."""
-        try:
-            return _paths((await self._view.call("GetNode", cwd=project.root, node_id=path))["imports"])
-        except RpcError as error:
-            if error.code != NOT_FOUND:
-                raise
-            return []
-
-
-def _paths(entries: Sequence[Mapping[str, Any]]) -> list[str]:
-    return sorted({entry["path"] for entry in entries if "path" in entry})
-
 
 NODE_WIDTH: Final = 232.0
 NODE_HEIGHT: Final = 40.0
@@ -119,7 +49,8 @@ class DependencyGraph:
         width = MARGIN * 2 + COLUMN * (len(self.columns) - 1) + NODE_WIDTH + BEND
         height = HEAD + MARGIN + rows * ROW
         places = self._places(rows)
-        parts = [_edge(places[file], places[other]) for file, other in sorted(self.edges)]
+        edges = sorted(self.edges, key=lambda edge: (self.middle in edge, edge))  # its own are on top
+        parts = [_edge(places[file], places[other], self.middle in (file, other)) for file, other in edges]
         for number, column in enumerate(self.columns):
             parts.append(
                 Markup('<text class="column" x="{:.0f}" y="20">{}</text>').format(
@@ -199,17 +130,21 @@ def _shortened(text: str, *, from_left: bool = False) -> Markup:
     return escape(text)
 
 
-def _edge(start: tuple[float, float], end: tuple[float, float]) -> Markup:
-    """Return a curve from the side of one node to that of another; within a column it goes around."""
+def _edge(start: tuple[float, float], end: tuple[float, float], is_own: bool) -> Markup:
+    """Return a curve from the side of one node to that of another; within a column it goes around.
+
+    `is_own` marks an edge of the middle file.
+    """
+    style = "edge own" if is_own else "edge"
     (x, y), (to_x, to_y) = start, end
     y, to_y = y + NODE_HEIGHT / 2, to_y + NODE_HEIGHT / 2
     if x == to_x:
         x, to_x = x + NODE_WIDTH, to_x + NODE_WIDTH
         return Markup(
-            '<path class="edge" d="M{:.0f},{:.0f} C{:.0f},{:.0f} {:.0f},{:.0f} {:.0f},{:.0f}"/>'
-        ).format(x, y, x + BEND * 1.3, y, to_x + BEND * 1.3, to_y, to_x, to_y)
+            '<path class="{}" d="M{:.0f},{:.0f} C{:.0f},{:.0f} {:.0f},{:.0f} {:.0f},{:.0f}"/>'
+        ).format(style, x, y, x + BEND * 1.3, y, to_x + BEND * 1.3, to_y, to_x, to_y)
     x, to_x = (x + NODE_WIDTH, to_x) if x < to_x else (x, to_x + NODE_WIDTH)
     half = (x + to_x) / 2
-    return Markup(
-        '<path class="edge" d="M{:.0f},{:.0f} C{:.0f},{:.0f} {:.0f},{:.0f} {:.0f},{:.0f}"/>'
-    ).format(x, y, half, y, half, to_y, to_x, to_y)
+    return Markup('<path class="{}" d="M{:.0f},{:.0f} C{:.0f},{:.0f} {:.0f},{:.0f} {:.0f},{:.0f}"/>').format(
+        style, x, y, half, y, half, to_y, to_x, to_y
+    )

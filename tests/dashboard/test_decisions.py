@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 from foveal.dashboard.formats import PAGE_BYTES
-from foveal.dashboard.pages.experiences import ROWS, by_day
+from foveal.dashboard.pages.decisions import ROWS, by_day
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
 from tests.site_cases import Pages, pages, read
@@ -47,7 +47,13 @@ async def do(pages: Pages, method: str, **params: object) -> dict[str, object]:
 
 
 def address(root: Path, path: str = "", **query: str) -> str:
-    return f"/experiences{path}?project={quote(str(root))}" + "".join(f"&{k}={v}" for k, v in query.items())
+    base = f"/knowledge/decisions{path}" if path else "/knowledge"
+    query = query if path else {"kind": "decisions", **query}
+    return f"{base}?project={quote(str(root))}" + "".join(f"&{k}={v}" for k, v in query.items())
+
+
+def quarantine(root: Path) -> str:
+    return f"/knowledge?project={quote(str(root))}&kind=quarantine"
 
 
 async def test_the_timeline_shows_all_with_their_outcomes_and_escapes_them(pages: Pages, root: Path) -> None:
@@ -63,9 +69,9 @@ async def test_the_timeline_shows_all_with_their_outcomes_and_escapes_them(pages
     ("query", "shown"),
     [
         ({"outcome": "failure"}, ["Retry three times"]),
-        ({"query": "one+writer"}, ["Keep one writer"]),
+        ({"q": "one+writer"}, ["Keep one writer"]),
         ({"outcome": "none"}, ["Use &lt;script"]),
-        ({"agent_id": "nobody"}, []),
+        ({"agent": "nobody"}, []),
         ({"until": "2020-01-01"}, []),
     ],
 )
@@ -77,8 +83,8 @@ async def test_filters_hold(pages: Pages, root: Path, query: dict[str, str], sho
 
 
 async def test_one_can_be_marked_and_its_history_tells(pages: Pages, root: Path) -> None:
-    listed = await read(pages, address(root, query="Cache"))
-    ident = "x_" + listed.split('href="/experiences/x_')[1].split("?")[0]
+    listed = await read(pages, address(root, q="Cache"))
+    ident = "x_" + listed.split('href="/knowledge/decisions/x_')[1].split("?")[0]
     await do(pages, "UpdateExperience", cwd=str(root), experience_id=ident, outcome={"kind": "success"})
     text = await read(pages, address(root, f"/{ident}"))
     assert "worked</span>" in text
@@ -96,7 +102,7 @@ async def test_all_that_a_change_makes_stale_is_drawn_anew(pages: Pages, root: P
     """What a page says of a decision, and what it offers to do with it, lies in regions that follow changes."""
     listed = await read(pages, address(root))
     assert "4 decisions" in listed.split('id="timeline"')[1]
-    ident = "x_" + listed.split('href="/experiences/x_')[1].split("?")[0]
+    ident = "x_" + listed.split('href="/knowledge/decisions/x_')[1].split("?")[0]
     text = await read(pages, address(root, f"/{ident}"))
     regions = text.split("data-live=")
     assert len(regions) == 3
@@ -108,7 +114,7 @@ async def test_all_that_a_change_makes_stale_is_drawn_anew(pages: Pages, root: P
 
 
 async def test_what_is_deleted_can_be_restored(pages: Pages, root: Path) -> None:
-    listed = await read(pages, address(root, query="Retry"))
+    listed = await read(pages, address(root, q="Retry"))
     ident = listed.split('data-method="DeleteExperience"')[1].split("x_")[1].split("&#34;")[0]
     params = {"cwd": str(root), "experience_id": f"x_{ident}"}
     await do(pages, "DeleteExperience", **params)
@@ -123,7 +129,7 @@ async def test_pruning_is_looked_at_before_it_is_done(pages: Pages, root: Path) 
     text = await read(pages, address(root, "/prune", max_count="1"))
     assert "3 decisions</strong> would go, 1 stay" in text
     assert "4 decisions" in await read(pages, address(root))
-    assert "Say what may go" in await read(pages, address(root, "/prune"))
+    assert "Choose what may go" in await read(pages, address(root, "/prune"))
     assert "Nothing would go" in await read(pages, address(root, "/prune", max_age_days="1000"))
 
 
@@ -137,7 +143,7 @@ async def test_a_bad_limit_is_refused_in_words(pages: Pages, root: Path, query: 
 async def test_bad_lines_are_in_quarantine(
     pages: Pages, root: Path, shared_daemon: DaemonProcess, tmp_path: Path
 ) -> None:
-    assert "No line is in quarantine" in await read(pages, address(root, "/quarantine"))
+    assert "Nothing is in quarantine" in await read(pages, quarantine(root))
     other = write_files(
         tmp_path / "q", {"foveal.toml": '[experience]\npath = "pool.jsonl"\n', "pool.jsonl": "<b>not json\n"}
     )
@@ -146,7 +152,7 @@ async def test_bad_lines_are_in_quarantine(
     given = [{"path": file["path"], "digest": file["digest"]} for file in files]
     shared_daemon.call("Trust", cwd=str(other), files=given)
     shared_daemon.call("ListExperiences", cwd=str(other))
-    text = await read(pages, address(other, "/quarantine"))
+    text = await read(pages, quarantine(other))
     assert "&lt;b&gt;not json" in text
     assert "1 line" in text
 
@@ -185,7 +191,7 @@ async def test_a_decision_of_a_session_that_was_never_made_has_no_dead_link(page
     one = text.split('data-stop class="said" href="')[1].split('"')[0]
     shown = await read(pages, one.replace("&amp;", "&"))
     assert 'href="/sessions/s"' not in shown
-    assert "It was named, and never made" in shown
+    assert "It was named but never created" in shown
 
 
 async def test_a_day_is_asked_for_in_a_zone_and_stays_in_its_field(pages: Pages, root: Path) -> None:

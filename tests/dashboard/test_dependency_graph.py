@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from foveal.dashboard.pages.graph import SHOWN, arranged
+from foveal.dashboard.dependency_graph import SHOWN, arranged
 
 
 def test_each_file_stands_in_one_column() -> None:
@@ -27,7 +27,9 @@ def test_what_is_not_drawn_is_counted() -> None:
 
 def test_the_drawing_is_well_formed_whatever_names_are() -> None:
     names = ['a"<script>.py', "b&c'.py", "x" * 300 + ".py"]
-    drawing = arranged("m.py", names, ["l/o/n/g/" * 40 + "z.py"], {}).draw(lambda path: f"/graph?path={path}")
+    drawing = arranged("m.py", names, ["l/o/n/g/" * 40 + "z.py"], {}).draw(
+        lambda path: f"/explore/file?path={path}"
+    )
     root = ET.fromstring(drawing)
     links = [one for one in root.iter() if one.tag == "a"]
     assert len(links) == 5
