@@ -64,7 +64,7 @@ def test_a_set_is_edited_and_the_event_arrives_in_a_second_tab(site: Site, page:
     second = page.context.new_page()
     second.goto(f"{site.address}/sessions/{SESSION}?tab=context")
     live = page.context.new_page()
-    live.goto(f"{site.address}/live")
+    live.goto(f"{site.address}/diagnostics")
     expect(live.locator("#state")).to_have_text("connected")
     page.goto(f"{site.address}/sessions/{SESSION}?tab=context")
     page.get_by_label("Set", exact=True).fill("endpoints")
