@@ -71,7 +71,7 @@ async def test_a_project_is_told_with_all_its_scopes(
     root = shared_daemon.open_ready(write_files(tmp_path / "sh<op", files))["root"]
     for number in range(3):
         shared_daemon.call("GetContext", cwd=root, prompt=f"sessions {number}", agent_name=f"agent-{number}")
-    text = await read(pages, f"/project?project={quote(root)}")
+    text = await read(pages, f"/project?project={quote(root)}&forget=1")
     for said in (
         "sh&lt;op",
         "agent-0",
