@@ -146,9 +146,6 @@ def title_of(session: Mapping[str, Any], prompt: str = "") -> str:
 CONTEXTS: Final = 100
 """Maximum contexts in one reply of the daemon."""
 
-CONTEXT_PAGES: Final = 3
-"""Maximum replies to ask for about one session."""
-
 
 async def latest_prompts(view: View) -> dict[str, str]:
     """Return a prompt of each session that was active lately, by its id."""
@@ -176,20 +173,6 @@ async def known_items(view: View, project: ProjectChoice) -> tuple[dict[ItemKey,
     except RpcError as error:
         return {}, error.message
     return {key_of(item): item for item in listed["items"]}, ""
-
-
-async def given_contexts(view: View, session_id: str) -> dict[str, Mapping[str, Any]]:
-    """Return the contexts of a session that the daemon still has, by request id. They contain the
-    beginning of the message, a recorded request only its hash."""
-    found: dict[str, Mapping[str, Any]] = {}
-    before = None
-    for _ in range(CONTEXT_PAGES):
-        reply = await view.call("ListContexts", session_id=session_id, limit=CONTEXTS, before=before)
-        found |= {context["request_id"]: context for context in reply["contexts"] if "request_id" in context}
-        if len(reply["contexts"]) < CONTEXTS:
-            break
-        before = reply["contexts"][-1]["context_id"]
-    return found
 
 
 async def named_session(view: View, session_id: str) -> dict[str, str]:
