@@ -126,6 +126,7 @@ class TurnPage(Page):
             earlier=of_session[at + 1] if 0 <= at < len(of_session) - 1 else "",
             later=of_session[at - 1] if at > 0 else "",
             used=context.get("used"),
+            how_used={place["path"]: place["how"] for place in context.get("used") or ()},
             **values,
         )
 
