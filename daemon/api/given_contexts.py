@@ -23,6 +23,7 @@ from ..project.roots import relative_path
 from ..sessions.context_table import ContextFilter, ContextRow, microseconds_of, moment_of
 from ..sessions.session import moment_in, timestamp_of
 from .method import AgentRequest, WireMap, method, milliseconds_since
+from .timeline import iso_of
 
 LIST_MAX = 100
 """Maximum number of contexts listed in a reply: 2 ms of the event loop."""
@@ -152,6 +153,10 @@ class GivenContextMethods:
             "focus_paths": list(scope.focus_paths),
             "expanded": list(scope.expanded),
             "constraints": list(scope.constraints),
+            "used": [
+                {"path": place.path, "how": place.how, "at": iso_of(place.at)}
+                for place in await self._engine.timeline.used(given.id)
+            ],
             "verdict": verdict_of(given.request, reply, given.row.elapsed_ms),
             "limit": reply.get("limit", ""),
             "near": list(reply.get("near", ())),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
-from html import unescape
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.pages.sessions import chosen, completions, sets_of
+from foveal.dashboard.pages.session import BLANK, bars_of, completions, sets_of, turns_of
+from foveal.dashboard.pages.sessions import FILTERS, chosen
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
 from tests.site_cases import Pages, pages, read
@@ -68,20 +70,37 @@ async def test_the_list_is_filtered_and_leads_to_sessions(
 
 
 def test_a_filter_takes_all_words_from_any_field() -> None:
-    fields = {"agent_name": "codex", "current_intent": "Fix the Payment", "ended": None}
+    now = datetime(2030, 1, 9, tzinfo=UTC)
+    fields = {"agent_name": "codex", "current_intent": "Fix the Payment", "ended": None, "project": "/p"}
     sessions: list[dict[str, Any]] = [
-        {"session_id": "a", "name": "Checkout", **fields},
-        {"session_id": "b", "name": "Search", **fields, "ended": "2030-01-01T00:00:00Z"},
+        {"session_id": "a", "title": "Checkout", "last_heard": "2030-01-08T12:00:00Z", **fields},
+        {"session_id": "b", "title": "Search", "last_heard": "2030-01-01T00:00:00Z", **fields, "ended": "x"},
     ]
 
-    def found(*given: str) -> list[str]:
-        return [one["session_id"] for one in chosen(sessions, *given)]
+    def found(**given: str) -> list[str]:
+        return [one["session_id"] for one in chosen(sessions, dict.fromkeys(FILTERS, "") | given, now)]
 
-    assert found("payment checkout", "", "") == ["a"]
-    assert found("", "open", "") == ["a"]
-    assert found("", "ended", "") == ["b"]
-    assert found("", "", "claude-code") == []
-    assert found("", "", "codex") == ["a", "b"]
+    assert found(q="payment checkout") == ["a"]
+    assert found(state="open") == ["a"]
+    assert found(state="ended") == ["b"]
+    assert found(agent="claude-code") == []
+    assert found(agent="codex", project="/p") == ["a", "b"]
+    assert found(project="/q") == []
+    assert found(days="1") == ["a"]
+    assert found(days="30") == ["a", "b"]
+
+
+async def test_the_list_is_exported_with_its_filter(
+    pages: Pages, shared_daemon: DaemonProcess, root: Path, session: str
+) -> None:
+    request = ask(shared_daemon, root, session)
+    about = f"/sessions?project={quote(str(root))}&q={session}"
+    (row,) = json.loads(await read(pages, f"{about}&format=json"))
+    assert (row["session_id"], row["name"], row["turns"]) == (session, "Payment bug", 1)
+    assert row["tokens"] == request["tokens"]
+    head, line = (await read(pages, f"{about}&format=csv")).splitlines()
+    assert head.startswith("session_id,name,project,agent_name")
+    assert line.startswith(f"{session},Payment bug,{root},codex")
 
 
 # A session
@@ -97,7 +116,7 @@ async def test_sets_lead_to_the_editor_to_the_web_and_to_ports(
         "people": [HOSTILE],
     }
     shared_daemon.call("UpdateSession", session_id=session, context=sets)
-    text = await read(pages, f"/sessions/{session}")
+    text = await read(pages, f"/sessions/{session}?tab=context")
     assert f'href="vscode://file{quote(str(root))}/src/shop/auth.py:1"' in text
     assert "src/<wbr>shop/<wbr>auth.py" in text
     assert 'href="https://example.org/a?b=c&amp;d"' in text
@@ -120,7 +139,7 @@ async def test_items_stand_in_three_columns_by_priority_and_server(
 ) -> None:
     shared_daemon.call("AddSessionItem", session_id=session, type="rule", name="by hand")
     shared_daemon.call("RemoveSessionItem", session_id=session, type="tool", name="feed", server_name="zoo")
-    text = await read(pages, f"/sessions/{session}")
+    text = await read(pages, f"/sessions/{session}?tab=items")
     assert names_in(text, "rule") == ["first", "CLAUDE.md", "second", "by hand"]
     assert names_in(text, "tool") == ["ask", "pay"]
     rules = column(text, "rule")
@@ -130,7 +149,9 @@ async def test_items_stand_in_three_columns_by_priority_and_server(
     assert "&lt;img src=x" in rules
     assert '<span class="server">bank</span>' in column(text, "tool")
     assert "Kept out by hand: 1" in text
-    assert ">1 item</a> may come in when a message is about them" in text
+    offered = column(text, "rule").split("Not in it by default")[1]
+    assert ">found</span>" in offered
+    assert 'data-method="AddSessionItem"' in offered
 
 
 async def test_a_session_whose_project_is_gone_is_shown_all_the_same(
@@ -145,7 +166,7 @@ async def test_a_session_whose_project_is_gone_is_shown_all_the_same(
     for entry in gone.iterdir():
         entry.unlink()
     gone.rmdir()
-    text = await read(pages, f"/sessions/{made}")
+    text = await read(pages, f"/sessions/{made}?tab=items")
     assert "What these items are" in text
     assert "AGENTS.md" in text
 
@@ -175,60 +196,63 @@ def test_names_that_begin_with_what_was_typed_come_first() -> None:
     ]
 
 
-async def test_the_last_open_page_is_kept_and_offered(
+async def test_an_applet_that_a_program_kept_is_shown_and_can_be_forgotten(
     pages: Pages, shared_daemon: DaemonProcess, session: str
 ) -> None:
-    address = f"/sessions/{session}/last-open"
-    async with pages.post(address, json={"address": "/search?q=who+calls+login"}) as reply:
-        assert (await reply.json()) == {"applet": ["search", "q=who calls login"]}
-    kept = shared_daemon.call("GetSession", session_id=session)["context"]
-    assert kept == {"applet": ["search", "q=who calls login"]}
+    applet = ["board", "tab=<2>", "https://evil.example/=x"]
+    shared_daemon.call("SetRelevantContext", session_id=session, set_name="applet", items=applet)
+    text = await read(pages, f"/sessions/{session}?tab=context")
+    assert "<span>board: tab=&lt;2&gt;, https://evil.example/=x</span>" in text
+    assert 'href="https://evil.example' not in text
+    assert "&#34;set_name&#34;: &#34;applet&#34;" in text
+
+
+# The timeline
+
+
+def entry(minute: int, kind: str, **given: Any) -> dict[str, Any]:
+    return {**BLANK, "at": f"2030-01-01T00:{minute:02}:00Z", "kind": kind, **given}
+
+
+def test_what_happened_after_a_prompt_stands_below_it() -> None:
+    turns = turns_of(
+        [
+            entry(1, "read", paths=["before.py"]),
+            entry(2, "prompt", text="Fix it", tokens=900),
+            entry(3, "read", paths=["a.py"]),
+            entry(4, "read", paths=["b.py", "a.py"]),
+            entry(5, "read", paths=["c.py"], agent_id="sub"),
+            entry(6, "edit", paths=["a.py"]),
+            entry(7, "compaction"),
+        ]
+    )
+    assert [turn.head and turn.head["kind"] for turn in turns] == [None, "prompt", "compaction"]
+    assert [(step.kind, step.paths) for step in turns[1].steps] == [
+        ("read", ["a.py", "b.py"]),
+        ("read", ["c.py"]),
+        ("edit", ["a.py"]),
+    ]
+
+
+def test_a_bar_is_as_high_as_its_tokens_and_dark_as_far_as_they_were_used() -> None:
+    sub = entry(2, "subagent", tokens=500, shown=0, used=0)
+    turns = turns_of([entry(1, "prompt", tokens=1000, shown=4, used=1), sub, entry(3, "prompt")])
+    assert [(bar.height, bar.used) for bar in bars_of(turns)] == [(100.0, 25.0), (50.0, 0)]
+
+
+async def test_a_session_shows_its_timeline_with_what_each_turn_cost(
+    pages: Pages, shared_daemon: DaemonProcess, root: Path, session: str
+) -> None:
+    made = [ask(shared_daemon, root, session, f"question <{n}>") for n in range(3)]
     text = await read(pages, f"/sessions/{session}")
-    assert f'href="/search?q=who+calls+login&amp;session={session}">Search: who calls login</a>' in text
-    async with pages.post(address, json={"address": "https://evil.example/"}) as reply:
-        assert reply.status == 400
-    async with pages.post(address, json={"address": "/search", "seen_at": "now"}) as reply:
-        assert reply.status == 400
-    async with pages.post(address, json={"address": "/search", "seen_at": 10**400}) as reply:
-        assert reply.status == 400
-    assert shared_daemon.call("GetSession", session_id=session)["context"] == kept
-    async with pages.post("/sessions/none/last-open", json={"address": "/"}) as reply:
-        assert reply.status == 404
-
-
-async def test_of_two_pages_the_one_seen_last_is_kept_in_whatever_order_they_come(
-    pages: Pages, shared_daemon: DaemonProcess, session: str
-) -> None:
-    async def kept(query: str, seen_at: float) -> Any:
-        told = {"address": f"/search?q={query}", "seen_at": seen_at}
-        async with pages.post(f"/sessions/{session}/last-open", json=told) as reply:
-            assert reply.status == 200
-            return (await reply.json())["applet"]
-
-    assert await kept("second", 1000.5) == ["search", "q=second"]
-    assert await kept("first", 1000.25) is None
-    assert shared_daemon.call("GetSession", session_id=session)["context"] == {
-        "applet": ["search", "q=second"]
-    }
-    assert await kept("third", 100_000) == ["search", "q=third"]
-    assert await kept("by another clock", 2_000) == ["search", "q=by another clock"]
+    assert linked_turns(text) == [one["context_id"] for one in reversed(made)]
+    assert "question &lt;2&gt;" in text
+    assert f'title="{made[2]["tokens"]:,} tokens"' in text
+    rows = json.loads(await read(pages, f"/sessions/{session}?format=json"))
+    assert [row["text"] for row in rows if row["kind"] == "prompt"] == [f"question <{n}>" for n in range(3)]
 
 
 # Requests
-
-
-async def test_requests_are_paged_and_each_is_a_link(
-    pages: Pages, shared_daemon: DaemonProcess, root: Path, session: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("foveal.dashboard.pages.sessions.REQUESTS", 2)
-    made = [ask(shared_daemon, root, session, f"question {n}")["request_id"] for n in range(3)]
-    first = await read(pages, f"/sessions/{session}")
-    assert linked_requests(first) == made[:0:-1]
-    assert "question 2" in first
-    more = re.search(r'href="([^"]*before=[^"]*)"', first)
-    assert more is not None
-    second = await read(pages, unescape(more[1]).partition("#")[0])
-    assert linked_requests(second) == made[:1]
 
 
 def column(text: str, kind: str) -> str:
@@ -238,8 +262,9 @@ def column(text: str, kind: str) -> str:
 
 def names_in(text: str, kind: str) -> list[str]:
     """Return the names of a column's items, in their order."""
-    return re.findall(r'<span class="item-name">.*?class="path"[^>]*>(.*?)</', column(text, kind))
+    inside = column(text, kind).partition("Not in it by default")[0]
+    return re.findall(r'<span class="item-name">.*?class="path"[^>]*>(.*?)</', inside)
 
 
-def linked_requests(text: str) -> list[str]:
-    return re.findall(r'data-stop href="[^"]*/requests/([^"]*)"', text)
+def linked_turns(text: str) -> list[str]:
+    return re.findall(r'data-stop class="clamp" href="/turns/([^"]*)"', text)
