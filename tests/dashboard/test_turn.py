@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html import unescape
 from pathlib import Path
@@ -235,6 +236,21 @@ async def test_near_misses_can_be_pinned_and_the_limit_that_bound_is_named(
     assert shared_daemon.call("ExpandFocus", **pinned)["unknown"] == []
     assert "Unpin" in await read(pages, f"/turns/{given['context_id']}")
     shared_daemon.call("ContractFocus", **pinned)
+
+
+async def test_a_place_is_pinned_to_the_session_if_its_scope_is_gone(
+    pages: Pages, shared_daemon: DaemonProcess, root: str
+) -> None:
+    shared_daemon.call("CreateSession", cwd=root, session_id="outlives")
+    prompt = "Which rule checks number 12?"
+    given = ask(shared_daemon, root, prompt=prompt, session_id="outlives", max_tokens=200, reserve_tokens=0)
+    shared_daemon.call("ReleaseScope", scope_id=given["scope_id"])
+    page = await read(pages, f"/turns/{given['context_id']}")
+    fields = re.search(r'data-method="SetRelevantContext" data-fields="([^"]*)"', page)
+    assert fields is not None
+    shared_daemon.call("SetRelevantContext", **json.loads(unescape(fields[1])))
+    page = await read(pages, f"/turns/{given['context_id']}")
+    assert "pinned" in page.split('id="near"')[1].partition('id="why"')[0]
 
 
 async def test_what_was_used_afterwards_is_marked(
