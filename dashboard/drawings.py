@@ -253,17 +253,6 @@ def budget_bar(context: Mapping[str, Any], uses: Sequence[TokenUse]) -> Markup:
     )
 
 
-def layers_bar(context: Mapping[str, Any]) -> Markup:
-    """Return a small bar of a context's layers within what it might have taken."""
-    layers = [(name, tokens) for name, tokens in context["layers"].items() if tokens]
-    return stacked_bar(
-        (ChartPart(tokens, f"l-{name}", f"{name}: {tokens:,} tokens") for name, tokens in layers),
-        context["max_tokens"] - context["reserve_tokens"],
-        ", ".join(f"{name} {tokens:,} tokens" for name, tokens in layers),
-        height=10.0,
-    )
-
-
 BAR_WIDTH = 1000.0
 """Size of a bar in SVG units; it is stretched to the available width."""
 

@@ -69,13 +69,14 @@ export function watchActions() {
 
 function told(form, params, result) {
   const text = form.dataset.done || result?.text || "Done.";
-  if (!form.dataset.undo) return say(text);
-  const undone = { ...params, ...JSON.parse(form.dataset.undoFields ?? "{}") }; // as they are now: the form is drawn anew
+  const { undo } = form.dataset; // as it is now: the form may be drawn anew, for another action
+  if (!undo) return say(text);
+  const undone = { ...params, ...JSON.parse(form.dataset.undoFields ?? "{}") };
   return say(text, {
     label: "Undo",
     run: async () => {
       try {
-        await call(form.dataset.undo, undone);
+        await call(undo, undone);
         say("Taken back.");
         refresh();
       } catch (error) {
