@@ -23,7 +23,6 @@ from ..ipc.errors import (
 )
 from .api import Actions, FileNames, SessionsApi
 from .guard import AccessGuard
-from .pages.context import ContextPage, ContextsPage
 from .pages.decisions import DecisionsPage
 from .pages.diagnostics import Diagnostics, EventStream
 from .pages.difference import Difference
@@ -31,10 +30,9 @@ from .pages.explore import ExplorePage
 from .pages.home import HomePage
 from .pages.knowledge import KnowledgePage
 from .pages.project import ProjectPage
-from .pages.request import RequestPage
-from .pages.scope import ScopePage
 from .pages.session import SessionPage
 from .pages.sessions import SessionsPage
+from .pages.turn import TurnPage
 from .pages.usage import Usage
 from .prometheus import PrometheusFigures
 from .view import STATIC, NotOpen, View
@@ -61,6 +59,9 @@ MOVED: Final[Mapping[str, str]] = {
     "/graph": "/explore/file",
     "/live": "/diagnostics",
     "/performance": "/diagnostics",
+    "/contexts": "/sessions",
+    "/contexts/{context_id}": "/turns/{context_id}",
+    "/contexts/{context_id}/text/{name}": "/turns/{context_id}/text/{name}",
 }
 """Former addresses with those of the pages that took them in. The query is kept."""
 
@@ -81,7 +82,6 @@ def make_site(daemon_socket: str, port: int) -> web.Application:
         HomePage(view),
         SessionsPage(view),
         SessionPage(view),
-        RequestPage(view),
         KnowledgePage(view),
         DecisionsPage(view),
         ExplorePage(view),
@@ -89,9 +89,7 @@ def make_site(daemon_socket: str, port: int) -> web.Application:
         ProjectPage(view),
         Diagnostics(view),
         PrometheusFigures(view),
-        ContextsPage(view),
-        ContextPage(view),
-        ScopePage(view),
+        TurnPage(view),
         Difference(view),
         FileNames(view),
     ):

@@ -72,13 +72,10 @@ def ids(site: Site, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 ADDRESSES = (
     "/",
-    "/contexts?project={root}",
-    "/contexts/{context}",
-    "/scopes/{scope}",
-    "/scopes/{scope}/difference",
+    "/turns/{context}",
+    "/turns/{context}/difference",
     "/sessions?project={root}",
     "/sessions/s1",
-    "/sessions/s1/requests/{request}",
     "/knowledge?project={root}",
     "/knowledge?project={root}&kind=decisions",
     "/knowledge/decisions/{experience}?project={root}",
@@ -169,14 +166,14 @@ def test_the_projects_are_picked_from_within_a_phones_screen(
     site: Site, browser: Browser, ids: dict[str, str]
 ) -> None:
     with signed_in(browser, site, viewport=PHONE) as page:
-        page.goto(f"{site.address}/contexts/{ids['context']}")
+        page.goto(f"{site.address}/turns/{ids['context']}")
         page.locator(".picker summary").click()
         box = page.locator(".menu").bounding_box()
         assert box is not None
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= PHONE["width"]
         page.locator(".menu a", has_text="shop").first.click()
-        expect(page.locator("h1")).to_have_text("Contexts")
+        expect(page.locator("h1")).to_have_text("Sessions")
 
 
 def test_a_closed_project_is_opened_by_its_button(site: Site, browser: Browser, ids: dict[str, str]) -> None:

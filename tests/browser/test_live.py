@@ -229,7 +229,7 @@ def test_what_cant_be_copied_is_selected(browser: Browser, site: Site, root: Pat
     context_id = site.daemon.call("GetContext", cwd=str(root), prompt="sessions")["context_id"]
     with signed_in(browser, site) as window:
         window.context.grant_permissions([])  # and so refuse all
-        window.goto(f"{site.address}/contexts/{context_id}")
+        window.goto(f"{site.address}/turns/{context_id}")
         window.get_by_role("button", name="Copy", exact=True).first.click()
         expect(window.locator(".message.bad")).to_contain_text("press Ctrl C")
         text = window.locator("#text-context").evaluate("one => one.textContent")

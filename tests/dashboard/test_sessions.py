@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime
-from html import unescape
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.pages.request import REASONS, SHOWN_BYTES
 from foveal.dashboard.pages.session import BLANK, bars_of, completions, sets_of, turns_of
 from foveal.dashboard.pages.sessions import FILTERS, chosen
-from foveal.ipc.errors import NOT_FOUND, RpcError
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
 from tests.site_cases import Pages, pages, read
@@ -256,104 +253,6 @@ async def test_a_session_shows_its_timeline_with_what_each_turn_cost(
 
 
 # Requests
-
-
-async def test_a_request_shows_what_it_got_and_what_not(
-    pages: Pages, shared_daemon: DaemonProcess, root: Path, session: str
-) -> None:
-    request = ask(shared_daemon, root, session, "<b>what</b> is a session?")["request_id"]
-    used = [{"type": "rule", "name": "first"}]
-    shared_daemon.call("ReportReply", session_id=session, request_id=request, used=used)
-    text = await read(pages, f"/sessions/{session}/requests/{request}")
-    assert "&lt;b&gt;what&lt;/b&gt; is a session?</h1>" in text
-    assert names_in(text, "rule") == ["first", "CLAUDE.md", "second"]
-    assert names_in(text, "tool") == ["ask", "pay", "feed"]
-    assert 'title="The reply referred to it">used</span>' in column(text, "rule")
-    assert "What a reader sees first." in text
-    recorded = shared_daemon.call("GetRequest", session_id=session, request_id=request)
-    sent = re.search(r'<pre id="sent-text"[^>]*>\n(.*?)</pre>', text, re.DOTALL)
-    assert sent is not None
-    assert unescape(sent[1]) == recorded["context"]
-    async with pages.get(f"/sessions/{session}/requests/{request}/context.txt") as reply:
-        assert reply.content_type == "text/plain"
-        assert await reply.text() == recorded["context"]
-    tools = await read(pages, f"/sessions/{session}/requests/{request}/tools.txt")
-    assert json.loads(tools) == recorded["tools"]
-    async with pages.get(f"/sessions/{session}/requests/{request}/nothing.txt") as reply:
-        assert reply.status == 404
-
-
-async def test_scores_and_reasons_are_told_in_words(
-    pages: Pages, root: Path, session: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without a model no search scores items, so the record is given here as the daemon gives one."""
-    considered = [
-        {"type": "rule", "name": "found", "similarity_score": 0.118, "reason": "floor"},
-        {"type": "tool", "name": "pay", "server_name": "bank", "similarity_score": 0.5, "reason": "budget"},
-    ]
-    given = {
-        "request_id": "req_1", "session_id": session, "project": str(root), "at": "2030-01-01T00:00:00Z",
-        "message_hash": "", "agent_name": "", "format": "markdown", "tokens": 1, "bytes": 1,
-        "elapsed_ms": 1.0, "steps_ms": {}, "degraded": [], "slices": [], "referred": None,
-        "considered": considered, "problem": "What was sent is not kept any more: age.",
-        "items": [{"type": "rule", "name": "gone", "include_mode": "agent", "similarity_score": 0.625}],
-    }  # fmt: skip
-    answer_with(monkeypatch, "GetRequest", given)
-    text = await read(pages, f"/sessions/{session}/requests/req_1")
-    assert ">0.62</span>" in text
-    assert text.index(">0.50<") < text.index(">0.12<"), "the best first"
-    for reason in ("floor", "budget"):
-        assert REASONS[reason] in text
-    assert "What was sent is not kept any more: age." in text
-
-
-async def test_a_request_whose_record_is_not_written_yet_says_so_and_asks_again(
-    pages: Pages, shared_daemon: DaemonProcess, root: Path, session: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    request = ask(shared_daemon, root, session, "just now")["request_id"]
-    answer_with(monkeypatch, "GetRequest", RpcError(NOT_FOUND, "no request"))
-    async with pages.get(f"/sessions/{session}/requests/{request}") as reply:
-        text = await reply.text()
-        assert (reply.status, reply.headers["Refresh"]) == (200, "1")
-        assert "its record is being written" in text
-        assert "just now" in text
-    async with pages.get(f"/sessions/{session}/requests/req_never") as reply:
-        assert (reply.status, "Refresh" in reply.headers) == (404, False)
-    monkeypatch.setattr("foveal.dashboard.pages.request.WRITTEN_S", 0.0)
-    async with pages.get(f"/sessions/{session}/requests/{request}") as reply:
-        assert reply.status == 404, "what wasn't written after that long never will be"
-
-
-async def test_a_huge_text_is_cut_and_can_be_had_whole(
-    pages: Pages, root: Path, session: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    context = '<">&' * 100_000
-    fields = dict.fromkeys(("message_hash", "agent_name", "problem", "system_prompt", "user_prompt"), "")
-    lists: dict[str, Any] = {name: [] for name in ("items", "considered", "slices", "degraded")}
-    numbers = dict.fromkeys(("tokens", "bytes", "elapsed_ms"), 1)
-    names = {"request_id": "req_1", "session_id": session, "project": str(root), "format": "markdown"}
-    given = {**fields, **lists, **numbers, **names, "at": "2030-01-01T00:00:00Z", "referred": None}
-    answer_with(monkeypatch, "GetRequest", {**given, "context": context, "messages": [], "tools": []})
-    text = await read(pages, f"/sessions/{session}/requests/req_1")
-    assert SHOWN_BYTES / 2 < len(text) < 300_000
-    assert "This is its beginning." in text
-    assert await read(pages, f"/sessions/{session}/requests/req_1/context.txt") == context
-
-
-def answer_with(monkeypatch: pytest.MonkeyPatch, method: str, answer: Any) -> None:
-    """Let a page have this answer of one method; all others are the daemon's."""
-    from foveal.dashboard.view import View
-
-    asked = View.call
-
-    async def call(view: View, name: str, **params: Any) -> Any:
-        if name != method:
-            return await asked(view, name, **params)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    monkeypatch.setattr(View, "call", call)
 
 
 def column(text: str, kind: str) -> str:

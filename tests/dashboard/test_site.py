@@ -86,7 +86,7 @@ async def test_events_are_passed_on(pages: Pages, shared_daemon: DaemonProcess, 
         ("/nothing", 404, "there is no such page"),
         ("/diagnostics?period=year", 400, "period is one of hour, day"),
         ("/diagnostics?since=today", 400, "since must be a time such as"),
-        ("/contexts/none", 404, "Not found"),
+        ("/turns/none", 404, "Not found"),
         ("/sessions/none", 404, "Not found"),
     ],
 )
@@ -150,9 +150,8 @@ async def test_a_project_that_is_not_open_is_offered_to_be_opened(
         assert f"foveal up &#39;{root}&#39;" in text
     for address in (
         "/",
-        f"/contexts?{query}",
         f"/sessions?{query}",
-        f"/contexts/{reply['context_id']}?why=a.py",
+        f"/turns/{reply['context_id']}?why=a.py",
         f"/scopes/{reply['scope_id']}",
         "/sessions/of-my-shop",
         f"/sessions/of-my-shop/requests/{reply['request_id']}",
@@ -172,7 +171,7 @@ async def test_a_project_that_is_not_open_is_offered_to_be_opened(
 async def test_a_project_that_was_never_open_is_told_with_the_command(
     pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
 ) -> None:
-    for address in ("/explore", "/contexts"):
+    for address in ("/explore",):
         async with pages.get(f"{address}?project={tmp_path}/no;where") as answer:
             assert answer.status == 404
             text = await answer.text()
@@ -221,7 +220,7 @@ async def test_no_parameter_makes_a_page_fail(
     query = "&".join(f"{name}={value}" for name in (*names, *others))
     addresses = [address for _, address, _ in NAVIGATION]
     addresses += ["/explore/file", "/knowledge/decisions/prune", "/files", "/knowledge/one"]
-    addresses += [f"/contexts/{scope['context_id']}", f"/scopes/{scope['scope_id']}/difference"]
+    addresses += [f"/turns/{scope['context_id']}", f"/turns/{scope['context_id']}/difference"]
     for address in addresses:
         for given in (f"{about}&{query}", f"project={value}"):
             async with pages.get(URL(f"{address}?{given}", encoded=True)) as answer:
@@ -260,7 +259,7 @@ async def test_a_project_that_is_closed_is_told_to_pages(
 
 
 async def test_an_error_names_no_method_of_the_wire(pages: Pages) -> None:
-    for address in ("/sessions/none", "/contexts/none", "/sessions/none/requests/none"):
+    for address in ("/sessions/none", "/turns/none", "/sessions/none/requests/none"):
         async with pages.get(address) as reply:
             text = (await reply.text()).split("<main")[1].split("</main>")[0]
         assert not re.search(r"\b(List|Get|Create)[A-Z]\w+", text), text

@@ -1,4 +1,4 @@
-// The sandwich: choosing a slice shows what it says beside the drawing, from its row and its part of the text,
+// The map: choosing a slice shows what it says beside the drawing, from its row and its part of the text,
 // which are on the page once. Also: completes file names, and copies long texts that aren't on the page.
 import { call } from "./actions.js";
 import { refresh } from "./live.js";
@@ -77,7 +77,11 @@ function described(number, row) {
   head.className = "row between head";
   const title = document.createElement("h2");
   if (!row) title.textContent = cellOf(number)?.title ?? "";
-  else title.append(...[...row.querySelector(".what").cloneNode(true).childNodes].filter((one) => !one.dataset?.label));
+  else {
+    const what = row.querySelector(".what").cloneNode(true);
+    what.querySelector(".soft")?.remove(); // the facts below it say that
+    title.append(...what.childNodes);
+  }
   head.append(title, button("Close", { unchoose: "" }, "tiny quiet"));
   const facts = document.createElement("dl");
   facts.className = "facts small";
@@ -96,7 +100,7 @@ function described(number, row) {
   return block;
 }
 
-// On the page of a scope the text isn't there: the box leads to where it is.
+// A text that is too long for the page isn't there: the box leads to where it is.
 function elsewhere(number) {
   const link = document.createElement("a");
   link.href = cellOf(number)?.getAttribute("href") ?? `#slice-${number}`;
@@ -144,8 +148,7 @@ function unfold() {
 window.addEventListener("hashchange", unfold);
 unfold();
 
-// The focus of a scope: what is added is told apart from what isn't known, and after each change the drawing
-// shows what the agent would be given now.
+// The focus of the scope: what is added is told apart from what isn't known. A preview leads to its own page.
 document.addEventListener("submit", async (event) => {
   const form = event.target.closest("form[data-expands]");
   if (!form) return;
@@ -157,21 +160,15 @@ document.addEventListener("submit", async (event) => {
     if (result.unknown.length) return say(`The project has no ${node}.`, { bad: true });
     say(result.already.length ? `${node} was in focus already.` : `In focus: ${node}`);
     form.reset();
-    await look();
+    refresh();
   } catch (error) {
     say(error.message, { bad: true });
   }
 });
 
 document.addEventListener("foveal:done", (event) => {
-  if (event.target.dataset.method === "ContractFocus") look().catch((error) => say(error.message, { bad: true }));
+  if (event.target.dataset.method === "GetContext") location.assign(`/turns/${event.detail.context_id}`);
 });
-
-async function look() {
-  const form = document.querySelector('form[data-method="GetContext"]');
-  if (form) await call("GetContext", JSON.parse(form.dataset.fields));
-  refresh();
-}
 
 document.addEventListener("click", async (event) => {
   const from = event.target.closest("[data-copies-from]")?.dataset.copiesFrom;

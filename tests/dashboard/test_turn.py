@@ -1,4 +1,4 @@
-"""Contexts and scopes on the dashboard: what was given, drawn and to the byte, why, and what changed."""
+"""The page of a turn: what was sent, drawn and to the byte, why, what was missed, and what changed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.pages.context import after
 from foveal.dashboard.pages.slices import slice_rows
 from foveal.ipc.errors import NOT_FOUND
 
@@ -54,12 +53,14 @@ async def test_a_context_is_shown_to_scale_and_to_the_byte(
     pages: Pages, shared_daemon: DaemonProcess, root: str
 ) -> None:
     given = ask(shared_daemon, root, "src/shop/auth.py", "src/hostile.py", constraints=[HOSTILE])
-    page = await read(pages, f"/contexts/{given['context_id']}")
+    page = await read(pages, f"/turns/{given['context_id']}")
     assert "<script>alert" not in page
     assert texts_in(page) == {"context": given["context"]}
     for row in slice_rows(given["slices"]):
         assert page.count(f'id="slice-{row.at}"') == page.count(f'id="part-{row.at}"') == 1
-        assert f'href="#slice-{row.at}" data-slice="{row.at}"' in page
+    drawn = await read(pages, f"/turns/{given['context_id']}?view=map")
+    for row in slice_rows(given["slices"]):
+        assert f'href="#slice-{row.at}" data-slice="{row.at}"' in drawn
     part = re.search(r'id="part-(\d+)">([^<]*hostile.py[^<]*)<', page)
     assert part is not None
     start, end = given["slices"][int(part[1])]["span"]
@@ -74,7 +75,7 @@ async def test_what_was_sent_in_other_formats_is_there_once(
     pages: Pages, shared_daemon: DaemonProcess, root: str, form: str
 ) -> None:
     given = ask(shared_daemon, root, "src/shop/cart.py", format=form, prompt="How does login work?")
-    page = await read(pages, f"/contexts/{given['context_id']}")
+    page = await read(pages, f"/turns/{given['context_id']}")
     sent = {
         "prompts": [given.get("system_prompt"), given.get("user_prompt")],
         "messages": [message["content"] for message in given.get("messages", ())],
@@ -86,7 +87,7 @@ async def test_what_was_sent_in_other_formats_is_there_once(
     assert page.count(said) == sum(str(text).count(said) for text in sent) > 0
     assert page.count('class="part"') == len(given["slices"])
     for name, text in found.items():
-        async with pages.get(f"/contexts/{given['context_id']}/text/{name}") as reply:
+        async with pages.get(f"/turns/{given['context_id']}/text/{name}") as reply:
             assert await reply.read() == text.encode()
             assert reply.headers["Content-Type"] == "text/plain; charset=utf-8"
 
@@ -96,14 +97,14 @@ async def test_a_context_of_100_kb_makes_a_page_below_300(
 ) -> None:
     given = ask(shared_daemon, root, "src", max_tokens=60_000)
     assert given["bytes"] > 95_000
-    page = await read(pages, f"/contexts/{given['context_id']}")
+    page = await read(pages, f"/turns/{given['context_id']}")
     assert len(page.encode()) < PAGE_BYTES_MAX
     assert texts_in(page) == {"context": given["context"]}
     larger = ask(shared_daemon, root, "src", max_tokens=100_000, max_bytes=400_000)
-    page = await read(pages, f"/contexts/{larger['context_id']}")
+    page = await read(pages, f"/turns/{larger['context_id']}")
     assert len(page.encode()) < PAGE_BYTES_MAX
     assert texts_in(page) == {}
-    address = f"/contexts/{larger['context_id']}/text/context"
+    address = f"/turns/{larger['context_id']}/text/context"
     assert address in page
     async with pages.get(address) as reply:
         assert (await reply.read()).decode() == larger["context"]
@@ -117,16 +118,16 @@ async def test_slices_come_in_an_order_and_a_page_at_a_time(
     shared_daemon.open_ready(folder)
     given = ask(shared_daemon, folder, "*.py", max_tokens=20_000)
     assert len(given["slices"]) > 75
-    address = f"/contexts/{given['context_id']}"
-    assert 'href="?order=tokens#slices"' in await read(pages, address)
-    first = await read(pages, f"{address}?order=tokens")
+    address = f"/turns/{given['context_id']}"
+    assert 'href="?order=weight#slices"' in await read(pages, address)
+    first = await read(pages, f"{address}?view=map")
     tokens = [one["tokens"] for one in given["slices"]]
     rows = [int(at) for at in re.findall(r'<tr id="slice-(\d+)"', first)]
     assert [tokens[at] for at in rows] == sorted(tokens, reverse=True)[:60]
-    second = await read(pages, f"{address}?order=tokens&page=2")
+    second = await read(pages, f"{address}?page=2")
     assert {*rows, *map(int, re.findall(r'<tr id="slice-(\d+)"', second))} == set(range(len(tokens)))
     other = next(at for at in range(len(tokens)) if at not in rows)
-    assert f'href="?order=tokens&amp;page=2#slice-{other}"' in first
+    assert f'href="?view=map&amp;page=2#slice-{other}"' in first
     async with pages.get(f"{address}?order=sideways") as reply:
         assert reply.status == 400
 
@@ -135,7 +136,7 @@ async def test_why_a_file_is_in_or_not_is_answered_without_a_script(
     pages: Pages, shared_daemon: DaemonProcess, root: str
 ) -> None:
     given = ask(shared_daemon, root, "src/shop/auth.py")
-    address = f"/contexts/{given['context_id']}"
+    address = f"/turns/{given['context_id']}"
     shown = await read(pages, f"{address}?why=src/shop/sessions.py")
     assert "imported by src/shop/auth.py" in shown
     missing = await read(pages, f"{address}?why=src/none.py")
@@ -155,79 +156,94 @@ async def test_dropped_slices_and_gaps_are_told_in_words(
         shared_daemon, root, "src/shop/*", "nowhere.py", "src/hostile.py", max_tokens=110, reserve_tokens=0
     )
     assert given["dropped"]
-    page = await read(pages, f"/contexts/{given['context_id']}")
+    page = await read(pages, f"/turns/{given['context_id']}")
     assert "no room was left for it" in page
     assert "nowhere.py&#39; doesn&#39;t exist" in page
 
 
 async def test_a_context_that_is_not_kept_is_a_page_that_says_so(pages: Pages) -> None:
-    async with pages.get("/contexts/c_none") as reply:
+    async with pages.get("/turns/c_none") as reply:
         assert reply.status == 404
         text = await reply.text()
-    assert "the daemon keeps the last" in text
+    assert "history.days" in text
     assert "ListContexts" not in text
 
 
-# All of them
+# The focus
 
 
-async def test_contexts_are_listed_and_filtered(
-    pages: Pages, shared_daemon: DaemonProcess, root: str
-) -> None:
-    codex = ask(shared_daemon, root, "web/app.ts", agent_name="codex", session_id="s-1")["context_id"]
-    other = ask(shared_daemon, root, "web/money.ts", agent_name="zed & co")["context_id"]
-    everything = await read(pages, f"/contexts?project={quote(root)}")
-    assert everything.index(other) < everything.index(codex)
-    assert "zed &amp; co" in everything
-    for query in ("agent=codex", "session=s-1"):
-        chosen = await read(pages, f"/contexts?{query}")
-        assert codex in chosen
-        assert other not in chosen
-    assert "None of the contexts fits" in await read(pages, "/contexts?agent=nobody")
-
-
-def test_a_list_goes_on_behind_an_id() -> None:
-    contexts = [{"context_id": str(number)} for number in range(5)]
-    assert after(contexts, "", 2) == (contexts[:2], "1")
-    assert after(contexts, "1", 3) == (contexts[2:], "")
-    assert after(contexts, "gone", 9) == (contexts, "")
-
-
-async def test_scopes_are_listed_with_their_focus_and_tokens(
-    pages: Pages, shared_daemon: DaemonProcess, root: str
-) -> None:
-    given = ask(shared_daemon, root, "README.md")
-    page = await read(pages, f"/contexts?project={quote(root)}")
-    row = re.search(
-        rf'<tr>\s*<td class="grow"><a data-stop class="path" href="/scopes/{given["scope_id"]}".*?</tr>',
-        page,
-        re.DOTALL,
-    )
-    assert row is not None
-    assert "README.md" in row[0]
-    assert f"{given['tokens']:,}" in row[0]
-
-
-# One scope
-
-
-async def test_a_scope_shows_what_it_sees_and_how_to_change_it(
+async def test_the_focus_is_shown_with_what_changed_since(
     pages: Pages, shared_daemon: DaemonProcess, root: str
 ) -> None:
     given = ask(shared_daemon, root, "src/shop/auth.py", constraints=["Be kind"], agent_name="claude")
+    address = f"/turns/{given['context_id']}"
+    assert "The focus has changed since" not in await read(pages, address)
     shared_daemon.call("ExpandFocus", scope_id=given["scope_id"], paths=["src/shop/cart.py"])
-    page = await read(pages, f"/scopes/{given['scope_id']}")
-    assert "What claude sees" in page
+    page = await read(pages, address)
     assert "Be kind" in page
     assert page.count('data-method="ContractFocus"') == 2
+    assert "added since" in page
     assert "The focus has changed since" in page
-    assert f"/contexts/{given['context_id']}#slice-0" in page
-    ask(shared_daemon, root, scope_id=given["scope_id"], focus_paths=None)
-    assert "The focus has changed since" not in await read(pages, f"/scopes/{given['scope_id']}")
     shared_daemon.call("ReleaseScope", scope_id=given["scope_id"])
-    assert "It is gone" in await read(pages, f"/scopes/{given['scope_id']}")
-    async with pages.get("/scopes/s_none") as reply:
-        assert reply.status == 404
+    assert "Its scope was released" in await read(pages, address)
+
+
+async def test_former_addresses_lead_to_the_turn(
+    pages: Pages, shared_daemon: DaemonProcess, root: str
+) -> None:
+    first = ask(shared_daemon, root, "web/app.ts", session_id="moved", prompt="What is an app?")
+    second = ask(shared_daemon, root, "web/app.ts", session_id="moved", prompt="What else?")
+    one, two, scope = first["context_id"], second["context_id"], second["scope_id"]
+    for former, now in (
+        ("/contexts?project=p", "/sessions?project=p"),
+        (f"/contexts/{one}?why=a.py", f"/turns/{one}?why=a.py"),
+        (f"/contexts/{one}/text/context", f"/turns/{one}/text/context"),
+        (f"/scopes/{scope}", f"/turns/{two}#focus"),
+        (f"/scopes/{scope}/difference", f"/turns/{two}/difference?with={one}"),
+        (f"/scopes/{scope}/difference?before={two}&after={one}", f"/turns/{one}/difference?with={two}"),
+        (f"/sessions/moved/requests/{first['request_id']}", f"/turns/{one}"),
+    ):
+        async with pages.get(former, allow_redirects=False) as reply:
+            assert (reply.status, reply.headers["Location"]) == (302, now)
+    for gone in ("/scopes/s_none", "/scopes/s_none/difference", "/sessions/moved/requests/req_none"):
+        async with pages.get(gone) as reply:
+            assert reply.status == 404
+
+
+# What it missed
+
+
+async def test_near_misses_can_be_pinned_and_the_limit_that_bound_is_named(
+    pages: Pages, shared_daemon: DaemonProcess, root: str
+) -> None:
+    asked = {"prompt": "Which rule checks number 12?", "max_tokens": 6_000, "reserve_tokens": 0}
+    given = ask(shared_daemon, root, max_bytes=900, **asked)
+    built = shared_daemon.call("GetBuiltContext", context_id=given["context_id"])
+    assert built["limit"] == "max_bytes"
+    assert "max_bytes 900 bound" in built["verdict"]
+    page = await read(pages, f"/turns/{given['context_id']}")
+    assert unescape(re.sub(r"</?strong>", "", page)).count(built["verdict"]) == 1
+    assert "this limit bound" in page.split('<div class="name">Bytes')[1].partition("</div>")[0]
+    places = [miss for miss in built["near"] if miss["kind"] == "place"]
+    assert 0 < len(places) <= 10
+    assert [miss["score"] for miss in places] == sorted((miss["score"] for miss in places), reverse=True)
+    near = page.split('id="near"')[1].partition('id="why"')[0]
+    assert near.count('data-method="ExpandFocus"') == len(places)
+    assert f'href="?why={quote(places[0]["path"], safe="")}#why"' in near
+    pinned = {"scope_id": given["scope_id"], "node_ids": [places[0]["node_id"]]}
+    assert shared_daemon.call("ExpandFocus", **pinned)["unknown"] == []
+    assert "Unpin" in await read(pages, f"/turns/{given['context_id']}")
+    shared_daemon.call("ContractFocus", **pinned)
+
+
+async def test_slices_are_exported(pages: Pages, shared_daemon: DaemonProcess, root: str) -> None:
+    given = ask(shared_daemon, root, "src/shop/auth.py")
+    async with pages.get(f"/turns/{given['context_id']}?format=json") as reply:
+        rows = await reply.json()
+    assert len(rows) == len(given["slices"])
+    assert sum(row["tokens"] for row in rows) == sum(part["tokens"] for part in given["slices"])
+    lines = (await read(pages, f"/turns/{given['context_id']}?format=csv")).splitlines()
+    assert lines[0].startswith("name,symbol,")
 
 
 async def test_files_are_completed(pages: Pages, root: str) -> None:
@@ -253,26 +269,28 @@ def test_looking_at_a_scope_counts_as_nothing_sent(shared_daemon: DaemonProcess,
     assert "preview" not in latest, "now it was sent"
 
 
-# Two of a scope
+# Two turns
 
 
-async def test_what_changed_between_two_contexts_of_a_scope(
-    pages: Pages, shared_daemon: DaemonProcess, root: str
+async def test_what_changed_between_any_two_turns(
+    pages: Pages, shared_daemon: DaemonProcess, root: str, tmp_path: Path
 ) -> None:
     first = ask(shared_daemon, root, "web/app.ts", session_id="changing")
-    address = f"/scopes/{first['scope_id']}/difference"
-    assert "There is nothing to compare" in await read(pages, address)
     second = ask(shared_daemon, root, "web/app.ts", "src/hostile.py", session_id="changing")
-    page = await read(pages, address)
+    one, two = first["context_id"], second["context_id"]
+    page = await read(pages, f"/turns/{two}/difference")
     assert "came in" in page
     assert "<script>alert" not in page
     assert re.search(r'<span class="added">\+ [^<]*hostile.py', page)
-    back = await read(pages, f"{address}?before={second['context_id']}&after={first['context_id']}")
-    assert "is gone" in back
-    same = await read(pages, f"{address}?before={first['context_id']}&after={first['context_id']}")
-    assert "There is nothing to compare" in same
-    async with pages.get(f"{address}?before=c_other") as reply:
-        assert reply.status == 400
-    async with pages.get("/scopes/s_none/difference") as reply:
+    assert "is gone" in await read(pages, f"/turns/{one}/difference?with={two}")
+    assert "There is nothing to compare" in await read(pages, f"/turns/{one}/difference?with={one}")
+    other = ask(shared_daemon, root, "README.md", session_id="another")["context_id"]
+    assert f'<option value="{one}"' in await read(pages, f"/turns/{other}")
+    assert "is gone" in await read(pages, f"/turns/{other}/difference?with={two}")
+    async with pages.get(f"/turns/{two}/difference?with=c_other") as reply:
         assert reply.status == 404
-    assert shared_daemon.error("GetBuiltContext", context_id="c_other").code == NOT_FOUND
+    folder = str(write_files(tmp_path / "other", {"a.py": "A = 1\n"}))
+    shared_daemon.open_ready(folder)
+    foreign = ask(shared_daemon, folder, "a.py")["context_id"]
+    async with pages.get(f"/turns/{two}/difference?with={foreign}") as reply:
+        assert reply.status == 400
