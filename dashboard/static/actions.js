@@ -69,14 +69,13 @@ export function watchActions() {
 
 function told(form, params, result) {
   const text = form.dataset.done || result?.text || "Done.";
-  const { undo } = form.dataset; // as it is now: the form may be drawn anew, for another action
+  const { undo, undoFields } = form.dataset; // as they are now: the form may be another one when it is undone
   if (!undo) return say(text);
-  const undone = { ...params, ...JSON.parse(form.dataset.undoFields ?? "{}") };
   return say(text, {
     label: "Undo",
     run: async () => {
       try {
-        await call(undo, undone);
+        await call(undo, { ...params, ...JSON.parse(undoFields ?? "{}") });
         say("Taken back.");
         refresh();
       } catch (error) {
