@@ -102,8 +102,8 @@ def latest_sessions(
     for row in rows:
         found = turns.get(row["session_id"], [])
         row["last_heard"] = max([row["last_heard"], *(one["at"] for one in found[:1])])
-        # A prompt that is the title need not be said twice.
-        row["latest"] = [one for one in found if one["prompt"] not in {"", row["title"]}][:TURNS]
+        # Also a prompt that is the title: the title leads to the session, this to the turn.
+        row["latest"] = [one for one in found if one["prompt"]][:TURNS]
     return sorted(rows, key=lambda row: str(row["last_heard"]), reverse=True)[:SESSIONS]
 
 
