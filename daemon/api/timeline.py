@@ -49,7 +49,7 @@ class TimelineMethods(EngineMethods):
 
     @method("GetTimeline", policy="session")
     async def timeline(self, request: TimelineRequest) -> TimelineReply:
-        """Return what happened in a session in the last 30 days, the latest first; below. `next` is present
+        """Return what happened in a session, the latest first; below. `next` is present
         if there is more: pass it as `before`."""
         page = await self._engine.timeline.page(request.session_id, request.limit, request.before)
         if not page.entries and not request.before:

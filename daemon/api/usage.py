@@ -61,8 +61,8 @@ class UsageMethods(EngineMethods):
 
     @method("GetUsage", policy="list")
     async def usage(self, request: UsageRequest) -> UsageReply:
-        """Return the cost and use of the contexts of the last 30 days, of a project or of all, in groups;
-        below. `since` and `until` are times or days in ISO 8601."""
+        """Return the cost and use of the contexts of a project or of all, in groups; below.
+        `since` and `until` are times or days in ISO 8601."""
         root = None if request.cwd is None else await self._engine.projects.root_of(request.cwd)
         report = await self._engine.timeline.usage(request.by, root, request.since, request.until)
         names = await self._names(request.by, root)

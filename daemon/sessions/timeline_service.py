@@ -49,6 +49,7 @@ WRITE_S = 0.5
 """Seconds until what happened is written; a killed daemon loses that much."""
 
 RETRY_S = 5.0
+DAY_MS = 86_400_000
 PRUNE_FIRST_S = 20.0
 PRUNE_EVERY_S = 86_400.0
 
@@ -87,15 +88,18 @@ class TimelinePage(Struct, frozen=True):
 class Timeline:
     """What happens in sessions, and what becomes of shown places. On the event loop only.
 
-    Whatever takes something needs microseconds and never raises. If the file can't be opened nothing is
-    kept, and questions raise the reason.
+    Whatever takes something needs microseconds and never raises. All is kept for some `days`; if the
+    file can't be opened nothing is kept, and questions raise the reason.
     """
 
-    def __init__(self, state_dir: str, projects: OpenProjects, work: Work, system: System) -> None:
+    def __init__(
+        self, state_dir: str, projects: OpenProjects, work: Work, system: System, days: int = 30
+    ) -> None:
         self._file = RecordFile(os.path.join(state_dir, FILE), timeline.SCHEMA, timeline.VERSION, system)
         self._projects = projects
         self._work = work
         self._system = system
+        self._days = days
         self._waiting = Waiting()
         self._next = 0
         """The number of the next entry; 0 until the file was read."""
@@ -220,7 +224,9 @@ class Timeline:
         return await self._ask(ask)
 
     async def used(self, context_id: str) -> list[UsedPlace]:
-        """Return the places of a context that were used."""
+        """Return the places of a context that were used; none if nothing is kept."""
+        if not self._next:
+            return []
         return await self._ask(lambda database: timeline.used_places(database, context_id))
 
     async def usage(self, by: Grouping, project: str | None, since: str, until: str) -> UsageReport:
@@ -228,12 +234,17 @@ class Timeline:
         wanted = UsageFilter(project, _bound(since, "since", 0), _bound(until, "until", 2**62))
         return await self._ask(lambda database: usage_report(database, by, wanted))
 
-    async def forget(self, root: str) -> dict[str, int]:
-        """Remove all of a project; returns how many entries and turns there were."""
+    async def count_of(self, root: str) -> int:
+        """Return how many entries there are of a project."""
+        return await self._ask(lambda database: timeline.count_of(database, root))
+
+    async def forget_project(self, root: str) -> None:
+        """Remove all of a project."""
         await self._flush()
-        return await self._work.in_writer(
-            partial(self._change, lambda database: timeline.forget(database, root))
-        )
+        for known in (self._open, self._latest, self._last_context):
+            known.clear()
+        await asyncio.to_thread(self._change, partial(timeline.forget, project=root))
+        await asyncio.to_thread(self._file.checkpoint)
 
     # Taking
 
@@ -359,7 +370,8 @@ class Timeline:
 
     def prune(self) -> None:
         """Remove all that is too old or too much. Blocks."""
-        while self._change(lambda database: timeline.prune_round(database, self._now())):
+        oldest = self._now() - self._days * DAY_MS
+        while self._change(partial(timeline.prune_round, oldest=oldest)):
             pass
 
     async def _ask(self, question: Callable[[Database], T]) -> T:
