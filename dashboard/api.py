@@ -115,6 +115,7 @@ METHODS: Final = frozenset(
         "ExpandFocus",
         "ForgetProject",
         "GetContext",
+        "GraftExperience",
         "OpenProject",
         "PruneExperiences",
         "PutItem",

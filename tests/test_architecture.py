@@ -24,7 +24,7 @@ OWNERS = {
     "jinja2": {"daemon/context/prompts.py", "dashboard/view.py"},
     "markupsafe": {"dashboard/"},
     "prometheus_client": {"dashboard/prometheus.py"},
-    "pygments": {"dashboard/pages/search.py"},
+    "pygments": {"dashboard/pages/explore.py"},
     "lsprotocol": {"hooks/editors/lsp_server.py"},
     "pygls": {"hooks/editors/lsp_server.py"},
     "tenacity": {"daemon/compression/model_endpoint.py"},

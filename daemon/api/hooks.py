@@ -49,7 +49,7 @@ from ..sessions.timeline_writer import MASKED_CHARACTERS
 from ..transcripts.injections import asked
 from .contexts import ContextMethods, GetContextRequest
 from .guard import PolicyGuard
-from .method import DEADLINE_MAX_MS, AgentRequest, ItemFields, method
+from .method import DEADLINE_MAX_MS, AgentRequest, ItemFields, MethodRequest, method
 from .sessions import CreateSessionRequest, GetRelevantContextRequest, ResumeRequest, SessionMethods
 
 OWN_FILE_BYTES = 256 * 1024
@@ -82,6 +82,19 @@ class HookEventRequest(AgentRequest, frozen=True, kw_only=True):
 
 class HookEventReply(Struct, frozen=True):
     output: str
+
+
+class HeardHost(Struct, frozen=True):
+    """A host that sent events: its last one and when."""
+
+    host: str
+    title: str
+    last_event: str
+    last_event_at: str
+
+
+class HostsReply(Struct, frozen=True):
+    hosts: list[HeardHost]
 
 
 class HookMethods:
@@ -128,6 +141,15 @@ class HookMethods:
             await self._keep(formats.host, name, event, text, request.spooled)
         answer = await self._responder.answer(event, formats.reads.limit(name), clock)
         return HookEventReply("" if answer == NOTHING else formats.writes.write(name, answer))
+
+    @method("ListHosts", policy="open")
+    async def list_hosts(self, request: MethodRequest) -> HostsReply:
+        """List the hosts whose hooks ever sent an event, the one that was heard last first."""
+        heard = [
+            HeardHost(name, known.title if (known := host_named(name)) else name, event, at)
+            for name, (event, at) in (await self._events_seen.all()).items()
+        ]
+        return HostsReply(sorted(heard, key=lambda one: one.last_event_at, reverse=True))
 
     async def _keep(
         self,

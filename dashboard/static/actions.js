@@ -70,11 +70,12 @@ export function watchActions() {
 function told(form, params, result) {
   const text = form.dataset.done || result?.text || "Done.";
   if (!form.dataset.undo) return say(text);
+  const undone = { ...params, ...JSON.parse(form.dataset.undoFields ?? "{}") }; // as they are now: the form is drawn anew
   return say(text, {
     label: "Undo",
     run: async () => {
       try {
-        await call(form.dataset.undo, { ...params, ...JSON.parse(form.dataset.undoFields ?? "{}") });
+        await call(form.dataset.undo, undone);
         say("Taken back.");
         refresh();
       } catch (error) {
