@@ -54,7 +54,10 @@ PRUNE_FIRST_S = 20.0
 PRUNE_EVERY_S = 86_400.0
 
 WAITING_MAX = 10_000
-"""Maximum number of unwritten entries, of turns and of signs of use; more are dropped."""
+"""Maximum number of unwritten entries and signs of use; more are dropped."""
+
+TURNS_WAITING_MAX = 1_000
+"""Maximum number of unwritten contexts, of some ten kilobytes each; more aren't counted."""
 
 CONVERSATIONS_MAX = 1_000
 """Maximum number of conversations whose latest entry is remembered."""
@@ -168,7 +171,7 @@ class Timeline:
         now = self._now()
         given = self._waiting.turns.get(built.context_id)
         if given is None:
-            if len(self._waiting.turns) >= WAITING_MAX:
+            if len(self._waiting.turns) >= TURNS_WAITING_MAX:
                 return
             given = self._waiting.turns[built.context_id] = GivenContext(scope, built, reply, now)
         given.times += 1
@@ -359,7 +362,7 @@ class Timeline:
         for context_id, given in later.turns.items():
             if context_id in waiting.turns:
                 waiting.turns[context_id].times += given.times
-            elif len(waiting.turns) < WAITING_MAX:
+            elif len(waiting.turns) < TURNS_WAITING_MAX:
                 waiting.turns[context_id] = given
         waiting.signs = [*waiting.signs, *later.signs][:WAITING_MAX]
         waiting.transcripts = [*waiting.transcripts, *later.transcripts][:WAITING_MAX]

@@ -170,6 +170,7 @@ def refused(file: RecordFile) -> Iterator[Database]:
 
 async def test_what_waits_is_bounded(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timeline_service, "WAITING_MAX", 3)
+    monkeypatch.setattr(timeline_service, "TURNS_WAITING_MAX", 3)
     async with running(tmp_path, clock) as kept:
         for number in range(9):
             kept.happened(happening("prompt"))
