@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Literal
 
 from msgspec import Struct
@@ -290,13 +291,7 @@ def mark_used(database: Database, session: int, signs: Sequence[UseSign]) -> Non
     """Mark the places of a session that were shown before they were used."""
     if not signs:
         return
-    shown = _ShownPaths(
-        database.execute(
-            "SELECT DISTINCT p.path, p.id FROM turns JOIN places ON turn = number JOIN paths p"
-            " ON p.id = places.path WHERE session = ?",
-            (session,),
-        )
-    )
+    shown = _ShownPaths(database, session)
     observe(database, session, max(sign.at for sign in signs))
     for sign in signs:
         for path in shown.meant(sign):
@@ -335,22 +330,36 @@ def count_saved(database: Database, session: int) -> None:
 
 
 class _ShownPaths:
-    """The paths that a session was shown, by number, also by their last part."""
+    """The paths that a session was shown."""
 
-    def __init__(self, rows: Iterable[tuple[str, int]]) -> None:
-        self._numbers = dict(rows)
-        self._by_name: dict[str, list[str]] = defaultdict(list)
-        for path in self._numbers:
-            self._by_name[os.path.basename(path)].append(path)
+    def __init__(self, database: Database, session: int) -> None:
+        self._database = database
+        self._session = session
 
     def meant(self, sign: UseSign) -> list[int]:
-        """Return the number of the shown file that a sign means: the file itself, else the only one that ends
-        in the same parts; none for a file that wasn't shown."""
-        if sign.path in self._numbers:
-            return [self._numbers[sign.path]]
-        named = () if sign.exact else self._by_name.get(os.path.basename(sign.path), ())
-        ending = [known for known in named if f"/{known}".endswith(f"/{sign.path}")]
-        return [self._numbers[known] for known in ending] if len(ending) == 1 else []
+        """Return the number of the file that a sign means: the file itself, else of the shown files the only
+        one that ends in the same parts."""
+        if sign.exact:
+            query = "SELECT p.id FROM paths p JOIN sessions s USING (project) WHERE s.id = ? AND path = ?"
+            return [number for (number,) in self._database.execute(query, (self._session, sign.path))]
+        named = self._by_name.get(os.path.basename(sign.path), {})
+        if sign.path in named:
+            return [named[sign.path]]
+        ending = [number for path, number in named.items() if f"/{path}".endswith(f"/{sign.path}")]
+        return ending if len(ending) == 1 else []
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, dict[str, int]]:
+        """The numbers of the shown files by path, by their last part."""
+        found: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        rows = self._database.execute(
+            "SELECT DISTINCT p.path, p.id FROM turns JOIN places ON turn = number JOIN paths p"
+            " ON p.id = places.path WHERE session = ?",
+            (self._session,),
+        )
+        for path, number in rows:
+            found[os.path.basename(path)][path] = number
+        return found
 
 
 def prune_session(database: Database, session: int) -> None:

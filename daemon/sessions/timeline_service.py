@@ -110,6 +110,8 @@ class Timeline:
         """The latest entry of each conversation that has no context yet, by session and agent."""
         self._latest: OrderedDict[str, Entry] = OrderedDict()
         """The latest entry of each session."""
+        self._tasks: OrderedDict[tuple[str, str], Entry] = OrderedDict()
+        """The first entry of each subagent, by session and agent."""
         self._last_context: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._writing = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
@@ -151,15 +153,20 @@ class Timeline:
         if happening.kind in {"edit", "read"} and happening.paths:
             self._touched(happening, latest)
             return
-        begun = self._open.get((session_id, agent))
+        key = session_id, agent
+        begun, task = self._open.get(key), self._tasks.get(key)
         if happening.kind == "resume" and begun is not None and begun.kind == "compaction":
             return  # the start that follows a compaction
-        if happening.kind == "prompt" and agent and begun is not None and begun.kind == "subagent":
-            begun.text = begun.text or happening.text  # its task, sent once more as a prompt
+        if happening.kind == "prompt" and task is not None and task.text in {"", happening.text}:
+            task.text = happening.text  # some hosts send a subagent's task once more as a prompt
+            self._waiting.entries[task.number] = task
+            self._begin()
             return
         entry = self._entry(happening)
+        if happening.kind == "subagent" and agent:
+            _remember(self._tasks, key, entry)
         if happening.kind in {"start", "resume", "prompt", "subagent", "compaction"}:
-            _remember(self._open, (session_id, agent), entry)
+            _remember(self._open, key, entry)
         self._begin()
 
     def given(
@@ -244,7 +251,7 @@ class Timeline:
     async def forget_project(self, root: str) -> None:
         """Remove all of a project."""
         await self._flush()
-        for known in (self._open, self._latest, self._last_context):
+        for known in (self._open, self._latest, self._tasks, self._last_context):
             known.clear()
         await asyncio.to_thread(self._change, partial(timeline.forget, project=root))
         await asyncio.to_thread(self._file.checkpoint)

@@ -99,8 +99,9 @@ def store(database: Database, waiting: Waiting, number: int) -> None:
         signs[session_id] += _signs_in(transcript, stored.root_of(session_id))
     for session_id, some in signs.items():
         timeline.mark_used(database, stored.number_of(session_id), some)
+    for transcript in waiting.transcripts:
+        timeline.count_saved(database, stored.number_of(transcript.session_id))
     for session in stored.numbers.values():
-        timeline.count_saved(database, session)
         timeline.prune_session(database, session)
 
 

@@ -179,6 +179,22 @@ async def test_what_waits_is_bounded(tmp_path: Path, clock: Clock, monkeypatch: 
         assert (await kept.usage("day", None, "", "")).total.turns == 3
 
 
+async def test_task_of_a_subagent_is_told_once(tmp_path: Path, clock: Clock) -> None:
+    async with running(tmp_path, clock) as kept:
+        kept.happened(happening("subagent", agent_id="a", text="Find it"))
+        kept.happened(happening("prompt", agent_id="a", text="Find it"))
+        kept.happened(happening("subagent", agent_id="b"))
+        kept.happened(happening("prompt", agent_id="b", text="Look there"))
+        kept.happened(happening("prompt", agent_id="b", text="And there"))
+        page = await kept.page("s", 10, "")
+    told = [(entry.kind, entry.agent_id, entry.text) for entry in reversed(page.entries)]
+    assert told == [
+        ("subagent", "a", "Find it"),
+        ("subagent", "b", "Look there"),
+        ("prompt", "b", "And there"),
+    ]
+
+
 async def test_without_a_project_paths_are_left_out(tmp_path: Path, clock: Clock) -> None:
     async with running(tmp_path, clock) as kept:
         kept.happened(happening("start", cwd="/nowhere"))
