@@ -64,8 +64,11 @@ class UsageMethods(EngineMethods):
         `since` and `until` are times or days in ISO 8601."""
         root = None if request.cwd is None else await self._engine.projects.root_of(request.cwd)
         report = await self._engine.timeline.usage(request.by, root, request.since, request.until)
+        names: dict[str, str] = {}
+        if request.by == "session":
+            names = {session.id: session.name for session in await self._engine.sessions.list(root)}
         return UsageReply(
-            [_row(row, _name_of(request.by, row)) for row in report.rows],
+            [_row(row, names.get(row.key) or _name_of(request.by, row)) for row in report.rows],
             _row(report.total, ""),
             [reply_of(UnusedPlace, place) for place in report.never_used],
             SavedCharacters(report.saved_characters, report.saved_basis),

@@ -157,7 +157,11 @@ class Timeline:
         begun, task = self._open.get(key), self._tasks.get(key)
         if happening.kind == "resume" and begun is not None and begun.kind == "compaction":
             return  # the start that follows a compaction
-        if happening.kind == "prompt" and task is not None and task.text in {"", happening.text}:
+        if (
+            happening.kind == "prompt"
+            and task is not None
+            and task.text.strip() in {"", happening.text.strip()}
+        ):
             task.text = happening.text  # some hosts send a subagent's task once more as a prompt
             self._waiting.entries[task.number] = task
             self._begin()
