@@ -168,13 +168,18 @@ class StoredEntry(Struct, frozen=True):
     paths_json: str
 
 
+def clean(text: str) -> str:
+    """Return a text as SQLite takes it: without half surrogates, as the names of files may have them."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def put_session(database: Database, session: SessionRow) -> int:
     """Store what is known of a session; returns its number."""
     (number,) = database.execute(
         "INSERT INTO sessions (name, project, host) VALUES (?, ?, ?)"
         " ON CONFLICT (name) DO UPDATE SET project = iif(project = '', excluded.project, project),"
         " host = iif(excluded.host = '', host, excluded.host) RETURNING id",
-        (session.session_id, session.project, session.host),
+        (clean(session.session_id), clean(session.project), clean(session.host)),
     ).fetchone()
     return int(number)
 
@@ -215,14 +220,14 @@ def put_entry(database: Database, session: int, entry: Entry) -> None:
             session,
             entry.at,
             entry.kind,
-            entry.agent_id,
-            entry.agent_name,
-            entry.text,
+            clean(entry.agent_id),
+            clean(entry.agent_name),
+            clean(entry.text),
             json.dumps(paths),
-            entry.context_id,
-            entry.request_id,
-            entry.experience_id,
-            entry.mark,
+            clean(entry.context_id),
+            clean(entry.request_id),
+            clean(entry.experience_id),
+            clean(entry.mark),
         ),
     )
 
@@ -244,9 +249,9 @@ def put_turn(database: Database, session: int, turn: Turn) -> None:
         " types) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (context_id) DO UPDATE SET"
         " times = times + excluded.times RETURNING number, times",
         (
-            turn.context_id,
+            clean(turn.context_id),
             session,
-            turn.project,
+            clean(turn.project),
             turn.at,
             turn.times,
             turn.tokens,
@@ -260,13 +265,13 @@ def put_turn(database: Database, session: int, turn: Turn) -> None:
         return
     database.executemany(
         "INSERT OR IGNORE INTO paths (project, path) VALUES (?, ?)",
-        [(turn.project, place.path) for place in turn.places],
+        [(clean(turn.project), place.path) for place in turn.places],
     )
     database.executemany(
         "INSERT OR IGNORE INTO places SELECT ?, id, ?, ?, ?, NULL, NULL, NULL FROM paths"
         " WHERE project = ? AND path = ?",
         [
-            (number, place.type, place.characters, place.size, turn.project, place.path)
+            (number, place.type, place.characters, place.size, clean(turn.project), place.path)
             for place in turn.places
         ],
     )
@@ -389,11 +394,12 @@ def prune_round(database: Database, oldest: int) -> int:
 def count_of(database: Database, project: str) -> int:
     """Return the number of entries of a project."""
     query = "SELECT COUNT(*) FROM entries WHERE session IN (SELECT id FROM sessions WHERE project = ?)"
-    return int(database.execute(query, (project,)).fetchone()[0])
+    return int(database.execute(query, (clean(project),)).fetchone()[0])
 
 
 def forget(database: Database, project: str) -> None:
     """Remove all of a project."""
+    project = clean(project)
     turns = database.execute("SELECT number FROM turns WHERE project = ?", (project,)).fetchall()
     _remove_turns(database, turns)
     database.execute(
@@ -430,7 +436,7 @@ def last_number(database: Database) -> int:
 def session_row(database: Database, session_id: str) -> SessionRow | None:
     """Return what is stored of a session, None for nothing."""
     row = database.execute(
-        "SELECT name, project, host FROM sessions WHERE name = ?", (session_id,)
+        "SELECT name, project, host FROM sessions WHERE name = ?", (clean(session_id),)
     ).fetchone()
     return None if row is None else SessionRow(*row)
 
@@ -445,7 +451,7 @@ def entries_of(
         " FROM sessions s JOIN entries e ON e.session = s.id"
         " LEFT JOIN turns t ON e.context_id != '' AND t.context_id = e.context_id"
         " WHERE s.name = ? AND (e.at, e.number) < (?, ?) ORDER BY e.at DESC, e.number DESC LIMIT ?",
-        (session_id, *(before or (2**62, 0)), limit),
+        (clean(session_id), *(before or (2**62, 0)), limit),
     )
     return [StoredEntry(*row) for row in rows]
 
@@ -456,7 +462,7 @@ def used_places(database: Database, context_id: str) -> list[UsedPlace]:
         "SELECT p.path, edited, read, named FROM turns JOIN places ON turn = number"
         " JOIN paths p ON p.id = places.path WHERE context_id = ?"
         " AND COALESCE(edited, read, named) IS NOT NULL ORDER BY p.path",
-        (context_id,),
+        (clean(context_id),),
     )
     found = []
     for path, edited, read, named in rows:

@@ -245,7 +245,9 @@ class Timeline:
 
     async def usage(self, by: Grouping, project: str | None, since: str, until: str) -> UsageReport:
         """Return the cost and use of contexts. Raises `InvalidRequest` for an unusable time."""
-        wanted = UsageFilter(project, _bound(since, "since", 0), _bound(until, "until", 2**62))
+        wanted = UsageFilter(
+            project and timeline.clean(project), _bound(since, "since", 0), _bound(until, "until", 2**62)
+        )
         return await self._ask(lambda database: usage_report(database, by, wanted))
 
     async def count_of(self, root: str) -> int:
@@ -360,7 +362,7 @@ class Timeline:
             self._next += sum(len(transcript.activity) for transcript in waiting.transcripts)
             try:
                 # In another thread than the writer's, so that durable changes there don't wait for it.
-                await asyncio.to_thread(self._change, partial(store, waiting=waiting, number=numbers))
+                await asyncio.to_thread(store, self._file, waiting, numbers)
             except StateError:
                 self._put_back(waiting)
                 raise

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import pytest
 from foveal.daemon.context.assembly import Built
@@ -23,6 +24,7 @@ from foveal.daemon.core.work import Work
 from foveal.daemon.sessions import timeline, timeline_service
 from foveal.daemon.sessions.timeline import Entry, Place, SessionRow, Turn, Use, UseSign
 from foveal.daemon.sessions.timeline_service import Happening, Timeline
+from foveal.daemon.transcripts.activity import Activity
 
 DAY_MS = 86_400_000
 
@@ -200,6 +202,26 @@ async def test_without_a_project_paths_are_left_out(tmp_path: Path, clock: Clock
         kept.happened(happening("start", cwd="/nowhere"))
         kept.happened(happening("edit", "/nowhere/a.py", cwd="/nowhere"))
         assert await kinds(kept) == ["start"]
+
+
+async def test_no_text_of_a_client_damages_the_file(tmp_path: Path, clock: Clock) -> None:
+    odd = "a\udcff\0b"
+    async with running(tmp_path, clock) as kept:
+        give(kept, odd, odd, session=odd, prompt=odd)
+        kept.happened(Happening(odd, odd, f"/{odd}", "edit", odd, odd, odd, (odd, "", "/", "../..")))
+        kept.happened(happening("edit", odd, f"/p/{odd}", "a.py", text=odd))
+        activity = [Activity(how, odd, 1, odd, odd, odd) for how in get_args(Use)]
+        kept.read_transcript(f"/{odd}", odd, odd, activity)
+        kept.read_transcript("/p", "s", odd, [*activity, Activity("read", "/p/a.py", 2, "", "", "")])
+        kept.named(odd, [odd])
+        await kept._flush()
+        assert await kinds(kept) == ["edit", "read"]
+        assert (await kept.usage("session", f"/{odd}", "", "")).rows == ()
+        assert (await kept.usage("session", None, "", "")).total.turns == 1
+        assert [place.how for place in await kept.used(odd)] == ["named"]
+        assert (await kept.page(odd, 10, "")).entries
+        await kept.forget_project(odd)
+    assert not any("damaged" in name for name in os.listdir(tmp_path))
 
 
 async def test_numbers_go_on_after_a_restart(tmp_path: Path, clock: Clock) -> None:
