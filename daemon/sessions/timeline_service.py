@@ -216,6 +216,10 @@ class Timeline:
             self._waiting.transcripts.append(TranscriptPart(session_id, cwd, tuple(activity), self._now()))
             self._begin()
 
+    def has_shown(self, session_id: str) -> bool:
+        """Whether this daemon gave the session a context, so that its transcript tells of use."""
+        return any(session == session_id for session, _ in self._last_context)
+
     def named(self, session_id: str, paths: Iterable[str]) -> None:
         """Take paths that an agent's reply names."""
         if self._next and len(self._waiting.signs) < WAITING_MAX:
