@@ -15,6 +15,7 @@ from msgspec.structs import asdict
 
 from ..app.engine import Engine
 from ..context.context_history import TEXT_FIELDS, Access, Given
+from ..context.misses import verdict_of
 from ..core.errors import FovealError, InvalidRequest, NotFound
 from ..core.parameters import NonEmpty
 from ..privacy.permissions import Agent
@@ -22,6 +23,7 @@ from ..project.roots import relative_path
 from ..sessions.context_table import ContextFilter, ContextRow, microseconds_of, moment_of
 from ..sessions.session import moment_in, timestamp_of
 from .method import AgentRequest, WireMap, method, milliseconds_since
+from .timeline import iso_of
 
 LIST_MAX = 100
 """Maximum number of contexts listed in a reply: 2 ms of the event loop."""
@@ -151,6 +153,13 @@ class GivenContextMethods:
             "focus_paths": list(scope.focus_paths),
             "expanded": list(scope.expanded),
             "constraints": list(scope.constraints),
+            "used": [
+                {"path": place.path, "how": place.how, "at": iso_of(place.at)}
+                for place in await self._engine.timeline.used(given.id)
+            ],
+            "verdict": verdict_of(given.request, reply, given.row.elapsed_ms),
+            "limit": reply.get("limit", ""),
+            "near": list(reply.get("near", ())),
             "problem": "" if given.has_text else "its text isn't kept any more, only what it was made of",
             **{name: reply[name] for name in TEXT_FIELDS if name in reply},
             "text_kept": given.has_text,

@@ -42,8 +42,10 @@ from ..search.service import SearchService
 from ..sessions.request_log_service import RequestLog
 from ..sessions.service import Sessions
 from ..sessions.stored_contents import RECORD_DAYS, LedgerLimits
+from ..sessions.timeline_service import Timeline
+from . import metric_history
 from .forgetting import Forgetting
-from .metric_history import Gauges, MetricHistory
+from .metric_history import Gauges, MetricHistory, SampleFile
 
 log = logging.getLogger(__name__)
 
@@ -86,6 +88,7 @@ class Engine:
         days = config.history.days
         limits = LedgerLimits(days, max(days, RECORD_DAYS), max_bytes=config.history.max_mb << 20)
         self.requests = RequestLog(environment.state_dir, self._work, system, limits)
+        self.timeline = Timeline(environment.state_dir, self.projects, self._work, system)
         self.compressing = Compressing(config.compression, environment, system, self._work)
         self.context_history = ContextHistory(self.requests, self._work, system)
         self.forgetting = Forgetting(
@@ -100,7 +103,7 @@ class Engine:
             system,
         )
         self.context_log = ContextLog(
-            self.sessions, self.requests, self.context_history, self.metrics, self.events
+            self.sessions, self.requests, self.timeline, self.context_history, self.metrics, self.events
         )
         meaning = ExperienceMeaning(self.semantics, self._work)
         sources = ContextSources(
@@ -121,7 +124,8 @@ class Engine:
             environment.config_dir,
             system,
         )
-        self.history = MetricHistory(self.metrics, self.gauges, system)
+        samples = SampleFile(os.path.join(environment.state_dir, metric_history.FILE), system)
+        self.history = MetricHistory(self.metrics, self.gauges, system, file=samples)
         self.explaining = Explaining(self.scopes, self._searching, self.permissions, self._work)
 
     # Life
@@ -130,7 +134,8 @@ class Engine:
         """Load the scopes, start the indexer, and keep both until `close`."""
         await self.projects.load()
         await self.compressing.load()
-        warnings = await self.scoping.load(self.state_dir), await self.requests.load()
+        stores = self.requests.load(), self.timeline.load(), self.history.load()
+        warnings = await self.scoping.load(self.state_dir), *[await load for load in stores]
         self.warnings = (*self.warnings, *filter(None, warnings))
         async with asyncio.TaskGroup() as tasks:
             self._work.begin(tasks)
@@ -156,6 +161,8 @@ class Engine:
         await self.scoping.close()
         await self.context_history.write()
         await self.requests.close()
+        await self.timeline.close()
+        await self.history.close()
         self._work.close()
         self.compressing.close()
 
@@ -166,7 +173,7 @@ class Engine:
         path = self._environment.config_path
         config = await asyncio.to_thread(config_problems, path, self._config, self._system)
         unwritten = self.scoping.problem, self.requests.problem, self.context_history.problem
-        said = (*self.warnings, disk, descriptors, *config, *unwritten)
+        said = (*self.warnings, disk, descriptors, *config, *unwritten, self.timeline.problem)
         quarantined = await asyncio.to_thread(self._quarantine.problem, said)
         return tuple(filter(None, (*said, quarantined)))
 

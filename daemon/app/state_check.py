@@ -35,8 +35,10 @@ from ..rules.approvals import Approvals
 from ..rules.item_store import ItemStore
 from ..rules.tool_lists import list_in
 from ..sessions import request_log_file as ledger_file
+from ..sessions import timeline
 from ..sessions.session_files import NewerVersion, session_in
 from ..transcripts import cursor as cursor_store
+from . import metric_history
 from .dashboard import check_dashboard_file
 from .state import VERSION_FILE, check_version
 
@@ -254,6 +256,8 @@ _KINDS = (
     _Kind("scopes.sqlite", _check_scopes),
     _Kind("requests.sqlite", _check_requests),
     _Kind("requests-v1.sqlite", _check_former_requests),
+    _Kind("metrics.sqlite", _check_database(metric_history.SCHEMA, metric_history.VERSION)),
+    _Kind("timeline.sqlite", _check_database(timeline.SCHEMA, timeline.VERSION)),
     _Kind(
         "compressions.sqlite",
         _check_database(model_compressor.SCHEMA, model_compressor.SCHEMA_VERSION),

@@ -146,7 +146,8 @@ class ContextHistory:
             kept = None
             if context_id not in self._known:
                 previous = self._last.get(scope_id, "")
-                kept = partial(_kept, job, agent_name, built, dict(reply), previous, at, elapsed_ms)
+                logged = {**reply, "limit": built.limit, "near": built.near}
+                kept = partial(_kept, job, agent_name, built, logged, previous, at, elapsed_ms)
             self._wait(context_id, _Waiting(Deliveries(at, elapsed_ms, cached, preview, request_id), kept))
         else:
             more = waiting.more

@@ -9,6 +9,7 @@ from ..core.events import EventHub
 from ..core.metrics import ContextFigures, Metrics
 from ..sessions.request_log_service import RequestLog
 from ..sessions.service import Sessions
+from ..sessions.timeline_service import Timeline
 from .assembly import Built
 from .caller import ContextJob
 from .context_history import ContextHistory
@@ -27,6 +28,7 @@ class ContextLog:
         self,
         sessions: Sessions,
         requests: RequestLog,
+        timeline: Timeline,
         history: ContextHistory,
         metrics: Metrics,
         events: EventHub,
@@ -36,6 +38,7 @@ class ContextLog:
         self._history = history
         self._sessions = sessions
         self._requests = requests
+        self._timeline = timeline
         self._metrics = metrics
         self._events = events
         self._last: dict[tuple[str, str], str] = {}
@@ -61,6 +64,8 @@ class ContextLog:
             if request_id is not None:
                 reply["request_id"] = request_id
         reply["context_id"] = built.context_id
+        if not request.preview:
+            self._timeline.given(scope, request, built, reply, agent_name)
         self._history.note(job, agent_name, built, reply, elapsed_ms)
         figures = ContextFigures(
             agent_name,

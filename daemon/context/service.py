@@ -250,6 +250,7 @@ class Contexts:
                 templates=self._templates(project),
                 compress=self._compressing.compress(),
                 need=need,
+                unneeded=() if need is None or need.is_probable else found.hits,
             )
             built = await self._work.in_builder(partial(_built, gathered))
             if not built.stale or not await self._freshness.refresh(project, built.stale, deadline):
