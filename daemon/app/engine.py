@@ -98,6 +98,7 @@ class Engine:
             self.sessions,
             self.requests,
             self.context_history,
+            self.timeline,
             self.semantics,
             self._work,
             system,

@@ -28,6 +28,7 @@ from ..project.roots import RECORD
 from ..rules.item_store import ItemStore
 from ..sessions.request_log_service import RequestLog
 from ..sessions.service import Sessions
+from ..sessions.timeline_service import Timeline
 
 POOL_FILE = "experiences.jsonl"
 
@@ -54,6 +55,7 @@ class Forgetting:
         sessions: Sessions,
         requests: RequestLog,
         contexts: ContextHistory,
+        timeline: Timeline,
         semantics: Semantics,
         work: Work,
         system: System,
@@ -64,6 +66,7 @@ class Forgetting:
         self._sessions = sessions
         self._requests = requests
         self._contexts = contexts
+        self._timeline = timeline
         self._semantics = semantics
         self._work = work
         self._system = system
@@ -82,6 +85,7 @@ class Forgetting:
             await self._scoping.forget_project(root)
             await self._sessions.forget_project(root)
             await self._contexts.forget_project(root)
+            await self._timeline.forget(root)
             await self._projects.forget_trust(root)
             await self._work.in_writer(partial(_remove, folder))
         return found
@@ -96,6 +100,7 @@ class Forgetting:
             **await self._work.in_writer(partial(_in_folder, folder, self._system)),
             "contexts": contexts,
             "requests": requests,
+            "entries": await self._timeline.count(root),
             "sessions": len(await self._sessions.list(root)),
             "scopes": len(self._scopes.of_project(root)),
             "trusted": len(trusted.digests),

@@ -380,6 +380,12 @@ def prune_round(database: Database, now: int) -> int:
     return entries + len(turns)
 
 
+def count(database: Database, project: str) -> int:
+    """Return how many entries a project has."""
+    query = "SELECT COUNT(*) FROM entries WHERE session IN (SELECT id FROM sessions WHERE project = ?)"
+    return int(database.execute(query, (project,)).fetchone()[0])
+
+
 def forget(database: Database, project: str) -> dict[str, int]:
     """Remove all of a project; returns how many entries and turns there were."""
     turns = database.execute("SELECT number FROM turns WHERE project = ?", (project,)).fetchall()

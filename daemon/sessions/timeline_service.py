@@ -19,7 +19,7 @@ from ..context.requests import ContextRequest
 from ..context.scopes import Scope
 from ..core.errors import FovealError, InvalidRequest, StateError
 from ..core.record_file import RecordFile
-from ..core.storage import Database
+from ..core.storage import Database, erasure
 from ..core.system import System
 from ..core.work import Work
 from ..memory.experience import Experience
@@ -231,9 +231,11 @@ class Timeline:
     async def forget(self, root: str) -> dict[str, int]:
         """Remove all of a project; returns how many entries and turns there were."""
         await self._flush()
-        return await self._work.in_writer(
-            partial(self._change, lambda database: timeline.forget(database, root))
-        )
+        return await self._work.in_writer(partial(self._erase, root))
+
+    async def count(self, root: str) -> int:
+        """Return how many entries a project has."""
+        return await self._ask(lambda database: timeline.count(database, root))
 
     # Taking
 
@@ -371,6 +373,10 @@ class Timeline:
     def _read(self, question: Callable[[Database], T]) -> T:
         with self._file.reading() as database:
             return question(database)
+
+    def _erase(self, root: str) -> dict[str, int]:
+        with self._file.reading() as database, erasure(database):
+            return timeline.forget(database, root)
 
     def _change(self, change: Callable[[Database], T]) -> T:
         with self._file.writing() as database:
