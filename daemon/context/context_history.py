@@ -225,9 +225,15 @@ class ContextHistory:
                 self._timer.cancel()
                 self._timer = None
             waiting, self._waiting = self._waiting, {}
+            # In another thread than the writer's, so that durable changes there don't wait for it.
+            writing = asyncio.ensure_future(asyncio.to_thread(self._write, waiting))
             try:
-                # In another thread than the writer's, so that durable changes there don't wait for it.
-                self.lost += await asyncio.to_thread(self._write, waiting)
+                self.lost += await asyncio.shield(writing)
+            except asyncio.CancelledError:  # the thread goes on: what it wrote mustn't be counted again
+                await asyncio.wait((writing,))
+                if writing.exception() is not None:
+                    self._restore(waiting)
+                raise
             except StateError as error:
                 self._restore(waiting)
                 self.problem = f"past contexts are not on the disk: {error}"

@@ -268,3 +268,14 @@ async def test_contexts_wait_in_memory_while_the_disk_refuses(
         rows = {row.id: row.times for row in await at.rows()}
         assert rows == {first: 2, second: 2}
         assert at.history.problem == ""
+
+
+async def test_a_cancelled_write_counts_each_context_once(tmp_path: Path) -> None:
+    async with opened(tmp_path) as at:
+        first = at.give("a")
+        writing = asyncio.create_task(at.history.write())
+        await asyncio.sleep(0)  # it begins
+        writing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await writing
+        assert [(row.id, row.times) for row in await at.rows()] == [(first, 1)]
