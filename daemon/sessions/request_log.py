@@ -169,7 +169,7 @@ class Ledger:
                 for key, request in waiting.items():
                     if self._waiting.get(key) is request:
                         self._take(key)
-        self._prune_round()
+        self.prune_round()
         return len(waiting)
 
     def list(self, session_id: str, limit: int = 100, before: str = "") -> tuple[RequestSummary, ...]:
@@ -251,7 +251,7 @@ class Ledger:
         """
         self._file.move_former()
         total = 0
-        while done := self._prune_round():
+        while done := self.prune_round():
             total += done
         with self._file.writing() as database:
             context_table.remove_unused(database)
@@ -285,7 +285,8 @@ class Ledger:
         except NotFound:
             return None
 
-    def _prune_round(self) -> int:
+    def prune_round(self) -> int:
+        """Remove some of what is over the limits; returns how many requests and contexts that were."""
         with self._file.writing() as database:
             return contents.prune_round(database, self._limits, self._system.now())
 
