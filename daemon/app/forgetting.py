@@ -86,7 +86,7 @@ class Forgetting:
             await self._scoping.forget_project(root)
             await self._sessions.forget_project(root)
             await self._contexts.forget_project(root)
-            await self._timeline.forget(root)
+            await self._timeline.forget_project(root)
             await self._projects.forget_trust(root)
             await self._work.in_writer(partial(_remove, folder))
         return ForgottenProject(root, counts, problem)
@@ -101,10 +101,10 @@ class Forgetting:
             **await self._work.in_writer(partial(_in_folder, folder, self._system)),
             "contexts": contexts,
             "requests": requests,
-            "entries": await self._timeline.count(root),
             "sessions": len(await self._sessions.list(root)),
             "scopes": len(self._scopes.of_project(root)),
             "trusted": len(trusted.digests),
+            "events": await self._timeline.count_of(root),
         }
         if not any(counts.values()):
             raise NotFound(f"nothing is known of {root}; to see what is: foveal projects")

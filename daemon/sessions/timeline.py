@@ -20,9 +20,6 @@ TimelineKind = Literal[
 ]
 Use = Literal["edited", "read", "named"]
 
-KEPT_MS = 30 * 86_400_000
-"""Milliseconds for which entries and turns are kept: 30 days."""
-
 ENTRIES_MAX = 2_000
 """Maximum number of entries of a session, the latest."""
 
@@ -365,9 +362,9 @@ def prune_session(database: Database, session: int) -> None:
     )
 
 
-def prune_round(database: Database, now: int) -> int:
-    """Remove some of what is too old or too much; returns how many turns and entries were removed."""
-    oldest = now - KEPT_MS
+def prune_round(database: Database, oldest: int) -> int:
+    """Remove some of what is older than a time or too much; returns how many turns and entries were
+    removed."""
     entries = database.execute("DELETE FROM entries WHERE at < ?", (oldest,)).rowcount
     turns = database.execute(
         "SELECT number FROM turns WHERE at < ?1 UNION SELECT number FROM"
@@ -380,21 +377,20 @@ def prune_round(database: Database, now: int) -> int:
     return entries + len(turns)
 
 
-def count(database: Database, project: str) -> int:
-    """Return how many entries a project has."""
+def count_of(database: Database, project: str) -> int:
+    """Return the number of entries of a project."""
     query = "SELECT COUNT(*) FROM entries WHERE session IN (SELECT id FROM sessions WHERE project = ?)"
     return int(database.execute(query, (project,)).fetchone()[0])
 
 
-def forget(database: Database, project: str) -> dict[str, int]:
-    """Remove all of a project; returns how many entries and turns there were."""
+def forget(database: Database, project: str) -> None:
+    """Remove all of a project."""
     turns = database.execute("SELECT number FROM turns WHERE project = ?", (project,)).fetchall()
     _remove_turns(database, turns)
-    entries = database.execute(
+    database.execute(
         "DELETE FROM entries WHERE session IN (SELECT id FROM sessions WHERE project = ?)", (project,)
-    ).rowcount
+    )
     _remove_unneeded(database)
-    return {"entries": entries, "turns": len(turns)}
 
 
 def _remove_turns(database: Database, turns: Sequence[tuple[int]]) -> None:

@@ -19,7 +19,7 @@ from ..context.requests import ContextRequest
 from ..context.scopes import Scope
 from ..core.errors import FovealError, InvalidRequest, StateError
 from ..core.record_file import RecordFile
-from ..core.storage import Database, erasure
+from ..core.storage import Database
 from ..core.system import System
 from ..core.work import Work
 from ..memory.experience import Experience
@@ -49,11 +49,15 @@ WRITE_S = 0.5
 """Seconds until what happened is written; a killed daemon loses that much."""
 
 RETRY_S = 5.0
+DAY_MS = 86_400_000
 PRUNE_FIRST_S = 20.0
 PRUNE_EVERY_S = 86_400.0
 
 WAITING_MAX = 10_000
-"""Maximum number of unwritten entries, of turns and of signs of use; more are dropped."""
+"""Maximum number of unwritten entries and signs of use; more are dropped."""
+
+TURNS_WAITING_MAX = 1_000
+"""Maximum number of unwritten contexts, of some ten kilobytes each; more aren't counted."""
 
 CONVERSATIONS_MAX = 1_000
 """Maximum number of conversations whose latest entry is remembered."""
@@ -87,15 +91,18 @@ class TimelinePage(Struct, frozen=True):
 class Timeline:
     """What happens in sessions, and what becomes of shown places. On the event loop only.
 
-    Whatever takes something needs microseconds and never raises. If the file can't be opened nothing is
-    kept, and questions raise the reason.
+    Whatever takes something needs microseconds and never raises. All is kept for some `days`; if the
+    file can't be opened nothing is kept, and questions raise the reason.
     """
 
-    def __init__(self, state_dir: str, projects: OpenProjects, work: Work, system: System) -> None:
+    def __init__(
+        self, state_dir: str, projects: OpenProjects, work: Work, system: System, days: int = 30
+    ) -> None:
         self._file = RecordFile(os.path.join(state_dir, FILE), timeline.SCHEMA, timeline.VERSION, system)
         self._projects = projects
         self._work = work
         self._system = system
+        self._days = days
         self._waiting = Waiting()
         self._next = 0
         """The number of the next entry; 0 until the file was read."""
@@ -164,7 +171,7 @@ class Timeline:
         now = self._now()
         given = self._waiting.turns.get(built.context_id)
         if given is None:
-            if len(self._waiting.turns) >= WAITING_MAX:
+            if len(self._waiting.turns) >= TURNS_WAITING_MAX:
                 return
             given = self._waiting.turns[built.context_id] = GivenContext(scope, built, reply, now)
         given.times += 1
@@ -220,7 +227,9 @@ class Timeline:
         return await self._ask(ask)
 
     async def used(self, context_id: str) -> list[UsedPlace]:
-        """Return the places of a context that were used."""
+        """Return the places of a context that were used; none if nothing is kept."""
+        if not self._next:
+            return []
         return await self._ask(lambda database: timeline.used_places(database, context_id))
 
     async def usage(self, by: Grouping, project: str | None, since: str, until: str) -> UsageReport:
@@ -228,14 +237,17 @@ class Timeline:
         wanted = UsageFilter(project, _bound(since, "since", 0), _bound(until, "until", 2**62))
         return await self._ask(lambda database: usage_report(database, by, wanted))
 
-    async def forget(self, root: str) -> dict[str, int]:
-        """Remove all of a project; returns how many entries and turns there were."""
-        await self._flush()
-        return await self._work.in_writer(partial(self._erase, root))
+    async def count_of(self, root: str) -> int:
+        """Return how many entries there are of a project."""
+        return await self._ask(lambda database: timeline.count_of(database, root))
 
-    async def count(self, root: str) -> int:
-        """Return how many entries a project has."""
-        return await self._ask(lambda database: timeline.count(database, root))
+    async def forget_project(self, root: str) -> None:
+        """Remove all of a project."""
+        await self._flush()
+        for known in (self._open, self._latest, self._last_context):
+            known.clear()
+        await asyncio.to_thread(self._change, partial(timeline.forget, project=root))
+        await asyncio.to_thread(self._file.checkpoint)
 
     # Taking
 
@@ -350,7 +362,7 @@ class Timeline:
         for context_id, given in later.turns.items():
             if context_id in waiting.turns:
                 waiting.turns[context_id].times += given.times
-            elif len(waiting.turns) < WAITING_MAX:
+            elif len(waiting.turns) < TURNS_WAITING_MAX:
                 waiting.turns[context_id] = given
         waiting.signs = [*waiting.signs, *later.signs][:WAITING_MAX]
         waiting.transcripts = [*waiting.transcripts, *later.transcripts][:WAITING_MAX]
@@ -361,7 +373,8 @@ class Timeline:
 
     def prune(self) -> None:
         """Remove all that is too old or too much. Blocks."""
-        while self._change(lambda database: timeline.prune_round(database, self._now())):
+        oldest = self._now() - self._days * DAY_MS
+        while self._change(partial(timeline.prune_round, oldest=oldest)):
             pass
 
     async def _ask(self, question: Callable[[Database], T]) -> T:
@@ -373,10 +386,6 @@ class Timeline:
     def _read(self, question: Callable[[Database], T]) -> T:
         with self._file.reading() as database:
             return question(database)
-
-    def _erase(self, root: str) -> dict[str, int]:
-        with self._file.reading() as database, erasure(database):
-            return timeline.forget(database, root)
 
     def _change(self, change: Callable[[Database], T]) -> T:
         with self._file.writing() as database:

@@ -107,6 +107,18 @@ def test_prompt_that_needs_no_context_is_in_the_timeline(host: Host) -> None:
     assert not {"context_id", "tokens", "used", "shown"} & set(entry)
 
 
+def test_session_outside_of_any_project_has_no_timeline(shared_daemon: DaemonProcess) -> None:
+    host = Host(shared_daemon, Path("/"), "outside")
+    host.tell("SessionStart", source="startup")
+    assert shared_daemon.error("GetTimeline", session_id="outside").code == "not_found"
+
+
+def test_session_without_an_entry_has_an_empty_timeline(shared_daemon: DaemonProcess, shop: Path) -> None:
+    session = shared_daemon.call("CreateSession", cwd=str(shop))["session_id"]
+    empty = {"session_id": session, "project": str(shop), "entries": []}
+    assert shared_daemon.call("GetTimeline", session_id=session) == empty
+
+
 def test_secrets_in_prompts_are_masked(host: Host) -> None:
     host.tell("UserPromptSubmit", prompt_id="p1", prompt="Use api_key = 'sk-ant-REDACTED'")
     key = "ghp_" + "a1B2c3D4e5" * 4

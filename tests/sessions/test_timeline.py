@@ -138,7 +138,8 @@ async def test_project_is_forgotten(tmp_path: Path, clock: Clock) -> None:
         give(kept, "c1", "a.py")
         kept.happened(happening("edit", "/p/a.py"))
         kept.happened(Happening("other", "codex", "/q", "start"))
-        assert await kept.forget("/p") == {"entries": 2, "turns": 1}
+        assert await kept.count_of("/p") == 2
+        await kept.forget_project("/p")
         assert await kept._ask(everything) == {"sessions": 1, "entries": 1}
 
 
@@ -169,6 +170,7 @@ def refused(file: RecordFile) -> Iterator[Database]:
 
 async def test_what_waits_is_bounded(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timeline_service, "WAITING_MAX", 3)
+    monkeypatch.setattr(timeline_service, "TURNS_WAITING_MAX", 3)
     async with running(tmp_path, clock) as kept:
         for number in range(9):
             kept.happened(happening("prompt"))
@@ -257,7 +259,7 @@ def test_counts_are_those_of_the_places(tmp_path: Path, seed: int) -> None:
                 case 6:
                     timeline.observe(database, session, at, mined=True)
                 case 7:
-                    timeline.prune_round(database, at)
+                    timeline.prune_round(database, at - 20 * DAY_MS)
             check_counts(database)
         timeline.forget(database, "/p")
         assert everything(database) == {}
