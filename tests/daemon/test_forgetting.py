@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import signal
+import sqlite3
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -51,6 +53,20 @@ def test_contexts_outlast_the_daemon(daemon: DaemonProcess, shop: Path, number: 
     assert listed(daemon, until=before[1]["at"], cwd=str(shop)) == [first["context_id"]]
     error = daemon.error("ListContexts", since="yesterday")
     assert (error.code, error.data) == (codes.INVALID_PARAMS, {"field": "since"})
+
+
+def test_contexts_are_written_without_being_asked_for(daemon: DaemonProcess, shop: Path) -> None:
+    daemon.open_ready(shop)
+    context_id = daemon.call("GetContext", cwd=str(shop), prompt="how does login end?")["context_id"]
+    file = daemon.state / "requests.sqlite"
+
+    def written() -> int:
+        with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
+            return int(database.execute("SELECT COUNT(*) FROM contexts").fetchone()[0])
+
+    until(lambda: written() == 1, "it is on the disk")
+    daemon.stop(signal.SIGKILL)
+    assert listed(daemon) == [context_id]
 
 
 def filled(daemon: DaemonProcess, root: Path) -> dict[str, Any]:
