@@ -118,6 +118,7 @@ COMMANDS = {
     "GraftExperience": "foveal decide",
     "ListContexts": "foveal contexts",
     "ListExperiences": "foveal decisions list",
+    "ListHosts": "foveal hooks list",
     "ListItems": "foveal items list",
     "ListProjects": "foveal projects",
     "ListQuarantine": "foveal decisions quarantine",

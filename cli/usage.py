@@ -79,7 +79,9 @@ def describe_last(given: Mapping[str, Any]) -> Iterator[str]:
     yield from _shown(given)
     yield from _used(given)
     yield from _near(given)
-    for label, lines in (("missing", given["gaps"]), ("degraded", given["degraded"])):
+    # The verdict names what is degraded.
+    degraded = () if given.get("verdict") else given["degraded"]
+    for label, lines in (("missing", given["gaps"]), ("degraded", degraded)):
         for line in lines:
             yield from _labelled(label, line)
     yield ""
@@ -135,8 +137,7 @@ def _near(given: Mapping[str, Any]) -> Iterator[str]:
         most = terminal.room(NEAR_WIDTH)
         what = " ".join(filter(None, (terminal.end_of_path(name, most), place.get("symbol", ""))))
         yield f"  {score:>6}  {terminal.clean(terminal.shortened(what, most))}"
-        for line in textwrap.wrap(terminal.clean(place["reason"]), min(most, 1_000)):
-            yield f"{'':<{NEAR_WIDTH}}{line}"
+        yield f"{'':<{NEAR_WIDTH}}{terminal.clean(terminal.shortened(place['reason'], most))}"
 
 
 GROUPS = ("day", "project", "host", "session", "type")

@@ -41,6 +41,11 @@ LISTS = (
     ("metrics", "--history", "hour"),
     ("tools", "list"),
     ("last",),
+    ("usage",),
+    ("usage", "--all", "--by", "project"),
+    ("usage", "--by", "session"),
+    ("usage", "--by", "type"),
+    ("forget", "--dry-run"),
     ("decisions", "quarantine"),
 )
 """Commands that print tables."""
