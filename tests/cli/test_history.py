@@ -8,7 +8,7 @@ from typing import Any
 import click
 import pytest
 from foveal.cli import terminal
-from foveal.cli.usage import describe_last, describe_usage
+from foveal.cli.history import describe_last, describe_usage
 
 from tests.command_cases import CommandLine
 
@@ -177,6 +177,11 @@ def test_what_hooks_tell_is_counted_and_forgotten(
     assert "for:      claude-code, s-" in shown
     assert "  edited  src/shop/sessions.py\n" in shown
 
+    [found] = foveal.json("contexts", "--path", "src/shop/sessions.py", "--agent", "claude-code")["contexts"]
+    assert found["session_id"] == own["session_id"]
+    assert foveal.json("contexts", "--path", "logo.png")["contexts"] == []
+    assert foveal.json("contexts", "--until", "2001-01-01")["contexts"] == []
+
     [row] = foveal.json("usage", "--by", "session")["rows"]
     assert (row["key"], row["places_used"]) == (own["session_id"], 1)
     assert foveal.says("usage").splitlines()[0].split()[0] == "DAY"
@@ -215,4 +220,4 @@ def test_forget_deletes_what_is_known(foveal: CommandLine) -> None:
 
 
 def test_usage_takes_days_and_times(foveal: CommandLine) -> None:
-    assert "no day or time such as 2026-01-31" in foveal.fails("usage", "--since", "soon", code=2)
+    assert "--since takes a day or a time such as " in foveal.fails("usage", "--since", "soon", code=2)
