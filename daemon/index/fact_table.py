@@ -93,6 +93,10 @@ class FactTable:
         row = self._db.execute("SELECT refs FROM facts WHERE file_id = ?", (file_id,)).fetchone()
         return None if row is None else _references(row[0])
 
+    def file_ids(self) -> set[int]:
+        """Return the ids of the files with facts."""
+        return {file_id for (file_id,) in self._db.execute("SELECT file_id FROM facts")}
+
     def saying(self, file_ids: Iterable[int], names: Collection[str]) -> set[int]:
         """Return the given files that mention one of `names`, and a few false positives at worst."""
         return self._mentioning("said", file_ids, names)

@@ -53,6 +53,8 @@ class IndexedFiles:
     ) -> None:
         self.known = known
         self.unread = unread
+        self.queued = 0
+        """Counts the changes after which an unread file may have other bytes than before."""
         self._root = root
         self._announce = announce
         self._store = store
@@ -67,6 +69,7 @@ class IndexedFiles:
             left_alone = self._suspects.is_quarantined(record)
             if (not record.digest and not record.skipped) or (left_alone and record.digest):
                 self.unread.setdefault(path, None)
+        self.queued += 1
         # Source first: if time is short, it answers prompts better than tests, data and prose.
         ordered = sorted(self.unread.items(), key=lambda item: not _is_source(item[0]))
         self.unread.clear()
@@ -74,6 +77,7 @@ class IndexedFiles:
 
     def queue_all(self) -> None:
         """Queue all files to be read again, as if they had changed; the known contents stay until then."""
+        self.queued += 1
         for path, record in self.known.items():
             if record.digest or record.skipped in {"binary", "unreadable", "secret", "quarantined"}:
                 self.unread[path] = None
@@ -156,6 +160,7 @@ class IndexedFiles:
             del self.known[path]
             self._targets.resolver.removed(path)
             self.unread.pop(path, None)
+        self.queued += bool(upserted)
         for record in upserted:
             old = self.known.get(record.path)
             if record.skipped:

@@ -6,16 +6,18 @@ Runs on the process's one working thread. Changes are announced after they are c
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections import OrderedDict, deque
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from typing import TypeVar
 
 from ..core.errors import FovealError
 from ..core.system import System
 from ..project.lister import RootGone
 from ..project.watcher import Watcher
+from .linking import LinkNeeds
 from .messages import Event, OpenProject, Refreshed
 from .project_index import STEP_S, BulkWork, ProjectIndex
+from .raw_search import RawSearch
 from .side_process import StartSideProcess
 from .suspects import Alarm
 
@@ -25,6 +27,26 @@ all files are recorded first."""
 
 SYNC_FILES = 512
 """Maximum number of files that `sync` reads while its caller waits."""
+
+FIRST_FILES = 500
+"""Maximum number of files that are read ahead of others because links that a question is about depend on
+them."""
+
+FIRST_S = 20.0
+"""Seconds after which no more files are read and linked ahead of others for one question."""
+
+LEXED_FILES = 64
+"""Number of files that are written into the lexical index in one step of a question, with one commit."""
+
+PATIENT_MAX = 16
+"""Maximum number of patient requests that wait; those whose askers have given up are among them."""
+
+PATIENT_STEPS = 3
+"""Number of steps of a patient request after which events and bulk work get a step."""
+
+SEARCHES_MAX = 8
+"""Maximum number of searches of unread files that are kept, each with some hundred paths, and while it runs
+with the paths of all unread files."""
 
 T = TypeVar("T")
 Steps = Generator[None, None, T]
@@ -76,7 +98,13 @@ class ProjectIndexer:
         self._files = self._index.files
         self._changes = self._index.changes
         self._bulk = BulkWork(self._index)
-        self._asked: deque[tuple[Steps[Refreshed], Answer]] = deque()
+        self._asked: deque[tuple[Steps[Refreshed], Answer, bool]] = deque()
+        self._patient_steps = 0
+        self._searches: OrderedDict[tuple[tuple[str, ...], tuple[str, ...]], RawSearch] = OrderedDict()
+        """The latest searches of unread files, by names and words. A question that is repeated goes on with
+        its search."""
+        self._searched_at = 0
+        """`IndexedFiles.queued` at the time of these searches."""
         self._heard_last = False
         """Whether the last step took events; the next one does bulk work then, even if events never stop."""
 
@@ -88,7 +116,7 @@ class ProjectIndexer:
     def close(self) -> None:
         """Stop watching and close the index; open requests are answered with an error."""
         while self._asked:
-            steps, answer = self._asked.popleft()
+            steps, answer, _ = self._asked.popleft()
             steps.close()
             answer(None, f"{self._root} was closed")
         self._index.close()
@@ -104,7 +132,7 @@ class ProjectIndexer:
 
     def step(self) -> None:
         """Do one step of a request; without requests, alternate between events and bulk work."""
-        if self._asked:
+        if self._asked and not self._is_bulk_due():
             self._step_asked()
         elif self._hears() and not (self._heard_last and self._bulk.patience() == 0.0):
             self._heard_last = True
@@ -113,9 +141,17 @@ class ProjectIndexer:
             self._heard_last = False
             self._bulk.step()
 
-    def ask(self, steps: Steps[Refreshed], answer: Answer) -> None:
-        """Queue a request to be done in steps and answered."""
-        self._asked.append((steps, answer))
+    def ask(self, steps: Steps[Refreshed], answer: Answer, *, patient: bool = False) -> None:
+        """Queue a request to be done in steps and answered.
+
+        The steps of a `patient` request, which may take seconds, take turns with other requests, events and
+        bulk work. If many of them wait already, it isn't done.
+        """
+        if patient and sum(one[2] for one in self._asked) >= PATIENT_MAX:
+            steps.close()
+            answer(Refreshed(self.generation, complete=False), "")
+        else:
+            self._asked.append((steps, answer, patient))
 
     def refresh(self, paths: Sequence[str], *, words: bool = False) -> Refreshed:
         """Do all steps of a refresh."""
@@ -141,17 +177,29 @@ class ProjectIndexer:
         self._bulk.begin()  # the files that refer to them are linked later
         return Refreshed(self.generation, complete=True)
 
-    def link_first_in_steps(self, names: Collection[str]) -> Steps[Refreshed]:
-        """Link the files that mention or define some names before all other files.
+    def link_first_in_steps(self, names: Collection[str], words: Collection[str] = ()) -> Steps[Refreshed]:
+        """Read and link the files that mention or define some names before all other files; if there are
+        none, read the files that fit some words best.
 
-        While contents are unread nothing is linked, see `BulkWork.link`.
+        The links of these files are complete, because unread files on which they depend are read too.
         """
-        linking = self._index.linking
-        wanted = [] if self._files.unread else linking.put_first(names)
-        while not self._files.unread and linking.waiting_of(wanted):
-            self._bulk.link(STEP_S)
+        if self._changes.is_listing:
+            return Refreshed(self.generation, complete=False)
+        wanted, complete = yield from self._search_unread(names, ())
+        yield from self._read_first(wanted)
+        found: set[int] = set()
+        linked = bool(self._files.unread)  # other links of a file may have been of interest
+        for ids in self._index.linking.mentioning(names, linked=linked) if names else ():
+            found |= ids
             yield
-        return Refreshed(self.generation, complete=not self._files.unread)
+        if words and not found and not wanted:
+            best, _ = yield from self._search_unread((), words)
+            yield from self._read_first(best)
+            yield from self._write_first(best)
+        complete &= yield from self._read_needed(found, names)
+        while self._bulk.link_first(found, STEP_S):
+            yield
+        return Refreshed(self.generation, complete=complete)
 
     def sync_in_steps(self) -> Steps[Refreshed]:
         """Index every change that is on the disk now."""
@@ -186,10 +234,87 @@ class ProjectIndexer:
             self._index.lexing.rebuild()
         self._bulk.begin_again()
 
+    def _is_bulk_due(self) -> bool:
+        """Whether it is the turn of events or bulk work, though a patient request waits."""
+        self._patient_steps = self._patient_steps + 1 if self._asked[0][2] else 0
+        if self._patient_steps <= PATIENT_STEPS:
+            return False
+        self._patient_steps = 0
+        return self._hears() or self._bulk.patience() == 0.0
+
+    def _search_unread(self, names: Collection[str], words: Collection[str]) -> Steps[tuple[list[str], bool]]:
+        """Return the unread files that have one of the names, or fit the words best, and whether these are
+        all. Files that may kill the process aren't among them."""
+        queued = self._files.queued
+        if self._searched_at != queued:
+            self._searches.clear()
+            self._searched_at = queued
+        key = tuple(sorted(names)), tuple(sorted(words))
+        search = self._searches.pop(key, None)
+        if search is None:
+            search = self._index.search(self._files.unread if names or words else (), *key)
+        self._searches[key] = search
+        while len(self._searches) > SEARCHES_MAX:
+            self._searches.popitem(last=False)
+        while search.step(STEP_S):
+            yield
+        found = [path for path in search.found() if path in self._files.unread]
+        safe = self._unread_among(found)
+        return safe, not search.is_cut and len(safe) == len(found)
+
+    def _unread_among(self, paths: Iterable[str]) -> list[str]:
+        """Return the unread files among `paths`, without those that may kill the process."""
+        suspects = self._index.suspects
+        return [path for path in paths if path in self._files.unread and path not in suspects]
+
+    def _read_first(self, paths: Sequence[str]) -> Steps[None]:
+        """Read the unread files among `paths` before all others."""
+        while waiting := [path for path in paths if path in self._files.unread]:
+            self._index.reading.step(STEP_S, waiting)
+            yield
+
+    def _read_needed(self, found: set[int], names: Collection[str]) -> Steps[bool]:
+        """Read the unread files on which links that concern `names` in the files `found` depend.
+
+        Files with the bases of classes are added to `found`. Returns False if too many files are needed.
+        """
+        room = FIRST_FILES
+        deadline = self._index.system.monotonic() + FIRST_S
+        examined = sorted(found)
+        while examined:
+            needs: dict[int, LinkNeeds] = {}
+            left = examined
+            while left:
+                known = self._bulk.link_needs(left, names)
+                needs |= known
+                left = [each for each in left if each not in known] if known else []  # the rest were removed
+                yield
+            wanted = dict.fromkeys(
+                path for each in needs.values() for path in self._unread_among(each.consulted)
+            )
+            bases = {base for each in needs.values() for base in each.bases} - found
+            room -= len(wanted) + len(bases)
+            if room < 0 or self._index.system.monotonic() > deadline:
+                return False
+            yield from self._read_first(list(wanted))
+            again = (number for number, each in needs.items() if each.consulted & wanted.keys())
+            examined = [*again, *sorted(bases)]
+            found |= bases
+        return True
+
+    def _write_first(self, paths: Sequence[str]) -> Steps[None]:
+        """Write files into the lexical index before all others."""
+        for start in range(0, len(paths), LEXED_FILES):
+            with self._index.suspects.work():
+                self._index.lexing.write_now(paths[start : start + LEXED_FILES])
+            yield
+
     def _step_asked(self) -> None:
-        steps, answer = self._asked[0]
+        steps, answer, patient = self._asked[0]
         try:
             next(steps)
+            if patient:
+                self._asked.rotate(-1)
         except StopIteration as end:
             self._asked.popleft()
             answer(end.value, "")

@@ -293,6 +293,15 @@ class LinkTable:
         """Return (file id, path, language) of the queued files among `paths`, by id."""
         return sorted(select_in(self._db, f"{_QUEUED} WHERE f.path IN ({{marks}})", paths))
 
+    def files(self, file_ids: Iterable[int]) -> list[tuple[int, str, str]]:
+        """Return (file id, path, language) of files, by id."""
+        query = "SELECT id, path, language FROM files WHERE id IN ({marks})"
+        return sorted(select_in(self._db, query, file_ids))
+
+    def queued_of(self, file_ids: Iterable[int]) -> list[tuple[int, str, str]]:
+        """Return (file id, path, language) of the queued files among the given ones, by id."""
+        return sorted(select_in(self._db, f"{_QUEUED} WHERE u.file_id IN ({{marks}})", file_ids))
+
     def waiting(self) -> int:
         """Return how many files wait to be linked."""
         return int(self._db.execute("SELECT COUNT(*) FROM unlinked").fetchone()[0])

@@ -1,13 +1,11 @@
-"""Links the queued files of one project, with a side process that links files from the end of the queue."""
+"""Links the queued files of one project, those that questions are about first."""
 
 from __future__ import annotations
 
-import gc
 import json
 import logging
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 from ..core.sized_cache import SizedCache
 from ..core.storage import DatabaseError
@@ -15,13 +13,13 @@ from ..core.system import System
 from ..languages.shared.imports import ImportResolver, keys_of_path
 from ..languages.shared.link_rules import World
 from ..languages.shared.records import References, Symbol
-from ..linking.linker import LINKER_VERSION, LinkedFile, link_file
+from ..linking.linker import LINKER_VERSION, LinkedFile, link_file, link_named
 from ..project.tree import FileRecord
-from .fact_table import FactsDamaged, FactTable
-from .link_table import BY_NAME, KINDS, STATES, LinkRow, LinkTable
-from .side_process import StartSideProcess, Work, WorkAhead
-from .store import InterfaceChanged, Store, open_tables
-from .world import YOUNG_OBJECTS, StoredWorld, missing_key
+from .fact_table import FactsDamaged
+from .link_ahead import FILES_MAX, FILES_MIN, LinkAhead, QueuedFile
+from .link_table import BY_NAME, KINDS, STATES, LinkRow
+from .store import InterfaceChanged, Store
+from .world import StoredWorld, missing_key
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +30,9 @@ BATCH_FILES: Final = 64
 
 DEFINITIONS_MAX: Final = 200_000
 """Maximum number of definitions whose ids are cached for linking, about 20 MB; Django has 44,000."""
+
+SCANNED_FILES: Final = 4_000
+"""Number of files whose names are scanned in one step, 10 µs each."""
 
 VERSION_KEY: Final = "linker"
 """The store's key for the version of the linker that made its links."""
@@ -128,18 +129,51 @@ class Linking:
         found = [QueuedFile(*row) for row in self._table.queued_among(paths)]
         self._write(self._outcomes(found, None))
 
-    def put_first(self, names: Collection[str]) -> list[int]:
-        """Move the waiting files that mention or define one of `names` to the front of the queue; return
-        their ids."""
-        waiting = self._table.waiting_ids()
-        found = self._store.facts.saying(waiting, names) | self._table.defining(names).intersection(waiting)
-        with self._store.side_notes():
-            self._table.queue(sorted(found), urgent=True)
-        return sorted(found)
+    def mentioning(self, names: Collection[str], *, linked: bool) -> Iterator[set[int]]:
+        """Yield the ids of the waiting files that mention or define one of `names`, some thousand files at a
+        time; with `linked` also files that don't wait."""
+        among = sorted(self._store.facts.file_ids() if linked else self._table.waiting_ids())
+        yield self._table.defining(names).intersection(among)
+        for start in range(0, len(among), SCANNED_FILES):
+            yield self._store.facts.saying(among[start : start + SCANNED_FILES], names)
 
-    def waiting_of(self, file_ids: Collection[int]) -> int:
-        """Return the number of the given files that wait to be linked."""
-        return len(self._table.waiting_ids().intersection(file_ids)) if file_ids else 0
+    def needs(self, file_ids: Iterable[int], names: Collection[str], seconds: float) -> dict[int, LinkNeeds]:
+        """Return what the links that concern `names` in files need, by file id, for as many files as can be
+        examined in some seconds, one at least.
+
+        In files that neither mention nor define a name only inheritance is examined.
+        """
+        deadline = self._system.monotonic() + seconds
+        found: dict[int, LinkNeeds] = {}
+        for file in map(QueuedFile._make, self._table.files(file_ids)):
+            found[file.id] = self._needs_of(file, names)
+            if self._system.monotonic() > deadline:
+                break
+        return found
+
+    def _needs_of(self, file: QueuedFile, names: Collection[str]) -> LinkNeeds:
+        self._begin_file(file.path)
+        try:
+            references = self._store.facts.references(file.id)
+            if references is None:
+                return NO_NEEDS
+            symbols = self._table.symbols(file.id)
+            linked = link_named(file.path, file.language, symbols, references, self._world, names)
+        except DatabaseError:
+            raise
+        except Exception as error:  # noqa: BLE001 - it is raised again, and told, when the whole file is linked
+            log.info("what the links of %s need is not known: %s", file.path, error)
+            return NO_NEEDS
+        bases = {link.target_path for link in linked.links if link.kind == "inherit" and link.target_path}
+        known = map(self._store.chunks.id_of, bases)
+        return LinkNeeds(linked.consulted, frozenset(each for each in known if each is not None))
+
+    def link_first(self, file_ids: Collection[int], seconds: float) -> tuple[bool, bool]:
+        """Link those of the given files that wait, as `step` does, but without the side process."""
+        deadline = self._system.monotonic() + seconds
+        waiting = [QueuedFile(*row) for row in self._table.queued_of(file_ids)]
+        outcomes = self._outcomes(waiting[:BATCH_FILES], deadline)
+        return self._write_batch(outcomes), len(outcomes) < len(waiting)
 
     # Which files are linked again. All of these methods must be called in a transaction.
 
@@ -373,132 +407,12 @@ def _folder(path: str) -> str:
     return f"{path.rpartition('/')[0]}/"
 
 
-FILES_MAX: Final = 192
-"""Maximum number of files given to the side process at a time: a third of a second of work, which is longer
-than the indexer takes until it gives it more, so that the side process never waits."""
+class LinkNeeds(NamedTuple):
+    """What some links of a file need: the files and folders on which they depend, and the ids of the files
+    that define the bases of its classes."""
 
-FILES_MIN: Final = 16
-"""Minimum number of files in a message to the side process."""
-
-
-class QueuedFile(NamedTuple):
-    """A file that waits to be linked."""
-
-    id: int
-    path: str
-    language: str
+    consulted: frozenset[str]
+    bases: frozenset[int]
 
 
-class LinkedAhead(NamedTuple):
-    """The links of a file in an epoch, None if the indexer must link the file itself."""
-
-    epoch: int
-    file: QueuedFile
-    linked: LinkedFile | None
-
-
-class LinkOpening(NamedTuple):
-    """The project that a side process links: its root and its folder in the state folder. Files that
-    configure imports are read up to `max_bytes`."""
-
-    root: str
-    folder: str
-    max_bytes: int
-
-    def begin(self) -> Work:
-        """Open the index and return the function that links a file in an epoch."""
-        gc.set_threshold(YOUNG_OBJECTS)
-        return AheadLinker(self, System()).answer
-
-
-class LinkAhead(WorkAhead[QueuedFile, None]):
-    """Files of one project that a side process links.
-
-    The side process reads the committed index. Its links are the same as those of this process, as long as
-    nothing has changed meanwhile. The epoch counts the changes on which links may depend: when it changes,
-    the side process drops what it has cached about the project.
-    """
-
-    def __init__(self, start: StartSideProcess, opening: LinkOpening) -> None:
-        super().__init__(start, opening, FILES_MAX)
-        self._refused: set[QueuedFile] = set()
-
-    def ask(self, epoch: int, files: Iterable[QueuedFile]) -> None:
-        """Have files linked in this order, except those that the side process couldn't link before."""
-        wanted = [file for file in files if file not in self._away and file not in self._refused]
-        if wanted:
-            self._ask(epoch, wanted, dict.fromkeys(wanted))
-
-    def take(self, epoch: int, seconds: float) -> Iterator[tuple[QueuedFile, LinkedFile]]:
-        """Yield files linked in this epoch with their links, waiting up to `seconds` for the first."""
-        wait = seconds
-        while (found := cast("LinkedAhead | None", self._receive(wait))) is not None:
-            wait = 0.0
-            del self._away[found.file]
-            if found.linked is None:
-                self._refused.add(found.file)
-            elif found.epoch == epoch:
-                yield found.file, found.linked
-
-    def close(self) -> None:
-        """End the process. Files that it hasn't answered or couldn't link may be given to it again."""
-        super().close()
-        self._refused.clear()
-
-    def rest(self) -> None:
-        """End the process until it is needed again; by then the cause of its failures may have passed."""
-        self.close()
-        self._starts = 0
-
-
-class AheadLinker:
-    """Links files of one project from its index. Raises `DatabaseError` if the index can't be read."""
-
-    def __init__(self, opening: LinkOpening, system: System) -> None:
-        self._opening = opening
-        self._system = system
-        self._database, self._load_files = open_tables(opening.folder)
-        self._facts = FactTable(self._database)
-        self._table = LinkTable(self._database)
-        self._epoch = -1
-        self._world: StoredWorld
-
-    def close(self) -> None:
-        """Close the index."""
-        self._database.close()
-
-    def answer(self, epoch: int, file: QueuedFile) -> LinkedAhead:
-        """Link a file, or leave it to the indexer."""
-        try:
-            return LinkedAhead(epoch, file, self.link(epoch, file))
-        except DatabaseError:  # the indexer gets this error too, and reports it
-            return LinkedAhead(epoch, file, None)
-
-    def link(self, epoch: int, file: QueuedFile) -> LinkedFile | None:
-        """Return the links of a file, None if its facts can't be used or linking it fails."""
-        if epoch != self._epoch:
-            records = self._load_files()
-            self._world = StoredWorld(self._facts, ImportResolver(records.keys(), self._config), records)
-            self._epoch = epoch
-        self._world.missed.clear()
-        try:
-            references = self._facts.references(file.id)
-        except FactsDamaged:
-            return None
-        if references is None:
-            return None
-        symbols = self._table.symbols(file.id)
-        try:
-            found = link_file(file.path, file.language, symbols, references, self._world)
-        except Exception:  # the indexer gets the same error, and reports it
-            log.exception("%s could not be linked ahead", file.path)
-            return None
-        if self._world.damaged:
-            return None  # the indexer records the files to read again
-        return found._replace(consulted=found.consulted | self._world.missed)
-
-    def _config(self, path: str) -> bytes | None:
-        try:
-            return self._system.read(os.path.join(self._opening.root, path), self._opening.max_bytes)[0]
-        except OSError:
-            return None
+NO_NEEDS: Final = LinkNeeds(frozenset(), frozenset())

@@ -50,11 +50,13 @@ class RefreshFiles(Struct, frozen=True):
 
 
 class LinkFirst(Struct, frozen=True):
-    """Link the files that mention or define one of `names` before all others. The reply is a `Refreshed`,
-    which is complete if none of these files waits any more."""
+    """Read and link the files that mention or define one of `names` before all others; if there are none,
+    read those that fit `words` best. The reply is a `Refreshed`, which is complete if none of these files
+    waits any more."""
 
     root: str
     names: tuple[str, ...]
+    words: tuple[str, ...] = ()
 
 
 class SyncTree(Struct, frozen=True):

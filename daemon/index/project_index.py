@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 
 from ..core.system import System
 from ..languages.shared.parse import PARSER_VERSION
@@ -20,9 +21,11 @@ from ..project.watcher import Watcher
 from .chunks import CHUNKER_VERSION
 from .indexed_files import ImportTargets, IndexedFiles, Progress
 from .lexing import Lexing
-from .linking import LinkAhead, Linking, LinkOpening
+from .link_ahead import LinkAhead, LinkOpening
+from .linking import Linking, LinkNeeds
 from .message_table import Messages
 from .messages import ActivityTaken, Event, OpenProject
+from .raw_search import RawSearch
 from .reading import FileReader
 from .reading_queue import Readers, ReadingQueue, ReadResults, count_for
 from .side_process import StartSideProcess
@@ -144,13 +147,14 @@ class BulkWork:
 
         While contents are unread nothing is linked, because it would have to be linked again.
         """
-        if self._files.unread:
-            return True
-        with self._index.suspects.work():
-            changed, more = self._index.linking.step(seconds)
-        if changed:
-            self._files.announce()
-        return more
+        return bool(self._files.unread) or self._link(partial(self._index.linking.step, seconds))
+
+    def link_first(self, file_ids: Collection[int], seconds: float) -> bool:
+        """Link those of the given files that wait for up to `seconds`; return whether some still wait.
+
+        They are linked again when unread files that they depend on have been read.
+        """
+        return self._link(partial(self._index.linking.link_first, file_ids, seconds))
 
     def lose_root(self, error: RootGone) -> None:
         """Keep the index and wait until the project's root exists again."""
@@ -162,6 +166,18 @@ class BulkWork:
         self._index.watch.end()
         self._progress.become("degraded")
         self._schedule_sweep()
+
+    def link_needs(self, file_ids: Iterable[int], names: Collection[str]) -> dict[int, LinkNeeds]:
+        """Return what the links that concern `names` need, by file id, for the first of the given files."""
+        with self._index.suspects.work():
+            return self._index.linking.needs(file_ids, names, STEP_S)
+
+    def _link(self, step: Callable[[], tuple[bool, bool]]) -> bool:
+        with self._index.suspects.work():
+            changed, more = step()
+        if changed:
+            self._files.announce()
+        return more
 
     @property
     def _rests(self) -> bool:
@@ -351,6 +367,11 @@ class ProjectIndex:
         )
         if self.store.replaced:
             self.progress.reasons["index"] = self.store.replaced
+
+    def search(self, paths: Iterable[str], names: Collection[str], words: Collection[str]) -> RawSearch:
+        """Return a search of the bytes of files."""
+        command = self.command
+        return RawSearch(command.root, paths, command.max_file_bytes, self.system, names, words)
 
     def close(self) -> None:
         """Stop watching and close the index."""

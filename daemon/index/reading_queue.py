@@ -104,12 +104,15 @@ class ReadingQueue:
         with self._suspects.work():
             self._read(paths, seconds)
 
-    def step(self, seconds: float) -> None:
-        """Do one step: write the results of side processes, and read files here while they work."""
-        self._ask_ahead()
+    def step(self, seconds: float, first: Sequence[str] | None = None) -> None:
+        """Do one step: write the results of side processes, and read files here while they work.
+
+        With `first` only these unread files are read; what side processes were asked for before is written.
+        """
+        self._ask_ahead(first)
         if self._take_ahead(0.0):
             return
-        batch = self._next_batch(STEP_FILES)
+        batch = self._next_batch(STEP_FILES, first)
         if batch:
             self.read(batch, seconds)
         else:
@@ -121,8 +124,8 @@ class ReadingQueue:
             self._readers.close()
             self._readers = None
 
-    def _next_batch(self, count: int) -> list[str]:
-        """Return at most `count` files to read next, without those that side processes read.
+    def _next_batch(self, count: int, first: Sequence[str] | None = None) -> list[str]:
+        """Return at most `count` files to read next (only of `first`), but none that side processes read.
 
         Suspects come last and one at a time, because each may kill the process.
         """
@@ -130,7 +133,8 @@ class ReadingQueue:
         for path in [path for path in self._suspects if path in unread]:
             unread[path] = unread.pop(path)
         away = self._readers if self._readers is not None else ()
-        batch = list(islice((path for path in unread if path not in away), count))
+        among = unread if first is None else first
+        batch = list(islice((path for path in among if path not in away), count))
         return [path for path in batch if path not in self._suspects] or batch[:1]
 
     def _look_at(self, record: FileRecord) -> FileRecord:
@@ -158,17 +162,17 @@ class ReadingQueue:
 
     # By side processes
 
-    def _ask_ahead(self) -> None:
-        """Have side processes read files too, if many wait."""
+    def _ask_ahead(self, first: Sequence[str] | None = None) -> None:
+        """Have side processes read files too (only of `first`), if many wait."""
         unread = self._files.unread
         if self._readers is None:
             if self._make_readers is None or not self.is_long:
                 return
             self._readers = self._make_readers(len(unread))
-        share = self._readers.share(len(unread))
+        share = self._readers.share(len(unread if first is None else first))
         if not share:
             return
-        batch = [path for path in self._next_batch(share) if path not in self._suspects]
+        batch = [path for path in self._next_batch(share, first) if path not in self._suspects]
         records = [self._files.known[path] for path in batch]
         self._readers.ask(
             (asked_of(record, unread[record.path], words=True), record.stamp)

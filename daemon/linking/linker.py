@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
+import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, Literal, NamedTuple
+
+from msgspec.structs import replace
 
 from ..languages.shared.chains import last_name, parts_of
 from ..languages.shared.interface import SELF_NAMES
@@ -78,6 +81,32 @@ def link_file(
     questions = linker.evaluator.questions
     consulted = frozenset(linker.evaluator.consulted - {path})
     return LinkedFile(links, consulted, questions.steps, questions.cut, questions.exhausted)
+
+
+def link_named(
+    path: str,
+    language: str,
+    symbols: Sequence[Symbol],
+    references: References,
+    world: World,
+    names: Collection[str],
+) -> LinkedFile:
+    """Return those links of a file that concern `names`: references that mention one, references in
+    definitions of these names, and the bases of their classes. If there are none, return the bases of all
+    classes of the file."""
+    wanted = frozenset(names)
+    bearing = [not wanted.isdisjoint(_WORDS.findall(symbol.name)) for symbol in symbols]
+    owners = {each.name.rpartition(".")[0] for each, bears in zip(symbols, bearing, strict=True) if bears}
+    mentions = [not wanted.isdisjoint(_WORDS.findall(each.chain)) for each in references.references]
+    foreign = not any(bearing) and not any(mentions)
+    chosen = tuple(
+        each
+        for each, mentioned in zip(references.references, mentions, strict=True)
+        if mentioned
+        or (each.scope >= 0 and bearing[each.scope])
+        or (each.kind == "inherit" and each.scope >= 0 and (foreign or symbols[each.scope].name in owners))
+    )
+    return link_file(path, language, symbols, replace(references, references=chosen), world)
 
 
 class _ReferenceMeaning(NamedTuple):
@@ -365,6 +394,8 @@ class _Linker:
 
 
 _REQUIRED = ("require()", "import()")
+
+_WORDS = re.compile(r"\w+")
 
 _TARGETS = frozenset({What.DEFINITION, What.MODULE})
 

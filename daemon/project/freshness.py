@@ -27,8 +27,11 @@ tree is compared with the disk."""
 
 NEW_S = 10.0
 """Seconds after a project was opened during which answers wait until all its files are read, if their
-deadlines allow it. Two cores read about 100 files a second; answers about a larger project are incomplete
-until all its files are read."""
+deadlines allow it."""
+
+FEW_FILES = 400
+"""Maximum number of unread files for which answers wait: two cores read them in four seconds. In a larger
+project the files that a question needs are read first, see `SearchService`."""
 
 SEARCH_SHARE, SEARCH_S = 0.35, 1.0
 """Share of the time to a deadline that is reserved for the search after waiting for a new project, and its
@@ -63,18 +66,19 @@ class TreeFreshness:
     async def wait_named(self, project: Project, deadline: Deadline) -> None:
         """Wait until a new project's names are known."""
         if not project.index_state.named:
-            await _wait_until(project, _before_search(deadline), lambda: project.index_state.named)
+            await _wait_until(project, before_search(deadline), lambda: project.index_state.named)
 
     async def wait_searchable(self, project: Project, deadline: Deadline) -> None:
         """Wait until a new project's names are known and all its files are read and searchable by words.
 
-        Returns at once if the project has been open for more than `NEW_S`.
+        Returns once the names are known if the project has been open for more than `NEW_S`, or has more
+        unread files than `FEW_FILES`.
         """
         await self.wait_named(project, deadline)
         state = project.index_state
         new_s = state.opened_at + NEW_S - asyncio.get_running_loop().time()
-        if not state.searchable and new_s > 0:
-            await _wait_until(project, _before_search(deadline), lambda: state.searchable, new_s)
+        if not state.searchable and new_s > 0 and project.tree.pending <= FEW_FILES:
+            await _wait_until(project, before_search(deadline), lambda: state.searchable, new_s)
 
     async def refresh(
         self, project: Project, paths: Sequence[str], deadline: Deadline, *, words: bool = False
@@ -132,7 +136,7 @@ class TreeFreshness:
                     waiter.set_result(None)
 
 
-def _before_search(deadline: Deadline) -> Deadline:
+def before_search(deadline: Deadline) -> Deadline:
     """Return the time at which a wait for a new project ends, so that time is left for the search."""
     left_s = deadline.left(NEW_S)
     return Deadline(deadline.at - min(left_s * SEARCH_SHARE, SEARCH_S))

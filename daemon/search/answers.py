@@ -92,6 +92,7 @@ class SearchAnswers:
         """Return the definitions whose names match."""
         project, degraded = call.project, list[str]()
         await self._freshness.wait_searchable(project, call.deadline)
+        await self._searching.read_first(project, call.deadline, (), (query.lower(),))
 
         async def read() -> tuple[list[Answer], Sequence[str]]:
             return await self._described(partial(describe_symbols, call.snapshot, query, limit), degraded)

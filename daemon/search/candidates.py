@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 
 from msgspec import Struct, field
 
@@ -53,6 +55,13 @@ COVERED_CHUNKS = 100
 COVERED_FILES = 60
 """Number of the best lexical files for which the share of the question's words is computed."""
 
+TELLING_MAX = 12
+"""Maximum number of words of a question for which the bytes of unread files are searched, 1 to 2 µs each in a
+file."""
+
+BEGINNING_LEAST = 3
+"""Minimum characters of a word's beginning that stands for its other forms."""
+
 RARE_FILES = 3
 """Maximum number of files with lexical hits that are all taken as meant, even tests and data."""
 
@@ -61,6 +70,8 @@ BEHIND_MAX = 20
 state for a short time after a switch of branches."""
 
 PATH_MATCHES_MAX = 20
+
+_NAME = re.compile(r"\w+")
 
 
 class Candidates(Struct, frozen=True):
@@ -131,6 +142,22 @@ def search_terms(question: Question, lexical: LexicalReader) -> dict[str, float]
             if term not in weights and lexical.document_frequency(term):
                 weights[term] = COMPOUND_WEIGHT
     return weights
+
+
+def telling_words(question: Question) -> tuple[str, ...]:
+    """Return the beginnings of a question's names and words, in lower case, by which unread files are found.
+
+    A beginning is common to a word and its stem, so that other forms of the word have it too. Long words are
+    rare in most files, so if there are many, the short ones are left out.
+    """
+    names = (name.lower() for symbol in question.symbols for name in _NAME.findall(symbol.name)[-1:])
+    words = sorted(question.words, key=len, reverse=True)
+    return tuple(islice(dict.fromkeys((*names, *map(_beginning, words))), TELLING_MAX))
+
+
+def _beginning(word: str) -> str:
+    stem = next(iter(document_terms(word)), word).removesuffix("i")  # `queri` of `queries`
+    return stem if len(stem) >= BEGINNING_LEAST and word.startswith(stem) else word
 
 
 def named_chunks(

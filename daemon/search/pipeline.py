@@ -14,10 +14,14 @@ from ..privacy.policy import Policy
 from ..project.project import Project
 from ..project.snapshot import ProjectSnapshot
 from ..project.tree import Tree
+from . import structural
+from .candidates import telling_words
+from .classify import asked_for, classified
 from .definitions import answered
 from .filters import EVERYTHING, Filter, kinds_in
 from .meaning_search import MeaningSearch
 from .query import DescribedHits, Hit, SearchQuery
+from .question import take_apart
 from .results import describe_from
 from .router import GatheredCandidates, conclude, gather, with_need
 
@@ -29,6 +33,17 @@ SCOPED_MAX = 1_000
 
 BEHIND = 0.9
 """Maximum score of the hits that follow a complete answer, relative to the last score of the answer."""
+
+
+def asked_about(ask: SearchQuery, tree: Tree) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names that a question asks the graph about, and the words by which unread files fit it."""
+    question = take_apart(ask.text)
+    decided = asked_for(ask.relation, question) if ask.relation else classified(question, tree)
+    names: tuple[str, ...] = ()
+    if (ask.route or decided.route) == "structural":
+        _, subjects, _ = structural.asked(question, decided)
+        names = structural.last_words(subjects)
+    return names, telling_words(question)
 
 
 def gather_hits(

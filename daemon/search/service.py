@@ -19,9 +19,10 @@ from ..index.indexing import Indexing
 from ..index.messages import LinkFirst, RebuildLexical
 from ..index.store import Reader
 from ..privacy.policy import NO_POLICY, Policy
-from ..project.freshness import Deadline
+from ..project.freshness import Deadline, before_search
 from ..project.project import Project
 from ..project.snapshot import ProjectSnapshot
+from ..project.tree import Tree
 from .meaning_search import MeaningSearch
 from .query import DescribedHits, Hit, SearchQuery, SearchResult
 
@@ -37,6 +38,10 @@ LINKING_WAIT_S = 2.0
 
 LINKING_SHARE = 0.5
 """Share of this time in which files are linked; the rest is for the answer."""
+
+READING_WAIT_S = 60.0
+"""Maximum seconds to wait until the unread files that a question needs are read and linked, if the deadline
+allows it."""
 
 PREFERRED_HITS = 10
 """Number of the best hits whose files are embedded before others, if they have no vectors yet."""
@@ -65,12 +70,17 @@ class SearchService:
         With `describes` the hits are also put into the form of the reply, in the same call in a thread and
         from the same state of the index. Raises `ValueError` for an invalid glob.
         """
+        tree, first = project.tree, False
+        if tree.pending:
+            about = await self._work.in_builder(partial(_asked_about, ask, tree))
+            first = await self.read_first(project, deadline, *about)
         snapshot = project.snapshot(policy)
         try:
             gathered, hits, degraded, described = await self._answer(
-                project, snapshot, ask, deadline, describes=describes
+                project, snapshot, ask, deadline, describes=describes, linked_first=first
             )
-            if gathered.unlinked and await self._link_first(project, gathered.unlinked, deadline):
+            unlinked = () if tree.pending else gathered.unlinked
+            if unlinked and await self._link_first(project, unlinked, deadline):
                 snapshot = project.snapshot(policy)
                 gathered, hits, degraded, described = await self._answer(
                     project, snapshot, ask, deadline, describes=describes, linked_first=True
@@ -156,18 +166,36 @@ class SearchService:
 
         return await self._work.in_builder(read)
 
+    async def read_first(
+        self, project: Project, deadline: Deadline, names: tuple[str, ...], words: tuple[str, ...] = ()
+    ) -> bool:
+        """Have unread files that mention some names read and linked before all others, or else those that
+        fit some words best.
+
+        Returns False if that takes too long or isn't possible yet."""
+        if not project.tree.pending or not any((*names, *words)):
+            return False
+        wait_s = before_search(deadline).left(READING_WAIT_S)
+        return await self._ask_first(LinkFirst(project.root, names, words), wait_s)
+
     async def _link_first(self, project: Project, names: tuple[str, ...], deadline: Deadline) -> bool:
         """Ask the indexer to link the files that mention some names before all others.
 
-        Returns False if linking takes too long or isn't possible yet. If it takes too long, the indexer
-        continues, so that the next answer has the links."""
+        Returns False if linking takes too long or isn't possible yet."""
+        wait_s = LINKING_SHARE * deadline.left(LINKING_WAIT_S)
+        return await self._ask_first(LinkFirst(project.root, names), wait_s)
+
+    async def _ask_first(self, command: LinkFirst, wait_s: float) -> bool:
+        """Have files read and linked first; return whether that was done within some seconds.
+
+        Otherwise the indexer continues, so that the next answer has their definitions and links."""
         try:
-            async with asyncio.timeout(LINKING_SHARE * deadline.left(LINKING_WAIT_S)):
-                linked = await self._indexing.ask(LinkFirst(project.root, names))
+            async with asyncio.timeout(wait_s):
+                linked = await self._indexing.ask(command)
         except TimeoutError:
             return False
         except FovealError as error:
-            log.info("what a question is about could not be linked first: %s", error)
+            log.info("what a question is about could not be read and linked first: %s", error)
             return False
         return linked is not None and linked.complete
 
@@ -200,6 +228,12 @@ def _gather(
     from .pipeline import gather_hits
 
     return gather_hits(snapshot, ask, vectors, describes, reader, linked_first=linked_first)
+
+
+def _asked_about(ask: SearchQuery, tree: Tree) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    from .pipeline import asked_about  # loaded here for the same reason
+
+    return asked_about(ask, tree)
 
 
 def _load() -> None:

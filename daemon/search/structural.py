@@ -21,6 +21,7 @@ from ..index.chunk_table import StoredChunk
 from ..index.link_table import Definition
 from ..index.store import Reader
 from ..index.terms import document_terms, query_terms
+from ..languages.shared.language import language_of
 from ..project.tree import Tree
 from .classify import Classification
 from .filters import EVERYTHING, Filter
@@ -179,16 +180,24 @@ def answer(
         least = "more than " if findings.more else ""
         filtered = "" if chosen == EVERYTHING and paths is None else ", before the filter"
         remarks.append(f"{len(hits)} shown of {least}{len(findings.found):,}{filtered}")
-    waiting = reader.links.unlinked() if relation not in _WITHOUT_LINKS else 0
+    waiting = reader.links.unlinked() + tree.pending if relation not in _WITHOUT_LINKS else 0
     return GraphAnswer(
         tuple(hits),
         known,
         tuple(dict.fromkeys(remarks)),
-        _degraded(waiting, subjects, linked_first=linked_first),
+        _degraded(waiting, subjects, unread=tree.pending > 0, linked_first=linked_first),
         guess=any(each.guess for each in meanings),
         misspelt=any(each.guess and each.near for each in meanings),
-        unlinked=_last_words(subjects) if waiting and not linked_first else (),
+        unlinked=last_words(subjects) if waiting and not linked_first else (),
     )
+
+
+def last_words(subjects: Sequence[str]) -> tuple[str, ...]:
+    """Return the last part of each subject, by which files mention it: `login` of `auth.py#Session.login`,
+    `auth` of `pkg/auth.py`."""
+    named = (each.rpartition(".")[0] if language_of(each) else each for each in subjects[:SUBJECTS_MAX])
+    words = map(_WORDS.findall, named)
+    return tuple(dict.fromkeys(found[-1] for found in words if found))
 
 
 def _means_file(relation: Relation, subject: str, reader: Reader) -> bool:
@@ -304,21 +313,16 @@ def _unknown(meaning: Meaning) -> str:
     )
 
 
-def _degraded(waiting: int, subjects: Sequence[str], *, linked_first: bool) -> tuple[str, ...]:
+def _degraded(waiting: int, subjects: Sequence[str], *, unread: bool, linked_first: bool) -> tuple[str, ...]:
     if not waiting:
         return ()
     files = "1 file waits" if waiting == 1 else f"{waiting:,} files wait"
-    names = " or ".join(_last_words(subjects)) if linked_first else ""
+    files += " to be read or linked" if unread else " to be linked"
+    names = " or ".join(last_words(subjects)) if linked_first else ""
     if names:
         first = f"those that mention {names} were linked first"
-        return (f"{files} to be linked; {first}, but references under another name may be missing",)
-    return (f"{files} to be linked: references in them may be missing or known by name only",)
-
-
-def _last_words(subjects: Sequence[str]) -> tuple[str, ...]:
-    """Return the last part of each subject, by which files mention it: `login` of `auth.py#Session.login`."""
-    words = (_WORDS.findall(subject) for subject in subjects[:SUBJECTS_MAX])
-    return tuple(dict.fromkeys(found[-1] for found in words if found))
+        return (f"{files}; {first}, but references under another name may be missing",)
+    return (f"{files}: references in them may be missing or known by name only",)
 
 
 _HANDLERS = {

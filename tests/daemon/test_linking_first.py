@@ -1,4 +1,4 @@
-"""A question about a name is answered as after the whole link, while other files still wait to be linked."""
+"""A question about a name is answered as after the whole index, while other files still wait to be read or linked."""
 
 from __future__ import annotations
 
@@ -63,3 +63,19 @@ def test_callers_are_known_before_all_files_are_linked(tmp_path: Path) -> None:
         assert all("those that mention settle_bill were linked first" in reason for reason in waiting)
         daemon.open_ready(root)
         assert callers(daemon, root)["degraded"] == []
+
+
+def test_callers_are_known_before_all_files_are_read(tmp_path: Path) -> None:
+    files = FILES | {
+        f"more/more{number}.py": f"def more{number}():\n    return [{number}]\n" for number in range(400)
+    }
+    root = write_files(tmp_path / "shop", files)
+    with running_daemon(tmp_path) as daemon:
+        daemon.call("OpenProject", path=str(root))
+        reply = daemon.call("Query", cwd=str(root), query="what calls settle_bill?", deadline_ms=60_000)
+        found = daemon.call("FindSymbols", cwd=str(root), query="settle_b", deadline_ms=60_000)
+        words = daemon.call("Query", cwd=str(root), query="where are bills settled", deadline_ms=60_000)
+        daemon.open_ready(root)
+        assert places(reply) == places(callers(daemon, root))
+    assert [symbol["node_id"] for symbol in found["symbols"]] == ["shop/bill.py#Bill.settle_bill"]
+    assert words["results"][0]["path"].startswith("shop/")

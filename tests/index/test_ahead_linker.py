@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.system import System
-from foveal.daemon.index.linking import AheadLinker, LinkOpening, QueuedFile
+from foveal.daemon.index.link_ahead import AheadLinker, LinkOpening, QueuedFile
 from foveal.daemon.index.store import Store
 
 from tests.indexer_cases import put

@@ -9,7 +9,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from foveal.daemon.index.linking import AHEAD_FROM, FILES_MAX, LinkAhead, LinkOpening, QueuedFile
+from foveal.daemon.index.link_ahead import FILES_MAX, LinkAhead, LinkOpening, QueuedFile
+from foveal.daemon.index.linking import AHEAD_FROM
 from foveal.daemon.index.side_process import STARTS_MAX, SideProcess
 from foveal.daemon.index.store import Reader
 
