@@ -81,7 +81,7 @@ def describe_last(given: Mapping[str, Any]) -> Iterator[str]:
         ("for", ", ".join(filter(None, (given["agent_name"], given["session_id"])))),
         ("prompt", terminal.shortened(given["prompt"], terminal.room(LABEL_WIDTH))),
         ("cost", f"{given['tokens']:,} of {room:,} tokens, {terminal.size(given['bytes'])}"),
-        ("limit", given.get("limit", "")),
+        ("limit", "" if given.get("verdict") else given.get("limit", "")),
     ):
         if value:
             yield from _labelled(label, value)
@@ -146,7 +146,8 @@ def _near(given: Mapping[str, Any]) -> Iterator[str]:
         most = terminal.room(NEAR_WIDTH)
         what = " ".join(filter(None, (terminal.end_of_path(name, most), place.get("symbol", ""))))
         yield f"  {score:>6}  {terminal.clean(terminal.shortened(what, most))}"
-        yield f"{'':<{NEAR_WIDTH}}{terminal.clean(terminal.shortened(place['reason'], most))}"
+        why = place["reason"].partition("; found by")[0]  # --json has how it was found, too
+        yield f"{'':<{NEAR_WIDTH}}{terminal.clean(terminal.shortened(why, most))}"
 
 
 LIST_LIMIT = 100
@@ -376,13 +377,12 @@ def describe_usage(reply: Mapping[str, Any], by: str) -> Iterator[str]:
 
 def usage_table(rows: Sequence[Mapping[str, Any]], by: str) -> str:
     """Return the rows of GetUsage as a table, in their order."""
-    header = (by.upper(), "TURNS", "TOKENS", "UNCUT", "SHOWN", "USED", "SHARE", "SESSIONS")
+    header = (by.upper(), "TURNS", "TOKENS", "SHOWN", "USED", "SHARE", "SESSIONS")
     cells = [
         (
             _key(row, by),
             f"{row['turns']:,}",
             f"{row['tokens']:,}",
-            f"{row['tokens_before']:,}",
             f"{row['places_shown']:,}",
             f"{row['places_used']:,}",
             f"{row['places_used'] / row['places_shown']:.0%}" if row["places_shown"] else "",
@@ -391,7 +391,7 @@ def usage_table(rows: Sequence[Mapping[str, Any]], by: str) -> str:
         for row in rows
     ]
     of_path = {"paths": (0,)} if by == "project" else {"texts": (0,)}
-    return terminal.table(header, cells, right=tuple(range(1, 8)), spare=(3, 7), **of_path)
+    return terminal.table(header, cells, right=tuple(range(1, 7)), spare=(6,), **of_path)
 
 
 def _key(row: Mapping[str, Any], by: str) -> str:

@@ -67,7 +67,7 @@ def test_the_last_context_reads() -> None:
                 "line": 7,
                 "symbol": "expire",
                 "score": 0.25,
-                "reason": "no room",
+                "reason": "no room; found by its name",
                 "node_id": "b.py#expire",
             },
             {"kind": "rule", "path": "", "line": 0, "score": None, "reason": "removed", "name": "sql"},
@@ -81,7 +81,6 @@ def test_the_last_context_reads() -> None:
         "for:      claude-code, s-1",
         "prompt:   how do sessions expire?",
         "cost:     1,234 of 1,500 tokens, 4.9 kB",
-        "limit:    max_tokens",
         "sent (2 parts):",
         "   1,200  focus   a.py:3-9 (shortened)",
         "      34  map     map",
@@ -134,8 +133,8 @@ def test_usage_reads() -> None:
         "saved": {"characters": 120_000, "basis": "4.1 characters read for each character sent"},
     }
     header, row, total, *rest = "\n".join(describe_usage(reply, "day")).splitlines()
-    assert header.split() == ["DAY", "TURNS", "TOKENS", "UNCUT", "SHOWN", "USED", "SHARE", "SESSIONS"]
-    assert row.split() == ["2026-01-31", "12", "12,345", "20,000", "40", "10", "25%", "3"]
+    assert header.split() == ["DAY", "TURNS", "TOKENS", "SHOWN", "USED", "SHARE", "SESSIONS"]
+    assert row.split() == ["2026-01-31", "12", "12,345", "40", "10", "25%", "3"]
     assert total.split()[0] == "total"
     assert rest[1] == "shown most and never used (12 files):"
     assert rest[2] == "      9 times  src/0.py"
