@@ -313,14 +313,14 @@ def contract_command(context: click.Context, scope_id: str, nodes: tuple[str, ..
 @click.pass_context
 def release_command(context: click.Context, scope_id: str, as_json: bool) -> None:
     """Forget a scope."""
-    reply = ask(context, "ReleaseScope", {"scope_id": scope_id})
+    reply = ask(context, "ReleaseScope", {"scope_id": scope_id}, hint="foveal scopes")
     terminal.say_reply(reply, as_json, f"released: {terminal.clean(scope_id)}")
 
 
 def _change(
     context: click.Context, method: str, scope_id: str, nodes: tuple[str, ...], as_json: bool
 ) -> None:
-    root = ask(context, "GetScope", {"scope_id": scope_id})["project"]
+    root = ask(context, "GetScope", {"scope_id": scope_id}, hint="foveal scopes")["project"]
     folder = os.path.realpath(current_folder())
     inside = is_inside(folder, root)
     # From the current folder if that lies in the scope's project, else from its root.

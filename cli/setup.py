@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -167,8 +168,9 @@ def init_command(
     elif root is not None:
         with connect(settings_of(context)) as client:
             report["project"] = _index(client, root, say)
-            wanted = _ask_question(root) if question is None and asks else question or ""
-            report["context"] = _first_context(client, root, wanted, say)
+            if question is None and not (yes or as_json) and terminal.is_terminal(sys.stdin):
+                question = _ask_question(root)
+            report["context"] = _first_context(client, root, question or "", say)
     if as_json:
         terminal.say_json(report)
     elif not dry_run:

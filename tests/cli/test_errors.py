@@ -66,6 +66,8 @@ def test_messages_name_commands_instead_of_methods() -> None:
         "foveal sessions resume to go on with it, or choose another session_id",
     )
     check("The rule x wasn't put by PutItem.", "The rule x wasn't put by foveal items put.", "")
+    check("there is no experience 'x' here", "there is no decision 'x' here", "")
+    check("it isn't an experience: set experience.path", "it isn't a decision: set experience.path", "")
     check("no item 'PutItem'; look again", "no item 'PutItem'; look again", "")
 
 
