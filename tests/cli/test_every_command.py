@@ -50,7 +50,12 @@ LISTS = (
     ("usage", "--by", "session"),
     ("usage", "--by", "type"),
     ("forget", "--dry-run"),
+    ("decisions", "list"),
     ("decisions", "quarantine"),
+    ("hooks", "list"),
+    ("reindex",),
+    ("status", "--skipped"),
+    ("trust",),
 )
 """Commands that print tables."""
 
@@ -158,6 +163,7 @@ def deep(
     line.says("sessions", "set", session, "--intent", "mend how sessions expire in every place " * 3)
     for prompt in ("expire every session", "and then " * 40):
         line("context", prompt, "--session", session, "--agent", "a-long-agent-name", "--focus", deep)
+    line.says("decide", "expire sessions after an hour " * 5, "--file", deep)
     line.says("items", "put", "rule", "a-rule-" * 12, "--include", "manual", "--text", "Log. " * 40)
     return line
 
