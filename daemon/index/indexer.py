@@ -189,7 +189,7 @@ class ProjectIndexer:
 
         The links of these files are complete, because unread files on which they depend are read too.
         """
-        if self._changes.is_listing:
+        if self._changes.is_listing or not self._changes.is_named:
             return Refreshed(self.generation, complete=False)
         wanted, complete = yield from self._search_unread(names, ())
         yield from self._read_first(wanted)
@@ -268,6 +268,8 @@ class ProjectIndexer:
         while (left := search.step(STEP_S)) and steps < most:
             steps += 1
             yield
+        if search.is_cut:
+            self._searches.pop(key, None)  # when the found files are read, another search finds the next ones
         found = [path for path in search.found() if path in self._files.unread]
         safe = self._unread_among(found)
         return safe, not left and not search.is_cut and len(safe) == len(found)

@@ -38,7 +38,7 @@ def unread(bench: Bench) -> set[str]:
 
 def name_all(bench: Bench, count: int) -> None:
     """Work until the names of `count` files are known; nothing is read by then."""
-    bench.until(lambda: len(unread(bench)) == count and not bench.indexer._changes.is_listing)
+    bench.until(lambda: len(unread(bench)) == count and bench.indexer._changes.is_named)
 
 
 def open_unread(bench: Bench, files: dict[str, str | bytes]) -> None:
@@ -195,4 +195,19 @@ def test_only_some_patient_requests_wait(bench: Bench, monkeypatch: pytest.Monke
     assert answers == [False]
     bench.settle()
     assert answers == [False, True, True]
+    check_true(bench)
+
+
+def test_nothing_is_read_first_while_the_names_of_files_are_listed(bench: Bench) -> None:
+    put(bench.root, {f"folder{number}/a.py": "settle()\n" for number in range(3)})
+    bench.open()
+    listing = bench.indexer._changes.list_all()
+    next(listing)
+    known = unread(bench)
+    assert known
+    assert not link_first(bench, ("settle",))
+    assert unread(bench) == known
+    listing.close()
+    bench.settle()
+    assert link_first(bench, ("settle",))
     check_true(bench)
