@@ -14,9 +14,18 @@ from .command import Command, CommandGroup, Settings, UnknownCommand, socket_opt
 from .errors import FAILED, INTERRUPTED, OK, OUTPUT_CLOSED, USAGE, CliError, OutputClosed, OutputFailed
 
 SECTIONS = {
+    "Set up": {
+        "init": "setup",
+        "hooks": "hooks",
+        "editors": "hooks",
+        "completion": "setup",
+        "uninstall": "uninstall",
+    },
     "Context": {
         "context": "context",
         "query": "query",
+        "last": "usage",
+        "usage": "usage",
         "node": "context",
         "contexts": "context",
         "why": "context",
@@ -29,6 +38,7 @@ SECTIONS = {
         "embed": "projects",
         "watch": "projects",
         "trust": "projects",
+        "forget": "projects",
     },
     "Items and sessions": {
         "items": "items",
@@ -38,7 +48,7 @@ SECTIONS = {
         "feedback": "items",
     },
     "Scopes": {"scopes": "context", "expand": "context", "contract": "context", "release": "context"},
-    "Agents": {"hooks": "hooks", "editors": "hooks"},
+    "Agents": {},
     "Decisions": {"decide": "decisions", "decisions": "decisions"},
     "Daemon": {
         "dashboard": "daemon_commands",
@@ -54,6 +64,7 @@ SECTIONS = {
 """The commands by section of the help, each with the module that is imported when the command runs."""
 
 EXAMPLES = (
+    "foveal init                 # set it up: agents, this project, a first context",
     'foveal context "how do sessions expire?" --focus src/auth.py',
     'foveal query "where are sessions created?"',
     "foveal up .                 # start the daemon, wait until this project is indexed",
@@ -94,6 +105,8 @@ class App(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the named command. For an unknown name raises `UsageError` with the nearest known one."""
+        if ctx.resilient_parsing:  # a shell completes: it isn't told what is wrong
+            return super().resolve_command(ctx, args)
         if args and any(args[0] in names for names in PROGRAMS.values()):
             raise click.UsageError(f"{args[0]} must come first: foveal {args[0]} [OPTIONS]", ctx)
         if args and args[0] not in MODULES and not args[0].startswith("-"):

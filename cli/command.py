@@ -18,13 +18,18 @@ from .errors import CliError, explain, hint_if_unknown
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+FOLDER = click.Path(exists=False)
+"""A folder, for the completion of shells; whether there is one is checked when the option is read."""
+
 
 @dataclass(slots=True)
 class Settings:
-    """The settings of one run: the socket that the user named, and the environment, read once."""
+    """The settings of one run: the socket and the folder that the user named, and the environment, read
+    once."""
 
     socket: str | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    folder: str | None = None
 
     @property
     def named_socket(self) -> str | None:
@@ -34,7 +39,8 @@ class Settings:
 
 
 class Command(click.Command):
-    """A command that also accepts --socket after its name, and turns foreseeable errors into `CliError`.
+    """A command that also accepts --socket and --cwd after its name, and turns foreseeable errors into
+    `CliError`.
 
     The help shows `examples`; `argument_hint` is the hint for too many arguments.
     """
@@ -47,11 +53,13 @@ class Command(click.Command):
         self.argument_hint = argument_hint
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the command's own parameters, then --socket and --help."""
+        """Return the command's own parameters, then --cwd, --socket and --help."""
         own = super().get_params(ctx)
         help_option = self.get_help_option(ctx)
+        has_cwd = any(option.name == "cwd" for option in own)
         return [
             *(option for option in own if option is not help_option),
+            *(() if has_cwd else (_folder_option(),)),
             socket_option(),
             *filter(None, [help_option]),
         ]
@@ -97,6 +105,18 @@ def socket_option() -> click.Option:
     )
 
 
+def _folder_option() -> click.Option:
+    """Return the option that takes the place of the current folder."""
+    return click.Option(
+        ["--cwd"],
+        metavar="DIR",
+        type=FOLDER,
+        expose_value=False,
+        callback=_remember_folder,
+        help="Run as if started in this folder.",
+    )
+
+
 def settings_of(context: click.Context) -> Settings:
     """Return the settings of this run."""
     return context.ensure_object(Settings)
@@ -110,12 +130,52 @@ def json_option(command: F) -> F:
 def cwd_option(command: F) -> F:
     """Add --cwd, given to the function as `cwd`: absolute, or None for the current folder."""
     return click.option(
-        "--cwd", metavar="DIR", callback=_absolute_folder, help="A folder of the project [default: this one]."
+        "--cwd",
+        metavar="DIR",
+        type=FOLDER,
+        callback=_absolute_folder,
+        help="A folder of the project [default: this one].",
     )(command)
 
 
+def all_option(command: F) -> F:
+    """Add --cwd and --all, given to the function as `cwd` and `everywhere`."""
+    command = click.option(
+        "--all", "everywhere", is_flag=True, help="Of all projects, not only of this one."
+    )(command)
+    return cwd_option(command)
+
+
+def list_options(command: F) -> F:
+    """Add what commands have that list things of a project: --cwd, --all and --json."""
+    return all_option(json_option(command))
+
+
+def yes_option(command: F) -> F:
+    """Add --yes, given to the function as `yes`."""
+    return click.option("--yes", "-y", is_flag=True, help="Don't ask.")(command)
+
+
+def dry_run_option(command: F) -> F:
+    """Add --dry-run, given to the function as `dry_run`."""
+    return click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")(
+        command
+    )
+
+
+def check_json_can_ask(context: click.Context, *, as_json: bool, asks: bool) -> None:
+    """Raise `UsageError` for --json of a command that is to ask, and `CliError` if nobody can answer."""
+    if as_json and asks:
+        raise click.UsageError("--json needs --yes or --dry-run, because it can't ask", context)
+    terminal.check_can_ask(asks=asks)
+
+
 def current_folder() -> str:
-    """Return the current folder. Raises `CliError` where it is gone."""
+    """Return the folder that --cwd names in place of the current one, else that. Raises `CliError` where it
+    is gone."""
+    context = click.get_current_context(silent=True)
+    if context is not None and (named := settings_of(context).folder):
+        return named
     try:
         return os.getcwd()
     except FileNotFoundError as error:
@@ -134,6 +194,12 @@ def _absolute_folder(context: click.Context, option: click.Parameter, value: str
     if not os.path.isdir(folder):
         raise click.BadParameter(f"{value} is not a folder", context, option)
     return folder
+
+
+def _remember_folder(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    folder = _absolute_folder(context, option, value)
+    if folder is not None:
+        settings_of(context).folder = folder
 
 
 def _remember_socket(context: click.Context, option: click.Parameter, value: str | None) -> None:
@@ -196,7 +262,8 @@ class CommandGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is meant. Raises `UnknownCommand`."""
-        if args and args[0] not in self.commands and not args[0].startswith("-"):
+        known = args and (args[0] in self.commands or args[0].startswith("-"))
+        if args and not known and not ctx.resilient_parsing:
             raise UnknownCommand(args[0], ctx, self.commands)
         return super().resolve_command(ctx, args)
 
@@ -247,12 +314,15 @@ def _before_wildcard(given: str) -> str | None:
     return None
 
 
+def is_inside(folder: str, root: str) -> bool:
+    """Whether a folder is a root or lies below it."""
+    return f"{folder.rstrip('/')}/".startswith(f"{root.rstrip('/')}/")
+
+
 def seen_from(folder: str, root: str, path: str) -> str:
     """Return a project's path as a person in a folder opens it: relative below the root or above it."""
     full = os.path.join(root, path)
-    above = f"{root.rstrip('/')}/".startswith(f"{folder.rstrip('/')}/")
-    inside = f"{folder.rstrip('/')}/".startswith(f"{root.rstrip('/')}/")
-    return os.path.relpath(full, folder) if above or inside else full
+    return os.path.relpath(full, folder) if is_inside(root, folder) or is_inside(folder, root) else full
 
 
 START_TIMEOUT_S = 20.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,11 +14,15 @@ from . import terminal
 from .command import (
     CALL_TIMEOUT_S,
     Command,
+    absolute,
+    all_option,
     ask,
     connect,
     current_folder,
     cwd_option,
+    is_inside,
     json_option,
+    list_options,
     locate,
     read_text,
     settings_of,
@@ -62,6 +67,12 @@ ARGUMENT_HINT = "put the prompt into quotes, and globs too: foveal context \"…
     type=click.IntRange(min=1),
     help="The budget of the whole conversation in tokens.",
 )
+@click.option(
+    "--reserve-tokens",
+    metavar="N",
+    type=click.IntRange(min=0),
+    help="Tokens of it that are kept for the answer [default: 2000, at most a quarter].",
+)
 @click.option("--max-bytes", metavar="N", type=click.IntRange(min=1), help="The size of the context.")
 @click.option("--format", type=click.Choice(FORMATS), help="How it is rendered [default: markdown].")
 @click.option(
@@ -71,6 +82,20 @@ ARGUMENT_HINT = "put the prompt into quotes, and globs too: foveal context \"…
 )
 @cwd_option
 @click.option("--session", "session_id", metavar="ID", help="The session that it belongs to.")
+@click.option("--agent", "agent_name", metavar="NAME", help="The agent that it is for, as in [agents.NAME].")
+@click.option("--model", metavar="NAME", help="The model that reads it; [context.models] may set its budget.")
+@click.option(
+    "--parent-scope", "parent_scope_id", metavar="ID", help="A scope whose constraints hold here too."
+)
+@click.option(
+    "--history",
+    metavar="FILE",
+    help="The conversation so far, for --format messages: JSON [{role, content}], or a line of it each.",
+)
+@click.option("--delta", is_flag=True, help="Only what this agent of this session doesn't hold yet.")
+@click.option(
+    "--preview", is_flag=True, help="For you to look at: recorded as no request, and nothing counts as sent."
+)
 @click.option(
     "--deadline-ms",
     metavar="N",
@@ -87,6 +112,7 @@ def context_command(
     prompt: str | None,
     focus: tuple[str, ...],
     cwd: str | None,
+    history: str | None,
     quiet: bool,
     as_json: bool,
     **given: Any,
@@ -103,9 +129,10 @@ def context_command(
         **given,
         "cwd": folder,
         "prompt": read_text("prompt") if prompt == "-" else prompt,
+        "history": None if history is None else read_history(history),
         "focus_paths": tuple(locate(path, folders) for path in focus),
     }
-    params = {name: value for name, value in wanted.items() if value not in (None, ())}
+    params = {name: value for name, value in wanted.items() if value not in (None, (), False)}
     timeout = CALL_TIMEOUT_S + (given["deadline_ms"] or 0) / 1000
     with connect(settings) as client:
         if terminal.is_terminal(sys.stderr) and not quiet:
@@ -123,6 +150,38 @@ def context_command(
         terminal.flush()
         for remark in remarks(reply):
             terminal.note(remark)
+
+
+def read_history(file: str) -> list[dict[str, str]]:
+    """Return the messages in a file of JSON, or of a JSON object a line; - is the standard input. Raises
+    `BadParameter`."""
+    if file == "-":
+        text = read_text("history")
+    else:
+        with open(absolute(file), encoding="utf-8", errors="replace") as opened:
+            text = opened.read()
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = [_json_or_none(line) for line in text.splitlines() if line.strip()]
+    if isinstance(found, dict):
+        found = [found]
+    if not (isinstance(found, list) and all(_is_message(message) for message in found)):
+        raise click.BadParameter(
+            f'{file} holds no messages: each is {{"role": "user", "content": "…"}}', param_hint="'--history'"
+        )
+    return [{"role": message["role"], "content": message["content"]} for message in found]
+
+
+def _json_or_none(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+def _is_message(message: Any) -> bool:
+    return isinstance(message, dict) and all(isinstance(message.get(key), str) for key in ("role", "content"))
 
 
 def remarks(reply: dict[str, Any]) -> Sequence[str]:
@@ -172,8 +231,7 @@ WHY_EXAMPLES = (
     examples=CONTEXTS_EXAMPLES,
 )
 @click.argument("context_id", metavar="[CONTEXT]", required=False)
-@cwd_option
-@click.option("--all", "everywhere", is_flag=True, help="Of all projects, not only of this one.")
+@all_option
 @click.option("--scope", metavar="ID", help="Of this scope.")
 @click.option("--session", metavar="ID", help="Of this session.")
 @click.option(
@@ -195,7 +253,7 @@ def contexts_command(
     limit: int,
     as_json: bool,
 ) -> None:
-    """List the contexts that agents got since the daemon started, the latest first.
+    """List the contexts that agents got, the latest first.
 
     With CONTEXT, an id or `last`, print exactly the text of that context.
     """
@@ -207,7 +265,7 @@ def contexts_command(
     reply = ask(context, "ListContexts", {"cwd": None if everywhere else folder, **chosen})
     given = reply["contexts"]
     table = contexts_table(given, everywhere=everywhere) if given else ""
-    terminal.say_reply(reply, as_json, table or "no agent got a context since the daemon started")
+    terminal.say_reply(reply, as_json, table or "no agent got a context yet")
 
 
 @click.command(
@@ -254,7 +312,8 @@ def contexts_table(contexts: Sequence[Mapping[str, Any]], *, everywhere: bool) -
         header.append("PROJECT")
         for row, context in zip(rows, contexts, strict=True):
             row.append(terminal.short_path(context["project"]))
-    return terminal.table(header, rows, right=(2, 3, 4, 5))
+    # Where there is no room, the middle columns go first: their figures are in the context itself.
+    return terminal.table(header, rows, right=(2, 3, 4, 5), paths=(8,), texts=(6, 7), spare=(2, 5, 4))
 
 
 def describe_explanation(reply: Mapping[str, Any], path: str) -> Sequence[str]:
@@ -275,10 +334,8 @@ def _show(context: click.Context, context_id: str, folder: str, *, as_json: bool
         terminal.say_json(reply)
     elif not reply["text_kept"]:
         raise CliError(reply["problem"], "foveal contexts ID --json still shows what it consisted of")
-    elif terminal.is_terminal(sys.stdout):
-        terminal.say(terminal.clean_lines(reply["context"].rstrip("\n")))
     else:
-        terminal.write(reply["context"])  # a pipe gets the text unchanged
+        terminal.say_text(reply["context"])
 
 
 def _resolved(context: click.Context, context_id: str, folder: str) -> str:
@@ -287,9 +344,7 @@ def _resolved(context: click.Context, context_id: str, folder: str) -> str:
         return context_id
     found = ask(context, "ListContexts", {"cwd": folder, "limit": 1})["contexts"]
     if not found:
-        raise CliError(
-            "no agent got a context of this project since the daemon started", 'foveal context "…"'
-        )
+        raise CliError("no agent got a context of this project yet", 'foveal context "…"')
     return str(found[0]["context_id"])
 
 
@@ -366,9 +421,7 @@ FOCUS_CHARACTERS = 60
 
 
 @click.command("scopes", cls=Command, short_help="List what each agent has in focus.")
-@cwd_option
-@click.option("--all", "everywhere", is_flag=True, help="Of all projects, not only of this one.")
-@json_option
+@list_options
 @click.pass_context
 def scopes_command(context: click.Context, cwd: str | None, everywhere: bool, as_json: bool) -> None:
     """List the scopes of this project: what each agent has in focus."""
@@ -412,7 +465,7 @@ def _change(
 ) -> None:
     root = ask(context, "GetScope", {"scope_id": scope_id})["project"]
     folder = os.path.realpath(current_folder())
-    inside = f"{folder}/".startswith(f"{root.rstrip('/')}/")
+    inside = is_inside(folder, root)
     # From the current folder if that lies in the scope's project, else from its root.
     node_ids = [locate(node, [folder]) if inside else node for node in nodes]
     reply = ask(context, method, {"scope_id": scope_id, "node_ids": node_ids})
@@ -434,4 +487,4 @@ def _table(scopes: list[dict[str, Any]]) -> str:
         )
         for scope in scopes
     ]
-    return terminal.table(header, rows, right=(4,))
+    return terminal.table(header, rows, right=(4,), paths=(1,), texts=(2, 3))

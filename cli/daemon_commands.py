@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import webbrowser
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -17,6 +17,7 @@ from ..ipc.paths import config_file, config_folder
 from . import terminal
 from .command import (
     CALL_TIMEOUT_S,
+    FOLDER,
     Command,
     Settings,
     absolute,
@@ -26,7 +27,7 @@ from .command import (
     settings_of,
 )
 from .errors import FAILED, CliError
-from .process import STOP_TIMEOUT_S, find_daemon, start_daemon, stop_daemon
+from .process import STOP_TIMEOUT_S, RunningDaemon, find_daemon, start_daemon, stop_daemon
 
 if TYPE_CHECKING:
     from ..daemon.app.state_check import Finding
@@ -46,66 +47,87 @@ _timeout_option = click.option(
 @click.command("up", cls=Command, short_help="Start the daemon, and index a project.")
 @click.option("--foreground", is_flag=True, help="Run the daemon in this process until Ctrl-C or SIGTERM.")
 @click.option("--wait", is_flag=True, help="Also wait until all of PROJECT can be searched by meaning.")
-@click.argument("project", required=False)
+@click.argument("project", required=False, type=FOLDER)
+@click.option("--cwd", metavar="DIR", type=FOLDER, help="The same as PROJECT.")
+@json_option
 @click.pass_context
-def up_command(context: click.Context, foreground: bool, wait: bool, project: str | None) -> None:
+def up_command(
+    context: click.Context, foreground: bool, wait: bool, project: str | None, cwd: str | None, as_json: bool
+) -> None:
     """Start the daemon. With PROJECT, index it and wait until that is done; without it nothing is indexed.
 
     Search by meaning takes longer: the daemon prepares it in the background. With --foreground it logs to
     the terminal, or to the log file if the output is no terminal.
     """
     settings = settings_of(context)
+    if cwd is not None:
+        project = os.path.join(cwd, project or "")
     if foreground:
-        if project is not None:
-            raise click.UsageError("--foreground only runs the daemon: it takes no PROJECT", context)
+        if project is not None or as_json:
+            raise click.UsageError(
+                "--foreground only runs the daemon: it takes no PROJECT, no --json", context
+            )
         _run_here(settings)
         return
     if wait and project is None:
         raise click.UsageError("--wait needs the PROJECT to wait for", context)
+    say = (lambda line: None) if as_json else terminal.say
     daemon = find_daemon(settings)
+    started = daemon is None
     if daemon is None:
         daemon = start_daemon(settings)
-        terminal.say(f"started foveal {daemon.version} (pid {daemon.pid}) on {terminal.clean(daemon.socket)}")
+        say(f"started foveal {daemon.version} (pid {daemon.pid}) on {terminal.clean(daemon.socket)}")
     else:
         place = terminal.clean(daemon.socket)
-        terminal.say(f"foveal {daemon.version} runs already (pid {daemon.pid}) on {place}")
+        say(f"foveal {daemon.version} runs already (pid {daemon.pid}) on {place}")
         if daemon.version != __version__:
             terminal.warn(
                 f"the daemon has another version than this program ({__version__}); run: foveal restart"
             )
     terminal.flush()
+    found = None
     with daemon.client as client:
         if project is not None:
-            _index(client, absolute(project), wait=wait)
-        elif not client.call("ListProjects", timeout=CALL_TIMEOUT_S)["projects"]:
+            found = _index(client, absolute(project), say, wait=wait)
+        elif not as_json and not client.call("ListProjects", timeout=CALL_TIMEOUT_S)["projects"]:
             terminal.note("nothing is indexed: no project is open; to index this folder, run: foveal up .")
+    if as_json:
+        terminal.say_json({"started": started, **_about(daemon), "project": found})
 
 
 @click.command("down", cls=Command, short_help="Stop the daemon.")
 @_timeout_option
+@json_option
 @click.pass_context
-def down_command(context: click.Context, timeout: float) -> None:
+def down_command(context: click.Context, timeout: float, as_json: bool) -> None:
     """Stop the daemon and wait for its end."""
     pid = stop_daemon(settings_of(context), timeout)
-    terminal.say("no daemon runs" if pid is None else f"stopped the daemon{f' (pid {pid})' if pid else ''}")
+    line = "no daemon runs" if pid is None else f"stopped the daemon{f' (pid {pid})' if pid else ''}"
+    terminal.say_reply({"stopped": pid is not None, "pid": pid or None}, as_json, line)
 
 
 @click.command("restart", cls=Command, short_help="Stop the daemon and start it again.")
 @_timeout_option
+@json_option
 @click.pass_context
-def restart_command(context: click.Context, timeout: float) -> None:
+def restart_command(context: click.Context, timeout: float, as_json: bool) -> None:
     """Stop the daemon if it runs, and start it on the same socket."""
     from ..ipc.paths import find_socket
 
     settings = settings_of(context)
     place = find_socket(settings.socket, settings.environ).path
     pid = stop_daemon(settings, timeout)
-    if pid:
+    if pid and not as_json:
         terminal.say(f"stopped the daemon (pid {pid})")
         terminal.flush()
     daemon = start_daemon(settings, None if pid is None else place)
     daemon.client.close()
-    terminal.say(f"started foveal {daemon.version} (pid {daemon.pid}) on {terminal.clean(daemon.socket)}")
+    line = f"started foveal {daemon.version} (pid {daemon.pid}) on {terminal.clean(daemon.socket)}"
+    terminal.say_reply({"stopped_pid": pid or None, **_about(daemon)}, as_json, line)
+
+
+def _about(daemon: RunningDaemon) -> dict[str, Any]:
+    return {"version": daemon.version, "pid": daemon.pid, "socket": daemon.socket}
 
 
 @click.command("doctor", cls=Command, short_help="Say what is wrong, and what to run.")
@@ -147,18 +169,19 @@ def doctor_command(context: click.Context, deep: bool, repair: bool, as_json: bo
         context.exit(FAILED)
 
 
-def _index(client: Client, path: str, *, wait: bool) -> None:
-    """Open a project and wait until it is indexed, or until its chunks are embedded too."""
-    from .progress import open_and_wait
+def _index(client: Client, path: str, say: Callable[[str], None], *, wait: bool) -> dict[str, Any]:
+    """Open a project and wait until it is indexed, or until its chunks are embedded too; return it."""
+    from .progress import open_and_wait, project_status
     from .projects import background_remark, wait_for_vectors
 
     root, ready = open_and_wait(client, path)
-    terminal.say(ready)
+    say(ready)
     terminal.flush()
     if wait:
-        terminal.say(wait_for_vectors(client, root))
+        say(wait_for_vectors(client, root))
     elif remark := background_remark(client, root):
         terminal.note(remark)
+    return project_status(client, root)
 
 
 def _run_here(settings: Settings) -> None:
@@ -231,6 +254,15 @@ def _file_checks(state: str, finding: Finding, *, repair: bool) -> Iterator[Chec
             yield Check("file", "wrong", f"{text}; it can't be renamed: {error.strerror}")
         else:
             yield Check("file", "warning", f"{text}; kept as {kept}, {after}")
+
+
+def roots_on_disk(settings: Settings) -> list[str]:
+    """Return the roots of the projects that have a folder in the state folder."""
+    from ..daemon.core.system import System
+    from ..daemon.project.roots import known_roots
+    from ..ipc.paths import state_folder
+
+    return known_roots(state_folder(settings.environ), System())
 
 
 def _check_state_version(state: str) -> Check:

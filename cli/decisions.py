@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, TextIO
@@ -20,6 +19,7 @@ from .command import (
     cwd_option,
     json_option,
     locate,
+    yes_option,
 )
 from .errors import CliError
 from .terminal import local_time
@@ -163,11 +163,16 @@ def show_command(context: click.Context, experience_id: str, cwd: str | None, as
 
 @decisions_command.command("export", cls=Command, short_help="Print all decisions as JSON lines.")
 @cwd_option
+@json_option
 @click.pass_context
-def export_command(context: click.Context, cwd: str | None) -> None:
+def export_command(context: click.Context, cwd: str | None, as_json: bool) -> None:
     """Print this project's decisions as JSON lines, the oldest first, each with its id, agent, session, time,
-    files, outcome and provenance. 'foveal decisions import' reads them."""
-    for experience in reversed(list(_all_decisions(context, cwd or current_folder()))):
+    files, outcome and provenance. 'foveal decisions import' reads them. --json prints one list."""
+    found = reversed(list(_all_decisions(context, cwd or current_folder())))
+    if as_json:
+        terminal.say_json({"experiences": list(found)})
+        return
+    for experience in found:
         terminal.say(json.dumps(experience, ensure_ascii=False, sort_keys=True))
 
 
@@ -430,7 +435,7 @@ def restore_command(context: click.Context, experience_id: str, cwd: str | None,
 @click.option("--irrelevant", is_flag=True, help="Only those whose files are all gone from the project.")
 @click.option("--deleted", is_flag=True, help="Only those that were deleted.")
 @click.option("--dry-run", is_flag=True, help="Only show which would go.")
-@click.option("--yes", is_flag=True, help="Don't ask.")
+@yes_option
 @cwd_option
 @json_option
 @click.pass_context
@@ -446,6 +451,7 @@ def prune_command(
         raise click.UsageError("say which decisions to prune; see --help", context)
     params = {"cwd": cwd or current_folder(), **criteria}
     reply = ask(context, "PruneExperiences", {**params, "dry_run": True})
+    terminal.check_can_ask(asks=bool(reply["pruned"]) and not dry_run and not yes)
     if not as_json:
         _preview(reply)
     if reply["pruned"] and not dry_run and (yes or _confirmed(reply)):
@@ -472,11 +478,7 @@ def _preview(reply: dict[str, Any]) -> None:
 
 
 def _confirmed(reply: dict[str, Any]) -> bool:
-    """Ask whether the shown decisions may go. Raises `CliError` without a terminal."""
-    if not terminal.is_terminal(sys.stdin):
-        raise CliError(
-            "can't ask, because the standard input is no terminal", "foveal decisions prune … --yes"
-        )
+    """Ask whether the shown decisions may go."""
     return click.confirm(f"Remove {terminal.count(reply['pruned'], 'decision')} for good?", err=True)
 
 

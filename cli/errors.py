@@ -51,7 +51,12 @@ class OutputFailed(Exception):
 def explain(error: Exception) -> CliError | None:
     """Return the error for a person, or None for a bug."""
     if isinstance(error, RpcError):
-        return CliError(with_commands(error.message), _RPC_HINTS.get(error.code, ""))
+        if error.code == UNKNOWN_METHOD:
+            return CliError(
+                "the daemon that runs is older than this program and can't do this", "foveal restart"
+            )
+        message, advice = for_a_person(error.message)
+        return CliError(message, _RPC_HINTS.get(error.code, advice))
     if isinstance(error, DaemonUnavailable | PathError):
         return CliError(str(error))
     if isinstance(error, ProtocolError):
@@ -76,27 +81,77 @@ def _explain_system(error: OSError) -> CliError:
 _RPC_HINTS = {
     INTERNAL: "foveal logs",
     TIMEOUT: "foveal status shows what the daemon is doing, foveal logs what it did",
-    UNKNOWN_METHOD: "foveal restart, if the daemon is older than this program",
     UNSUPPORTED: "foveal restart, if the daemon is older than this program",
 }
 """Hints by error code, for errors whose message can't say what to run."""
 
 
-_COMMANDS = {
+COMMANDS = {
+    "AddSessionItem": "foveal sessions add",
+    "ApproveToolServers": "foveal tools approve",
+    "ClearFeedback": "foveal feedback --clear",
+    "CloseProject": "foveal close",
+    "ContractFocus": "foveal contract",
     "CreateSession": "foveal sessions create",
+    "DeleteExperience": "foveal decisions delete",
+    "DeleteItem": "foveal items delete",
+    "EndSession": "foveal sessions end",
+    "ExpandFocus": "foveal expand",
+    "ExplainPath": "foveal why",
+    "ExportRequests": "foveal requests export",
+    "FindFiles": "foveal query",
+    "FindSymbols": "foveal query",
+    "ForgetProject": "foveal forget",
+    "GetBuiltContext": "foveal contexts",
     "GetContext": "foveal context",
+    "GetExperience": "foveal decisions show",
+    "GetFeedback": "foveal feedback",
+    "GetItemUsage": "foveal items usage",
+    "GetMetrics": "foveal metrics",
+    "GetNode": "foveal node",
+    "GetRelevantContext": "foveal sessions context",
     "GetRequest": "foveal requests show",
+    "GetScope": "foveal scopes",
+    "GetSession": "foveal sessions show",
+    "GetTrust": "foveal trust",
+    "GetUsage": "foveal usage",
+    "GraftExperience": "foveal decide",
     "ListContexts": "foveal contexts",
+    "ListExperiences": "foveal decisions list",
     "ListItems": "foveal items list",
+    "ListProjects": "foveal projects",
+    "ListQuarantine": "foveal decisions quarantine",
     "ListRequests": "foveal requests list",
+    "ListScopes": "foveal scopes",
     "ListSessions": "foveal sessions list",
+    "ListToolServers": "foveal tools list",
+    "OpenDashboard": "foveal dashboard",
+    "OpenProject": "foveal open",
+    "PrepareContext": "foveal context",
+    "PruneExperiences": "foveal decisions prune",
+    "PushEmbeddings": "foveal embed --push",
     "PutItem": "foveal items put",
+    "ReindexProject": "foveal reindex",
+    "ReleaseScope": "foveal release",
+    "RemoveSessionItem": "foveal sessions remove",
+    "RestoreExperience": "foveal decisions restore",
     "ResumeSession": "foveal sessions resume",
+    "RevokeDashboard": "foveal dashboard --sign-out",
+    "RevokeToolServers": "foveal tools revoke",
+    "RevokeTrust": "foveal trust --revoke",
+    "SearchItems": "foveal items search",
+    "SetEmbedding": "foveal embed",
+    "SetRelevantContext": "foveal sessions context",
     "SetToolMode": "foveal tools mode",
+    "UpdateExperience": "foveal decisions edit",
+    "UpdateSession": "foveal sessions set",
 }
-"""The commands that call the methods which the daemon's messages name."""
+"""The commands that call the daemon's methods, whose names stand in messages to programs. Without those of
+one plain word (Query, Trust), which a message may mean as a word."""
 
-_METHODS = re.compile(rf"(?<!['\"\w])(?:([Cc])all )?({'|'.join(_COMMANDS)})\b")
+_METHODS = re.compile(rf"(?<!['\"\w])(?:([Cc])all )?({'|'.join(COMMANDS)})\b(?!['\"])")
+_ENDS = re.compile(r"((?<=[.?]) |; )")
+"""Where one part of a message ends and the next begins."""
 
 
 def with_commands(message: str) -> str:
@@ -104,9 +159,24 @@ def with_commands(message: str) -> str:
 
     def command(match: re.Match[str]) -> str:
         called = {"C": "Run: ", "c": "run: "}.get(match[1] or "", "")
-        return f"{called}{_COMMANDS[match[2]]}"
+        return f"{called}{COMMANDS[match[2]]}"
 
     return _METHODS.sub(command, message)
+
+
+def for_a_person(message: str) -> tuple[str, str]:
+    """Return what a message of the daemon says is wrong, and its advice: the parts that name a method, with
+    commands in their place."""
+    facts, advice = "", []
+    separator = ""
+    for number, part in enumerate(_ENDS.split(message)):
+        if number % 2:
+            separator = part
+        elif _METHODS.search(part):
+            advice.append(with_commands(part).removeprefix("Run: ").removeprefix("run: ").rstrip("."))
+        else:
+            facts += f"{separator}{part}" if facts else part
+    return (facts.rstrip("."), "; ".join(advice)) if facts else (with_commands(message), "")
 
 
 @contextmanager
@@ -117,4 +187,5 @@ def hint_if_unknown(hint: str) -> Iterator[None]:
     except RpcError as error:
         if error.code != NOT_FOUND:
             raise
-        raise CliError(with_commands(error.message), hint) from error
+        message, advice = for_a_person(error.message)
+        raise CliError(message, hint or advice) from error

@@ -41,7 +41,17 @@ from ..hooks.install.settings_entries import MCP
 from ..hooks.install.state import HostState, inspect, problems
 from ..ipc.paths import state_folder
 from . import terminal
-from .command import Command, CommandGroup, current_folder, cwd_option, json_option, settings_of
+from .command import (
+    Command,
+    CommandGroup,
+    check_json_can_ask,
+    current_folder,
+    cwd_option,
+    dry_run_option,
+    json_option,
+    settings_of,
+    yes_option,
+)
 from .errors import FAILED, CliError
 from .terminal import Check, to_text
 
@@ -98,19 +108,13 @@ def _level_options(command: F) -> F:
     )(command)
 
 
-def _change_options(command: F) -> F:
-    command = click.option("--yes", "-y", is_flag=True, help="Don't ask.")(command)
-    return click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")(
-        command
-    )
-
-
 @hooks_command.command("install", cls=Command, short_help="Register foveal with a host.")
 @_host_argument
 @_level_options
 @click.option("--mcp/--no-mcp", default=True, help="Register the MCP server as well [default: yes].")
 @click.option("--plugin", is_flag=True, help="Install the whole plugin, with a skill (claude-code only).")
-@_change_options
+@yes_option
+@dry_run_option
 @cwd_option
 @json_option
 @click.pass_context
@@ -136,7 +140,7 @@ def install_command(
         raise click.UsageError(
             "the MCP server is part of the plugin, so --no-mcp doesn't go with it", context
         )
-    with _explained():
+    with explained():
         chosen, files = _chosen(context, host, level, cwd)
         changes = plan_install(files, mcp=mcp, plugin=plugin)
     _carry_out(
@@ -150,7 +154,8 @@ def install_command(
 @_host_argument
 @_level_options
 @click.option("--purge", is_flag=True, help="Delete the kept copies of earlier settings as well.")
-@_change_options
+@yes_option
+@dry_run_option
 @cwd_option
 @json_option
 @click.pass_context
@@ -165,13 +170,13 @@ def uninstall_command(
     as_json: bool,
 ) -> None:
     """Take everything out of HOST's settings that install put there; nothing else changes."""
-    with _explained():
+    with explained():
         _, files = _chosen(context, host, level, cwd)
         changes = plan_uninstall(files)
     _carry_out(context, changes, dry_run=dry_run, yes=yes, as_json=as_json, nothing="it isn't registered")
     if dry_run:
         return
-    with _explained():
+    with explained():
         left = copies_left(files)
         if purge:
             remove_copies(left)
@@ -188,8 +193,8 @@ def uninstall_command(
 @click.pass_context
 def list_command(context: click.Context, cwd: str | None, as_json: bool) -> None:
     """List with which hosts foveal is registered, in which files, for which events, and what they run."""
-    with _explained():
-        place, program = _place(context, cwd), _program(context)
+    with explained():
+        place, program = settings_place(context, cwd), running_program(context)
         states = [
             inspect(host, level, place, program, __version__) for host in INSTALLABLE for level in LEVELS
         ]
@@ -218,8 +223,8 @@ def list_command(context: click.Context, cwd: str | None, as_json: bool) -> None
 @click.pass_context
 def check_command(context: click.Context, host: str | None, cwd: str | None, as_json: bool) -> None:
     """Look at all registrations, or at those with HOST. Ends with 1 if something is wrong."""
-    with _explained():
-        place, program = _place(context, cwd), _program(context)
+    with explained():
+        place, program = settings_place(context, cwd), running_program(context)
         hosts = (installable_host(host),) if host else INSTALLABLE
         states = [inspect(each, level, place, program, __version__) for each in hosts for level in LEVELS]
         found = [(state, _problems(state, place, program)) for state in states]
@@ -302,14 +307,15 @@ def _chosen(
     context: click.Context, name: str, level: Level | None, cwd: str | None
 ) -> tuple[Host, HostFiles]:
     host = installable_host(name)
-    place = _place(context, cwd)
+    place = settings_place(context, cwd)
     chosen = level or host.default_level
     check_level(host, chosen, place)
-    program = registered_program(_program(context), host, chosen)
+    program = registered_program(running_program(context), host, chosen)
     return host, host_files(host, chosen, place, program, __version__)
 
 
-def _place(context: click.Context, cwd: str | None) -> SettingsPlace:
+def settings_place(context: click.Context, cwd: str | None) -> SettingsPlace:
+    """Return where settings lie: the home, the project's root, the environment. Raises `InstallError`."""
     environ = settings_of(context).environ
     home = environ.get("HOME", "")
     if not os.path.isabs(home):
@@ -319,7 +325,8 @@ def _place(context: click.Context, cwd: str | None) -> SettingsPlace:
     return SettingsPlace(home, project_root(os.path.realpath(cwd or current_folder())), environ)
 
 
-def _program(context: click.Context) -> str:
+def running_program(context: click.Context) -> str:
+    """Return the path of the foveal that runs. Raises `InstallError`."""
     return find_program(sys.argv[0], sys.executable, settings_of(context).environ)
 
 
@@ -333,16 +340,16 @@ def _carry_out(
     nothing: str,
 ) -> None:
     """Show the changes, ask, and do them. Ends with 1 where a person says no."""
-    if as_json and not (yes or dry_run):
-        raise click.UsageError("--json needs --yes or --dry-run, because it can't ask", context)
+    asks = not (yes or dry_run)
+    check_json_can_ask(context, as_json=as_json, asks=asks and bool(changes or as_json))
     if not as_json:
         for line in (line for change in changes for line in describe_change(change)):
             terminal.say(line)
         terminal.flush()
-    if not dry_run and changes and not (yes or _confirmed(changes)):
+    if asks and changes and not click.confirm(f"Change {terminal.count(len(changes), 'file')}?", err=True):
         terminal.note("nothing was changed")
         context.exit(FAILED)
-    with _explained():
+    with explained():
         copies = () if dry_run else apply(changes)
     if as_json:
         terminal.say_json(
@@ -363,14 +370,8 @@ def _carry_out(
     terminal.flush()
 
 
-def _confirmed(changes: Sequence[Change]) -> bool:
-    if not terminal.is_terminal(sys.stdin):
-        raise CliError("can't ask, because the standard input is no terminal", "add --yes, or --dry-run")
-    return click.confirm(f"Change {terminal.count(len(changes), 'file')}?", err=True)
-
-
 @contextmanager
-def _explained() -> Iterator[None]:
+def explained() -> Iterator[None]:
     """Turn what the installer refuses into what a person sees."""
     try:
         yield
@@ -403,7 +404,7 @@ def summarize(change: Change) -> str:
 def change_map(change: Change) -> dict[str, Any]:
     """Return a change for programs."""
     action = summarize(change).partition(" ")[0]
-    return {"path": change.target.path, "action": action, "diff": "\n".join(_plain_diff(change))}
+    return {"path": change.target.path, "action": action, "diff": "\n".join(plain_diff(change))}
 
 
 def describe_state(state: HostState) -> Iterator[str]:
@@ -441,7 +442,8 @@ def _event(name: str) -> str:
     return "MCP server" if name == MCP else terminal.clean(name)
 
 
-def _plain_diff(change: Change) -> Iterator[str]:
+def plain_diff(change: Change) -> Iterator[str]:
+    """Yield the unified diff of a change as it is."""
     old, new = _lines(change.found.data), _lines(change.after)
     yield from difflib.unified_diff(old, new, change.target.path, change.target.path, lineterm="")
 

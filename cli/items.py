@@ -265,7 +265,7 @@ def items_table(items: Sequence[Mapping[str, Any]]) -> str:
         )
         for item in items
     ]
-    return terminal.table(header, rows, right=(3,))
+    return terminal.table(header, rows, right=(3,), paths=(4,), texts=(1, 2, 5), spare=(3,))
 
 
 def origin(item: Mapping[str, Any]) -> str:
@@ -295,7 +295,7 @@ def found_table(taken: Sequence[Mapping[str, Any]], considered: Sequence[Mapping
         for found, items in ((True, taken), (False, considered))
         for item in items
     ]
-    return terminal.table(header, rows, right=(1, 2, 3))
+    return terminal.table(header, rows, right=(1, 2, 3), texts=(4, 5, 6), spare=(2, 3))
 
 
 def describe_usage(usage: Mapping[str, Any]) -> Iterator[str]:
@@ -345,7 +345,7 @@ def _usage_table(items: Sequence[Mapping[str, Any]]) -> str:
         )
         for item in items
     ]
-    return terminal.table(header, rows, right=(2, 3, 4, 5))
+    return terminal.table(header, rows, right=(2, 3, 4, 5), texts=(0,))
 
 
 SHOWN_MAX = 30
@@ -376,7 +376,7 @@ def feedback_command(context: click.Context, clear: bool, cwd: str | None, as_js
         terminal.say("no file or item stands out yet")
         return
     rows = [(terminal.clean(_name(boost)), f"x{boost['boost']:.2f}") for boost in reply["boosts"][:SHOWN_MAX]]
-    terminal.say(terminal.table(("FILE OR ITEM", "WEIGHT"), rows, right=(1,)))
+    terminal.say(terminal.table(("FILE OR ITEM", "WEIGHT"), rows, right=(1,), paths=(0,)))
     if len(reply["boosts"]) > SHOWN_MAX:
         terminal.note(f"{len(reply['boosts']) - SHOWN_MAX:,} more: --json shows all")
 

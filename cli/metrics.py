@@ -86,7 +86,9 @@ def _methods_table(methods: dict[str, Any]) -> str:
         )
         for name, method in sorted(methods.items(), key=lambda pair: -pair[1]["count"])
     ]
-    return terminal.table(("METHOD", "CALLS", "P50", "P95", "P99", "ERRORS"), rows, right=(1, 2, 3, 4, 5))
+    return terminal.table(
+        ("METHOD", "CALLS", "P50", "P95", "P99", "ERRORS"), rows, right=(1, 2, 3, 4, 5), texts=(0,)
+    )
 
 
 def _describe_contexts(contexts: dict[str, Any]) -> Iterator[str]:
@@ -125,13 +127,14 @@ def describe_history(history: Mapping[str, Any]) -> Iterator[str]:
         f" {terminal.duration(history['step_s'])}"
     )
     curves = [(name, [value_of(sample) for sample in samples], write) for name, value_of, write in FIGURES]
-    drawn = min(len(samples), WIDTH)
     names = max(len(name) for name, _, _ in curves)
+    width = min(WIDTH, terminal.room(names + 2 + 2 * len(f"{'':>10}  ")))
+    drawn = min(len(samples), width)
     yield terminal.styled(f"{'':<{names}}  {'':<{drawn}}  {'LAST':>10}  {'MOST':>10}", bold=True)
     for name, values, write in curves:
         last, most = values[-1], max((value for value in values if value is not None), default=None)
         numbers = "  ".join(f"{'' if number is None else write(number):>10}" for number in (last, most))
-        yield f"{name:<{names}}  {sparkline(values, WIDTH)}  {numbers}".rstrip()
+        yield f"{name:<{names}}  {sparkline(values, width)}  {numbers}".rstrip()
     yield from _by_agent(samples)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from ..ipc.client import Client
 from ..ipc.paths import PathError, find_socket
 from . import terminal
-from .command import CALL_TIMEOUT_S, Settings
+from .command import CALL_TIMEOUT_S, Settings, is_inside
 from .errors import CliError
 from .status import other_reasons
 
@@ -67,7 +67,7 @@ def wait_until_known(client: Client, cwd: str, at_most_s: float) -> None:
 def warn_if_wide(root: str) -> None:
     """Warn of a project that holds the whole home folder, or all of the disk."""
     home = os.path.realpath(os.path.expanduser("~"))
-    if f"{home}/".startswith(f"{root.rstrip('/')}/"):
+    if is_inside(home, root):
         terminal.warn(
             f"{terminal.clean(root)} is indexed as one project, with everything in it; to stop, run:"
             f" foveal close {terminal.clean(root)}"
@@ -153,9 +153,10 @@ def _show(bar: Bar, project: dict[str, Any]) -> None:
     """Show how far a project is, as Status describes it."""
     files = project["files"]
     bar.show(
-        f"{project['state']} {terminal.short_path(project['root'])}",
+        project["state"],
         files - project["files_pending"],
         None if project["state"] == "scanning" else files,
+        path=project["root"],
     )
 
 
@@ -168,7 +169,7 @@ def _spin(settings: Settings, cwd: str, done: Event) -> None:
         with Client.connect(path, LOOK_S) as client, Bar("indexing") as bar:
             while not done.is_set():
                 for project in client.call("ListProjects", timeout=CALL_TIMEOUT_S)["projects"]:
-                    if f"{cwd}/".startswith(f"{project['root'].rstrip('/')}/"):
+                    if is_inside(cwd, project["root"]):
                         _show(bar, project)
                 done.wait(0.1)
     except (OSError, PathError, CliError):
@@ -200,14 +201,22 @@ class Bar:
         if self._progress is not None:
             self._progress.stop()
 
-    def show(self, what: str, done: int = 0, total: int | None = None, note: str = "") -> None:
-        """Show what is done and how far it is. Without a total the bar only moves."""
+    def show(
+        self, what: str, done: int = 0, total: int | None = None, note: str = "", path: str = ""
+    ) -> None:
+        """Show what is done, at which path, and how far it is. Without a total the bar only moves.
+
+        All stands on one line: where there is no room, the path loses its beginning, or goes.
+        """
         if self._progress is None or self._task is None:
             return
         counted = "" if total is None else f"{done:,}/{total:,}"
+        taken = sum(map(len, (what, counted, note))) + BAR_WIDTH + AROUND_BAR
+        left = self._progress.console.width - taken
+        where = terminal.end_of_path(terminal.short_path(path), left) if left >= terminal.NARROW else ""
         self._progress.update(
             self._task,
-            description=terminal.clean(what),
+            description=f"{terminal.clean(what)} {where}".rstrip(),
             total=None if total is None else max(total, 1),
             completed=done,
             counted=counted,
@@ -215,14 +224,20 @@ class Bar:
         )
 
 
+BAR_WIDTH = 12
+AROUND_BAR = 16
+"""Characters of a line beside its texts and the bar: the spinner, the time, and what is between columns."""
+
+
 def _rich_progress() -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.table import Column
 
     return Progress(
         SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
+        TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
+        BarColumn(BAR_WIDTH),
         TextColumn("{task.fields[counted]}", markup=False, style="progress.download"),
         TextColumn("{task.fields[note]}", markup=False),
         TimeElapsedColumn(),

@@ -15,14 +15,19 @@ from ..ipc.client import Client
 from . import terminal
 from .command import (
     CALL_TIMEOUT_S,
+    FOLDER,
     Command,
     absolute,
     ask,
+    check_json_can_ask,
     connect,
     current_folder,
     cwd_option,
+    dry_run_option,
+    is_inside,
     json_option,
     settings_of,
+    yes_option,
 )
 from .errors import FAILED, CliError
 from .progress import Bar, enter_and_wait, next_news, project_status, warn_if_wide
@@ -59,11 +64,16 @@ def close_command(context: click.Context, path: str, as_json: bool) -> None:
 
 
 @click.command("projects", cls=Command, short_help="List the open projects.")
+@click.option("--cwd", metavar="DIR", type=FOLDER, help="Only the one that this folder belongs to.")
 @json_option
 @click.pass_context
-def projects_command(context: click.Context, as_json: bool) -> None:
+def projects_command(context: click.Context, cwd: str | None, as_json: bool) -> None:
     """List the open projects. Starts no daemon; exits with 1 if none runs."""
     reply = ask(context, "ListProjects", start=False)
+    if cwd is not None:
+        folder = os.path.realpath(absolute(cwd))
+        for name in ("projects", "closed"):
+            reply[name] = [one for one in reply[name] if is_inside(folder, one["root"])]
     terminal.say_reply(
         reply, as_json, projects_table(reply["projects"]) if reply["projects"] else "no project is open"
     )
@@ -90,6 +100,69 @@ def reindex_command(context: click.Context, path: str | None, full: bool, as_jso
         projects = client.call("ListProjects", timeout=CALL_TIMEOUT_S)["projects"]
     root = os.path.realpath(folder)
     terminal.say_json(next((project for project in projects if project["root"] == root), None))
+
+
+FORGET_EXAMPLES = (
+    "foveal forget               # shows what goes of this project, and asks",
+    "foveal forget ~/old/shop --dry-run",
+)
+REMOVED = {
+    "trusted": "trusted file",
+}
+"""What can go, in words for one of it, if that isn't the name without its last letter."""
+
+
+@click.command(
+    "forget", cls=Command, short_help="Delete all that foveal knows of a project.", examples=FORGET_EXAMPLES
+)
+@click.argument("project", required=False, type=FOLDER)
+@yes_option
+@dry_run_option
+@json_option
+@click.pass_context
+def forget_command(
+    context: click.Context, project: str | None, yes: bool, dry_run: bool, as_json: bool
+) -> None:
+    """Show what foveal knows of PROJECT (default: this folder's), ask, and delete it for good: its index,
+    sessions, requests, contexts, and decisions. The project's own files stay as they are."""
+    asks = not (yes or dry_run)
+    check_json_can_ask(context, as_json=as_json, asks=asks)
+    path = current_folder() if project is None else os.path.normpath(absolute(project))
+    reply = ask(context, "ForgetProject", {"path": path, "dry_run": True}, hint="foveal projects")
+    if not as_json:
+        for line in describe_removed(reply):
+            terminal.say(line)
+        terminal.flush()
+    known = any(reply["removed"].values())
+    if not dry_run and known:
+        if asks and not click.confirm("Delete all of this for good?", err=True):
+            terminal.note("nothing was deleted")
+            context.exit(FAILED)
+        reply = ask(context, "ForgetProject", {"path": path}, hint="foveal projects")
+        if not as_json:
+            terminal.say(f"forgotten: {terminal.short_path(reply['root'])}")
+    if as_json:
+        terminal.say_json(reply)
+    elif reply["problem"]:
+        terminal.flush()
+        terminal.note(reply["problem"])
+
+
+def describe_removed(reply: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines about what goes with a project."""
+    shown = terminal.short_path(reply["root"])
+    removed = {name: amount for name, amount in reply["removed"].items() if amount}
+    if not removed:
+        yield f"foveal knows nothing of {shown}"
+        return
+    yield f"{terminal.styled(shown, bold=True)}: this would go for good"
+    for name, amount in removed.items():
+        what, _, unit = name.rpartition("_")
+        if unit == "bytes":
+            yield f"  {what.replace('_', ' ') or 'state'}: {terminal.size(amount)}"
+        else:
+            yield f"  {terminal.count(amount, REMOVED.get(name, name.removesuffix('s').replace('_', ' ')))}"
+    yield "The files of the project stay as they are."
 
 
 ESTIMATE_S = 2.0
@@ -145,7 +218,7 @@ def embed_command(
     if pause and (resume or path is not None):
         raise click.UsageError("--pause applies to all projects: it takes no PATH and no --resume", context)
     with connect(settings_of(context)) as client:
-        was_paused = _was_paused(client)
+        was_paused = _was_paused(client, push=push)
         continued = "embedding continues in all projects" if was_paused else "embedding was not paused"
         if pause:
             reply = client.call("SetEmbedding", {"paused": True}, CALL_TIMEOUT_S)
@@ -249,11 +322,17 @@ def _what_goes_on(client: Client) -> Iterator[str]:
         yield f"nothing is left to embed in {terminal.count(len(projects), 'open project')}"
 
 
-def _was_paused(client: Client) -> bool:
-    """Return whether embedding is paused. Raises `CliError` where it is switched off."""
+def _was_paused(client: Client, *, push: bool) -> bool:
+    """Return whether embedding is paused. Raises `CliError` where it is switched off, and for a push where
+    nothing is shared: that is said before all is embedded."""
     embedder = client.call("Status", timeout=CALL_TIMEOUT_S)["embedder"]
     if embedder is None:
         raise _off()
+    if push and "shared" not in embedder:
+        raise CliError(
+            "no store is configured that embeddings could be shared in",
+            "name it in config.toml, embedding.shared; docs/teams.md says how",
+        )
     return bool(embedder["paused"])
 
 
@@ -269,11 +348,11 @@ def _show_embedding(bar: Bar, project: dict[str, Any]) -> None:
     if model and model["fraction"] < 1:
         bar.show(f"embedding model: {model['phase']}", round(model["fraction"] * 100), 100)
         return
-    what = f"embedding {terminal.short_path(project['root'])}"
     if project["embedding"] == "waiting":
-        bar.show(what)
+        bar.show("embedding", path=project["root"])
     else:
-        bar.show(what, project["embedded"], project["embedded"] + project["pending"], rate(project))
+        total = project["embedded"] + project["pending"]
+        bar.show("embedding", project["embedded"], total, rate(project), path=project["root"])
 
 
 TOPICS = (
@@ -294,9 +373,10 @@ TOPICS = (
 
 @click.command("watch", cls=Command, short_help="Print events as they come.")
 @click.argument("topics", nargs=-1, type=click.Choice(TOPICS), metavar="[TOPIC]...")
+@click.option("--cwd", metavar="DIR", type=FOLDER, help="Only of the project that this folder belongs to.")
 @json_option
 @click.pass_context
-def watch_command(context: click.Context, topics: tuple[str, ...], as_json: bool) -> None:
+def watch_command(context: click.Context, topics: tuple[str, ...], cwd: str | None, as_json: bool) -> None:
     """Print the daemon's events as they come, all of them or those of each TOPIC, until Ctrl-C.
 
     Topics: context.built, context.changed, context.resumed, experience.changed, experience.grafted,
@@ -306,7 +386,11 @@ def watch_command(context: click.Context, topics: tuple[str, ...], as_json: bool
     with connect(settings_of(context)) as client:
         client.call("Subscribe", {"topics": list(topics or TOPICS)}, CALL_TIMEOUT_S)
         terminal.note("waiting for events; Ctrl-C ends it")
+        folder = None if cwd is None else os.path.realpath(absolute(cwd))
         for event in client.events():
+            project = event["data"].get("project")
+            if folder is not None and not (project and is_inside(folder, project)):
+                continue
             terminal.say(json.dumps(event, ensure_ascii=False) if as_json else to_line(event))
             terminal.flush()
     raise CliError("the daemon stopped, so no more events come", "foveal logs")
@@ -336,7 +420,7 @@ SHOWN_CHARACTERS = 4_000
 
 
 @click.command("trust", cls=Command, short_help="Let a project's files take effect.", examples=TRUST_EXAMPLES)
-@click.option("--yes", is_flag=True, help="Trust the files as they are without asking.")
+@click.option("--yes", "-y", is_flag=True, help="Trust the files as they are without asking.")
 @click.option("--revoke", is_flag=True, help="Trust nothing of this project any more.")
 @cwd_option
 @json_option
@@ -359,6 +443,7 @@ def trust_command(context: click.Context, yes: bool, revoke: bool, cwd: str | No
     if as_json and not yes:
         terminal.say_json(found)
         return
+    terminal.check_can_ask(asks=bool(waiting) and not yes)
     if not as_json:
         _show_files(found)
     if not waiting:
@@ -385,11 +470,7 @@ def _show_files(found: dict[str, Any]) -> None:
 
 
 def _agrees(root: str, files: list[dict[str, Any]]) -> bool:
-    """Show the content of the files and ask; raises `UsageError` without a terminal."""
-    if not sys.stdin.isatty():
-        raise click.UsageError(
-            "can't ask, because the standard input is no terminal: read the files, then use --yes"
-        )
+    """Show the content of the files and ask."""
     for file in files:
         path = os.path.join(root, file["path"])
         with open(path, encoding="utf-8", errors="replace") as opened:

@@ -28,11 +28,13 @@ from .items import item_label
 from .terminal import local_time
 
 LIST_LIMIT = 1_000
+CONTEXTS_SEARCHED = 100
 
 EXAMPLES = (
+    "foveal requests show                  # the last one of this project",
+    "foveal requests show --sent > context.md",
     "foveal requests list s-1",
     "foveal requests show s-1 req_0123456789abcdef",
-    "foveal requests show s-1 req_0123456789abcdef --sent > context.md",
     "foveal requests export > requests.jsonl",
 )
 
@@ -45,7 +47,7 @@ def requests_command() -> None:
 
 
 @requests_command.command("list", cls=Command, short_help="List the requests of a session.")
-@click.argument("session_id")
+@click.argument("session_id", metavar="[SESSION]", required=False)
 @click.option(
     "--limit",
     type=click.IntRange(1, LIST_LIMIT),
@@ -53,10 +55,15 @@ def requests_command() -> None:
     show_default=True,
     help="Maximum number of requests.",
 )
+@cwd_option
 @json_option
 @click.pass_context
-def list_command(context: click.Context, session_id: str, limit: int, as_json: bool) -> None:
-    """List the requests of a session, the latest first."""
+def list_command(
+    context: click.Context, session_id: str | None, limit: int, cwd: str | None, as_json: bool
+) -> None:
+    """List the requests of SESSION, the latest first; without it those of the session with the last one."""
+    if session_id is None:
+        session_id = _last_request(context, cwd or current_folder())[0]
     reply = ask(
         context, "ListRequests", {"session_id": session_id, "limit": limit}, hint="foveal sessions list"
     )
@@ -66,18 +73,32 @@ def list_command(context: click.Context, session_id: str, limit: int, as_json: b
 
 
 @requests_command.command("show", cls=Command, short_help="Show a request: its items, slices and time.")
-@click.argument("session_id")
-@click.argument("request_id")
+@click.argument("session_id", metavar="[SESSION]", required=False)
+@click.argument("request_id", metavar="[REQUEST]", required=False)
 @click.option("--sent", is_flag=True, help="Print the context that was sent, exactly as it was.")
 @click.option("--messages", is_flag=True, help="Print the messages and tools as JSON.")
+@cwd_option
 @json_option
 @click.pass_context
 def show_command(
-    context: click.Context, session_id: str, request_id: str, sent: bool, messages: bool, as_json: bool
+    context: click.Context,
+    session_id: str | None,
+    request_id: str | None,
+    sent: bool,
+    messages: bool,
+    cwd: str | None,
+    as_json: bool,
 ) -> None:
-    """Show a request of a session: the items that were in it and those that were considered, with scores."""
+    """Show a request: the items that were in it and those that were considered, with scores.
+
+    Without REQUEST it is the last one of SESSION, without both the last one of this project.
+    """
     if sent and messages:
         raise click.UsageError("--sent and --messages exclude each other", context)
+    if session_id is None:
+        session_id, request_id = _last_request(context, cwd or current_folder())
+    elif request_id is None:
+        request_id = _last_of(context, session_id)
     params = {
         "session_id": session_id,
         "request_id": request_id,
@@ -103,6 +124,7 @@ def show_command(
 @click.option("--since", metavar="TIME", help="From this time or day on, in ISO 8601.")
 @click.option("--before", metavar="TIME", help="Those before this time or day.")
 @cwd_option
+@json_option
 @click.pass_context
 def export_command(
     context: click.Context,
@@ -111,29 +133,66 @@ def export_command(
     since: str | None,
     before: str | None,
     cwd: str | None,
+    as_json: bool,
 ) -> None:
     """Write the requests of SESSIONs, or of this project, as JSON Lines, the oldest first.
 
-    Each line is what show --json prints; without --content it holds names, numbers and hashes only.
+    Each line is what show --json prints; without --content it holds names, numbers and hashes only. --json
+    writes one list of them.
     Requests of sessions that were never created, or are gone, are included.
     """
     bounds = {"content": content, "since": since, "before": before}
     with connect(settings_of(context)) as client, hint_if_unknown("foveal sessions list"):
         chosen: list[dict[str, str]] = [{"session_id": session_id} for session_id in session_ids]
-        for params in chosen or [{"cwd": cwd or current_folder()}]:
-            given = {name: value for name, value in bounds.items() if value}
-            for line in export_lines(client, {**params, **given}):
-                terminal.say(line)
+        given = {name: value for name, value in bounds.items() if value}
+        wanted = [{**params, **given} for params in chosen or [{"cwd": cwd or current_folder()}]]
+        found = (request for params in wanted for request in _exported(client, params))
+        if as_json:
+            terminal.say_json({"requests": list(found)})
+            return
+        for request in found:
+            terminal.say(json.dumps(request))
 
 
-def export_lines(client: Client, params: Mapping[str, Any]) -> Iterator[str]:
-    """Yield each request of ExportRequests as a line of ASCII JSON, page by page to save memory."""
+def _exported(client: Client, params: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the requests of ExportRequests, page by page to save memory."""
     page: dict[str, Any] = {"next": params.get("since", "")}
     while "next" in page:
         since = {"since": page["next"]} if page["next"] else {}
         page = client.call("ExportRequests", {**params, **since}, CALL_TIMEOUT_S)
-        for request in page["requests"]:
-            yield json.dumps(request)
+        yield from page["requests"]
+
+
+SESSIONS_SEARCHED = 20
+"""Sessions that are asked for their last request, the most recently active first."""
+
+
+def _last_request(context: click.Context, folder: str) -> tuple[str, str]:
+    """Return the ids of the session and of the last request in a project. Raises `CliError` without one."""
+    contexts = ask(context, "ListContexts", {"cwd": folder, "limit": CONTEXTS_SEARCHED})["contexts"]
+    for given in contexts:
+        if given.get("request_id"):
+            return given["session_id"], given["request_id"]
+    sessions = ask(context, "ListSessions", {"cwd": folder})["sessions"]
+    latest: list[tuple[str, str, str]] = []
+    for session in sessions[:SESSIONS_SEARCHED]:
+        found = ask(context, "ListRequests", {"session_id": session["session_id"], "limit": 1})["requests"]
+        latest += [(request["at"], session["session_id"], request["request_id"]) for request in found]
+    if not latest:
+        raise CliError(
+            "no session of this project has a request yet",
+            "foveal last shows what was sent last, in a session or not",
+        )
+    return max(latest)[1:]
+
+
+def _last_of(context: click.Context, session_id: str) -> str:
+    """Return the id of the last request of a session. Raises `CliError` without one."""
+    params = {"session_id": session_id, "limit": 1}
+    found = ask(context, "ListRequests", params, hint="foveal sessions list")["requests"]
+    if not found:
+        raise CliError(f"the session {session_id} has no request yet", "foveal sessions list")
+    return str(found[0]["request_id"])
 
 
 def requests_table(requests: Sequence[Mapping[str, Any]]) -> str:
@@ -151,7 +210,7 @@ def requests_table(requests: Sequence[Mapping[str, Any]]) -> str:
         )
         for request in requests
     ]
-    return terminal.table(header, rows, right=(2, 3, 4, 5))
+    return terminal.table(header, rows, right=(2, 3, 4, 5), texts=(6,), spare=(3, 5))
 
 
 def describe(request: Mapping[str, Any]) -> Iterator[str]:
@@ -210,8 +269,9 @@ def _score(item: Mapping[str, Any]) -> str:
 
 def _slice(part: Mapping[str, Any]) -> str:
     cut = " (shortened)" if part["compressed"] else ""
-    name = part.get("path") or part["id"]
-    return f"{part['layer']:<7} {part['tokens']:>6,} tokens  {part['type']:<12} {name}{cut}"
+    head = f"{part['layer']:<7} {part['tokens']:>6,} tokens  {part['type']:<12} "
+    name = terminal.end_of_path(part.get("path") or part["id"], terminal.room(2 + len(head) + len(cut)))
+    return f"{head}{name}{cut}"
 
 
 def _remarks(request: Mapping[str, Any]) -> Iterator[str]:

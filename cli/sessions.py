@@ -17,6 +17,7 @@ from .command import (
     current_folder,
     cwd_option,
     json_option,
+    list_options,
 )
 from .items import item_arguments, item_label, key_of
 from .terminal import local_time, say_warnings
@@ -44,9 +45,7 @@ def sessions_command() -> None:
 
 
 @sessions_command.command("list", cls=Command, short_help="List the sessions of this project.")
-@cwd_option
-@click.option("--all", "everywhere", is_flag=True, help="Of all projects, not only of this one.")
-@json_option
+@list_options
 @click.pass_context
 def list_command(context: click.Context, cwd: str | None, everywhere: bool, as_json: bool) -> None:
     """List the sessions of this project, the most recently active first."""
@@ -268,7 +267,7 @@ LABEL_WIDTH = 15
 
 def sessions_table(sessions: Sequence[Mapping[str, Any]], *, projects: bool) -> str:
     """Return sessions as a table, in their order; with the column of their projects if asked."""
-    header = ["SESSION", "NAME", "AGENT", "LAST HEARD OF", "ITEMS", "CONTEXT", "INTENT"]
+    header = ["SESSION", "NAME", "AGENT", "LAST HEARD OF", "ITEMS", "CONTEXT", "INTENT", "PROJECT"]
     rows = []
     for session in sessions:
         ended = " (ended)" if session["ended"] else ""
@@ -282,10 +281,12 @@ def sessions_table(sessions: Sequence[Mapping[str, Any]], *, projects: bool) -> 
             terminal.shortened(session["current_intent"], INTENT_CHARACTERS),
         ])  # fmt: skip
     if projects:
-        header.insert(1, "PROJECT")
         for row, session in zip(rows, sessions, strict=True):
-            row.insert(1, terminal.short_path(session["project"]))
-    return terminal.table(header, rows, right=(header.index("ITEMS"), header.index("CONTEXT")))
+            row.append(terminal.short_path(session["project"]))
+    else:
+        header.pop()
+    # Where there is no room, the figures go first: `show` has them.
+    return terminal.table(header, rows, right=(4, 5), paths=(7,), texts=(1, 2, 6), spare=(5, 4))
 
 
 def last_heard(session: Mapping[str, Any]) -> str:

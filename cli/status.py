@@ -13,7 +13,7 @@ import click
 from .. import __version__
 from ..ipc.paths import find_socket, log_file, state_folder
 from . import terminal
-from .command import Command, absolute, ask, json_option, settings_of
+from .command import FOLDER, Command, absolute, ask, json_option, settings_of
 from .errors import CliError
 
 SKIPPED = {
@@ -33,16 +33,20 @@ SKIPPED = {
 
 
 @click.command("status", cls=Command, short_help="Show the daemon and its projects.")
-@click.argument("cwd", required=False)
+@click.argument("folder", required=False, type=FOLDER)
+@click.option("--cwd", metavar="DIR", type=FOLDER, help="The same as FOLDER.")
 @click.option("--skipped", is_flag=True, help="Show what was left out of each project, and why.")
 @json_option
 @click.pass_context
-def status_command(context: click.Context, cwd: str | None, skipped: bool, as_json: bool) -> None:
-    """Show the daemon and its projects, or the one that the folder CWD belongs to.
+def status_command(
+    context: click.Context, folder: str | None, cwd: str | None, skipped: bool, as_json: bool
+) -> None:
+    """Show the daemon and its projects, or the one that FOLDER belongs to.
 
     Starts no daemon; exits with 1 if none runs.
     """
     settings = settings_of(context)
+    cwd = cwd if folder is None else os.path.join(cwd or "", folder)
     reply = ask(context, "Status", {"cwd": None if cwd is None else absolute(cwd)}, start=False)
     if as_json:
         terminal.say_json(reply)
@@ -109,7 +113,7 @@ def projects_table(projects: Sequence[dict[str, Any]]) -> str:
         )
         for project in projects
     ]
-    return terminal.table(header, rows, right=(2, 3, 4, 7))
+    return terminal.table(header, rows, right=(2, 3, 4, 7), paths=(0,), spare=(6, 3))
 
 
 def _describe_embedder(embedder: dict[str, Any] | None) -> str:

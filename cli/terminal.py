@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,9 +17,12 @@ from typing import IO, Any, Literal
 
 import click
 
-from .errors import OutputClosed, OutputFailed
+from .errors import CliError, OutputClosed, OutputFailed
 
 COLUMN_GAP = "  "
+
+NARROW, READABLE = 8, 24
+"""Characters that a column keeps that is cut; it keeps more if spare columns can go instead."""
 
 
 def prepare_streams() -> None:
@@ -80,6 +84,12 @@ def drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def say_text(text: str) -> None:
+    """Write a text as it was sent: to a pipe unchanged, to a terminal without what would steer it."""
+    shown = clean_lines(text) if is_terminal(sys.stdout) else text
+    write(shown if shown.endswith("\n") or not is_terminal(sys.stdout) else f"{shown}\n")
+
+
 def say_json(value: Any) -> None:
     """Write a value as indented JSON."""
     import json
@@ -120,6 +130,12 @@ def show_error(message: str, hint: str = "") -> None:
         _complain_labelled("hint", "cyan", hint)
 
 
+def check_can_ask(*, asks: bool = True) -> None:
+    """Raise `CliError` if a command is to ask, but nobody can answer; called before anything is shown."""
+    if asks and not is_terminal(sys.stdin):
+        raise CliError("can't prompt: stdin is not a terminal; pass --yes")
+
+
 def end_line() -> None:
     """End the line that a terminal began with `^C`."""
     _complain("")
@@ -140,13 +156,56 @@ def clean_lines(text: str) -> str:
     return _CONTROLS_IN_LINES.sub(_escape, text)
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Return rows under a header, columns as wide as their widest cell; those in `right` flush right."""
+def columns() -> int | None:
+    """Return how many characters fit on a line: what COLUMNS says, else the terminal's width; None in a pipe,
+    where nothing needs to be cut."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given) > 0:
+        return int(given)
+    return shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
+
+
+def room(taken: int) -> int:
+    """Return how many characters are left on a line that has so many; a large number without a limit."""
+    most = columns()
+    return sys.maxsize if most is None else max(most - taken, NARROW)
+
+
+def table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    right: Sequence[int] = (),
+    paths: Sequence[int] = (),
+    texts: Sequence[int] = (),
+    spare: Sequence[int] = (),
+) -> str:
+    """Return rows under a header, columns as wide as their widest cell; those in `right` flush right.
+
+    If lines have a limit (`columns`), cells of `paths` lose their beginning and those of `texts` their end.
+    Before they get hard to read, the columns in `spare` are left out, the first one first.
+    """
     cells = [[clean(cell) for cell in row] for row in rows]
-    widths = [max(len(row[column]) for row in [header, *cells]) for column in range(len(header))]
-    lines = [styled(_line(header, widths, right), bold=True)]
-    lines += [_line(row, widths, right) for row in cells]
-    return "\n".join(lines)
+    natural = [max(len(row[column]) for row in [header, *cells]) for column in range(len(header))]
+    widths = dict(enumerate(natural))
+    most = columns()
+    if most is not None:
+        flexible = (*paths, *texts)
+        for column in (None, *spare):
+            if column is not None:
+                del widths[column]
+            if _total(_fitted(widths, flexible, header, most, READABLE)) <= most:
+                break
+        widths = _fitted(widths, flexible, header, most, NARROW)
+    lines = []
+    for row in [header, *cells]:
+        parts = []
+        for column, width in widths.items():
+            cell = row[column]
+            if len(cell) > width:
+                cell = end_of_path(cell, width) if column in paths else shortened(cell, width)
+            parts.append(cell.rjust(width) if column in right else cell.ljust(width))
+        lines.append(COLUMN_GAP.join(parts).rstrip())
+    return "\n".join([styled(lines[0], bold=True), *lines[1:]])
 
 
 def count(number: int, noun: str) -> str:
@@ -183,6 +242,15 @@ def shortened(text: str, most: int) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
+def end_of_path(path: str, most: int) -> str:
+    """Return a path without its beginning where it has more characters than that: its end says more."""
+    if len(path) <= most:
+        return path
+    end = path[len(path) - most + 1 :]
+    folder = end.find("/")
+    return f"…{end[folder:]}" if 0 <= folder < len(end) // 2 else f"…{end}"
+
+
 def short_path(path: str) -> str:
     """Return a path with `~` for the home folder, and control characters shown as escapes."""
     home = os.path.expanduser("~")
@@ -205,12 +273,31 @@ def _escape(match: re.Match[str]) -> str:
     return match.group().encode("unicode_escape").decode("ascii")
 
 
-def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[int]) -> str:
-    padded = (
-        cell.rjust(width) if column in right else cell.ljust(width)
-        for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
-    )
-    return COLUMN_GAP.join(padded).rstrip()
+def _fitted(
+    widths: Mapping[int, int], flexible: Sequence[int], header: Sequence[str], most: int, least: int
+) -> dict[int, int]:
+    """Return the widths of columns so that a line fits, if the flexible ones can give so much. The widest
+    gives first, and each keeps `least` characters or its header."""
+    fitted = dict(widths)
+    kept = {
+        column: min(fitted[column], max(least, len(header[column])))
+        for column in flexible
+        if column in fitted
+    }
+    while (over := _total(fitted) - most) > 0:
+        givers = [column for column in kept if fitted[column] > kept[column]]
+        if not givers:
+            break
+        widest = max(givers, key=lambda column: fitted[column])
+        others = [fitted[column] for column in givers if column != widest]
+        # Down to the next wide one at a stroke, then one by one.
+        step = max(fitted[widest] - max(others, default=0), 1)
+        fitted[widest] -= min(step, over, fitted[widest] - kept[widest])
+    return fitted
+
+
+def _total(widths: Mapping[int, int]) -> int:
+    return sum(widths.values()) + len(COLUMN_GAP) * (len(widths) - 1)
 
 
 def _complain(text: str, **style: Any) -> None:

@@ -87,7 +87,7 @@ def list_command(context: click.Context, again: bool, cwd: str | None, as_json: 
     if not reply["files"]:
         terminal.say("no servers are configured")
     _note_failed(reply["files"])
-    waiting = sum(not file["approved"] for file in reply["files"])
+    waiting = sum(not file["approved"] and not _is_own(file) for file in reply["files"])
     if waiting:
         verb = "isn't" if waiting == 1 else "aren't"
         terminal.note(
@@ -97,7 +97,7 @@ def list_command(context: click.Context, again: bool, cwd: str | None, as_json: 
 
 @tools_command.command("approve", cls=Command, short_help="Let servers be run to list their tools.")
 @click.argument("path", required=False)
-@click.option("--yes", is_flag=True, help="Approve PATH without asking.")
+@click.option("--yes", "-y", is_flag=True, help="Approve PATH without asking.")
 @cwd_option
 @json_option
 @click.pass_context
@@ -117,6 +117,10 @@ def approve_command(
     with connect(settings_of(context)) as client:
         known = client.call("ListToolServers", {"cwd": folder, "refresh": False}, CALL_TIMEOUT_S)["files"]
         chosen = _chosen(known, path)
+        if any(file["digest"] for file in chosen) and not yes and not terminal.is_terminal(sys.stdin):
+            raise CliError(
+                "can't prompt: stdin is not a terminal; pass a PATH and --yes", "foveal tools list"
+            )
         done = [file for file in chosen if _approve(client, folder, file, yes=yes, quiet=as_json)]
         if done:
             reply = _servers(client, folder, again=False)
@@ -194,7 +198,16 @@ def _chosen(known: Sequence[dict[str, Any]], path: str | None) -> list[dict[str,
         if not named:
             raise CliError(f"{path} configures no servers for this project", "foveal tools list")
         known = named
-    return [file for file in known if not file["approved"]]
+    return [file for file in known if not file["approved"] and (path is not None or not _is_own(file))]
+
+
+OWN = "it is foveal itself"
+"""Why the daemon runs no server that is foveal: it would ask itself."""
+
+
+def _is_own(file: Mapping[str, Any]) -> bool:
+    """Whether a file has no server but foveal itself, which needs no approval."""
+    return bool(file["servers"]) and all(server["left_out"] == OWN for server in file["servers"])
 
 
 def _approve(client: Client, folder: str, file: dict[str, Any], *, yes: bool, quiet: bool) -> bool:
@@ -207,21 +220,12 @@ def _approve(client: Client, folder: str, file: dict[str, Any], *, yes: bool, qu
     if not file["digest"]:
         terminal.warn(f"this file can't be approved: {file['problem']}")
         return False
-    if not (yes or _confirmed()):
+    if not (yes or click.confirm("Let foveal run this to list the tools?", err=True)):
         terminal.note(f"not approved: {file['path']}")
         return False
     params = {"cwd": folder, "path": file["path"], "section": file["section"], "digest": file["digest"]}
     client.call("ApproveToolServers", params, CALL_TIMEOUT_S)
     return True
-
-
-def _confirmed() -> bool:
-    """Ask whether all that was shown may be run. Raises `CliError` where nobody can answer."""
-    if not terminal.is_terminal(sys.stdin):
-        raise CliError(
-            "can't ask, because the standard input is no terminal", "foveal tools approve PATH --yes"
-        )
-    return click.confirm("Let foveal run this to list the tools?", err=True)
 
 
 def _note_failed(files: Sequence[dict[str, Any]]) -> None:
@@ -244,8 +248,9 @@ def _real(path: str) -> str:
 def describe_files(files: Sequence[Mapping[str, Any]], modes: Modes) -> Iterator[str]:
     """Yield the lines about configuration files: whether each is approved, its servers, their tools."""
     for file in files:
-        state = "approved" if file["approved"] else "not approved"
-        colour = "green" if file["approved"] else "yellow"
+        done = file["approved"] or _is_own(file)
+        state = "approved" if file["approved"] else "only foveal itself" if done else "not approved"
+        colour = "green" if done else "yellow"
         yield f"{_heading(file)}: {terminal.styled(state, fg=colour)}"
         if file["problem"]:
             yield f"  ! {terminal.clean(file['problem'])}"
@@ -287,13 +292,14 @@ def _heading(file: Mapping[str, Any]) -> str:
 def _server_lines(server: Mapping[str, Any], modes: Modes, *, approved: bool) -> Iterator[str]:
     name = terminal.styled(terminal.clean(server["name"]), bold=True)
     if not approved:
-        yield f"  {name}  {terminal.clean(server['runs'])}"
+        yield f"  {name}: {terminal.clean(server['runs'])}"  # whole, however long: it is to be judged
         return
-    yield f"  {name}  {terminal.clean(outcome(server))}"
+    yield f"  {name}: {terminal.clean(outcome(server))}"
     width = max((min(len(tool["name"]), NAME_CHARACTERS) for tool in server["tools"]), default=0)
     for tool in server["tools"]:
         mode = modes.get((server["name"], tool["name"]), "")
-        description = terminal.shortened(tool["description"], DESCRIPTION_CHARACTERS)
+        most = min(DESCRIPTION_CHARACTERS, terminal.room(width + 14))
+        description = terminal.shortened(tool["description"], most)
         yield terminal.clean(f"    {tool['name']:<{width}}  {mode:<7} {description}").rstrip()
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
+from urllib.parse import quote
 
 from aiohttp import web
 
@@ -22,19 +23,17 @@ from ..ipc.errors import (
 )
 from .api import Actions, FileNames, SessionsApi
 from .guard import AccessGuard
-from .pages.context import ContextPage, ContextsPage
+from .pages.decisions import DecisionsPage
+from .pages.diagnostics import Diagnostics, EventStream
 from .pages.difference import Difference
-from .pages.experiences import ExperiencesPage
-from .pages.graph import GraphPage
-from .pages.items import ItemsPage
-from .pages.last_open import LastOpenKeeper
-from .pages.live import EventStream, LivePage
-from .pages.overview import Overview
-from .pages.performance import Performance
-from .pages.request import RequestPage
-from .pages.scope import ScopePage
-from .pages.search import SearchPage
-from .pages.sessions import SessionPage, SessionsPage
+from .pages.explore import ExplorePage
+from .pages.home import HomePage
+from .pages.knowledge import KnowledgePage
+from .pages.project import ProjectPage
+from .pages.session import SessionPage
+from .pages.sessions import SessionsPage
+from .pages.turn import TurnPage
+from .pages.usage import Usage
 from .prometheus import PrometheusFigures
 from .view import STATIC, NotOpen, View
 
@@ -46,9 +45,25 @@ MAX_BODY_BYTES: Final = 1 << 20
 CODE_OF_STATUS: Final = {400: INVALID_PARAMS, 403: PERMISSION_DENIED}
 """The error codes of other refusals by the HTTP server."""
 
-DATA: Final = frozenset({"/events", "/files", "/items/one", "/metrics"})
+DATA: Final = frozenset({"/events", "/files", "/knowledge/one", "/metrics"})
 DATA_BELOW: Final = ("/api/", "/actions/", "/static/")
 """Addresses that answer scripts and programs, whose errors are JSON."""
+
+MOVED: Final[Mapping[str, str]] = {
+    "/items": "/knowledge",
+    "/experiences": "/knowledge?kind=decisions",
+    "/experiences/prune": "/knowledge/decisions/prune",
+    "/experiences/quarantine": "/knowledge?kind=quarantine",
+    "/experiences/{id}": "/knowledge/decisions/{id}",
+    "/search": "/explore",
+    "/graph": "/explore/file",
+    "/live": "/diagnostics",
+    "/performance": "/diagnostics",
+    "/contexts": "/sessions",
+    "/contexts/{context_id}": "/turns/{context_id}",
+    "/contexts/{context_id}/text/{name}": "/turns/{context_id}/text/{name}",
+}
+"""Former addresses with those of the pages that took them in. The query is kept."""
 
 STATIC_KEPT: Final = "private, max-age=31536000, immutable"
 """Caching of static files, whose addresses contain the hash of their content."""
@@ -64,25 +79,23 @@ def make_site(daemon_socket: str, port: int) -> web.Application:
         EventStream(link),
         Actions(link),
         SessionsApi(link),
-        LastOpenKeeper(view),
-        Overview(view),
+        HomePage(view),
         SessionsPage(view),
         SessionPage(view),
-        RequestPage(view),
-        ItemsPage(view),
-        Performance(view),
+        KnowledgePage(view),
+        DecisionsPage(view),
+        ExplorePage(view),
+        Usage(view),
+        ProjectPage(view),
+        Diagnostics(view),
         PrometheusFigures(view),
-        LivePage(view),
-        SearchPage(view),
-        ExperiencesPage(view),
-        GraphPage(view),
-        ContextsPage(view),
-        ContextPage(view),
-        ScopePage(view),
+        TurnPage(view),
         Difference(view),
         FileNames(view),
     ):
         part.add_to(application)
+    for former, address in MOVED.items():
+        application.router.add_get(former, _redirect(address))
     application.router.add_static("/static", STATIC)
     application.on_response_prepare.append(_keep_static)
 
@@ -163,6 +176,17 @@ def _is_page(request: web.Request) -> bool:
     """Whether a person will see the answer, not a script or program."""
     is_data = request.path in DATA or request.path.startswith(DATA_BELOW)
     return request.method in {"GET", "HEAD"} and not is_data
+
+
+def _redirect(address: str) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    """Return a handler that leads to an address, with the ids and the query of the former one."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        path = address.format(**{name: quote(part, safe="") for name, part in request.match_info.items()})
+        query = request.rel_url.raw_query_string
+        raise web.HTTPFound(f"{path}{'&' if '?' in path else '?'}{query}" if query else path)
+
+    return answer
 
 
 async def _keep_static(request: web.Request, response: web.StreamResponse) -> None:

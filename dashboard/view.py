@@ -50,6 +50,17 @@ NAVIGATION: Final = (
 )
 """The navigation: name, address and title of each page."""
 
+ALSO_CALLED: Final = {
+    "home": "overview status",
+    "sessions": "conversations requests turns timeline contexts",
+    "knowledge": "rules references tools decisions items experiences quarantine",
+    "explore": "search find files graph",
+    "usage": "tokens cost saved unused",
+    "project": "index exclude trust hooks hosts scopes forget",
+    "diagnostics": "metrics performance latency memory cache live events faults",
+}
+"""More words by which the palette finds a page."""
+
 
 class View:
     """Renders pages: `call` asks the daemon, `page` renders a template."""
@@ -212,7 +223,11 @@ def _templates() -> jinja2.Environment:
     )
     environment.filters.update(FILTERS)
     environment.globals.update(
-        navigation=NAVIGATION, href=href, version=__version__, static=_static_addresses().__getitem__
+        navigation=NAVIGATION,
+        also_called=ALSO_CALLED,
+        href=href,
+        version=__version__,
+        static=_static_addresses().__getitem__,
     )
     environment.globals.update(
         question_max=QUESTION_CHARACTERS, text_max=TEXT_CHARACTERS, path_max=PATH_CHARACTERS
@@ -224,10 +239,13 @@ def _static_addresses() -> dict[str, str]:
     """Return the address of each static file by name, with the hash of its content, so that browsers can
     cache it."""
     addresses = {}
-    for name in os.listdir(STATIC):
-        with open(os.path.join(STATIC, name), "rb") as file:
-            digest = hashlib.sha256(file.read()).hexdigest()[:12]
-        addresses[name] = f"/static/{name}?v={digest}"
+    for folder, _, names in os.walk(STATIC):
+        for name in names:
+            path = os.path.join(folder, name)
+            with open(path, "rb") as file:
+                digest = hashlib.sha256(file.read()).hexdigest()[:12]
+            known = os.path.relpath(path, STATIC).replace(os.sep, "/")
+            addresses[known] = f"/static/{known}?v={digest}"
     return addresses
 
 

@@ -32,6 +32,8 @@ NOUNS = (
     "projects",
     "sessions",
     "requests",
+    "timeline",
+    "usage",
     "rules",
     "memory",
     "given_contexts",

@@ -24,7 +24,7 @@ OWNERS = {
     "jinja2": {"daemon/context/prompts.py", "dashboard/view.py"},
     "markupsafe": {"dashboard/"},
     "prometheus_client": {"dashboard/prometheus.py"},
-    "pygments": {"dashboard/pages/search.py"},
+    "pygments": {"dashboard/pages/explore.py"},
     "lsprotocol": {"hooks/editors/lsp_server.py"},
     "pygls": {"hooks/editors/lsp_server.py"},
     "tenacity": {"daemon/compression/model_endpoint.py"},
@@ -90,6 +90,7 @@ INSIDE_DAEMON = {
 SERVICES: dict[str, list[str]] = {
     "context": [
         "caller",
+        "context_history",
         "context_log",
         "explanations",
         "feedback",
@@ -122,7 +123,7 @@ SERVICES: dict[str, list[str]] = {
         "service",
         "meaning_search",
     ],
-    "sessions": ["request_log_service", "service"],
+    "sessions": ["request_log_service", "service", "timeline_service", "timeline_writer"],
 }
 """Files by room that give it a life in the daemon: they know the open projects and each other, and only
 `api` and `app` know them all. What else is in a room doesn't know them, but for the frozen snapshot."""

@@ -1,7 +1,8 @@
-"""What the product gathers for each question, in four states of the vectors, kept in a file a project.
+"""What the product gathers for each question, in several states of the vectors, kept in a file a project.
 
-`words` has no vectors at all, `nothing` those that are made for the answer alone, `tenth` also a tenth of the
-project in the order in which it is embedded, `all` every one. The last two need a project that is embedded.
+`words` has no vectors at all, `nothing` those that are made for the answer alone, a share such as `tenth`
+also so much of the project in the order in which it is embedded, `all` every one. Shares and `all` need a
+project that is embedded.
 """
 
 from __future__ import annotations
@@ -38,11 +39,13 @@ DEPTH: Final = 50
 FIRST_EMBEDDED: Final = 20
 """As many of the best chunks as one core embeds in the time that a question allows."""
 
-TENTH: Final = 0.1
+SHARES: Final = {"twentieth": 0.05, "tenth": 0.1, "quarter": 0.25, "half": 0.5}
+"""States in which so much of a project is embedded."""
+
 EMBEDDED_SHARE: Final = 0.99
 """With so many of its contents embedded a project counts as embedded."""
 
-STATES: Final = ("words", "nothing", "tenth", "all")
+STATES: Final = ("words", "nothing", *SHARES, "all")
 WHOLE: Final = ("words", "all")
 """States in which no chunk waits for its vector, be it that none is wanted."""
 
@@ -109,7 +112,9 @@ class Vectors:
         self._vectors = dict(zip(stored.digests, np.asarray(stored.matrix, np.float16), strict=True))
         self.complete = len(ids) >= EMBEDDED_SHARE * len(self.ordered)
         self._all = frozenset(self._vectors)
-        self._tenth = frozenset(self.ordered[: int(TENTH * len(self.ordered))])
+        self._shares = {
+            name: frozenset(self.ordered[: int(share * len(self.ordered))]) for name, share in SHARES.items()
+        }
         self._matrix = (list(stored.digests), np.asarray(stored.matrix, np.float16))
 
     def hits(self, gathered: GatheredCandidates) -> dict[str, Hits]:
@@ -124,9 +129,9 @@ class Vectors:
         if self.complete:
             digests, matrix = self._matrix
             scored = dict(zip(digests, scores(matrix, queries).tolist(), strict=True)) if digests else {}
-            tenth = [digest for digest in self._tenth if digest in scored]
-            more = [digest for digest in self._first(gathered, self._tenth) if digest in scored]
-            found["tenth"] = self._cut(gathered, {key: scored[key] for key in (*tenth, *more)})
+            for name, known in self._shares.items():
+                both = (*known, *self._first(gathered, known))
+                found[name] = self._cut(gathered, {key: scored[key] for key in both if key in scored})
             found["all"] = self._cut(gathered, scored)
         return found
 

@@ -8,13 +8,15 @@ import tempfile
 from pathlib import Path
 
 from foveal.daemon.core.system import System
-from foveal.daemon.index.project_index import HISTORY_COMMITS
+from foveal.daemon.index.message_table import Messages
+from foveal.daemon.index.project_index import COUNTED_COMMITS, HISTORY_COMMITS
 from foveal.daemon.index.store import Store
-from foveal.daemon.project.git import change_counts
+from foveal.daemon.project.git import change_counts, history
 
 
 def put_history(clone: Path, revision: str, folder: Path) -> None:
-    """Write into the index in `folder` how often the commits up to `revision` changed each of its files.
+    """Write into the index in `folder` how often the commits up to `revision` changed each of its files, and
+    their messages.
 
     Counted by the product's own code, in a repository that borrows the clone's objects and ends at the pin:
     what the questions were mined from comes after it. Raises `GitError`, or `CalledProcessError`.
@@ -25,12 +27,17 @@ def put_history(clone: Path, revision: str, folder: Path) -> None:
         borrowed = Path(temporary) / ".git" / "objects" / "info" / "alternates"
         borrowed.write_text(f"{(clone / objects).resolve()}\n", encoding="utf-8")
         _git(temporary, "update-ref", "--no-deref", "HEAD", revision)
-        counts = change_counts(temporary, HISTORY_COMMITS)
+        commits = history(temporary, HISTORY_COMMITS)
+    counts = change_counts(commits[:COUNTED_COMMITS])
     store = Store(str(folder), System())
     try:
         known = store.load_files()
+        messages = Messages(known)
+        for commit in commits:
+            messages.add(commit.message, commit.paths)
         with store.side_notes():
             store.put_commits({path: count for path, count in counts.items() if path in known})
+            store.put_messages(messages)
     finally:
         store.close()
 

@@ -151,7 +151,7 @@ def _visible_list(reply: WireMap, policies: Mapping[str, Policy | None]) -> Wire
         if root is None:
             return entry
         sight = sights[root]
-        return None if sight is None else _shown(sight, entry)
+        return None if sight is None or _is_hidden(sight, entry) else _shown(sight, entry)
 
     shown: WireMap | None = left(reply)
     if shown is None:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
@@ -14,7 +14,20 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, field, structs
 from msgspec.structs import replace
 
-from ...hooks.hosts.events import Origin, SessionEnding, SubagentStopped, TurnEnded
+from ...hooks.hosts.events import (
+    Event,
+    FileEdited,
+    Origin,
+    PromptSubmitted,
+    SessionCompacted,
+    SessionEnding,
+    SessionResumed,
+    SessionStarted,
+    SubagentStarting,
+    SubagentStopped,
+    TurnEnded,
+    WindowCompacting,
+)
 from ...hooks.hosts.hook_answer import NOTHING
 from ...hooks.hosts.registry import HOSTS, host_named
 from ..app.engine import Engine
@@ -31,10 +44,12 @@ from ..project.project import Project
 from ..project.roots import relative_path
 from ..rules.items import Item
 from ..sessions.session import Session, is_id
+from ..sessions.timeline_service import Happening
+from ..sessions.timeline_writer import MASKED_CHARACTERS
 from ..transcripts.injections import asked
 from .contexts import ContextMethods, GetContextRequest
 from .guard import PolicyGuard
-from .method import DEADLINE_MAX_MS, AgentRequest, ItemFields, method
+from .method import DEADLINE_MAX_MS, AgentRequest, ItemFields, MethodRequest, method
 from .sessions import CreateSessionRequest, GetRelevantContextRequest, ResumeRequest, SessionMethods
 
 OWN_FILE_BYTES = 256 * 1024
@@ -67,6 +82,19 @@ class HookEventRequest(AgentRequest, frozen=True, kw_only=True):
 
 class HookEventReply(Struct, frozen=True):
     output: str
+
+
+class HeardHost(Struct, frozen=True):
+    """A host that sent events: its last one and when."""
+
+    host: str
+    title: str
+    last_event: str
+    last_event_at: str
+
+
+class HostsReply(Struct, frozen=True):
+    hosts: list[HeardHost]
 
 
 class HookMethods:
@@ -106,11 +134,22 @@ class HookMethods:
         event = replace(event, origin=replace(event.origin, agent_name=request.agent.name, version=version))
         if not os.path.isabs(event.origin.cwd):
             raise InvalidRequest("the payload names no folder; give cwd, an absolute path", "cwd")
+        for happening in happenings_of(event):
+            self._engine.timeline.happened(happening)
         if isinstance(event, TurnEnded | SessionEnding | SubagentStopped):
             text = payload if isinstance(payload, str) else json.dumps(payload, default=repr)
             await self._keep(formats.host, name, event, text, request.spooled)
         answer = await self._responder.answer(event, formats.reads.limit(name), clock)
         return HookEventReply("" if answer == NOTHING else formats.writes.write(name, answer))
+
+    @method("ListHosts", policy="open")
+    async def list_hosts(self, request: MethodRequest) -> HostsReply:
+        """List the hosts whose hooks ever sent an event, the one that was heard last first."""
+        heard = [
+            HeardHost(name, known.title if (known := host_named(name)) else name, event, at)
+            for name, (event, at) in (await self._events_seen.all()).items()
+        ]
+        return HostsReply(sorted(heard, key=lambda one: one.last_event_at, reverse=True))
 
     async def _keep(
         self,
@@ -129,8 +168,41 @@ class HookMethods:
 
     async def _graft(self, cwd: str, path: str, session_id: str, agent_id: str, speaker: str) -> None:
         project = await self._engine.projects.at(cwd)
-        await self._engine.grafting.graft_own(project, path, session_id, agent_id, speaker)
+        result = await self._engine.grafting.graft_own(project, path, session_id, agent_id, speaker)
+        self._engine.timeline.read_transcript(project.root, session_id, result.cwd or cwd, result.activity)
+        self._engine.timeline.decided(project.root, project.pool.some(result.experience_ids))
         self._engine.commit_marks.look(project)  # decisions may have been committed in the meantime
+
+
+def happenings_of(event: Event) -> Iterator[Happening]:
+    """Yield what an event adds to the timeline of its session."""
+    origin = event.origin
+    happened = partial(
+        Happening,
+        origin.session_id,
+        origin.host,
+        origin.cwd,
+        agent_id=origin.agent_id,
+        agent_name=origin.policy_name,
+    )
+    match event:
+        case SessionStarted():
+            yield happened("start")
+        case SessionResumed() | SessionCompacted():
+            yield happened("resume")
+        case WindowCompacting():
+            yield happened("compaction")
+        case PromptSubmitted(prompt=prompt, by_person=True) if prompt.strip():
+            yield happened("prompt", text=prompt[:MASKED_CHARACTERS])
+        case SubagentStarting(task=task):
+            yield happened("subagent", text=task[:MASKED_CHARACTERS])
+        case FileEdited(paths=paths, read=read):
+            if paths:
+                yield happened("edit", paths=paths)
+            if read:
+                yield happened("read", paths=read)
+        case SessionEnding():
+            yield happened("end")
 
 
 def _project_folder(variables: Mapping[str, Any]) -> str:

@@ -190,6 +190,8 @@ class ExperienceMethods(EngineMethods):
             found = await self._engine.grafting.graft_transcript(
                 project, path, request.session_id, request.agent_id
             )
+            self._engine.timeline.read_transcript(project.root, request.session_id, found.cwd, found.activity)
+            self._engine.timeline.decided(project.root, project.pool.some(found.experience_ids))
             return GraftReply(
                 found.grafted,
                 found.duplicates,
@@ -207,7 +209,9 @@ class ExperienceMethods(EngineMethods):
                 "experience",
             )
         draft = draft_of(fields)
-        result = await self._engine.experiences.graft(await self._engine.projects.at(request.cwd), draft)
+        project = await self._engine.projects.at(request.cwd)
+        result = await self._engine.experiences.graft(project, draft)
+        self._engine.timeline.decided(project.root, project.pool.some(result.ids if result.grafted else ()))
         return GraftReply(
             result.grafted,
             result.duplicates,

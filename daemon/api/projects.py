@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable
 from typing import Literal
 
@@ -12,9 +13,10 @@ from ..core.errors import InvalidRequest, NotFound, TooLarge, Unsupported
 from ..core.parameters import NonEmpty
 from ..embedding.messages import VectorProgress
 from ..embedding.semantics import Semantics
+from ..project.ignore_file import NAME as IGNORE_FILE
 from ..project.project import BUFFER_CHARACTERS, Project
 from ..project.roots import relative_path
-from .method import EngineMethods, MethodRequest, ProjectRequest, method, reply_of
+from .method import AgentRequest, EngineMethods, MethodRequest, ProjectRequest, method, reply_of
 
 EmbeddingState = Literal["off", "waiting", "running", "paused", "failed", "done"]
 
@@ -145,6 +147,32 @@ class RevokeTrustReply(Struct, frozen=True):
     revoked: int
 
 
+class ForgetRequest(AgentRequest, frozen=True, kw_only=True):
+    path: NonEmpty
+    dry_run: bool = False
+
+
+class ForgetReply(Struct, frozen=True):
+    root: str
+    removed: dict[str, int]
+    dry_run: bool
+    problem: str
+
+
+class ExcludeRequest(ProjectRequest, frozen=True, kw_only=True):
+    path: NonEmpty
+    excluded: bool
+
+
+class ExcludeReply(Struct, frozen=True):
+    root: str
+    path: str
+    excluded: bool
+    file: str
+    line: str
+    changed: bool
+
+
 class ProjectMethods(EngineMethods):
     """The methods over one engine."""
 
@@ -178,6 +206,25 @@ class ProjectMethods(EngineMethods):
         return ProjectsReply(
             [await project_reply(self._engine, project) for project in projects],
             [ClosedProject(root, "closed") for root in closed],
+        )
+
+    @method("ForgetProject", policy="own")
+    async def forget(self, request: ForgetRequest) -> ForgetReply:
+        """Remove all that the daemon keeps of a project, by its root or a folder in it, and close it; with
+        `dry_run` only count it; below."""
+        root = await self._engine.projects.known_root(request.path)
+        await self._engine.permissions.as_one_of(root, request.agent, ())
+        found = await self._engine.forgetting.forget(root, dry_run=request.dry_run)
+        return ForgetReply(root, dict(found.removed), request.dry_run, found.problem)
+
+    @method("ExcludePath", policy="project")
+    async def exclude(self, request: ExcludeRequest) -> ExcludeReply:
+        """Leave a file or folder out of the index, or with `excluded` false no longer, by one line of the
+        project's `.fovealignore`; `changed` is false if nothing had to be written."""
+        root = await self._engine.projects.root_of(request.cwd)
+        path, written = await self._engine.projects.exclude(root, request.path, excluded=request.excluded)
+        return ExcludeReply(
+            root, path, request.excluded, os.path.join(root, IGNORE_FILE), written.line, written.changed
         )
 
     @method("ReindexProject", policy="open")

@@ -186,9 +186,10 @@ class RequestMethods:
         """Raise the weights of the items that a reply referred to, and of the files that it names."""
         record = (await self._requests.get(request.session_id, request.request_id)).record
         project = self._engine.projects.get(record.project_root)
+        paths = dict.fromkeys(part.path for part in record.slices if part.path and part.path in request.reply)
+        self._engine.timeline.named(request.session_id, paths)
         if project is not None:
-            paths = (part.path for part in record.slices if part.path and part.path in request.reply)
-            project.feedback.used([*map(_slice_id, reported.referred), *dict.fromkeys(paths)])
+            project.feedback.used([*map(_slice_id, reported.referred), *paths])
             await self._engine.projects.save_feedback(project)
 
     async def _is_session(self, session_id: str) -> bool:

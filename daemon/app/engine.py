@@ -8,6 +8,7 @@ import os
 
 from ..config.files import config_problems
 from ..config.settings import Environment, UserConfig
+from ..context.context_history import ContextHistory
 from ..context.context_log import ContextLog
 from ..context.explanations import Explaining
 from ..context.rendered import BYTES_MAX, RenderedContexts
@@ -40,7 +41,11 @@ from ..search.answers import SearchAnswers
 from ..search.service import SearchService
 from ..sessions.request_log_service import RequestLog
 from ..sessions.service import Sessions
-from .metric_history import Gauges, MetricHistory
+from ..sessions.stored_contents import RECORD_DAYS, LedgerLimits
+from ..sessions.timeline_service import Timeline
+from . import metric_history
+from .forgetting import Forgetting
+from .metric_history import Gauges, MetricHistory, SampleFile
 
 log = logging.getLogger(__name__)
 
@@ -80,9 +85,26 @@ class Engine:
         self.item_search = WarmItemSearch(self.semantics, self._work)
         self.sessions = Sessions(environment, self.projects, self.items, self._work, self.events, system)
         self.permissions = Permissions(self.projects, self.sessions, config, self._work, system)
-        self.requests = RequestLog(environment.state_dir, self._work, system)
+        days = config.history.days
+        limits = LedgerLimits(days, max(days, RECORD_DAYS), max_bytes=config.history.max_mb << 20)
+        self.requests = RequestLog(environment.state_dir, self._work, system, limits)
+        self.timeline = Timeline(environment.state_dir, self.projects, self._work, system)
         self.compressing = Compressing(config.compression, environment, system, self._work)
-        self.context_log = ContextLog(self.sessions, self.requests, self.metrics, self.events, system)
+        self.context_history = ContextHistory(self.requests, self._work, system)
+        self.forgetting = Forgetting(
+            self.projects,
+            self.scopes,
+            self.scoping,
+            self.sessions,
+            self.requests,
+            self.context_history,
+            self.semantics,
+            self._work,
+            system,
+        )
+        self.context_log = ContextLog(
+            self.sessions, self.requests, self.timeline, self.context_history, self.metrics, self.events
+        )
         meaning = ExperienceMeaning(self.semantics, self._work)
         sources = ContextSources(
             self._searching, self.item_search, meaning, self.permissions, self.requests, self._work, system
@@ -102,7 +124,8 @@ class Engine:
             environment.config_dir,
             system,
         )
-        self.history = MetricHistory(self.metrics, self.gauges, system)
+        samples = SampleFile(os.path.join(environment.state_dir, metric_history.FILE), system)
+        self.history = MetricHistory(self.metrics, self.gauges, system, file=samples)
         self.explaining = Explaining(self.scopes, self._searching, self.permissions, self._work)
 
     # Life
@@ -111,7 +134,8 @@ class Engine:
         """Load the scopes, start the indexer, and keep both until `close`."""
         await self.projects.load()
         await self.compressing.load()
-        warnings = await self.scoping.load(self.state_dir), await self.requests.load()
+        stores = self.requests.load(), self.timeline.load(), self.history.load()
+        warnings = await self.scoping.load(self.state_dir), *[await load for load in stores]
         self.warnings = (*self.warnings, *filter(None, warnings))
         async with asyncio.TaskGroup() as tasks:
             self._work.begin(tasks)
@@ -135,7 +159,10 @@ class Engine:
         await asyncio.gather(self.indexing.link.stop(deadline_s), self.semantics.stop(deadline_s))
         self._stopped.set()
         await self.scoping.close()
+        await self.context_history.write()
         await self.requests.close()
+        await self.timeline.close()
+        await self.history.close()
         self._work.close()
         self.compressing.close()
 
@@ -145,7 +172,8 @@ class Engine:
         descriptors = await asyncio.to_thread(descriptor_problem)
         path = self._environment.config_path
         config = await asyncio.to_thread(config_problems, path, self._config, self._system)
-        said = (*self.warnings, disk, descriptors, *config, self.scoping.problem, self.requests.problem)
+        unwritten = self.scoping.problem, self.requests.problem, self.context_history.problem
+        said = (*self.warnings, disk, descriptors, *config, *unwritten, self.timeline.problem)
         quarantined = await asyncio.to_thread(self._quarantine.problem, said)
         return tuple(filter(None, (*said, quarantined)))
 

@@ -35,8 +35,10 @@ from ..rules.approvals import Approvals
 from ..rules.item_store import ItemStore
 from ..rules.tool_lists import list_in
 from ..sessions import request_log_file as ledger_file
+from ..sessions import timeline
 from ..sessions.session_files import NewerVersion, session_in
 from ..transcripts import cursor as cursor_store
+from . import metric_history
 from .dashboard import check_dashboard_file
 from .state import VERSION_FILE, check_version
 
@@ -203,7 +205,11 @@ def _check_requests(path: str, system: System) -> None:
 
 
 def _check_former_requests(path: str, system: System) -> None:
-    open_reader(path, ledger_file.FORMER_VERSION).close()  # the next daemon migrates a file of this version
+    """Accept a file of a version that the next daemon migrates."""
+    try:
+        open_reader(path, ledger_file.BARE_VERSION).close()
+    except OtherVersion:
+        open_reader(path, ledger_file.FORMER_VERSION).close()
 
 
 def _check_lexical(path: str, system: System) -> None:
@@ -250,6 +256,8 @@ _KINDS = (
     _Kind("scopes.sqlite", _check_scopes),
     _Kind("requests.sqlite", _check_requests),
     _Kind("requests-v1.sqlite", _check_former_requests),
+    _Kind("metrics.sqlite", _check_database(metric_history.SCHEMA, metric_history.VERSION)),
+    _Kind("timeline.sqlite", _check_database(timeline.SCHEMA, timeline.VERSION)),
     _Kind(
         "compressions.sqlite",
         _check_database(model_compressor.SCHEMA, model_compressor.SCHEMA_VERSION),

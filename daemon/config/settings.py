@@ -393,6 +393,24 @@ class PrivacyConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class HistoryConfig:
+    """`[history]`: how long past contexts and requests are kept. Only the user's own file decides that."""
+
+    days: int = _key(
+        30,
+        "Past contexts, and the texts of requests, are removed after this time.",
+        unit="days",
+        between=(1, 3_650),
+    )
+    max_mb: int = _key(
+        512,
+        "The maximum size of the file of past contexts and requests. Above it, the oldest are removed first.",
+        unit="MB",
+        between=(1, 1_000_000),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class DashboardConfig:
     """`[dashboard]`: its port and the editor of its links. Only the user's own file decides that."""
 
@@ -425,6 +443,7 @@ class UserConfig:
     experience: ExperienceConfig = field(default_factory=ExperienceConfig)
     selection: SelectionConfig = field(default_factory=SelectionConfig)
     privacy: PrivacyConfig = field(default_factory=PrivacyConfig)
+    history: HistoryConfig = field(default_factory=HistoryConfig)
     dashboard: DashboardConfig = field(default_factory=DashboardConfig)
     agents: AgentTables = NO_TABLES
     """`[agents.NAME]`: what agents may not see, see `parse_agent_tables`."""
@@ -471,6 +490,7 @@ TABLES: Mapping[str, type] = {
     "weights": WeightsConfig,
     "experience": ExperienceConfig,
     "privacy": PrivacyConfig,
+    "history": HistoryConfig,
     "dashboard": DashboardConfig,
 }
 """The tables of the user's file, in their order in the documentation."""

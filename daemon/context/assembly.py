@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
 from ..compression.model_compressor import LaterCompressor, Wanted
@@ -43,6 +43,7 @@ from .dependency_slices import (
 )
 from .focus_nodes import focus_nodes, focus_slices, paths_called_for
 from .hit_slices import found_definitions, hit_slices, needed_slices
+from .misses import Limit, limit_of, near_misses
 from .prompts import PromptTemplates, PromptValues
 from .reply import Conversation, conversation_of, fit, reply_of, without_held
 from .selection import Form, Selection, Slice, SliceType, fixed
@@ -92,6 +93,10 @@ class Built(Struct, frozen=True):
     """The generation of the tree that it was built from."""
     held_lines: tuple[SentLines, ...] = ()
     """The lines of files that the conversation holds after this context is sent."""
+    limit: Limit = ""
+    """The limit that kept content out or shortened it."""
+    near: tuple[Mapping[str, Any], ...] = ()
+    """The near misses as the wire has them (`NearMiss`)."""
 
 
 def build(gathered: GatheredSources) -> Built:
@@ -134,7 +139,7 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
         *outline_slices(state, beside, "beside", SIBLING_VALUE, SIBLINGS_PLACE),
         *horizon_slices(state, {node.path for node in nodes} | state.passed_over, near | focus),
     ]
-    slices = list(boosted(slices, gathered.boosts))
+    offered = slices = list(boosted(slices, gathered.boosts))
     if state.request.news:
         slices = list(news_in(slices, gathered.resident, gathered.need))
     project = os.path.basename(state.snapshot.tree.root)
@@ -150,7 +155,14 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
         context = "" if selection.chosen or gathered.need is None else gathered.need.hint
         selection = replace(selection, chosen=(), costs={})
         sent = _Sent(selection)
-    return _record(state, items, selection, context, sent)
+    return _record(state, items, selection, context, sent, _Considered(offered, slices))
+
+
+class _Considered(Struct, frozen=True):
+    """All slices, and those of them that might be sent."""
+
+    offered: Sequence[Slice]
+    slices: Sequence[Slice]
 
 
 class _Sent(Struct, frozen=True):
@@ -186,6 +198,7 @@ def _record(
     selection: Selection,
     context: str,
     sent: _Sent,
+    considered: _Considered,
 ) -> Built:
     """Make the reply and the record of a selection."""
     request = state.request
@@ -219,7 +232,9 @@ def _record(
     named_paths = {candidate.path for candidate, _ in selection.chosen} | copies | state.left_out
     shown = tuple(shown for path, shown in sorted(state.files.shown.items()) if path in named_paths)
     lines = sent_lines(sent.whole.chosen, state.lines_of) if state.scope.session_id else ()
-    memory = sum(150 + 8 * len(hashes) for _, _, hashes in lines)
+    tools = [item for item in planned if item.item.type == "tool" and item.slice_id not in fitting]
+    misses = near_misses(state, considered.offered, considered.slices, selection, tools, reply)
+    memory = sum(150 + 8 * len(hashes) for _, _, hashes in lines) + 600 * len(misses)
     memory += 2 * len(context) + 400 * len(selection.chosen) + 300 * len(shown) + 200 * len(items)
     return Built(
         reply,
@@ -237,6 +252,8 @@ def _record(
         *_figures(selection, reply, sent),
         _compressible(state, selection),
         held_lines=lines,
+        limit=limit_of(request, selection, reply, late=bool(state.gathered.unfinished)),
+        near=tuple(to_builtins(misses)),
     )
 
 

@@ -14,7 +14,7 @@ from ..project.metadata import ProjectMetadata
 from ..project.snapshot import ProjectSnapshot
 from ..rules.instruction_places import RuleFiles, rule_files
 from ..rules.items import ItemPlan, plan_without_session
-from ..search.query import Hit, Need
+from ..search.query import FoundDefinition, Hit, Need
 from .content import Content, split_lines
 from .excerpt import FileSource
 from .focus import prompt_words
@@ -40,7 +40,8 @@ class GatheredSources(Struct, frozen=True):
     - `boosts`: factors from feedback, by path and by item id.
     - `templates`: the folders of prompt templates.
     - `compress`: the function that shortens documents.
-    - `need`: how probably a hook's prompt needs code, None if unknown; if improbable there are no hits.
+    - `need`: how probably a hook's prompt needs code, None if unknown; if improbable there are no hits, and
+      `unneeded` has those that were found.
     """
 
     snapshot: ProjectSnapshot
@@ -59,6 +60,7 @@ class GatheredSources(Struct, frozen=True):
     templates: Sequence[TemplateFolder] = ()
     compress: Compress = compress
     need: Need | None = None
+    unneeded: Sequence[Hit] = ()
 
 
 class BuildState(Struct):
@@ -70,7 +72,9 @@ class BuildState(Struct):
     - `gaps`: the missing parts, in words;
     - `wanted`: requested definitions, by the path of a file that is in focus as a whole;
     - `passed_over`: instruction files inside a folder in focus, which the map doesn't show either;
-    - `left_out`: related files that have nothing to show at the moment.
+    - `left_out`: related files that have nothing to show at the moment;
+    - `passed`: found definitions that are too improbable or too many, each with the reasons in words, and
+      `least`, the probability from which on one is shown.
     """
 
     gathered: GatheredSources
@@ -89,6 +93,8 @@ class BuildState(Struct):
     wanted: dict[str, set[str]] = field(default_factory=dict)
     passed_over: set[str] = field(default_factory=set)
     left_out: set[str] = field(default_factory=set)
+    passed: list[tuple[str, FoundDefinition]] = field(default_factory=list)
+    least: float = 0.0
     file_lines: dict[str, Sequence[str]] = field(default_factory=dict)
     sources: dict[str, FileSource] = field(default_factory=dict)
 

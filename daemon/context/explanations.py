@@ -27,9 +27,9 @@ from ..project.tree import FileRecord, Tree
 from ..rules.items import Item
 from ..search.query import SearchQuery
 from ..search.service import SearchService
-from .context_log import Given
+from .context_history import Given
 from .focus import split_node_id
-from .reply import DROPPED_MAX
+from .reply import DROPPED_MAX, scarcer_limit
 from .requests import ContextRequest
 from .scopes import Scope, ScopeTable
 from .skeleton import drawn_files, printable
@@ -64,7 +64,7 @@ class Explaining:
         """
         snapshot = project.snapshot(given.policy)
         path = _path_of(snapshot, asked)
-        reply: Mapping[str, Any] = dict(given.reply)  # a copy: the log may drop its texts meanwhile
+        reply = given.reply
         found = await self._work.in_builder(
             partial(reasons_in_context, given.scope, given.request, reply, path)
         )
@@ -379,7 +379,7 @@ def reasons_in_context(
     reasons = []
     for item in reply.get("dropped", ()):
         if any(_is_at(each, path) for each in _paths_in(item["id"])):
-            reason, what_to_do = _why_dropped(item, request)
+            reason, what_to_do = _why_dropped(item, request, reply)
             reasons.append(reason)
             advice += what_to_do
     settled = bool(reasons)
@@ -415,15 +415,19 @@ def _amount(entry: Mapping[str, Any]) -> str:
     return f"{lines}{size}, weight {entry['weight']:g}"
 
 
-def _why_dropped(entry: Mapping[str, Any], request: ContextRequest) -> tuple[str, tuple[str, ...]]:
+def _why_dropped(
+    entry: Mapping[str, Any], request: ContextRequest, reply: Mapping[str, Any]
+) -> tuple[str, tuple[str, ...]]:
     if entry["reason"] == "duplicate":
         return "it is left out because another slice shows the same", ()
-    room = request.context_tokens
+    room, most, limit = f"{request.context_tokens:,} tokens", request.max_tokens, "max_tokens"
+    if scarcer_limit(request, reply["tokens"], reply["bytes"]) == "max_bytes":
+        room, most, limit = f"{request.max_bytes:,} bytes", request.max_bytes, "max_bytes"
     reason = (
-        f"there was no room for it in {room:,} tokens: as a {entry['type']} it has the weight"
+        f"there was no room for it in {room}: as a {entry['type']} it has the weight"
         f" {entry['weight']:g}, and other slices came first"
     )
-    return reason, (f"ask with more than {request.max_tokens:,} max_tokens, or with less in focus",)
+    return reason, (f"ask with more than {most:,} {limit}, or with less in focus",)
 
 
 def _why_named(scope: Scope, reply: Mapping[str, Any], path: str) -> Iterator[str]:

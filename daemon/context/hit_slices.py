@@ -12,6 +12,7 @@ from ..graph.needed_by import Needed, Role, needed_by
 from ..languages.shared.language import language_of
 from ..languages.shared.records import Symbol
 from ..project.path_roles import role_of
+from ..rules.instruction_places import RuleFiles
 from ..search.query import FoundDefinition, Hit
 from . import render
 from .build_state import BuildState, content_key
@@ -287,8 +288,10 @@ def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[Fou
     inside = {node.path for node in nodes if node.role != "document" and not node.symbol}
     best: dict[tuple[str, int], Found] = {}
     in_focus: dict[str, list[FoundDefinition]] = {}
-    for reasons, match in _found(state):
+    for reasons, match in found_in(state.gathered.hits, state.rule_files):
         if match.probability < SHOWN_MIN:
+            if match.path not in inside:
+                state.passed.append((reasons, match))
             continue
         if match.path in inside:
             if match.symbol is not None:
@@ -311,7 +314,11 @@ def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[Fou
     whole = [item for _, item in ordered if item.symbol is None or item.last == item.symbol.end_line]
     # The head of a class is left out here: its probability says nothing about its members.
     least = share * max((item.probability for item in whole), default=0.0)
-    return [pair for pair in ordered if pair[1].probability >= least][:DEFINITIONS_MAX]
+    taken = [pair for pair in ordered if pair[1].probability >= least]
+    state.least = least
+    state.passed += [pair for pair in ordered if pair[1].probability < least]
+    state.passed += taken[DEFINITIONS_MAX:]
+    return taken[:DEFINITIONS_MAX]
 
 
 def worth(definition: FoundDefinition) -> float:
@@ -321,9 +328,10 @@ def worth(definition: FoundDefinition) -> float:
     return definition.probability / sqrt(definition.last - definition.first + LINES_FREE)
 
 
-def _found(state: BuildState) -> Iterator[Found]:
-    for hit in state.gathered.hits:
-        if hit.path not in state.rule_files:
+def found_in(hits: Iterable[Hit], rule_files: RuleFiles) -> Iterator[Found]:
+    """Yield the definitions of search hits, except those in files of rules."""
+    for hit in hits:
+        if hit.path not in rule_files:
             said = _reasons_of(hit)
             for definition in hit.definitions:
                 yield "; ".join(filter(None, (", ".join(definition.reasons), said))), definition

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -96,14 +96,16 @@ def reply_of(
     layers = {"anchor": 0, "focus": 0, "horizon": 0}
     for candidate, _ in selection.chosen:
         layers[candidate.layer] += selection.costs[candidate.id].tokens
+    tokens, size = counter.count(context), len(context.encode("utf-8", "replace"))
+    limit, shown = scarcer_limit(request, tokens, size), {candidate.path for candidate, _ in selection.chosen}
     no_room = [dropped_slice.slice for dropped_slice in selection.dropped if dropped_slice.reason == "budget"]
     reply: dict[str, Any] = {
         "scope_id": scope_id,
         "context": context,
-        "tokens": counter.count(context),
-        "bytes": len(context.encode("utf-8", "replace")),
+        "tokens": tokens,
+        "bytes": size,
         "truncated": bool(no_room) or any(form.compressed for _, form in selection.chosen),
-        "gaps": _capped([*gaps, *_no_room(no_room, {candidate.path for candidate, _ in selection.chosen})]),
+        "gaps": _capped([*gaps, *_no_room(no_room, shown, limit)]),
         "degraded": list(degraded),
         "layers": layers,
         "slices": _slices(selection, request, context),
@@ -148,7 +150,14 @@ def _dropped(dropped: Sequence[Dropped]) -> list[dict[str, Any]]:
     ]
 
 
-def _no_room(dropped: Sequence[Slice], shown: Collection[str]) -> list[str]:
+def scarcer_limit(request: ContextRequest, tokens: int, size: int) -> Literal["max_tokens", "max_bytes"]:
+    """Return the limit of which a context of this size uses the larger share: slices grow until one of the
+    two is used up."""
+    share = tokens / max(request.context_tokens, 1)
+    return "max_bytes" if size / max(request.max_bytes, 1) > share else "max_tokens"
+
+
+def _no_room(dropped: Sequence[Slice], shown: Collection[str], limit: str) -> list[str]:
     """Return the gap that names slices without room, each file once; `shown` files are shown in part."""
     if not dropped:
         return []
@@ -161,7 +170,7 @@ def _no_room(dropped: Sequence[Slice], shown: Collection[str]) -> list[str]:
         )
     )
     more = f" and {len(names) - NO_ROOM_MAX:,} more" if len(names) > NO_ROOM_MAX else ""
-    return [f"no room in the budget for {', '.join(names[:NO_ROOM_MAX])}{more}: ask with a larger max_tokens"]
+    return [f"no room in the budget for {', '.join(names[:NO_ROOM_MAX])}{more}: ask with a larger {limit}"]
 
 
 def _capped(gaps: Sequence[str]) -> list[str]:

@@ -200,6 +200,12 @@ class Scoping:
         self._forget(self._scopes.remove(scope_id), evicted=False)
         await self.persist()
 
+    async def forget_project(self, root: str) -> None:
+        """Remove all scopes of a project."""
+        for scope in self._scopes.of_project(root):
+            self._forget(self._scopes.remove(scope.id), evicted=False)
+        await self.persist()
+
     # Helpers
 
     def _create(self, project: Project, identity: str, selector: ScopeSelector) -> Scope:

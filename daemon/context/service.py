@@ -28,7 +28,8 @@ from ..sessions.service import NOBODY, Sessions, SessionState
 from .assembly import Built, build
 from .build_state import GatheredSources
 from .caller import NO_CALLER, Callers, ContextJob, capped
-from .context_log import ContextLog, new_context_id
+from .context_history import new_context_id
+from .context_log import ContextLog
 from .focus import resolve_paths
 from .prompts import PromptTemplates, TemplateFolder
 from .rendered import RenderedContexts, RenderedEntry, all_hold
@@ -249,6 +250,7 @@ class Contexts:
                 templates=self._templates(project),
                 compress=self._compressing.compress(),
                 need=need,
+                unneeded=() if need is None or need.is_probable else found.hits,
             )
             built = await self._work.in_builder(partial(_built, gathered))
             if not built.stale or not await self._freshness.refresh(project, built.stale, deadline):

@@ -75,6 +75,22 @@ class PreferFiles(Struct, frozen=True):
     paths: tuple[str, ...]
 
 
+class ForgetVectors(Struct, frozen=True):
+    """Delete the embeddings of the contents that only the index in `folder` has, not those in `others`; with
+    `dry_run` only count them. The reply is `Forgotten`."""
+
+    root: str
+    folder: str
+    others: tuple[str, ...]
+    dry_run: bool
+
+
+class Forgotten(Struct, frozen=True):
+    """The number of embeddings that were deleted, or would be."""
+
+    embeddings: int
+
+
 class PushVectors(Struct, frozen=True):
     """Write those embeddings of a project that the shared store lacks to it; the reply is `Pushed`."""
 

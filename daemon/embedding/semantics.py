@@ -23,6 +23,8 @@ from .messages import (
     Configure,
     DropVectors,
     EmbedderEvent,
+    ForgetVectors,
+    Forgotten,
     KeepVectors,
     ModelLoaded,
     ModelProgress,
@@ -257,6 +259,17 @@ class Semantics:
         self._check_can_ask()
         pushed: Pushed = await self._ask(PushVectors(root))
         return pushed
+
+    async def forget(self, root: str, folder: str, others: tuple[str, ...], *, dry_run: bool) -> int:
+        """Delete the embeddings that only the project in a folder uses, and return their number; with
+        `dry_run` only count them. Raises `FovealError` if that isn't possible."""
+        if not self.enabled:
+            return 0
+        if not dry_run:
+            self._projects.pop(root, None)
+        self._check_can_ask()
+        forgotten: Forgotten = await self._ask(ForgetVectors(root, folder, others, dry_run))
+        return forgotten.embeddings
 
     async def search(self, command: SearchVectors) -> VectorHits:
         """Find chunks by meaning. Raises `FovealError` with the reason if that isn't possible.

@@ -7,7 +7,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from typing import TypeVar
 
@@ -19,11 +19,19 @@ from ..core.storage import DatabaseError, OtherVersion, damage_raised, may_pass
 from ..core.system import System
 from ..index.chunk_table import ChunkText
 from ..index.chunks import embedded_text
-from ..index.store import check_index
+from ..index.store import FILE_NAME, Reader, check_index
 from .embeddings import EmbeddingStore
 from .exact import Floats, as_ids
 from .lazy_model import Former, FormerModels, LazyModel
-from .messages import DEFAULT_DIMENSIONS, DEFAULT_MODEL, Configure, Pushed, VectorProgress
+from .messages import (
+    DEFAULT_DIMENSIONS,
+    DEFAULT_MODEL,
+    Configure,
+    ForgetVectors,
+    Forgotten,
+    Pushed,
+    VectorProgress,
+)
 from .model import EmbeddingModel, model_key
 from .project_vectors import FOLDER, ProjectVectors
 from .sharing import LOOK_UP, SharedEmbeddings, Vectors
@@ -54,6 +62,21 @@ REGROWTH = 1.05
 """Factor by which the embeddings must grow after a pruning before the next one, if they still exceed the
 limit because all are in use: searching for unused ones takes seconds."""
 
+
+def _only_in(folder: str, others: Iterable[str]) -> set[bytes]:
+    """Return the digests of the contents that only the index in a folder has."""
+    if not os.path.exists(os.path.join(folder, FILE_NAME)):
+        return set()
+    with closing(Reader(folder)) as reader:
+        found = {digest for _, _, digest in reader.chunks.to_embed(-1, _ALL)}
+    for other in others:
+        if found and os.path.exists(os.path.join(other, FILE_NAME)):
+            with closing(Reader(other)) as reader:
+                found -= reader.chunks.alive(found)
+    return found
+
+
+_ALL = 2**62
 
 OpenShared = Callable[[str, Callable[[Sequence[bytes]], Vectors]], SharedEmbeddings]
 """Opens the shared store for a model's key; the second argument returns this machine's vectors."""
@@ -121,6 +144,16 @@ class Upkeep:
         if kept is not None:
             kept.let_go()
             self._unload_formers()
+
+    def forget(self, command: ForgetVectors) -> Forgotten:
+        """Delete the embeddings that only one project uses. Raises `DatabaseError` if an index that may use
+        them can't be read."""
+        if not command.dry_run:
+            self.drop(command.root)
+        if not os.path.exists(self._path):
+            return Forgotten(0)
+        store = self._store = self._store or self._open_store()
+        return Forgotten(store.forget(_only_in(command.folder, command.others), dry_run=command.dry_run))
 
     def note_change(self, root: str) -> None:
         """Look for new chunks of a project, now."""

@@ -31,6 +31,8 @@ from .messages import (
     Configure,
     DropVectors,
     EmbedderEvent,
+    ForgetVectors,
+    Forgotten,
     KeepVectors,
     PreferFiles,
     PushVectors,
@@ -146,8 +148,10 @@ class Embedder:
         else:
             self._send(Reply(envelope.number, value))
 
-    def _execute(self, command: object) -> None:
+    def _execute(self, command: object) -> Forgotten | None:
         match command:
+            case ForgetVectors():
+                return self._configured().forget(command)
             case Configure():
                 self._configure(command)
             case KeepVectors(root, folder):
@@ -164,6 +168,7 @@ class Embedder:
                 self._configured().pause(paused=paused)
             case Stop():
                 self._stopping = True
+        return None
 
     def _configure(self, command: Configure) -> None:
         folder = os.path.join(command.folder, MODELS_FOLDER)

@@ -1,4 +1,4 @@
-"""When each host last sent an event: a small file that `foveal hooks check` reads without a daemon."""
+"""When each host last sent an event, for ListHosts; a file tells `foveal hooks check` without a daemon."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import os
+from collections.abc import Mapping
 
 from ...hooks.hosts.last_events import NAME, read
 from ..core.system import System
@@ -29,6 +30,11 @@ class LastEvents:
         """Note that a host sent an event now."""
         self._seen[host] = [event, self._system.now().isoformat(timespec="seconds")]
         self._changed.set()
+
+    async def all(self) -> Mapping[str, tuple[str, str]]:
+        """Return the last event of each host and its time (ISO 8601), also from earlier daemons."""
+        kept = await asyncio.to_thread(read, os.path.dirname(self._path))
+        return {**kept, **{host: (event, at) for host, (event, at) in self._seen.items()}}
 
     async def run(self) -> None:
         """Write the file whenever something changed, at most every half minute; never returns."""

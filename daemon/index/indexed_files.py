@@ -21,6 +21,7 @@ from ..project.tree import FileRecord, ProjectState, WatchMode
 from .import_table import ImportRow, StoredImport
 from .lexing import Lexing
 from .linking import Linking
+from .message_table import Messages
 from .messages import ProjectProgress, TreeDelta
 from .store import FileContent, InterfaceChanged, Store
 from .suspects import Suspects
@@ -141,10 +142,12 @@ class IndexedFiles:
         with self._store.side_notes():
             self._store.add_edits(paths, now_ns)
 
-    def note_commits(self, counts: Mapping[str, tuple[int, int]]) -> None:
-        """Write for each known file the number of commits that changed it, and the time of the latest."""
+    def note_commits(self, counts: Mapping[str, tuple[int, int]], messages: Messages) -> None:
+        """Write for each known file how many commits changed it and the time of the latest, and write the
+        messages of the commits."""
         with self._store.side_notes():
             self._store.put_commits({path: count for path, count in counts.items() if path in self.known})
+            self._store.put_messages(messages)
 
     def announce(self, *, touched: tuple[str, ...] = (), resync: bool = False) -> None:
         """Announce changes that no file's record shows; see `TreeDelta`."""

@@ -131,6 +131,11 @@ class Indexing:
         self._work.start_unheard(self._close(project.root), f"close {project.root}")
         self._events.publish("project.changed", {"project": project.root, "closed": True})
 
+    async def wait_closed(self, root: str) -> None:
+        """Wait until the indexer has closed the files of a closed project."""
+        with contextlib.suppress(FovealError):  # a process that ended has none open
+            await self.ask(CloseProject(root))
+
     def is_left_out(self, project: Project) -> bool:
         """Whether a project isn't indexed because the indexer died too often at work on it."""
         return project.root in self._left_out

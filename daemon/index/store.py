@@ -34,8 +34,10 @@ from .import_table import SCHEMA as IMPORT_SCHEMA
 from .import_table import ImportRow, ImportTable
 from .link_table import SCHEMA as LINK_SCHEMA
 from .link_table import SYMBOL, LinkQueries, LinkTable
+from .message_table import SCHEMA as MESSAGE_SCHEMA
+from .message_table import Changed, Messages, changed_for
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Increment this when the tables change. An index of another version is quarantined and rebuilt from the
 project's files."""
 
@@ -222,6 +224,10 @@ class Store:
             [(path, commits) for path, (commits, _) in counts.items()],
         )
 
+    def put_messages(self, messages: Messages) -> None:
+        """Replace the messages of git's history."""
+        messages.put(self._db)
+
     def _file_id(self, path: str) -> int:
         return int(self._db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()[0])
 
@@ -370,6 +376,11 @@ class Reader:
         query = "SELECT path, commits FROM activity WHERE commits > 0 AND path IN ({marks})"
         return dict(select_in(self._db, query, paths))
 
+    def changed_for(self, terms: Mapping[str, float], paths: Collection[str]) -> dict[str, Changed]:
+        """Return by path how similar the messages of past commits that changed a file are to weighted terms;
+        without files that have none."""
+        return changed_for(self._db, terms, paths)
+
     def activity(self, limit: int) -> tuple[Activity, ...]:
         """Return the activity of the most active files, the top `limit` by each measure, ordered by path."""
         found = {
@@ -423,7 +434,7 @@ CREATE TABLE activity (
 ) WITHOUT ROWID;
 """
 
-SCHEMA = _SCHEMA + IMPORT_SCHEMA + CHUNK_SCHEMA + FACT_SCHEMA + LINK_SCHEMA
+SCHEMA = _SCHEMA + IMPORT_SCHEMA + CHUNK_SCHEMA + FACT_SCHEMA + LINK_SCHEMA + MESSAGE_SCHEMA
 """All tables of an index."""
 
 _PUT_FILE = """

@@ -23,6 +23,7 @@ from ..core.events import EventHub
 from ..core.system import System
 from ..core.work import Work
 from ..project.project import Project
+from ..transcripts.activity import Activity
 from ..transcripts.cursor import Cursor, CursorStore
 from ..transcripts.extraction import Mined, drafts_of
 from ..transcripts.transcript_file import check_path
@@ -51,13 +52,16 @@ class SkippedLine(Struct, frozen=True):
 
 
 class TranscriptResult(Struct):
-    """The result of grafting a transcript: counts, what was left out, the new ids, and warnings."""
+    """The result of grafting a transcript: counts, what was left out, the new ids, and warnings; and the
+    files that the agents touched, as the host wrote them in a conversation that began in `cwd`."""
 
     grafted: int = 0
     duplicates: int = 0
     skipped: list[SkippedLine] = []
     experience_ids: list[str] = []
     warnings: list[str] = []
+    activity: tuple[Activity, ...] = ()
+    cwd: str = ""
 
 
 class Grafting:
@@ -114,6 +118,7 @@ class Grafting:
         mined = await self._mine_to_its_end(path, cursor, speaker)
         drafts = await self._work.in_builder(partial(_drafts, project, mined, path, agent_id, session_id))
         result = await self._keep(project, mined, drafts)
+        result.activity, result.cwd = mined.activity, mined.cwd
         if not speaker:
             await self._work.in_writer(partial(cursors.put, path, mined.cursor))
         if result.grafted:

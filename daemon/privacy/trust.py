@@ -11,6 +11,7 @@ import json
 import os
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -105,6 +106,11 @@ class TrustStore:
             if new:
                 self._write(dict([*roots.items(), (root, known)][-ROOTS_MAX:]))
         return new
+
+    def forget(self, root: str) -> None:
+        """Revoke the trust in a project's files, if there is any."""
+        with suppress(NotFound):
+            self.revoke(root)
 
     def revoke(self, root: str) -> int:
         """Revoke the trust in a project's files; returns their number. Raises `NotFound` if there was

@@ -10,9 +10,9 @@ import signal
 import subprocess
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, NamedTuple, Self
 
 from msgspec import Struct
 
@@ -22,6 +22,9 @@ from ..core.system import System
 IDLE_TIMEOUT_S = 10.0
 """Seconds without output after which git counts as hanging, such as on a pipe named .gitignore or a dead
 drive."""
+
+MESSAGE_CHARACTERS = 2_000
+"""Maximum characters of a commit's message that are kept."""
 
 LARGE_COMMIT_FILES = 200
 """Maximum files of a commit that counts as a change of each: larger ones (a merge, a reformatting, an import
@@ -96,14 +99,28 @@ def ignoring_rule(root: str, path: str) -> str:
     return output.decode(errors="backslashreplace").rpartition("\t")[0]
 
 
-def change_counts(root: str, commits: int = 500) -> dict[str, tuple[int, int]]:
-    """Return for each file how many of the latest commits changed it, and the Unix time of the last one.
+class PastCommit(NamedTuple):
+    """A commit of the history: its Unix time, its message, and the paths that it changed."""
 
-    Paths are relative to the root, and may no longer exist. Renames are not followed. Merges and commits of
-    more than `LARGE_COMMIT_FILES` files are left out. Raises `GitError`.
+    time_s: int
+    message: str
+    paths: Sequence[str]
+
+
+def history(root: str, commits: int) -> list[PastCommit]:
+    """Return the latest commits, the latest first, without merges and without those that changed nothing.
+
+    Paths are relative to the root, and may no longer exist. Renames are not followed. Of a message at most
+    `MESSAGE_CHARACTERS` are kept. Raises `GitError`.
     """
+    return [commit for commit in _commits(root, commits) if commit.paths]
+
+
+def change_counts(commits: Iterable[PastCommit]) -> dict[str, tuple[int, int]]:
+    """Return for each file how many of the commits changed it, and the Unix time of the last one; commits of
+    more than `LARGE_COMMIT_FILES` files are left out."""
     counts: dict[str, tuple[int, int]] = {}
-    for committed, paths in _commits(root, commits):
+    for committed, _, paths in commits:
         if len(paths) > LARGE_COMMIT_FILES:
             continue
         for path in paths:
@@ -241,16 +258,17 @@ def _paths(root: str, arguments: list[str]) -> Iterator[str]:
     return (os.fsdecode(path) for path in split_at_nuls(output_of(root, arguments)) if path)
 
 
-def _commits(root: str, commits: int) -> Iterator[tuple[int, list[str]]]:
+def _commits(root: str, commits: int) -> Iterator[PastCommit]:
     arguments = ["log", f"--max-count={commits}", "-z", "--name-only", "--no-renames", "--diff-merges=off"]
     arguments += ["--no-ext-diff", "--no-textconv", "--no-relative", "--no-show-signature", "--no-notes"]
-    arguments += ["-O/dev/null", "--no-color", "--format=tformat:%x01%ct", "HEAD", "--"]
-    committed, paths = 0, list[str]()
+    arguments += ["-O/dev/null", "--no-color", "--format=tformat:%x01%ct %B", "HEAD", "--"]
+    committed, message, paths = 0, "", list[str]()
     try:
         for token in split_at_nuls(output_of(root, arguments)):
-            if re.fullmatch(rb"\x01[0-9]+", token):
-                yield committed, paths
-                committed, paths = int(token[1:]), []
+            if begins := re.match(rb"\x01([0-9]+) ", token):
+                yield PastCommit(committed, message, paths)
+                text = token[begins.end() :].decode(errors="replace")
+                committed, message, paths = int(begins[1]), text[:MESSAGE_CHARACTERS], []
                 continue
             name = token if paths else token.removeprefix(b"\n")
             if name:
@@ -260,7 +278,7 @@ def _commits(root: str, commits: int) -> Iterator[tuple[int, list[str]]]:
         if current is not None and not current.commit:
             return  # nothing was committed yet
         raise
-    yield committed, paths
+    yield PastCommit(committed, message, paths)
 
 
 def split_at_nuls(pieces: Iterable[bytes]) -> Iterator[bytes]:

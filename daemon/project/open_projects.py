@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from functools import partial
 
 from ..config.files import IN_FORCE
@@ -16,9 +17,18 @@ from ..index.indexing import Indexing
 from ..memory.pool import Pool
 from ..memory.pool_filters import Retention
 from ..privacy.trust import FILE_BYTES, NOTHING_TRUSTED, Trusted, TrustFile, TrustStore, files_to_trust
+from .ignore_file import IgnoreLine, set_excluded
 from .project import Project, load
 from .project_settings import read_settings
-from .roots import check_named_root, find_root, is_temporary, known_roots, project_folder
+from .roots import (
+    check_named_root,
+    find_root,
+    is_temporary,
+    known_roots,
+    project_folder,
+    relative_path,
+    resolved,
+)
 
 ROOT_CACHE_S = 1.0
 """Seconds after which the root of a folder is looked up on the disk again."""
@@ -47,6 +57,8 @@ class OpenProjects:
         self._roots: dict[str, tuple[float, str]] = {}
         self._finding = SharedWork[str, str](work)
         self._opening = SharedWork[str, Project](work)
+        self._forgetting: dict[str, asyncio.Lock] = {}
+        """Locks of projects that must not be opened now."""
         self._trust = TrustStore(os.path.join(environment.state_dir, TRUST_FILE), system)
 
     def __iter__(self) -> Iterator[Project]:
@@ -102,6 +114,44 @@ class OpenProjects:
             await self.save_feedback(project)
             project.close()
         return project
+
+    def folder_of(self, root: str) -> str:
+        """Return a project's folder in the state folder."""
+        return project_folder(self._environment.state_dir, root)
+
+    async def known_root(self, path: str) -> str:
+        """Return the root that a path names: that of a project which is or was open, even if its folder is
+        gone, else the root that the folder belongs to. Raises `InvalidRequest`."""
+        root, is_folder = await asyncio.to_thread(resolved, path)
+        if root in self._projects or await asyncio.to_thread(os.path.isdir, self.folder_of(root)):
+            return root
+        return await self.root_of(root) if is_folder else root
+
+    async def exclude(self, root: str, path: str, *, excluded: bool) -> tuple[str, IgnoreLine]:
+        """Leave a path out of a project's index, or no longer; see `set_excluded`."""
+        relative = await asyncio.to_thread(relative_path, root, path)
+        change = partial(set_excluded, root, relative, self._system, excluded=excluded)
+        return relative, await self._work.in_writer(change)
+
+    async def other_folders(self, root: str) -> tuple[str, ...]:
+        """Return the folders of all projects but one in the state folder."""
+        roots = await self._work.in_builder(partial(known_roots, self._environment.state_dir, self._system))
+        return tuple(self.folder_of(other) for other in roots if other != root)
+
+    @contextlib.asynccontextmanager
+    async def closed_meanwhile(self, root: str) -> AsyncIterator[None]:
+        """Close a project if it is open, and keep it closed until the end: who opens it waits."""
+        async with self._forgetting.setdefault(root, asyncio.Lock()):
+            if await self.close(root) is not None:
+                await self._indexing.wait_closed(root)
+            yield
+            self._known.discard(root)
+            self._shared.pop(root, None)
+            self._roots.clear()
+
+    async def forget_trust(self, root: str) -> None:
+        """Revoke the trust in all files of a project, if there is any."""
+        await self._work.in_writer(partial(self._trust.forget, root))
 
     async def save_feedback(self, project: Project) -> None:
         """Write a project's feedback if it changed; Status reports a failure."""
@@ -164,7 +214,11 @@ class OpenProjects:
         return root
 
     async def _open(self, root: str) -> Project:
-        folder = project_folder(self._environment.state_dir, root)
+        async with self._forgetting.setdefault(root, asyncio.Lock()):
+            return await self._open_files(root)
+
+    async def _open_files(self, root: str) -> Project:
+        folder = self.folder_of(root)
         denials = self._system.denials
         loaded = await self._work.in_builder(
             partial(load, root, folder, self._config, self._environment.home, self._system)

@@ -101,6 +101,20 @@ def relative_path(root: str, given: str, field: str = "path") -> str:
     return relative
 
 
+def resolved(path: str) -> tuple[str, bool]:
+    """Return a path with its symlinks resolved, and whether it is a folder; it need not exist.
+
+    Raises `InvalidRequest` for one that is relative or can't be a path.
+    """
+    _check_text(path, "path")
+    if not os.path.isabs(path):
+        raise InvalidRequest(
+            f"{path!r} is relative: the daemon has another current folder, send it absolute", "path"
+        )
+    found = os.path.realpath(path)
+    return found, _is_folder(found)
+
+
 def _choose_root(folder: str, home: str, known: Collection[str]) -> str:
     ancestors = list(_upwards(folder))
     for marked in (_has_foveal, _has_git):

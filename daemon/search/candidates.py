@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from ..graph.subjects import best_suffix
 from ..index.chunk_table import ChunkPlace
 from ..index.lexical_reader import LexicalHit, LexicalReader
+from ..index.message_table import Changed
 from ..index.store import Reader
 from ..index.terms import document_terms, query_terms
 from ..languages.shared.records import Symbol
@@ -89,6 +90,7 @@ class Candidates(Struct, frozen=True):
     - `defined`: the certainty (0 to 1) that the file defines a name in the question.
     - `why`: the reasons for both, in words.
     - `commits`: the number of the latest commits that changed the file.
+    - `changed`: how similar to the question the messages of past commits are that changed the file.
     - `exact`: the share (0 to 1) of a quoted text that the file contains word for word; `lines` has the line
       of the text, by chunk id.
     - `definitions`, `lines_of`: the number of definitions and of lines.
@@ -115,6 +117,7 @@ class Candidates(Struct, frozen=True):
     lines_of: Mapping[str, int] = field(default_factory=dict)
     cover: Mapping[int, tuple[float, float, float]] = field(default_factory=dict)
     coverage: float = 1.0
+    changed: Mapping[str, Changed] = field(default_factory=dict)
 
 
 def search_terms(question: Question, lexical: LexicalReader) -> dict[str, float]:

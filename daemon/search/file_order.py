@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import exp, log1p
 from operator import mul
@@ -48,7 +48,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "its size": ("lines", "definitions"),
     "what the question names": ("defined", "named", "quoted", "rare"),
-    "its changes": ("commits",),
+    "its changes": ("commits", "changed for such words", "changed for such words, most"),
     "what kind of file it is": (*(f"role {role}" for role in ROLES), "no source"),
 }  # fmt: skip
 """The features in groups, by the words that a reason uses for them. `FEATURES` has their order in the
@@ -130,21 +130,22 @@ def features(
     if not files:
         return []
     words = _Words(question, rarity)
-    lists = _Lists(candidates)
+    lists = _Lists(candidates, files)
     best = files[0].evidence or 1.0
     folders: dict[str, float] = {}
     for file in files[:NEIGHBOURS]:
         folder = file.path.rpartition("/")[0]
         folders[folder] = folders.get(folder, 0.0) + file.evidence / best / NEIGHBOURS
     rows = []
-    for place, file in enumerate(files):
+    ranks = _ranks([file.evidence for file in files])
+    for place, (rank, file) in enumerate(zip(ranks, files, strict=True)):
         around = folders.get(file.path.rpartition("/")[0], 0.0)
         around -= file.evidence / best / NEIGHBOURS if place < NEIGHBOURS else 0.0
         rows.append(
             [
                 file.evidence,
                 file.evidence / best,
-                1 / (1 + place),
+                1 / (1 + rank),
                 *lists.by_words(file),
                 *lists.by_meaning(file),
                 *words.in_path(file),
@@ -156,6 +157,7 @@ def features(
                 min(candidates.exact.get(file.path, 0.0), 1.0),
                 float(file.path in candidates.rare),
                 log1p(candidates.commits.get(file.path, 0)),
+                *lists.by_changes(file),
                 *(float(file.role == role and not file.wanted) for role in ROLES),
                 float(file.role != "source" and not file.wanted),
             ]
@@ -177,10 +179,13 @@ _BY_COVERAGE = [_PLACE_OF[name] for name in BY_COVERAGE]
 class _Lists:
     """The features of a file from the lexical and the vector list."""
 
-    def __init__(self, candidates: Candidates) -> None:
+    def __init__(self, candidates: Candidates, files: Sequence[KnownFile]) -> None:
         self._cover = candidates.cover
         self._words = _by_path(candidates.lexical, candidates)
         self._meaning = _by_path(candidates.vector, candidates)
+        self._changed = candidates.changed
+        ranked = (self._changed[file.path].ranked for file in files if file.path in self._changed)
+        self._most_changed = max(ranked, default=0.0) or 1.0
         self._most, self._least = _ends(candidates.lexical)
         self._nearest, self._farthest = _ends(candidates.vector)
 
@@ -206,6 +211,10 @@ class _Lists:
             log1p(len(fused)),
         )
 
+    def by_changes(self, file: KnownFile) -> tuple[float, float]:
+        changed = self._changed.get(file.path)
+        return (0.0, 0.0) if changed is None else (changed.nearest, changed.ranked / self._most_changed)
+
     def by_meaning(self, file: KnownFile) -> tuple[float, ...]:
         found = self._meaning.get(file.path)
         if not found:
@@ -224,13 +233,24 @@ class _Lists:
 def _by_path(
     found: Sequence[tuple[int, float]], candidates: Candidates
 ) -> dict[str, list[tuple[int, float]]]:
-    """Return, by file, the ranks (from 0) and scores of its chunks in a list, best first."""
+    """Return, by file, the ranks (from 0) and scores of its chunks in a list, best first; equal scores have
+    the same rank."""
     result: dict[str, list[tuple[int, float]]] = {}
-    for rank, (number, score) in enumerate(found):
+    ranks = _ranks([score for _, score in found])
+    for rank, (number, score) in zip(ranks, found, strict=True):
         chunk = candidates.chunks.get(number)
         if chunk is not None:
             result.setdefault(chunk.path, []).append((rank, score))
     return result
+
+
+def _ranks(scores: Sequence[float]) -> Iterator[int]:
+    """Yield the rank of each score in a list, from 0; equal scores have the same rank."""
+    rank = 0
+    for place, score in enumerate(scores):
+        if score != scores[rank]:
+            rank = place
+        yield rank
 
 
 def _ends(found: Sequence[tuple[int, float]]) -> tuple[float, float]:

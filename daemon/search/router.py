@@ -18,7 +18,7 @@ from ..index.lexical_files import LexicalDamaged
 from ..index.lexical_handle import LexicalHandle
 from ..index.lexical_reader import LexicalHit, LexicalReader
 from ..index.store import Reader
-from ..index.terms import document_terms
+from ..index.terms import document_terms, query_terms
 from ..project.tree import Tree
 from . import structural
 from .candidates import (
@@ -290,8 +290,11 @@ def candidates_of(
     languages = {chunk.path: chunk.language for chunk in candidates.chunks.values()}
     definitions = {path: tree.files[path].symbols for path in languages}
     lines = {path: tree.files[path].lines for path in languages}
+    question = gathered.question
+    changed = reader.changed_for(query_terms(question.asked or question.text).weights, languages)
     commits = reader.commits(languages)
-    return replace(candidates, commits=commits, definitions=definitions, lines_of=lines), languages
+    told = replace(candidates, commits=commits, changed=changed, definitions=definitions, lines_of=lines)
+    return told, languages
 
 
 def _with_candidates(

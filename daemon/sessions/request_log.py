@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,7 +12,7 @@ from ..core.errors import InvalidRequest, NotFound
 from ..core.storage import Database
 from ..core.system import System
 from ..rules.items import ItemKey
-from . import request_table
+from . import context_table, request_table
 from . import stored_contents as contents
 from .request_log_file import LedgerFile
 from .request_record import RequestRecord, Sent
@@ -26,7 +25,7 @@ from .request_table import (
     sketch_of,
     summary_of,
 )
-from .session import timestamp_of
+from .session import moment_in, timestamp_of
 from .stored_contents import LedgerLimits
 
 _PAGE = 100
@@ -254,7 +253,44 @@ class Ledger:
         total = 0
         while done := self._prune_round():
             total += done
+        with self._file.writing() as database:
+            context_table.remove_unused(database)
         return total
+
+    def counts_of(self, project_root: str) -> tuple[int, int]:
+        """Return how many requests and contexts a project has."""
+        self.write()
+        query = "SELECT (SELECT COUNT(*) FROM requests WHERE project = ?1), COUNT(*) FROM contexts"
+        with self._file.reading() as database:
+            data = request_table.data_of(project_root)
+            requests, kept = database.execute(f"{query} WHERE project = ?1", (data,)).fetchone()
+        return requests, kept
+
+    def forget_project(self, project_root: str) -> None:
+        """Remove all requests and contexts of a project, also from the free space of the file."""
+        self.write()
+        self._file.move_former()
+        with self._file.reading() as database:
+            database.execute("PRAGMA secure_delete = ON")
+        try:
+            done = contents.ROUND
+            while done:
+                with self._file.writing() as database:
+                    done = contents.forget_project(database, project_root)
+            with self._file.writing() as database:
+                request_table.forget_items(database, project_root)
+                context_table.remove_unused(database)
+        finally:
+            with self._file.reading() as database:
+                database.execute("PRAGMA secure_delete = OFF")
+                database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def read_sent(self, session_id: str, request_id: str) -> Sent | None:
+        """Return what was sent for a request, None if that isn't kept."""
+        try:
+            return self.get(session_id, request_id).sent
+        except NotFound:
+            return None
 
     def _prune_round(self) -> int:
         with self._file.writing() as database:
@@ -352,8 +388,7 @@ def _time_of(text: str, field: str) -> str:
     if not text:
         return ""
     try:
-        moment = datetime.fromisoformat(text)
-        return timestamp_of(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+        return timestamp_of(moment_in(text))
     except (ValueError, OverflowError) as error:
         raise InvalidRequest(
             f"{field} must be a time such as 2026-01-31T12:00:00Z or a day, not {text!r:.60}", field

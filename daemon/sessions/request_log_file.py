@@ -1,7 +1,7 @@
 """The request log's file: opening, locking, transactions, migration, and quarantine of a damaged one.
 
-One file has the requests of all projects: a session's id names no project, so separate files would all have
-to be searched; and one limit on disk use holds for all.
+One file has the requests and contexts of all projects: a session's id names no project, so separate files
+would all have to be searched; and one limit on disk use holds for all.
 """
 
 from __future__ import annotations
@@ -30,15 +30,18 @@ from ..core.storage import (
 )
 from ..core.system import System
 from ..rules.items import ItemKey
-from . import request_table
+from . import context_table, request_table
 from . import stored_contents as contents
 from .request_record import ItemPart, Said, Sent
 
-SCHEMA_VERSION = 2
-"""The version of the tables. A file of version 1 is migrated; one of another version goes into quarantine,
-and an empty one is made."""
+SCHEMA_VERSION = 3
+"""The version of the tables. A file of version 1 is migrated, one of version 2 gets the tables of contexts;
+one of another version goes into quarantine, and an empty one is made."""
 
-SCHEMA = request_table.SCHEMA + contents.SCHEMA
+BARE_VERSION = 2
+_BARE_SCHEMA = request_table.SCHEMA + contents.SCHEMA
+_ADDED = context_table.SCHEMA + contents.CONTEXT_SCHEMA
+SCHEMA = _BARE_SCHEMA + _ADDED
 
 
 class LedgerFile:
@@ -122,6 +125,7 @@ class LedgerFile:
         try:
             os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
             _set_former_beside(self.path, self._system)
+            self._warnings += _add_tables(self.path, self._system)
             opened = open_database(self.path, SCHEMA, SCHEMA_VERSION, self._system, check=check)
         except (OSError, DatabaseError) as error:
             raise StateError(
@@ -178,6 +182,37 @@ class LedgerFile:
                 os.unlink(os.path.join(folder, name))
 
 
+def _add_tables(path: str, system: System) -> list[str]:
+    """Add the tables of contexts to a file of version 2, and return what was wrong with it, in words.
+
+    Raises `DatabaseError` or `OSError` if that can't be done now.
+    """
+    if not _is_version(path, BARE_VERSION):
+        return []
+    opened = open_database(path, _BARE_SCHEMA, BARE_VERSION, system)
+    try:
+        with transaction(opened.database):
+            for statement in filter(str.strip, _ADDED.split(";")):
+                opened.database.execute(statement)
+            opened.database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    finally:
+        close_database(opened.database, path)
+    return [f"The record of earlier requests is lost: {opened.replaced}."] if opened.replaced else []
+
+
+def _is_version(path: str, version: int) -> bool:
+    """Whether a file is there, whole and of this version. Raises an error that may pass."""
+    if not os.path.exists(path):
+        return False
+    try:
+        open_reader(path, version, sealed=True).close()
+    except DatabaseError as error:
+        if may_pass(error):
+            raise
+        return False
+    return True
+
+
 FORMER_VERSION = 1
 """The former version: it cut texts into pieces, each stored once, with a list of pieces for each request."""
 
@@ -208,13 +243,7 @@ def _set_former_beside(path: str, system: System) -> None:
     for suffix in ("", "-wal", "-shm", SEAL):
         if os.path.isfile(path + suffix):
             clear_file(path + suffix, system)
-    if not os.path.exists(path):
-        return
-    try:
-        open_reader(path, FORMER_VERSION, sealed=True).close()
-    except DatabaseError as error:
-        if may_pass(error):
-            raise
+    if not _is_version(path, FORMER_VERSION):
         return
     # The write-ahead log first: after a crash both are found under one name.
     for suffix in ("-wal", ""):

@@ -40,6 +40,7 @@ from .request_record import (
 )
 from .request_table import RequestSummary
 from .session import timestamp_of
+from .stored_contents import LedgerLimits
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -68,8 +69,11 @@ class RequestLog:
     If the file can't be opened nothing is recorded, and methods raise the reason.
     """
 
-    def __init__(self, state_dir: str, work: Work, system: System) -> None:
+    def __init__(
+        self, state_dir: str, work: Work, system: System, limits: LedgerLimits | None = None
+    ) -> None:
         self._path = os.path.join(state_dir, FILE)
+        self._limits = limits
         self._work = work
         self._system = system
         self._opened: _Open | None = None
@@ -81,6 +85,11 @@ class RequestLog:
         self._waiting = False
         self._writing = False
         self._pruning: asyncio.TimerHandle | None = None
+
+    @property
+    def opened(self) -> tuple[LedgerFile, Ledger] | None:
+        """The open file and the requests in it, None if nothing is recorded."""
+        return None if self._opened is None else (self._opened.file, self._opened.ledger)
 
     @property
     def problem(self) -> str:
@@ -164,6 +173,15 @@ class RequestLog:
         # In another thread than the writer's, as in `_write`.
         return await asyncio.to_thread(self._usable().ledger.prune)
 
+    async def counts_of(self, project_root: str) -> tuple[int, int]:
+        """Return how many requests and contexts a project has."""
+        return await self._ask(lambda log: log.ledger.counts_of(project_root))
+
+    async def forget_project(self, project_root: str) -> None:
+        """Remove all requests and contexts of a project."""
+        await asyncio.to_thread(self._usable().ledger.forget_project, project_root)
+        self.reports += 1  # what was of use there chooses no items any more
+
     async def report(self, session_id: str, request_id: str, reply: str, used: Sequence[ItemKey]) -> Reported:
         """Record which items of a request a reply referred to. Raises `NotFound`."""
         opened = self._usable()
@@ -224,7 +242,7 @@ class RequestLog:
 
     def _open(self) -> _Open:
         file = LedgerFile(self._path, self._system)
-        ledger = Ledger(file, self._system, kept_of=kept_of)
+        ledger = Ledger(file, self._system, self._limits, kept_of=kept_of)
         return _Open(file, ledger, Usage(ledger, file))
 
 
@@ -245,19 +263,22 @@ def sent_of(request: ContextRequest, built: Built) -> Sent:
 
 
 def kept_of(record: RequestRecord, sent: Sent) -> tuple[RequestRecord, Sent]:
-    """Return the stored form of a request, with secrets masked and counted. Takes some milliseconds for 100
-    KB, so never on the event loop. Texts of the project are masked already."""
+    """Return the stored form of a request, with secrets masked and counted."""
+    kept, count = masked(sent)
+    return (replace(record, masked=count), kept) if count else (record, sent)
+
+
+def masked(sent: Sent) -> tuple[Sent, int]:
+    """Return the stored form of what is sent, with secrets masked, and their number. Takes some milliseconds
+    for 100 KB, so never on the event loop. Texts of the project are masked already."""
     prompt = mask_piece(sent.user_prompt)
     system = mask_piece(sent.system_prompt)  # a template may put the prompt into it
     said = [mask_piece(message.content) for message in sent.history]
     count = prompt.count + system.count + sum(text.count for text in said)
     if not count:
-        return record, sent
-    history = tuple(
-        Said(message.role, masked.text) for message, masked in zip(sent.history, said, strict=True)
-    )
-    kept = replace(sent, user_prompt=prompt.text, system_prompt=system.text, history=history)
-    return replace(record, masked=count), kept
+        return sent, 0
+    history = tuple(Said(message.role, text.text) for message, text in zip(sent.history, said, strict=True))
+    return replace(sent, user_prompt=prompt.text, system_prompt=system.text, history=history), count
 
 
 def _record(

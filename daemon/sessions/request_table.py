@@ -309,6 +309,13 @@ def remove_counts_before(database: Database, day: str) -> None:
         database.execute("DELETE FROM items WHERE id NOT IN (SELECT item FROM item_days)")
 
 
+def forget_items(database: Database, project_root: str) -> None:
+    """Remove the counts of a project's items. Needs a transaction."""
+    project = (data_of(project_root),)
+    database.execute("DELETE FROM item_days WHERE item IN (SELECT id FROM items WHERE project = ?)", project)
+    database.execute("DELETE FROM items WHERE project = ?", project)
+
+
 def _count_each(database: Database, record: RequestRecord, used: Collection[UsedItem], column: str) -> None:
     """Add one to a count of each item."""
     values = [int(name == column) for name in ("requests", "reported", "referred")]

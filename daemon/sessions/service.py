@@ -234,6 +234,12 @@ class Sessions:
         self._publish_change(session)
         return session
 
+    async def forget_project(self, root: str) -> None:
+        """Remove all sessions of a project for good."""
+        for summary in await self.list(root):
+            await self._work.in_writer(partial(self._store.remove, summary.id))
+            self._seen.pop(summary.id, None)
+
     # Items of a session
 
     async def add_item(self, session_id: str, key: ItemKey) -> tuple[Session, ItemOutcome]:

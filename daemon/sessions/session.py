@@ -182,6 +182,12 @@ def timestamp_of(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def moment_in(text: str) -> datetime:
+    """Return the time or day in ISO 8601, UTC without a zone. Raises `ValueError` or `OverflowError`."""
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
 def _checked_count(session: Session) -> Session:
     if len(session.items) > MAX_ITEMS:
         raise TooLarge(

@@ -161,6 +161,13 @@ class SessionStore:
         at = self.now()
         return self.update(session_id, lambda session: ended(session, at))
 
+    def remove(self, session_id: str) -> None:
+        """Remove a session for good, if it is there."""
+        with self._lock_of(session_id):
+            if self._files.stamp(session_id) is not None:
+                self._files.remove(session_id)
+            self._cache.forget(session_id)
+
     def take_warnings(self) -> tuple[str, ...]:
         """Return the latest warnings since the last call."""
         with self._memory:

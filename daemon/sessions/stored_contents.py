@@ -1,4 +1,5 @@
-"""The stored contents of requests (what was sent), several compressed together, and their pruning."""
+"""The stored contents of requests and contexts (what was sent), several compressed together, and their
+pruning."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from msgspec import Struct
 
 from ..core.storage import Database
 from ..rules.items import ItemKey
-from . import request_table
+from . import context_table, request_table
+from .context_table import microseconds_of, moment_of
 from .request_record import LAYOUT, ItemPart, Said, Sent
 from .request_table import GZIP
 from .session import timestamp_of
@@ -23,6 +25,20 @@ CREATE TABLE packs (
     data BLOB NOT NULL);
 """
 """A pack has the requests with numbers from `first` to `last`; `size` is in bytes before compression."""
+
+CONTEXT_SCHEMA = SCHEMA.replace("packs", "context_packs")
+"""The same for contexts that no request has the text of."""
+
+
+class Packs(Struct, frozen=True):
+    """A table of packs, and the query of those numbers in a range whose contents are kept."""
+
+    table: str
+    kept: str
+
+
+OF_REQUESTS = Packs("packs", "SELECT number FROM requests WHERE number BETWEEN ? AND ? AND pruned = ''")
+OF_CONTEXTS = Packs("context_packs", "SELECT number FROM contexts WHERE number BETWEEN ? AND ? AND packed")
 
 PACK_REQUESTS = 16
 """Number of requests packed together; new ones are packed alone until there are enough. Contexts of a
@@ -42,42 +58,49 @@ _STEP = 20
 """Number of requests removed between checks of the used bytes."""
 
 
+RECORD_DAYS = 180
+"""Days for which the records of requests are kept at least."""
+
+
 class LedgerLimits(Struct, frozen=True):
     """The limits of the request log. Contents are removed first, the oldest first, and the record says so.
 
-    `max_bytes` is for the file, records included: some 120,000 requests with contexts of 24 KB.
+    `max_bytes` is for the file, records included: some 120,000 requests with contexts of 24 KB. Delivered
+    contexts are removed with the contents of their time.
     """
 
     content_days: int = 30
-    record_days: int = 180
+    record_days: int = RECORD_DAYS
     count_days: int = 365
     max_bytes: int = 512 * 1024 * 1024
     max_per_session: int = 1_000
     max_requests: int = 200_000
+    max_contexts: int = 200_000
 
 
-def add(database: Database, sent: Mapping[int, Sent]) -> None:
+def add(database: Database, sent: Mapping[int, Sent], packs: Packs = OF_REQUESTS) -> None:
     """Store the contents of requests with higher numbers than all before. Needs a transaction."""
     for number, parts in sent.items():
-        _insert(database, {number: line_of(parts)})
-        _pack_latest(database)
+        _insert(database, {number: line_of(parts)}, packs)
+        _pack_latest(database, packs)
 
 
 def add_pack(database: Database, sent: Mapping[int, Sent]) -> None:
     """Store the contents of consecutive requests, anywhere in the order. Needs a transaction."""
     if sent:
-        _insert(database, {number: line_of(parts) for number, parts in sent.items()})
+        _insert(database, {number: line_of(parts) for number, parts in sent.items()}, OF_REQUESTS)
 
 
-def read(database: Database, numbers: Iterable[int]) -> dict[int, tuple[Sent, str]]:
+def read(
+    database: Database, numbers: Iterable[int], packs: Packs = OF_REQUESTS
+) -> dict[int, tuple[Sent, str]]:
     """Return the contents of requests that are stored and whole, each with a problem if messages are built
     differently now."""
     found, lines, last = {}, dict[int, bytes](), 0
     for number in sorted(numbers):
         if number > last:
-            row = database.execute(
-                "SELECT last, data FROM packs WHERE first <= ? ORDER BY first DESC LIMIT 1", (number,)
-            ).fetchone()
+            query = f"SELECT last, data FROM {packs.table} WHERE first <= ? ORDER BY first DESC LIMIT 1"  # noqa: S608 - from this file
+            row = database.execute(query, (number,)).fetchone()
             last, lines = (row[0], _unpacked(row[1])) if row else (0, {})
         if number in lines and (parts := sent_in(lines[number])):
             found[number] = parts
@@ -95,8 +118,25 @@ def forget(database: Database, numbers: Iterable[int], reason: str = "") -> int:
             request_table.remove_query(database, number)
             request_table.remove(database, number)
     for number in several:
-        _repack(database, number)
+        _repack(database, number, OF_REQUESTS)
     return len(several)
+
+
+def forget_contexts(database: Database, numbers: Iterable[int]) -> int:
+    """Remove contexts with their texts. Returns the number of contexts. Needs a transaction."""
+    several = tuple(numbers)
+    context_table.remove(database, several)
+    for number in several:
+        _repack(database, number, OF_CONTEXTS)
+    return len(several)
+
+
+def forget_project(database: Database, project_root: str) -> int:
+    """Remove some of the requests and contexts of a project, and return how many. Needs a transaction."""
+    project = (request_table.data_of(project_root),)
+    contexts = f"SELECT number FROM contexts WHERE project = ? LIMIT {ROUND}"  # noqa: S608 - from this file
+    done = forget(database, _select(database, "project = ?", project))
+    return done + forget_contexts(database, [number for (number,) in database.execute(contexts, project)])
 
 
 def prune_round(database: Database, limits: LedgerLimits, now: datetime) -> int:
@@ -109,11 +149,13 @@ def prune_round(database: Database, limits: LedgerLimits, now: datetime) -> int:
     done = forget(database, dict.fromkeys((*by_age, *by_count)))
     old = _select(database, "at < ? AND pruned = '' ORDER BY at", (_days_before(now, limits.content_days),))
     done += forget(database, old, f"it was older than {limits.content_days} days")
+    done += forget_contexts(database, _old_contexts(database, limits, now))
     request_table.remove_counts_before(database, _days_before(now, limits.count_days)[:10])
     reason = f"the record of requests is limited to {limits.max_bytes:,} bytes"
     while used_bytes(database) > limits.max_bytes and done < ROUND:
-        if oldest := _select(database, "pruned = '' ORDER BY at", ())[:_STEP]:
-            done += forget(database, oldest, reason)
+        oldest, contexts = _oldest(database)
+        if oldest or contexts:
+            done += forget(database, oldest, reason) + forget_contexts(database, contexts)
         elif oldest := _select(database, "TRUE ORDER BY at", ())[:_STEP]:
             done += forget(database, oldest)
         else:
@@ -162,13 +204,37 @@ def sent_in(line: bytes) -> tuple[Sent, str] | None:
     return parts, "" if layout == LAYOUT else other
 
 
-def _insert(database: Database, lines: Mapping[int, bytes]) -> None:
+def _old_contexts(database: Database, limits: LedgerLimits, now: datetime) -> list[int]:
+    """Return contexts that are too old or too many."""
+    since = microseconds_of(now - timedelta(days=limits.content_days))
+    query = (
+        "SELECT number FROM contexts WHERE at < ?1 OR at <="
+        " (SELECT at FROM contexts ORDER BY at DESC LIMIT 1 OFFSET ?2) ORDER BY at LIMIT ?3"
+    )
+    return [number for (number,) in database.execute(query, (since, limits.max_contexts, ROUND))]
+
+
+def _oldest(database: Database) -> tuple[list[int], list[int]]:
+    """Return the oldest requests with contents and the oldest contexts, `_STEP` together."""
+    requests = "SELECT at, number FROM requests WHERE pruned = '' ORDER BY at LIMIT ?"
+    contexts = "SELECT at, number FROM contexts ORDER BY at LIMIT ?"
+    found = [(at, True, number) for at, number in database.execute(requests, (_STEP,))]
+    for at, number in database.execute(contexts, (_STEP,)):
+        found.append((timestamp_of(moment_of(at)), False, number))
+    oldest = sorted(found)[:_STEP]
+    return (
+        [number for _, is_request, number in oldest if is_request],
+        [number for _, is_request, number in oldest if not is_request],
+    )
+
+
+def _insert(database: Database, lines: Mapping[int, bytes], packs: Packs) -> None:
     data = b"\n".join(b"%d %b" % line for line in lines.items())
     # For one request zlib is as small as XZ in a third of the time; for several, XZ's fastest preset is 4 %
     # larger than the next. Both have a checksum, which shows damage.
     packed = zlib.compress(data, wbits=GZIP) if len(lines) == 1 else lzma.compress(data, preset=0)
     row = (min(lines), max(lines), len(lines), len(data), packed)
-    database.execute("INSERT INTO packs VALUES (?, ?, ?, ?, ?)", row)
+    database.execute(f"INSERT INTO {packs.table} VALUES (?, ?, ?, ?, ?)", row)  # noqa: S608 - from this file
 
 
 def _unpacked(data: bytes) -> dict[int, bytes]:
@@ -182,9 +248,10 @@ def _unpacked(data: bytes) -> dict[int, bytes]:
         return {}
 
 
-def _pack_latest(database: Database) -> None:
+def _pack_latest(database: Database, packs: Packs) -> None:
     """Pack the latest requests together once there are enough; damaged ones are lost."""
-    query = "SELECT first, requests, size FROM packs ORDER BY first DESC LIMIT ?"
+    table = packs.table
+    query = f"SELECT first, requests, size FROM {table} ORDER BY first DESC LIMIT ?"  # noqa: S608 - from this file
     several, total = [], 0
     for first, requests, size in database.execute(query, (PACK_REQUESTS,)):
         if requests >= PACK_REQUESTS or size >= PACK_BYTES:
@@ -192,33 +259,29 @@ def _pack_latest(database: Database) -> None:
         several.append(first)
         total += size
     if len(several) > 1 and (len(several) >= PACK_REQUESTS or total >= PACK_BYTES):
-        rows = database.execute("SELECT data FROM packs WHERE first >= ? ORDER BY first", (several[-1],))
+        query = f"SELECT data FROM {table} WHERE first >= ? ORDER BY first"  # noqa: S608 - from this file
+        rows = database.execute(query, (several[-1],))
         lines = {number: line for (data,) in rows for number, line in _unpacked(data).items()}
-        database.execute("DELETE FROM packs WHERE first >= ?", (several[-1],))
+        database.execute(f"DELETE FROM {table} WHERE first >= ?", (several[-1],))  # noqa: S608 - as above
         if lines:
-            _insert(database, lines)
+            _insert(database, lines, packs)
 
 
-def _repack(database: Database, number: int) -> None:
+def _repack(database: Database, number: int, packs: Packs) -> None:
     """Remove requests without contents from the pack of a number."""
-    row = database.execute(
-        "SELECT first, last, requests, data FROM packs WHERE first <= ? AND last >= ?"
-        " ORDER BY first DESC LIMIT 1",
-        (number, number),
-    ).fetchone()
+    query = (
+        f"SELECT first, last, requests, data FROM {packs.table} WHERE first <= ? AND last >= ?"  # noqa: S608 - from this file
+        " ORDER BY first DESC LIMIT 1"
+    )
+    row = database.execute(query, (number, number)).fetchone()
     if row is None:
         return
     first, last, requests, data = row
-    kept = {n for (n,) in _rows_with_content(database, first, last)}
+    kept = {n for (n,) in database.execute(packs.kept, (first, last))}
     if len(kept) < requests:
-        database.execute("DELETE FROM packs WHERE first = ?", (first,))
+        database.execute(f"DELETE FROM {packs.table} WHERE first = ?", (first,))  # noqa: S608 - from this file
         if lines := {n: line for n, line in _unpacked(data).items() if n in kept} if kept else {}:
-            _insert(database, lines)
-
-
-def _rows_with_content(database: Database, first: int, last: int) -> Iterable[tuple[int]]:
-    query = "SELECT number FROM requests WHERE number BETWEEN ? AND ? AND pruned = ''"
-    return database.execute(query, (first, last))
+            _insert(database, lines, packs)
 
 
 def _select(database: Database, where: str, values: tuple[object, ...], after: int = 0) -> list[int]:

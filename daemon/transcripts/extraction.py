@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from ..memory.experience import Draft, OutcomeKind, Provenance
 from ..privacy.low_trust import suspicions
+from .activity import Activity
 from .candidates import Candidate, best, folded, in_order
 from .conversation import AgentConversation
 from .cursor import Cursor
@@ -103,6 +104,8 @@ class Mined(Struct, frozen=True):
     skipped_lines: int
     unknown_records: int
     finished: bool
+    activity: tuple[Activity, ...] = ()
+    """The files that its agents touched, as the host wrote them."""
 
 
 def drafts_of(mined: Mined, path: str, root: str, agent_id: str, session_id: str) -> list[Draft]:
@@ -123,7 +126,7 @@ def _draft_of(
         (agent_id if own else "") or finding.agent_id or mined.source,
         session_id or finding.session_id,
         finding.rationale,
-        tuple(_placed(file, mined.cwd, root) for file in finding.files),
+        tuple(placed(file, mined.cwd, root) for file in finding.files),
         finding.outcome,
         finding.error,
         finding.at if _is_time(finding.at) else "",
@@ -131,7 +134,7 @@ def _draft_of(
     )
 
 
-def _placed(file: str, cwd: str, root: str) -> str:
+def placed(file: str, cwd: str, root: str) -> str:
     """Return a path relative to the project: agents work in its folders, and behind symlinks to it.
 
     A relative path of a conversation outside the project, such as in a container, stays unchanged.

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 from msgspec import convert, to_builtins
 
 from ..core.errors import InvalidRequest
+from .activity import ActivityLog
 from .cursor import Cursor
 from .extraction import Mined, extract
 from .transcripts import read
@@ -31,10 +32,13 @@ def mine(path: str, cursor: Cursor | None, speaker: str | None = None) -> Mined:
     `speaker`, or for an empty id of the one whose conversation it is. Raises `InvalidRequest`."""
     with read(path, cursor) as reading:
         reader = reading.reader
+        activity = ActivityLog()
         findings = extract(
-            entry
-            for entry in reading.entries()
-            if speaker is None or entry.agent_id == (speaker or reader.owner)
+            activity.noted(
+                entry
+                for entry in reading.entries()
+                if speaker is None or entry.agent_id == (speaker or reader.owner)
+            )
         )
         return Mined(
             reading.source,
@@ -47,6 +51,7 @@ def mine(path: str, cursor: Cursor | None, speaker: str | None = None) -> Mined:
             reading.skipped_lines - len(reading.skipped),
             reader.unknown,
             reading.is_finished,
+            activity.activities,
         )
 
 

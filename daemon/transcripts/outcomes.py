@@ -28,12 +28,12 @@ class TakenBack(Struct, frozen=True):
 
 def is_check(command: str) -> bool:
     """Whether a command runs tests or a build."""
-    return bool(re.search(_CHECK, _without_heredocs(command)))
+    return bool(re.search(_CHECK, without_heredocs(command)))
 
 
 def changes_files(command: str) -> bool:
     """Whether a command changes files: in place, by redirection, by a package manager, by git."""
-    if re.search(_CHANGING, _without_heredocs(command)):
+    if re.search(_CHANGING, without_heredocs(command)):
         return True
     return "<<" in command and bool(
         re.search(r"write_text|\bopen\([^)]*['\"][wa]|writeFile", command[:_MAX_COMMAND])
@@ -47,7 +47,7 @@ def commits(command: str) -> bool:
 
 def taken_back(command: str) -> TakenBack | None:
     """Return the undo of a git command, None for none."""
-    command = _without_heredocs(command)
+    command = without_heredocs(command)
     if re.search(rf"{_GIT}revert\b(?! --abort)", command):
         return TakenBack(commits=True)
     if match := re.search(rf"{_GIT}reset\s+--hard(?P<to>[^;&|\n]*)", command):
@@ -111,7 +111,7 @@ def _short(line: str) -> str:
     return line if len(line) <= MAX_ERROR else f"{line[: MAX_ERROR - 1]}\u2026"
 
 
-def _without_heredocs(command: str) -> str:
+def without_heredocs(command: str) -> str:
     """Return a command without its here documents and quoted messages, which aren't run."""
     command = command[:_MAX_COMMAND]
     command = re.sub(

@@ -1,4 +1,4 @@
-"""The page that compares two contexts of a scope, by slice and by line."""
+"""The page that compares two turns of a project, by slice and by line."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from typing import Any, Final, Literal
 
 from aiohttp import web
 
-from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
+from ...ipc.errors import INVALID_PARAMS, RpcError
 from ..view import Page, get
+from .sessions import named_session
 from .slices import SliceRow, slice_rows
-
-CHOICES: Final = 60
-"""Maximum contexts of the scope to choose from, the latest ones."""
+from .turn import turns_around
 
 CHANGES: Final = 60
 """Maximum changed slices shown."""
@@ -24,49 +23,45 @@ TEXT_GONE: Final = "the text of one of them isn't kept any more"
 
 
 class Difference(Page):
-    """The page at `/scopes/{scope_id}/difference?before=ID&after=ID`."""
+    """The page at `/turns/{context_id}/difference?with=OTHER_ID`: what changed from the other."""
 
-    @get("/scopes/{scope_id}/difference")
+    @get("/turns/{context_id}/difference")
     async def _serve(self, request: web.Request) -> web.Response:
-        view, scope_id = self._view, request.match_info["scope_id"]
-        contexts = (await view.call("ListContexts", scope_id=scope_id, limit=CHOICES))["contexts"]
-        if not contexts:
-            raise RpcError(NOT_FOUND, f"no context of the scope {scope_id!r:.80} is kept")
-        before, after = _chosen(contexts, request.query)
-        values: dict[str, Any] = {"changes": [], "same": 0, "lines": None, "old": None, "new": None}
-        if before and after and before != after:
-            old, new = await asyncio.gather(
-                view.call("GetBuiltContext", context_id=before),
-                view.call("GetBuiltContext", context_id=after),
-            )
+        view, context_id = self._view, request.match_info["context_id"]
+        new = await view.call("GetBuiltContext", context_id=context_id)
+        turns = await turns_around(view, new)
+        other = request.query.get("with", "") or _one_before(new, turns[0])
+        values: dict[str, Any] = {"changes": [], "same": 0, "lines": None, "old": None}
+        if other and other != context_id:
+            old = await view.call("GetBuiltContext", context_id=other)
+            if old["project"] != new["project"]:
+                message = "with: that turn is of another project, whose files are others"
+                raise RpcError(INVALID_PARAMS, message, {"field": "with"})
             changes, same, lines = await asyncio.to_thread(_compared, old, new)
-            values = {"changes": changes, "same": same, "lines": lines, "old": old, "new": new}
+            values = {"changes": changes, "same": same, "lines": lines, "old": old}
         return await view.page(
             request,
             "difference.html",
-            at="contexts",
+            at="sessions",
             title="What changed",
-            project=await view.project_of(contexts[0]["project"]),
-            picked="/contexts",
-            scope_id=scope_id,
-            contexts=contexts,
-            before=before,
-            after=after,
+            project=await view.project_of(new["project"]),
+            picked="/sessions",
+            new=new,
+            other=other,
+            turns=turns,
+            session=await named_session(view, new["session_id"]),
             changes_max=CHANGES,
             **values,
         )
 
 
-def _chosen(contexts: Sequence[Mapping[str, Any]], query: Mapping[str, str]) -> tuple[str, str]:
-    """Return the ids of the compared contexts: those of the address, else the latest two."""
-    ids = [context["context_id"] for context in contexts]
-    after = query.get("after") or ids[0]
-    for name, chosen in (("after", after), ("before", query.get("before"))):
-        if chosen and chosen not in ids:
-            message = f"{name}: the context {chosen!r:.80} isn't of this scope, or isn't kept any more"
-            raise RpcError(INVALID_PARAMS, message, {"field": name})
-    at = ids.index(after) + 1
-    return query.get("before") or (ids[at] if at < len(ids) else ""), after
+def _one_before(context: Mapping[str, Any], turns: Sequence[Mapping[str, Any]]) -> str:
+    """Return the id of the turn before a context: that of its scope, else that of its session, else ""."""
+    if "previous" in context:
+        return str(context["previous"])
+    ids = [one["context_id"] for one in turns]
+    at = ids.index(context["context_id"]) + 1 if context["context_id"] in ids else len(ids)
+    return ids[at] if at < len(ids) else ""
 
 
 def _compared(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Any, int, LineChanges]:

@@ -1,23 +1,19 @@
-"""The pages of sessions: the list with its filter, and one session with its items and requests."""
+"""The list of sessions with its filter, and what pages that name a session share."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from aiohttp import web
 
 from ...ipc.errors import NOT_FOUND, RpcError
-from ..formats import editor_href
-from ..guard import VIEWER
-from ..view import PROJECT, NotOpen, Page, ProjectChoice, View, get, href, page_number
-from .items import ItemKey, columns_of, key_of, matches, mode_of, rows_of
-from .last_open import SET_NAME as APPLET
-from .last_open import last_open
+from ..exports import exported
+from ..view import Page, ProjectChoice, View, get, href, page_number
+from .items import ItemKey, key_of, matches
 
 ROWS: Final = 50
 """Maximum sessions on a page of the list."""
@@ -25,64 +21,115 @@ ROWS: Final = 50
 STATES: Final[Mapping[str, str]] = {"": "all", "open": "not ended", "ended": "ended"}
 """The values of the filter's `state`, in words."""
 
-FILTERS: Final = ("q", "state", "agent", "where")
+AGES: Final[Mapping[str, str]] = {
+    "": "any time",
+    "1": "last 24 hours",
+    "7": "last 7 days",
+    "30": "last 30 days",
+}
+"""The values of the filter's `days`, in words."""
+
+FILTERS: Final = ("q", "project", "agent", "state", "days")
 """The parameters of the filter, which links to other pages keep."""
+
+COLUMNS: Final = (
+    "session_id",
+    "name",
+    "project",
+    "agent_name",
+    "created",
+    "last_heard",
+    "ended",
+    "current_intent",
+    "turns",
+    "tokens",
+    "places_shown",
+    "places_used",
+)
+"""The columns of an exported list."""
 
 
 class SessionsPage(Page):
-    """The page at `/sessions`: those of a project, or with `where=all` of all projects."""
+    """The page at `/sessions`: those of all projects, or with `project` of one."""
 
     @get("/sessions")
     async def _serve(self, request: web.Request) -> web.Response:
-        query = request.query
-        project = await self._view.project(request)
-        everywhere = query.get("where") == "all" or not project.root
-        reply = await self._view.call("ListSessions", cwd=None if everywhere else project.root)
-        shown = chosen(reply["sessions"], query.get("q", ""), query.get("state", ""), query.get("agent", ""))
+        view = self._view
+        kept = {name: request.query.get(name, "").strip() for name in FILTERS}
+        known, reply, usage, prompts = await asyncio.gather(
+            view.call("ListProjects"),
+            view.call("ListSessions"),
+            usage_by(view, "session"),
+            latest_prompts(view),
+        )
+        sessions = [session_row(one, usage, prompts) for one in reply["sessions"]]
+        shown = chosen(sessions, kept, datetime.now(UTC))
+        if file := exported(request, COLUMNS, shown):
+            return file
         last = max((len(shown) + ROWS - 1) // ROWS, 1)
         page = min(page_number(request), last)
-        kept = {name: query.get(name, "") for name in FILTERS}
-        return await self._view.page(
+        return await view.page(
             request,
             "sessions.html",
             at="sessions",
             title="Sessions",
-            project=project,
-            everywhere=everywhere,
+            project=ProjectChoice(kept["project"], known),
+            roots=sorted({one["project"] for one in sessions} | {kept["project"]} - {""}),
             kept=kept,
-            filtered=any(kept[name] for name in ("q", "state", "agent")),
+            filtered=any(kept.values()),
             states=STATES,
-            agents=sorted({session["agent_name"] for session in reply["sessions"]} - {""}),
-            sessions=[
-                {**session, "heard": last_heard(session)}
-                for session in shown[(page - 1) * ROWS : page * ROWS]
-            ],
+            ages=AGES,
+            agents=sorted({one["agent_name"] for one in sessions} - {""}),
+            sessions=shown[(page - 1) * ROWS : page * ROWS],
             found=len(shown),
-            total=len(reply["sessions"]),
+            total=len(sessions),
             warnings=reply["warnings"],
             page=page,
             last=last,
-            at_page=lambda number: href("/sessions", project=project.root, **kept, page=number),
+            at_page=lambda number: href("/sessions", **kept, page=number),
         )
 
 
 def chosen(
-    sessions: Iterable[Mapping[str, Any]], text: str, state: str, agent: str
-) -> Sequence[Mapping[str, Any]]:
-    """Return the sessions that a filter lets through, in their order.
+    sessions: Iterable[Mapping[str, Any]], kept: Mapping[str, str], now: datetime
+) -> list[Mapping[str, Any]]:
+    """Return the rows that a filter lets through, in their order.
 
-    Each word of `text` must stand in the id, the name, the intent or the agent's name.
+    Each word of `q` must stand in the id, the title, the intent, the agent's name or the project.
     """
-    words = text.casefold().split()
+    words = kept["q"].casefold().split()
+    days = int(kept["days"]) if kept["days"] in AGES and kept["days"] else 0
+    since = (now - timedelta(days=days)).isoformat() if days else ""
+    fields = ("session_id", "title", "current_intent", "agent_name", "project")
     return [
-        session
-        for session in sessions
-        if (not agent or session["agent_name"] == agent)
-        and (state not in {"open", "ended"} or bool(session["ended"]) == (state == "ended"))
-        and matches(
-            words, session["session_id"], session["name"], session["current_intent"], session["agent_name"]
-        )
+        one
+        for one in sessions
+        if kept["project"] in {"", one["project"]}
+        and kept["agent"] in {"", one["agent_name"]}
+        and (kept["state"] not in {"open", "ended"} or bool(one["ended"]) == (kept["state"] == "ended"))
+        and one["last_heard"] >= since
+        and matches(words, *(one[name] for name in fields))
     ]
+
+
+def session_row(
+    session: Mapping[str, Any], usage: Mapping[str, Mapping[str, Any]], prompts: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return a session of ListSessions or GetSession as lists show it: with its title, cost and use."""
+    spent = usage.get(session["session_id"], {})
+    return {
+        **session,
+        "title": title_of(session, prompts.get(session["session_id"], "")),
+        "link": f"/sessions/{quote(session['session_id'], safe='')}",
+        "last_heard": last_heard(session),
+        **{name: spent.get(name, 0) for name in ("turns", "tokens", "places_shown", "places_used")},
+        "used": used_share(spent),
+    }
+
+
+def used_share(spent: Mapping[str, Any]) -> float | None:
+    """Return the share of shown places that were used, None if none were shown."""
+    return spent["places_used"] / spent["places_shown"] if spent.get("places_shown") else None
 
 
 def last_heard(session: Mapping[str, Any]) -> str:
@@ -90,78 +137,34 @@ def last_heard(session: Mapping[str, Any]) -> str:
     return max(str(session[field] or "") for field in ("created", "last_observed", "last_idle"))
 
 
-REQUESTS: Final = 25
-"""Maximum requests on a page."""
+def title_of(session: Mapping[str, Any], prompt: str = "") -> str:
+    """Return what a session is called: its name, its intent, a prompt of it, else its id."""
+    intent = str(session["current_intent"]).partition("\n")[0]
+    return str(session["name"]) or intent or prompt or str(session["session_id"])
 
-COLUMN_ROWS: Final = 60
-"""Maximum items of a column; a session may have 5,000, and the filter finds the others."""
-
-FILTER_FROM: Final = 25
-"""Number of items from which there is a filter."""
 
 CONTEXTS: Final = 100
 """Maximum contexts in one reply of the daemon."""
 
 CONTEXT_PAGES: Final = 3
-"""Maximum replies to ask for: the daemon keeps 300 contexts, which contain the messages of the latest
-requests."""
-
-COMPLETIONS: Final = 12
-"""Maximum names offered as completions."""
+"""Maximum replies to ask for about one session."""
 
 
-class SessionPage(Page):
-    """The page at `/sessions/{id}`, and what completes the names of items on it."""
+async def latest_prompts(view: View) -> dict[str, str]:
+    """Return a prompt of each session that was active lately, by its id."""
+    reply = await view.call("ListContexts", limit=CONTEXTS)
+    return prompts_in(reply["contexts"])
 
-    @get("/sessions/{session_id}")
-    async def _serve(self, request: web.Request) -> web.Response:
-        view, session_id = self._view, request.match_info["session_id"]
-        before = request.query.get("before") or None
-        session, listed, given = await asyncio.gather(
-            view.call("GetSession", session_id=session_id),
-            view.call("ListRequests", session_id=session_id, limit=REQUESTS + 1, before=before),
-            given_contexts(view, session_id),
-        )
-        root = session["project"]
-        project = await view.project_of(root)
-        if request.query.get(PROJECT, root) != root:  # another one was picked
-            raise web.HTTPFound(href("/sessions", project=request.query[PROJECT]))
-        known, problem = await known_items(view, project)
-        requests = listed["requests"]
-        editor = request[VIEWER].editor
-        return await view.page(
-            request,
-            "session.html",
-            at="sessions",
-            title=title_of(session),
-            project=project,
-            session=session,
-            root=root,
-            here=f"/sessions/{session_id}",
-            heard=last_heard(session),
-            sets=sets_of(session["context"], root, lambda base, path: editor_href(editor, base, path)),
-            applet=last_open(session["context"].get("applet", ()), session_id),
-            problem=problem,
-            mode_of=mode_of,
-            requests=requests[:REQUESTS],
-            more=requests[REQUESTS - 1]["request_id"] if len(requests) > REQUESTS else "",
-            before=before,
-            messages={request_id: context["prompt"] for request_id, context in given.items()},
-            **_items(session, known, request.query.get("items", "")),
-        )
 
-    @get("/sessions/{session_id}/items")
-    async def _complete(self, request: web.Request) -> web.Response:
-        """Answer with names of items that a session hasn't yet, the likeliest first."""
-        session_id, kind = request.match_info["session_id"], request.query.get("type", "rule")
-        session = await self._view.call("GetSession", session_id=session_id)
-        project = await self._view.project_of(session["project"])
-        if project.status is None:  # a GET opens none
-            raise NotOpen(project)
-        listed = await self._view.call("ListItems", cwd=project.root, types=[kind], content=False)
-        there = {key_of(item) for item in session["items"]}
-        free = [item for item in listed["items"] if key_of(item) not in there]
-        return web.json_response({"items": completions(free, request.query.get("q", ""))})
+def prompts_in(contexts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the earliest prompt of each session in a list of contexts, the latest first."""
+    return {one["session_id"]: one["prompt"] for one in contexts if one["prompt"]}
+
+
+async def usage_by(view: View, key: str, **given: Any) -> dict[str, Mapping[str, Any]]:
+    """Return the rows of GetUsage by their keys."""
+    reply = await view.call("GetUsage", by=key, **given)
+    return {row["key"]: row for row in reply["rows"]}
 
 
 async def known_items(view: View, project: ProjectChoice) -> tuple[dict[ItemKey, Mapping[str, Any]], str]:
@@ -201,134 +204,3 @@ async def named_session(view: View, session_id: str) -> dict[str, str]:
             if error.code != NOT_FOUND:
                 raise
     return {"session_id": session_id, "title": title, "link": link}
-
-
-def title_of(session: Mapping[str, Any]) -> str:
-    """Return what a session is called: its name, else its id."""
-    return str(session["name"] or session["session_id"])
-
-
-def completions(items: Sequence[Mapping[str, Any]], text: str) -> list[dict[str, str]]:
-    """Return the items that a text may mean: those whose names begin with it, then hold it, then the others.
-
-    `label` is what a person writes for one: its name, for a tool with its server before it.
-    """
-    words = text.casefold().split()
-    found = []
-    for item in items:
-        label = label_of(item)
-        if matches(words, label, item.get("description", "")):
-            name = item["name"].casefold()
-            rank = 0 if name.startswith(text.casefold()) else 1 if matches(words, label) else 2
-            found.append((rank, label.casefold(), label, item))
-    found.sort(key=lambda match: match[:3])
-    return [
-        {
-            "label": label,
-            "type": item["type"],
-            "name": item["name"],
-            "server_name": item.get("server_name", ""),
-            "description": item.get("description", ""),
-        }
-        for _, _, label, item in found[:COMPLETIONS]
-    ]
-
-
-def label_of(item: Mapping[str, Any]) -> str:
-    """Return an item's name, for a tool with its server."""
-    server = item.get("server_name")
-    return f"{server}: {item['name']}" if server else str(item["name"])
-
-
-def _items(session: Mapping[str, Any], known: Mapping[ItemKey, Any], text: str) -> dict[str, Any]:
-    """Return the columns of a session's items, what is kept out, and what may come in by itself."""
-    rows = rows_of(session["items"], known)
-    words = text.casefold().split()
-    shown = [row for row in rows if matches(words, row["name"], row["server_name"], row["description"])]
-    columns = [
-        {"kind": kind, "title": title, "rows": found[:COLUMN_ROWS], "more": len(found) - COLUMN_ROWS}
-        for kind, title, found in columns_of(shown)
-    ]
-    there = {key_of(item) for item in (*session["items"], *session["removed"])}
-    waiting = {
-        mode: sum(item["include"] == mode and key not in there for key, item in known.items())
-        for mode in ("agent", "glob")
-    }
-    return {
-        "columns": columns,
-        "items_total": len(rows),
-        "items_text": text,
-        "with_filter": len(rows) > FILTER_FROM,
-        "removed": rows_of(session["removed"], known),
-        "waiting": waiting,
-    }
-
-
-SET_MAX: Final = 10
-"""Maximum entries of a set (docs/protocol.md, Sessions)."""
-
-TITLES: Final[Mapping[str, str]] = {"files": "Files", "endpoints": "Endpoints", "ports": "Ports"}
-"""Titles of the known sets; others are shown by name, with their entries as text."""
-
-
-@dataclass(frozen=True, slots=True)
-class SessionEntry:
-    """An entry: its stored text, its shown text, and its link, if any."""
-
-    text: str
-    shown: str
-    link: str = ""
-    leaves: bool = False
-    """Whether the link leaves the dashboard for another site; one to an editor doesn't."""
-
-
-@dataclass(frozen=True, slots=True)
-class ContextSet:
-    """A set with its entries, in their order."""
-
-    name: str
-    title: str
-    entries: tuple[SessionEntry, ...]
-
-    @property
-    def texts(self) -> list[str]:
-        """The stored texts of the entries."""
-        return [entry.text for entry in self.entries]
-
-    @property
-    def is_full(self) -> bool:
-        """Whether the set has its maximum of entries."""
-        return len(self.entries) >= SET_MAX
-
-
-def sets_of(
-    context: Mapping[str, Sequence[str]], root: str, editor_link: Callable[[str, str], str]
-) -> list[ContextSet]:
-    """Return the sets but for the applet, which is no list. `editor_link` takes a root and a path in it."""
-    return [
-        ContextSet(
-            name, TITLES.get(name, name), tuple(_entry(name, text, root, editor_link) for text in texts)
-        )
-        for name, texts in context.items()
-        if name != APPLET
-    ]
-
-
-def _entry(name: str, text: str, root: str, editor_link: Callable[[str, str], str]) -> SessionEntry:
-    if name == "files":
-        inside = text.removeprefix(root.rstrip("/") + "/")
-        return SessionEntry(text, inside, editor_link(root, text) if os.path.isabs(text) else "")
-    if name == "endpoints":
-        return SessionEntry(text, text, text if is_web(text) else "", leaves=True)
-    if name == "ports" and text.isascii() and text.isdecimal():
-        return SessionEntry(text, text, f"http://localhost:{text}", leaves=True)
-    return SessionEntry(text, text)
-
-
-def is_web(text: str) -> bool:
-    """Whether a text is a http or https address, which a browser may open."""
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        return False
-    return parts.scheme in {"http", "https"} and bool(parts.hostname)

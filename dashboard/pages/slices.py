@@ -62,6 +62,14 @@ FATES: Final[Mapping[str, str]] = {
 }
 """Reasons why a slice was dropped, in words."""
 
+ORDERS: Final[Mapping[str, str]] = {
+    "tokens": "largest first",
+    "weight": "heaviest first",
+    "score": "nearest to the prompt first",
+    "place": "as they stand in the text",
+}
+"""The orders of a list of slices, in words."""
+
 _ITEM_SOURCE = re.compile(r"(?P<place>.+):(?P<line>\d+), (?P<mode>always|manual|agent|glob)", re.DOTALL)
 
 
@@ -99,8 +107,8 @@ class SliceRow:
 
     @property
     def lines(self) -> str:
-        """The lines of its file that it shows, empty for the whole file."""
-        return f"{self.start_line:,} to {self.end_line:,}" if self.start_line else ""
+        """The lines of its file that it shows, empty for the whole file and for one line."""
+        return f"{self.start_line:,} to {self.end_line:,}" if self.start_line < self.end_line else ""
 
     @property
     def summary(self) -> str:

@@ -31,7 +31,7 @@ export async function send(verb, address, body, options) {
 
 // If the browser was signed in again since this page was loaded, the page's token is that of the former login.
 async function isSignedInAnew(signal) {
-  const reply = await fetch("/live", { headers: { Accept: "text/html" }, cache: "no-store", signal });
+  const reply = await fetch("/diagnostics", { headers: { Accept: "text/html" }, cache: "no-store", signal });
   if (!reply.ok) return false;
   const { csrf } = new DOMParser().parseFromString(await reply.text(), "text/html").body.dataset;
   const isAnew = csrf !== document.body.dataset.csrf;
@@ -70,11 +70,12 @@ export function watchActions() {
 function told(form, params, result) {
   const text = form.dataset.done || result?.text || "Done.";
   if (!form.dataset.undo) return say(text);
+  const undone = { ...params, ...JSON.parse(form.dataset.undoFields ?? "{}") }; // as they are now: the form is drawn anew
   return say(text, {
     label: "Undo",
     run: async () => {
       try {
-        await call(form.dataset.undo, params);
+        await call(form.dataset.undo, undone);
         say("Taken back.");
         refresh();
       } catch (error) {

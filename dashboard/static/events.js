@@ -1,6 +1,6 @@
-// The list of events on the live page; the connection is that of live.js.
+// The list of events; the connection is that of live.js. The server lists the latest contexts, with their prompts.
 const KEPT = 500;
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 });
+const clock = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
 const STATES = {
   "": ["connecting", "badge"],
@@ -24,6 +24,14 @@ document.addEventListener("foveal:event", ({ detail }) => {
   list.prepend(entry(detail));
   while (list.children.length > KEPT) list.lastChild.remove();
   document.getElementById("nothing").hidden = true;
+});
+// An event names no prompt, since everybody who listens gets it; the page has those that its reader may see.
+document.addEventListener("foveal:drawn", ({ detail }) => {
+  if (detail.id !== "prompts") return;
+  for (const link of list.querySelectorAll("a[data-context]")) {
+    const known = detail.querySelector(`[data-context="${CSS.escape(link.dataset.context)}"]`)?.textContent;
+    if (known) link.textContent = known;
+  }
 });
 document.addEventListener("foveal:connection", ({ detail }) => {
   tell(detail.state);
@@ -72,6 +80,10 @@ function entry({ topic, at, data }) {
   const name = document.createElement("span");
   name.className = `badge topic ${topic.split(".")[0]}`;
   name.textContent = topic;
+  if (data.context_id) {
+    one.append(time, name, turn(data));
+    return one;
+  }
   const details = document.createElement("details");
   const summary = document.createElement("summary");
   summary.dataset.stop = "";
@@ -82,6 +94,21 @@ function entry({ topic, at, data }) {
   details.append(summary, text);
   one.append(time, name, details);
   return one;
+}
+
+function turn(data) {
+  const words = document.createElement("span");
+  const link = document.createElement("a");
+  link.href = `/turns/${encodeURIComponent(data.context_id)}`;
+  link.dataset.stop = "";
+  link.dataset.context = data.context_id;
+  link.textContent = "without a prompt";
+  const more = document.createElement("span");
+  more.className = "soft";
+  const took = data.elapsed_ms >= 10 ? Math.round(data.elapsed_ms) : Number(data.elapsed_ms).toPrecision(2);
+  more.textContent = ` ${[data.agent_name || "no agent", `${data.tokens.toLocaleString("en")} tokens`, `${took} ms`, data.cached && "from the cache", data.project.split("/").pop()].filter(Boolean).join(" · ")}`;
+  words.append(link, more);
+  return words;
 }
 
 function timeOf(moment) {

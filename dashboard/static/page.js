@@ -1,7 +1,6 @@
 // The one script of every page: it makes a page that reads well without it live and quick to use.
 import { askLocalDays } from "./days.js";
 import { localTimes } from "./times.js";
-import { keepLastOpen } from "./applet.js";
 import { followEvents } from "./live.js";
 import { watchActions } from "./actions.js";
 import { watchKeys } from "./keys.js";
@@ -13,7 +12,6 @@ document.documentElement.classList.add("script");
 localTimes(document);
 askLocalDays();
 followEvents();
-keepLastOpen();
 watchActions();
 watchKeys();
 watchPalette();

@@ -48,7 +48,7 @@ export function watchPalette() {
 
   function draw() {
     const words = input.value.trim().toLowerCase().split(/\s+/).filter(Boolean);
-    const found = places().filter((place) => words.every((word) => `${place.label} ${place.more}`.toLowerCase().includes(word)));
+    const found = places().filter((place) => words.every((word) => `${place.label} ${place.more} ${place.also ?? ""}`.toLowerCase().includes(word)));
     const shown = found.slice(0, SHOWN);
     if (words.length) shown.push({ label: `Search for “${input.value.trim()}”`, more: "", address: searchFor(input.value.trim()) });
     list.replaceChildren(...shown.map(entry));
@@ -78,6 +78,7 @@ function places() {
   const links = (selector, kind) => [...document.querySelectorAll(selector)].map((link) => ({
     label: (link.querySelector("strong") ?? link).textContent.trim(),
     more: link.querySelector(".path")?.textContent.trim() ?? kind,
+    also: link.dataset.also,
     address: new URL(link.getAttribute("href"), location).href, // that of a link in a drawing is an object
   }));
   const seen = new Set();

@@ -1,17 +1,17 @@
 // Moments come in UTC; they are shown in the reader's zone, the exact one on hover.
 import { localDays } from "./days.js";
 
-const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit" };
+const thisYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", ...CLOCK });
+const otherYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric", ...CLOCK });
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
 
 export function localTimes(root) {
-  const today = day.format(new Date());
+  const year = new Date().getFullYear();
   for (const element of root.querySelectorAll("time[datetime]")) {
     const at = new Date(element.dateTime);
     if (Number.isNaN(at.valueOf())) continue;
-    const date = day.format(at);
-    element.textContent = date === today ? clock.format(at) : `${date} ${clock.format(at)}`;
+    element.textContent = (at.getFullYear() === year ? thisYear : otherYear).format(at);
     element.title = `${exact.format(at)} (${element.dateTime})`;
   }
   localDays(root);

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -89,6 +89,8 @@ EDITING_TOOLS = frozenset(
     )
 )
 
+READING_TOOLS = frozenset(("view", "readFile", "read_file"))
+
 EVENTS = (
     HookEvent("sessionStart", START_S),
     HookEvent("userPromptSubmitted"),
@@ -113,7 +115,7 @@ def _read(fields: Fields, name: str, cwd: str) -> Event | None:
         case "userPromptSubmitted":
             return PromptSubmitted(origin, typed(fields.text("prompt")))
         case "postToolUse":
-            return FileEdited(origin, _edited(fields))
+            return FileEdited(origin, _paths(fields, EDITING_TOOLS), _paths(fields, READING_TOOLS))
         case "subagentStart":
             return SubagentStarting(origin, transcript_path=fields.text("transcriptPath", "transcript_path"))
         case "subagentStop":
@@ -179,9 +181,9 @@ def _name_of(fields: Fields) -> str:
     return next((name for field, name in telling if fields.has(field)), "")
 
 
-def _edited(fields: Fields) -> tuple[str, ...]:
-    """Return the file that a tool wrote, none for a tool that writes nothing."""
-    if fields.text("toolName", "tool_name") not in EDITING_TOOLS:
+def _paths(fields: Fields, tools: Collection[str]) -> tuple[str, ...]:
+    """Return the file that one of these tools took, none for another tool."""
+    if fields.text("toolName", "tool_name") not in tools:
         return ()
     path = fields.part("toolArgs", "tool_input").text("path", "file_path", "filePath")
     return (path,) if path else ()

@@ -85,7 +85,9 @@ def _read(fields: Fields, name: str, cwd: str) -> Event | None:
             kind, task = given.text("subagent_type"), given.text("prompt", "task", "description")
             return SubagentAnnounced(_origin(fields, cwd, "tool_use_id"), kind, task)
         case "postToolUse":
-            return FileEdited(_origin(fields, cwd, "tool_use_id"))
+            path = fields.part("tool_input").text("file_path", "path", "target_file")
+            is_read = bool(path) and fields.text("tool_name") == "Read"
+            return FileEdited(_origin(fields, cwd, "tool_use_id"), read=(path,) if is_read else ())
         case "subagentStart":
             return SubagentStarting(_origin(fields, cwd), fields.text("task"))
         case "subagentStop":

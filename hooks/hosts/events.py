@@ -89,10 +89,12 @@ class SubagentStopped(Struct, frozen=True):
 
 
 class FileEdited(Struct, frozen=True):
-    """An agent used a tool. `paths` are the files it wrote, absolute or relative to `origin.cwd`."""
+    """An agent used a tool. `paths` are the files it wrote, `read` those it read, absolute or relative to
+    `origin.cwd`."""
 
     origin: Origin
     paths: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
 
 
 class TurnEnded(Struct, frozen=True):

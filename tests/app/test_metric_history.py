@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -20,6 +22,7 @@ from foveal.daemon.app.metric_history import (
     Period,
     Quantiles,
     Sample,
+    SampleFile,
     sample_between,
 )
 from foveal.daemon.core.metrics import AGENTS_MAX, OTHERS, ContextFigures, Metrics, MetricsStatistics
@@ -53,11 +56,11 @@ class Clock(System):
 class Sampled:
     """A history over metrics of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, file: SampleFile | None = None) -> None:
         self.clock = Clock()
         self.metrics = Metrics()
         self.looks = 0
-        self.history = MetricHistory(self.metrics, self.gauges, self.clock, self.clock.sleep_for)
+        self.history = MetricHistory(self.metrics, self.gauges, self.clock, self.clock.sleep_for, file)
 
     def gauges(self) -> Gauges:
         self.looks += 1
@@ -122,6 +125,56 @@ async def test_it_runs_until_it_is_cancelled(sampled: Sampled) -> None:
         await sampled.history.run()
     assert sampled.clock.slept == [HOUR_STEP_S] * 32, "both periods have one timer"
     assert (len(sampled.counts("hour")), len(sampled.counts("day"))) == (31, 1)
+
+
+def restarted(path: Path, seconds: float) -> Sampled:
+    """Return a history with the file of an earlier one, at so many seconds."""
+    sampled = Sampled(SampleFile(str(path), System()))
+    sampled.clock.seconds = seconds
+    return sampled
+
+
+async def test_history_lasts_across_restarts(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.sqlite"
+    first = Sampled(SampleFile(str(path), System()))
+    for number in range(60):
+        first.metrics.answered("Ping", 0.1 * number)
+        first.pass_on(HOUR_STEP_S)
+    await first.history.close()
+    second = restarted(path, 1800.0)
+    assert await second.history.load() == ""
+    periods: tuple[Period, ...] = ("hour", "day")
+    for period in periods:
+        assert second.history.history(period).samples == first.history.history(period).samples
+    await second.history.close()
+    late = restarted(path, 3600.0 + 300)
+    await late.history.load()
+    assert (len(late.counts("hour")), len(late.counts("day"))) == (30, 2), "those of the last hour"
+
+
+async def test_killed_daemon_loses_a_minute(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.sqlite"
+    sampled = Sampled(SampleFile(str(path), System()))
+    sampled.clock.most = 33
+    with pytest.raises(asyncio.CancelledError):
+        await sampled.history.run()
+    later = restarted(path, 330.0)
+    await later.history.load()
+    assert len(sampled.counts("hour")) - len(later.counts("hour")) < 6
+    assert len(later.counts("day")) == 1
+
+
+async def test_damaged_file_begins_anew(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.sqlite"
+    path.write_bytes(b"no database" * 1000)
+    sampled = Sampled(SampleFile(str(path), System()))
+    assert await sampled.history.load() == ""
+    sampled.pass_on(HOUR_STEP_S)
+    await sampled.history.close()
+    assert any(name.startswith("metrics.sqlite.damaged-") for name in os.listdir(tmp_path))
+    later = restarted(path, 20.0)
+    await later.history.load()
+    assert len(later.counts("hour")) == 1
 
 
 GAUGES = Gauges(files_pending=3, memory_bytes={"daemon": 5, "embedder": None})

@@ -15,19 +15,18 @@ __all__ = ["browser", "page", "site"]
 
 ADDRESSES = {
     "overview": "/",
-    "search": "/search?project={root}&q=how+do+sessions+expire",
-    "graph": "/graph?project={root}&path=src/shop/auth.py",
-    "contexts": "/contexts?project={root}",
-    "context": "/contexts/{context_id}",
-    "scope": "/scopes/{scope_id}",
+    "explore": "/explore?project={root}&q=how+do+sessions+expire",
+    "file": "/explore/file?project={root}&path=src/shop/auth.py",
+    "definition": "/explore/file?project={root}&path=src/shop/auth.py%23login",
+    "turn": "/turns/{context_id}",
     "sessions": "/sessions?project={root}",
     "session": "/sessions/s1",
-    "request": "/sessions/s1/requests/{request_id}",
-    "items": "/items?project={root}",
-    "experiences": "/experiences?project={root}",
-    "experience": "/experiences/{experience_id}?project={root}",
-    "prune": "/experiences/prune?project={root}&max_count=1",
-    "quarantine": "/experiences/quarantine?project={root}",
+    "rules": "/knowledge?project={root}",
+    "tools": "/knowledge?project={root}&kind=tools",
+    "decisions": "/knowledge?project={root}&kind=decisions",
+    "decision": "/knowledge/decisions/{experience_id}?project={root}",
+    "prune": "/knowledge/decisions/prune?project={root}&max_count=1",
+    "quarantine": "/knowledge?project={root}&kind=quarantine",
     "metrics": "/performance",
     "live": "/live",
     "an error": "/nothing",
@@ -80,16 +79,18 @@ def test_no_page_shuts_anybody_out_or_is_wider_than_a_phone(
 def test_pages_are_reached_by_keys_alone(page: Page, site: Site, ids: dict[str, str]) -> None:
     show(page, site, ids, "overview")
     page.keyboard.press("g")
-    page.keyboard.press("e")
-    page.wait_for_url("**/experiences*")
+    page.keyboard.press("k")
+    page.wait_for_url("**/knowledge*")
+    page.get_by_role("link", name="Decisions").press("Enter")
+    page.wait_for_url("**kind=decisions*")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    page.wait_for_url("**/experiences/x_*")
+    page.wait_for_url("**/knowledge/decisions/x_*")
     page.keyboard.press("Control+k")
-    page.keyboard.type("metr")
+    page.keyboard.type("explo")
     page.keyboard.press("Enter")
-    page.wait_for_url("**/performance*")
+    page.wait_for_url("**/explore*")
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
     page.keyboard.press("Escape")
@@ -97,7 +98,7 @@ def test_pages_are_reached_by_keys_alone(page: Page, site: Site, ids: dict[str, 
 
 
 def test_results_come_while_somebody_types(page: Page, site: Site, ids: dict[str, str]) -> None:
-    page.goto(f"{site.address}/search?project={ids['root']}")
+    page.goto(f"{site.address}/explore?project={ids['root']}")
     page.keyboard.press("/")
     page.keyboard.type("who calls login?")
     expect(page.locator("#results")).to_contain_text("cart.py")
@@ -108,7 +109,7 @@ def test_results_come_while_somebody_types(page: Page, site: Site, ids: dict[str
 
 
 def test_a_deleted_decision_comes_back_by_undo(page: Page, site: Site, ids: dict[str, str]) -> None:
-    show(page, site, ids, "experiences")
+    show(page, site, ids, "decisions")
     row = page.locator(".decision", has_text="Decision 1")
     row.get_by_role("button", name="Delete").click()
     expect(page.get_by_text("2 decisions").or_(row)).not_to_have_count(2)
@@ -123,9 +124,9 @@ def test_what_a_pruning_takes_is_shown_first(page: Page, site: Site, tmp_path: P
     for number in range(3):
         experience = {"decision": f"Old {number}", "agent_id": "a", "session_id": "s"}
         site.daemon.call("GraftExperience", cwd=str(root), experience=experience)
-    page.goto(f"{site.address}/experiences/prune?project={root}")
+    page.goto(f"{site.address}/knowledge/decisions/prune?project={root}")
     page.get_by_label("All but the newest").fill("1")
-    page.get_by_role("button", name="Look").click()
+    page.get_by_role("button", name="Preview").click()
     expect(page.locator("#preview")).to_contain_text("2 decisions would go, 1 stay")
     page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Remove them for good").click()

@@ -72,16 +72,15 @@ def ids(site: Site, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 ADDRESSES = (
     "/",
-    "/contexts?project={root}",
-    "/contexts/{context}",
-    "/scopes/{scope}",
-    "/scopes/{scope}/difference",
+    "/turns/{context}",
+    "/turns/{context}/difference",
     "/sessions?project={root}",
     "/sessions/s1",
-    "/sessions/s1/requests/{request}",
-    "/items?project={root}",
-    "/experiences?project={root}",
-    "/experiences/{experience}?project={root}",
+    "/knowledge?project={root}",
+    "/knowledge?project={root}&kind=decisions",
+    "/knowledge/decisions/{experience}?project={root}",
+    "/explore?project={root}&q=session",
+    "/explore/file?project={root}&path=src/shop/auth.py",
     "/performance",
 )
 
@@ -116,7 +115,7 @@ def test_a_long_description_is_short_until_somebody_wants_it(
     site: Site, browser: Browser, ids: dict[str, str]
 ) -> None:
     with signed_in(browser, site) as page:
-        page.goto(f"{site.address}/items?project={ids['root']}")
+        page.goto(f"{site.address}/knowledge?project={ids['root']}")
         said = page.locator(".unfolds").first
         before = said.bounding_box()
         said.locator("summary").click()
@@ -128,7 +127,11 @@ def test_a_long_description_is_short_until_somebody_wants_it(
 
 def test_paper_shows_no_header_and_no_form(site: Site, browser: Browser, ids: dict[str, str]) -> None:
     with signed_in(browser, site) as page:
-        for address in ("/items?project={root}", "/experiences/{experience}?project={root}", "/contexts"):
+        for address in (
+            "/knowledge?project={root}",
+            "/knowledge/decisions/{experience}?project={root}",
+            "/contexts",
+        ):
             page.goto(site.address + address.format(**ids))
             page.emulate_media(media="print")
             assert page.locator("h1").is_visible()
@@ -144,7 +147,7 @@ def test_days_are_those_of_the_reader(
     for hour in ("2026-03-02T00:30:00Z", "2026-03-01T23:30:00Z", "2026-03-01T09:00:00Z"):
         left = {"decision": f"At {hour}", "agent_id": "codex", "session_id": "s", "timestamp": hour}
         site.daemon.call("GraftExperience", cwd=str(root), experience=left)
-    address = f"{site.address}/experiences?project={quote(str(root))}"
+    address = f"{site.address}/knowledge?project={quote(str(root))}&kind=decisions"
     for zone, days in (
         ("UTC", ["March 2, 2026", "March 1, 2026"]),
         ("Asia/Tokyo", ["March 2, 2026", "March 1, 2026"]),
@@ -163,14 +166,14 @@ def test_the_projects_are_picked_from_within_a_phones_screen(
     site: Site, browser: Browser, ids: dict[str, str]
 ) -> None:
     with signed_in(browser, site, viewport=PHONE) as page:
-        page.goto(f"{site.address}/contexts/{ids['context']}")
+        page.goto(f"{site.address}/turns/{ids['context']}")
         page.locator(".picker summary").click()
         box = page.locator(".menu").bounding_box()
         assert box is not None
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= PHONE["width"]
         page.locator(".menu a", has_text="shop").first.click()
-        expect(page.locator("h1")).to_have_text("Contexts")
+        expect(page.locator("h1")).to_have_text("Sessions")
 
 
 def test_a_closed_project_is_opened_by_its_button(site: Site, browser: Browser, ids: dict[str, str]) -> None:
@@ -179,11 +182,11 @@ def test_a_closed_project_is_opened_by_its_button(site: Site, browser: Browser, 
     ) as context:  # not a watched one: that the page is a 404 is told in its console
         page = context.new_page()
         page.goto(site.login_url())
-        reply = page.goto(f"{site.address}/search?project={ids['closed']}&q=login")
+        reply = page.goto(f"{site.address}/explore?project={ids['closed']}&q=login")
         assert reply is not None
         assert reply.status == 404
         assert overflow_px(page) == 0
         page.get_by_role("button", name="Open was-open").click()
-        expect(page.locator("h1")).to_have_text("Search")
+        expect(page.locator("h1")).to_have_text("Explore")
         expect(page.locator("input.question")).to_have_value("login")
     assert site.daemon.call("CloseProject", path=unquote(ids["closed"])) == {"closed": True}

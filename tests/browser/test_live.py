@@ -53,7 +53,9 @@ def test_all_pages_of_a_browser_share_one_stream_which_outlives_each_of_them(
     before = len(streams)
     opened = [page.context.new_page() for _ in range(PAGES)]
     for number, one in enumerate(opened):
-        one.goto(f"{site.address}/experiences?project={root}" if number else f"{site.address}/live")
+        one.goto(
+            f"{site.address}/knowledge?project={root}&kind=decisions" if number else f"{site.address}/live"
+        )
     for one in opened:
         expect(one.locator(FOLLOWED)).to_have_count(1)
     assert len(streams) == before
@@ -77,7 +79,7 @@ def test_every_page_says_that_the_connection_is_lost_and_goes_on_when_it_is_back
 ) -> None:
     second = page.context.new_page()
     for one in (page, second):
-        one.goto(f"{site.address}/experiences?project={root}")
+        one.goto(f"{site.address}/knowledge?project={root}&kind=decisions")
         expect(one.locator(FOLLOWED)).to_have_count(1)
     site.daemon.stop(signal.SIGKILL)
     for one in (page, second):
@@ -97,7 +99,7 @@ def test_who_is_signed_out_is_told_and_a_new_login_serves_the_open_pages(
         old = context.new_page()
         old.goto(site.login_url())
         experience_id = graft(site, root, "Marked after a new login")
-        old.goto(f"{site.address}/experiences/{experience_id}?project={root}")
+        old.goto(f"{site.address}/knowledge/decisions/{experience_id}?project={root}")
         expect(old.locator(FOLLOWED)).to_have_count(1)
         site.daemon.call("RevokeDashboard")
         expect(old.locator("#connection")).to_contain_text("You are signed out")
@@ -112,7 +114,7 @@ def test_who_is_signed_out_is_told_and_a_new_login_serves_the_open_pages(
 
 def test_a_mark_is_shown_where_it_was_set(site: Site, page: Page, root: Path) -> None:
     experience_id = graft(site, root, "Marked")
-    page.goto(f"{site.address}/experiences/{experience_id}?project={root}")
+    page.goto(f"{site.address}/knowledge/decisions/{experience_id}?project={root}")
     button = page.get_by_role("button", name="Failed", exact=True)
     button.press("Enter")
     expect(button).to_have_class("main")
@@ -124,7 +126,7 @@ def test_a_mark_is_shown_where_it_was_set(site: Site, page: Page, root: Path) ->
 def test_an_entry_that_goes_leaves_the_focus_to_the_next(site: Site, page: Page, root: Path) -> None:
     for number in range(3):
         graft(site, root, f"In a row {number}")
-    page.goto(f"{site.address}/experiences?project={root}")
+    page.goto(f"{site.address}/knowledge?project={root}&kind=decisions")
     row = page.locator(".decision", has_text="In a row 1")
     row.get_by_role("button", name="Delete").press("Enter")
     expect(row).to_have_count(0)
@@ -140,7 +142,7 @@ def test_what_is_read_stays_where_it_is_when_an_entry_comes_above(site: Site, pa
     for number in range(6):
         graft(site, root, f"Below {number}")
     page.set_viewport_size({"width": 800, "height": 300})
-    page.goto(f"{site.address}/experiences?project={root}")
+    page.goto(f"{site.address}/knowledge?project={root}&kind=decisions")
     expect(page.locator(FOLLOWED)).to_have_count(1)
     read = page.locator(".decision", has_text="Below 0")
     top = "one => new Promise((done) => requestAnimationFrame(() => done(one.getBoundingClientRect().top)))"
@@ -157,7 +159,7 @@ def test_an_offer_to_undo_stays_while_somebody_is_at_it_and_long_enough(
     graft(site, root, "To be deleted")
     page.set_viewport_size({"width": 360, "height": 780})
     page.clock.install()
-    page.goto(f"{site.address}/experiences?project={root}")
+    page.goto(f"{site.address}/knowledge?project={root}&kind=decisions")
     page.locator(".decision", has_text="To be deleted").get_by_role("button", name="Delete").click()
     undo = page.get_by_role("button", name="Undo")
     expect(undo).to_be_visible()
@@ -173,7 +175,7 @@ def test_an_offer_to_undo_stays_while_somebody_is_at_it_and_long_enough(
 
 
 def test_keys_of_one_letter_can_be_switched_off_and_on(site: Site, page: Page, root: Path) -> None:
-    page.goto(f"{site.address}/experiences?project={root}")
+    page.goto(f"{site.address}/knowledge?project={root}&kind=decisions")
     keys = page.get_by_role("dialog", name="Keys")
     page.keyboard.press("?")
     page.get_by_role("checkbox", name="Keys of one letter").uncheck()
@@ -194,12 +196,12 @@ def test_keys_of_one_letter_can_be_switched_off_and_on(site: Site, page: Page, r
 
 
 def test_arrows_go_on_from_inside_a_result(site: Site, page: Page, root: Path) -> None:
-    page.goto(f"{site.address}/search?project={root}&q=session")
+    page.goto(f"{site.address}/explore?project={root}&q=session")
     hits = page.locator(".hit")
-    hits.nth(0).get_by_role("link", name="What it depends on").focus()
+    hits.nth(0).get_by_role("link", name="Open in editor").focus()
     page.keyboard.press("ArrowDown")
     expect(hits.nth(1).locator("[data-stop]")).to_be_focused()
-    hits.nth(1).get_by_role("link", name="What it depends on").focus()
+    hits.nth(1).get_by_role("link", name="Open in editor").focus()
     page.keyboard.press("ArrowUp")
     expect(hits.nth(0).locator("[data-stop]")).to_be_focused()
 
@@ -211,11 +213,12 @@ def test_a_search_that_is_refused_says_why_and_its_results_bring_their_languages
     with browser.new_context() as context:
         window = context.new_page()
         window.goto(site.login_url())
-        window.goto(f"{site.address}/search?project={root}")
+        window.goto(f"{site.address}/explore?project={root}")
         question = window.get_by_role("searchbox", name="Question")
         question.fill("who calls login?")
         expect(window.locator("#languages option[value=python]")).to_have_count(1)
         answered = window.url
+        window.get_by_text("Filters").click()
         window.locator("select[name=limit] option").last.evaluate("one => { one.value = '7' }")
         window.locator("select[name=limit]").select_option("7")
         expect(window.locator("#results [role=alert]")).to_contain_text("limit is one of")
@@ -226,7 +229,7 @@ def test_what_cant_be_copied_is_selected(browser: Browser, site: Site, root: Pat
     context_id = site.daemon.call("GetContext", cwd=str(root), prompt="sessions")["context_id"]
     with signed_in(browser, site) as window:
         window.context.grant_permissions([])  # and so refuse all
-        window.goto(f"{site.address}/contexts/{context_id}")
+        window.goto(f"{site.address}/turns/{context_id}")
         window.get_by_role("button", name="Copy", exact=True).first.click()
         expect(window.locator(".message.bad")).to_contain_text("press Ctrl C")
         text = window.locator("#text-context").evaluate("one => one.textContent")

@@ -62,11 +62,11 @@ def names(site: Site) -> list[str]:
 
 def test_a_set_is_edited_and_the_event_arrives_in_a_second_tab(site: Site, page: Page) -> None:
     second = page.context.new_page()
-    second.goto(f"{site.address}/sessions/{SESSION}")
+    second.goto(f"{site.address}/sessions/{SESSION}?tab=context")
     live = page.context.new_page()
     live.goto(f"{site.address}/live")
     expect(live.locator("#state")).to_have_text("connected")
-    page.goto(f"{site.address}/sessions/{SESSION}")
+    page.goto(f"{site.address}/sessions/{SESSION}?tab=context")
     page.get_by_label("Set", exact=True).fill("endpoints")
     page.get_by_label("Entry").fill("https://example.org/charges")
     page.get_by_label("Entry").press("Enter")
@@ -82,7 +82,7 @@ def test_a_set_is_edited_and_the_event_arrives_in_a_second_tab(site: Site, page:
 
 def test_an_entry_is_removed_and_comes_back_with_undo(site: Site, page: Page) -> None:
     before = kept(site)
-    page.goto(f"{site.address}/sessions/{SESSION}")
+    page.goto(f"{site.address}/sessions/{SESSION}?tab=context")
     page.get_by_role("button", name="Remove 8080").click()
     expect(page.get_by_role("link", name="8080")).to_have_count(0)
     page.get_by_role("button", name="Undo").click()
@@ -96,7 +96,7 @@ def test_undo_leaves_what_others_did_meanwhile(site: Site, page: Page) -> None:
             "SetRelevantContext", session_id=SESSION, set_name="ports", items=[port], mode="merge"
         )
 
-    page.goto(f"{site.address}/sessions/{SESSION}")
+    page.goto(f"{site.address}/sessions/{SESSION}?tab=context")
     page.get_by_role("button", name="Remove 8080").click()
     expect(page.get_by_role("link", name="8080")).to_have_count(0)
     others_add("9090")
@@ -118,7 +118,7 @@ def test_entries_are_removed_from_two_tabs_at_once_while_an_agent_adds_one(site:
     site.daemon.call("UpdateSession", session_id=SESSION, context=context)
     second = page.context.new_page()
     for tab in (page, second):
-        tab.goto(f"{site.address}/sessions/{SESSION}")
+        tab.goto(f"{site.address}/sessions/{SESSION}?tab=context")
     added = {"session_id": SESSION, "set_name": "ports", "items": ["1004"], "mode": "merge"}
 
     def add_before(route: Route) -> None:
@@ -133,39 +133,18 @@ def test_entries_are_removed_from_two_tabs_at_once_while_an_agent_adds_one(site:
     assert kept(site) == {"ports": ["1003", "1004"]}
 
 
-def test_a_list_changes_around_who_uses_it(site: Site, page: Page, root: Path) -> None:
-    page.goto(f"{site.address}/items?project={root}")
-    mode = page.get_by_label("Mode of raw")
-    mode.focus()
-    mode.select_option("agent")
-    expect(page.locator("#servers .badge")).to_have_text("Agent")
-    expect(mode).to_be_focused()
-    mode.select_option("always")
-    expect(page.locator("#servers .badge")).to_have_text("Always")
-    row = page.locator("li.item", has_text="api errors")
-    row.get_by_text("What it says").click()
-    change = row.get_by_role("button", name="Change how")
-    change.press("Enter")
-    page.locator("[data-choice=manual]").click()
-    page.get_by_role("dialog").get_by_role("button", name="Save").click()
-    expect(row.locator(".badge")).to_have_text("Manual")
-    expect(change).to_be_focused()
-    expect(row.get_by_text("Text of api errors.")).to_be_visible()
-    page.get_by_role("button", name="Undo").last.click()
-    expect(row.locator(".badge")).to_have_text("Always")
-
-
 def test_what_the_daemon_refuses_is_said_and_nothing_is_lost(browser: Browser, site: Site) -> None:
     """In a window of its own: Chromium notes each refused request in the console."""
     with browser.new_context() as context:
         window = context.new_page()
         window.goto(site.login_url())
-        window.goto(f"{site.address}/sessions/{SESSION}")
+        window.goto(f"{site.address}/sessions/{SESSION}?tab=context")
         window.get_by_label("Set", exact=True).fill("ports")
         window.get_by_label("Entry").fill("http")
         window.get_by_label("Entry").press("Enter")
         expect(window.locator(".message.bad").last).to_contain_text("numbers from 1 to 65535")
         expect(window.get_by_label("Entry")).to_have_value("http")
+        window.goto(f"{site.address}/sessions/{SESSION}?tab=items")
         window.get_by_placeholder("Add a tool").fill("nothing")
         window.get_by_placeholder("Add a tool").press("Enter")
         expect(window.locator(".message.bad").last).to_contain_text("as server: name")
@@ -176,7 +155,7 @@ def test_what_the_daemon_refuses_is_said_and_nothing_is_lost(browser: Browser, s
 
 def test_saving_a_name_leaves_what_an_agent_wrote_meanwhile(site: Site, page: Page) -> None:
     site.daemon.call("UpdateSession", session_id=SESSION, name="Payment bug", current_intent="before")
-    page.goto(f"{site.address}/sessions/{SESSION}")
+    page.goto(f"{site.address}/sessions/{SESSION}?tab=context")
     page.locator("#about > summary").click()
     page.locator("#about [name=name]").fill("Payment bug 2")
     site.daemon.call("UpdateSession", session_id=SESSION, current_intent="what the agent does")
@@ -196,7 +175,7 @@ def test_a_full_set_stays_on_offer_and_an_entry_comes_back_at_its_place(browser:
     with browser.new_context() as context:
         window = context.new_page()
         window.goto(site.login_url())
-        window.goto(f"{site.address}/sessions/{SESSION}")
+        window.goto(f"{site.address}/sessions/{SESSION}?tab=context")
         window.get_by_role("button", name="Remove 1001").click()
         expect(window.locator(".set li > :first-child")).to_have_text(ports[1:])
         window.get_by_role("button", name="Undo").click()
@@ -213,43 +192,16 @@ def test_a_full_set_stays_on_offer_and_an_entry_comes_back_at_its_place(browser:
         expect(window.locator(".set li > :first-child")).to_have_text(ports)
 
 
-def test_an_item_is_saved_on_top_of_what_it_is_by_then(site: Site, page: Page, root: Path) -> None:
-    rule = {"type": "rule", "name": "stale", "include": "agent", "text": "One.", "description": "First."}
-    site.daemon.call("PutItem", cwd=str(root), item=rule)
-    page.goto(f"{site.address}/items?project={root}&q=stale")
-    page.get_by_role("button", name="Change how stale comes in").click()
-    changed = rule | {"include": "manual", "description": "Second."}
-    site.daemon.call("PutItem", cwd=str(root), item=changed)
-    page.get_by_role("dialog").get_by_label("Priority").fill("123")
-    page.get_by_role("dialog").get_by_role("button", name="Save").click()
-    expect(page.locator(".message", has_text="stale is Manual")).to_be_visible()
-    items = site.daemon.call("ListItems", cwd=str(root))["items"]
-    (item,) = [one for one in items if one["name"] == "stale"]
-    assert (item["include"], item["description"], item["priority_level"]) == ("manual", "Second.", 123)
-    site.daemon.call("DeleteItem", cwd=str(root), type="rule", name="stale")
-
-
 def test_a_file_may_be_written_from_the_root(site: Site, page: Page, root: Path) -> None:
-    page.goto(f"{site.address}/sessions/{SESSION}")
+    page.goto(f"{site.address}/sessions/{SESSION}?tab=context")
     page.get_by_label("Entry").fill("src/shop/cart.py")
     page.get_by_label("Entry").press("Enter")
     expect(page.get_by_role("link", name="src/shop/cart.py")).to_be_visible()
     assert kept(site)["files"][-1] == f"{root}/src/shop/cart.py"
 
 
-def test_a_filter_is_chosen_by_keys_and_applied_by_its_button(site: Site, page: Page, root: Path) -> None:
-    page.goto(f"{site.address}/items?project={root}")
-    mode = page.locator("form.tools select[name=mode]")
-    mode.focus()
-    mode.select_option("manual")
-    expect(mode).to_be_focused()
-    assert "mode=" not in page.url
-    page.get_by_role("button", name="Filter").press("Enter")
-    page.wait_for_url("**mode=manual*")
-
-
 def test_an_item_is_completed_added_and_removed(site: Site, page: Page) -> None:
-    page.goto(f"{site.address}/sessions/{SESSION}")
+    page.goto(f"{site.address}/sessions/{SESSION}?tab=items")
     box = page.get_by_placeholder("Add a rule")
     box.fill("comm")
     expect(page.locator("#names-rule option")).to_have_count(1)
@@ -259,35 +211,40 @@ def test_an_item_is_completed_added_and_removed(site: Site, page: Page) -> None:
     row = page.locator("#list-rule li", has_text="commits")
     expect(row).to_be_visible()
     assert "commits" in names(site)
-    row.get_by_role("button").click()
-    expect(row).to_have_count(0)
+    row.get_by_role("button", name="Remove commits").click()
+    expect(row.get_by_role("button", name="Pin")).to_be_visible()
     page.locator(".message", has_text="Removed").get_by_role("button", name="Undo").click()
-    expect(row).to_be_visible()
+    expect(row.get_by_role("button", name="Remove commits")).to_be_visible()
     site.daemon.call("RemoveSessionItem", session_id=SESSION, type="rule", name="commits")
 
 
-def test_the_page_last_open_is_kept_for_its_session_and_offered_on_resume(
-    site: Site, page: Page, root: Path
-) -> None:
-    other = site.daemon.call("CreateSession", cwd=str(root))["session_id"]
+def test_a_rule_is_pinned_by_two_clicks_and_let_go(site: Site, page: Page) -> None:
     page.goto(f"{site.address}/sessions/{SESSION}")
-    page.get_by_role("navigation", name="In this session").get_by_role("link", name="Search").click()
-    question = page.locator("main input[name=q]")
-    question.fill("who calls login?")
-    question.press("Enter")
-    page.wait_for_url("**q=who*")
-    page.goto(f"{site.address}/sessions/{other}")  # left before the view was sent
-    link = page.get_by_role("link", name="Search: who calls login?")
-    expect(link).to_have_count(0)
+    page.get_by_role("link", name="Items").click()
+    row = page.locator("#list-rule li", has_text="commits")
+    row.get_by_role("button", name="Pin").click()
+    expect(row.get_by_role("button", name="Pin")).to_have_count(0)
+    assert "commits" in names(site)
+    page.get_by_role("button", name="Undo").click()
+    expect(row.get_by_role("button", name="Pin")).to_be_visible()
+    assert "commits" not in names(site)
+
+
+def test_cost_and_use_of_a_session_are_two_clicks_from_home(site: Site, page: Page, root: Path) -> None:
+    site.daemon.call("GetContext", cwd=str(root), session_id=SESSION, prompt="what does the login cost?")
+    page.goto(site.address)
+    page.get_by_role("heading", name="Payment bug").get_by_role("link").click()
+    cost = page.get_by_role("region", name="Cost and use")
+    expect(cost).to_contain_text("Tokens sent")
+    expect(cost).to_contain_text("Used of what was shown")
+    turn = page.get_by_role("link", name="what does the login cost?", exact=True)
+    assert str(turn.get_attribute("href")).startswith("/turns/")
+
+
+def test_a_turn_appears_in_an_open_timeline(site: Site, page: Page, root: Path) -> None:
     page.goto(f"{site.address}/sessions/{SESSION}")
-    expect(link).to_be_visible()
-    assert kept(site)["applet"][:2] == ["search", "q=who calls login?"]
-    assert "applet" not in site.daemon.call("GetSession", session_id=other)["context"]
-    page.get_by_role("button", name="Resume").click()
-    expect(page.locator("#resume-text")).to_contain_text("Last applet: search")
-    assert page.url == f"{site.address}/sessions/{SESSION}", "nothing opens by itself"
-    link.click()
-    expect(page.locator("main input[name=q]")).to_have_value("who calls login?")
+    site.daemon.call("GetContext", cwd=str(root), session_id=SESSION, prompt="it came by itself")
+    expect(page.locator(".story .prompt").first).to_contain_text("it came by itself")
 
 
 def test_a_request_shows_its_columns_and_what_was_sent(site: Site, page: Page, root: Path) -> None:
@@ -300,56 +257,13 @@ def test_a_request_shows_its_columns_and_what_was_sent(site: Site, page: Page, r
     expect(page.locator("#sent-text")).to_contain_text("page1")
 
 
-def test_how_an_item_comes_in_is_chosen_and_taken_back(site: Site, page: Page, root: Path) -> None:
-    def modes() -> dict[str, str]:
-        items = site.daemon.call("ListItems", cwd=str(root))["items"]
-        return {item["name"]: item["include"] for item in items}
-
-    before = modes()
-    page.goto(f"{site.address}/items?project={root}")
-    page.get_by_role("button", name="Change how CLAUDE.md comes in").click()
-    dialog = page.get_by_role("dialog")
-    dialog.get_by_text("When a file that is worked on matches").click()
-    dialog.get_by_role("textbox", name="Patterns").fill("*.py")
-    dialog.get_by_role("button", name="Save").click()
-    row = page.locator("li.item", has=page.get_by_text("CLAUDE.md", exact=True).first)
-    expect(row).to_contain_text("*.py")
-    assert modes()["CLAUDE.md"] == "glob"
-    page.get_by_role("button", name="Undo").click()
-    expect(row).not_to_contain_text("*.py")
-    assert modes() == before
-    page.get_by_label("Mode of raw").select_option("agent")
-    expect(page.locator("li.item", has_text="page0")).to_contain_text("Agent")
-    page.get_by_role("button", name="Change how page0 comes in").click()
-    dialog.get_by_text("Always", exact=True).click()
-    expect(dialog.locator("#change-result")).to_have_text("So it is: Always.")
-    dialog.get_by_role("button", name="Save").click()
-    expect(page.locator("li.item", has_text="page0")).to_contain_text("its own")
-    page.locator(".message", has_text="page0 is Always").get_by_role("button", name="Undo").click()
-    page.locator(".message", has_text="raw is Agent").get_by_role("button", name="Undo").click()
-    expect(page.locator("li.item", has_text="page1")).to_contain_text("Always")
-
-
-def test_what_was_put_is_taken_back_and_put_again(site: Site, page: Page, root: Path) -> None:
-    page.goto(f"{site.address}/items?project={root}")
-    page.get_by_role("button", name="Change how naming comes in").click()
-    page.get_by_role("dialog").get_by_role("button", name="Take back what was put").click()
-    row = page.locator("li.item", has_text="naming")
-    expect(row).to_have_count(0)
-    page.get_by_role("button", name="Undo").click()
-    expect(row).to_be_visible()
-    (item,) = [
-        one for one in site.daemon.call("ListItems", cwd=str(root))["items"] if one["name"] == "naming"
-    ]
-    assert (item["text"], item["include"], item["priority_level"]) == ("Text of naming.", "agent", 400)
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_are_accessible_and_fit_a_narrow_window(
     browser: Browser, site: Site, root: Path, scheme: str
 ) -> None:
     request = site.daemon.call("GetContext", cwd=str(root), session_id=SESSION, prompt="x")["request_id"]
-    addresses = ("/sessions", f"/sessions/{SESSION}", f"/sessions/{SESSION}/requests/{request}", "/items")
+    own = f"/sessions/{SESSION}"
+    addresses = ("/", "/sessions", own, f"{own}?tab=items", f"{own}?tab=context", f"{own}/requests/{request}")
     size = {"width": 360, "height": 780}
     with signed_in(browser, site, viewport=size, color_scheme=scheme) as window:
         for address in addresses:
@@ -362,7 +276,6 @@ def test_pages_read_without_a_script(browser: Browser, site: Site, root: Path) -
     with signed_in(browser, site, java_script_enabled=False) as window:
         window.goto(f"{site.address}/sessions")
         window.get_by_role("link", name="Payment bug").click()
+        window.get_by_role("link", name="Context").click()
         expect(window.get_by_role("link", name="8080")).to_be_visible()
         expect(window.get_by_role("button", name="Remove 8080")).to_have_count(0)
-        window.goto(f"{site.address}/items?project={root}")
-        expect(window.locator("li.item", has_text="page0")).to_contain_text("Always")

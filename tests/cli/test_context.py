@@ -210,3 +210,37 @@ def test_remarks() -> None:
     check({"gaps": ["a"], "degraded": ["b"]}, ["a", "degraded: b", "1,234 tokens in 0.2 ms"])
     [partial, _] = remarks({**reply, "tokens": 1, "elapsed_ms": 1, "partial": True})
     assert partial.startswith("partial: ")
+
+
+def test_a_person_can_try_all_that_the_socket_has(daemon: DaemonProcess, shop: Path, tmp_path: Path) -> None:
+    history = '{"role": "user", "content": "hello"}\n{"role": "assistant", "content": "Hello!"}\n'
+    write_files(tmp_path, {"talk.jsonl": history, "talk.json": f"[{history.strip().replace(chr(10), ',')}]"})
+    for name in ("talk.jsonl", "talk.json"):
+        file = str(tmp_path / name)
+        code, output, _ = run(daemon, shop, "go on", "--format", "messages", "--history", file)
+        assert code == 0
+        contents = [message["content"] for message in json.loads(output)]
+        assert [said for said in contents if said in {"hello", "Hello!", "go on"}] == [
+            "hello",
+            "Hello!",
+            "go on",
+        ]
+    options = ("--agent", "reviewer", "--model", "some-model", "--session", "s-7", "--reserve-tokens", "0")
+    first = json.loads(run(daemon, shop, "expire", *options, "--json")[1])
+    again = json.loads(run(daemon, shop, "expire", *options, "--delta", "--json")[1])
+    assert again["saved_tokens"] > 0
+    assert again["tokens"] < first["tokens"]
+    child = json.loads(run(daemon, shop, "--parent-scope", first["scope_id"], "--agent", "b", "--json")[1])
+    assert child["scope_id"] != first["scope_id"]
+    code, _, errors = run(daemon, shop, "--parent-scope", "scope_none", "--agent", "c")
+    assert code == 1
+    assert "scope_none" in errors
+    assert "Call " not in errors
+
+
+def test_a_history_that_is_none(daemon: DaemonProcess, shop: Path, tmp_path: Path) -> None:
+    write_files(tmp_path, {"talk": "user: hello\n"})
+    code, output, errors = run(daemon, shop, "x", "--history", str(tmp_path / "talk"))
+    assert (code, output) == (2, "")
+    assert 'holds no messages: each is {"role": "user", "content": "…"}' in errors
+    assert run(daemon, shop, "x", "--history", "gone.json")[0] == 1

@@ -205,7 +205,7 @@ def test_foreground_runs_until_a_signal(daemon: DaemonProcess) -> None:
 def test_foreground_opens_no_project(daemon: DaemonProcess) -> None:
     code, output, errors = run(daemon, "up", "--foreground", ".")
     assert (code, output) == (2, "")
-    assert errors.startswith("error: --foreground only runs the daemon: it takes no PROJECT\n")
+    assert errors.startswith("error: --foreground only runs the daemon: it takes no PROJECT, no --json\n")
 
 
 def test_what_keeps_a_daemon_from_starting_is_said(daemon: DaemonProcess) -> None:

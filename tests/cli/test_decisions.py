@@ -116,9 +116,8 @@ def test_pruning_shows_first_and_asks(foveal: CommandLine, monkeypatch: pytest.M
         "  three", "  two", "  one",
     ]  # fmt: skip
     assert errors == "note: 3 decisions would go for good, 1 would be left\n"
-    code, _, errors = foveal("decisions", "prune", "--keep", "3")
-    assert code == 1
-    assert "can't ask" in errors
+    refused = foveal.fails("decisions", "prune", "--keep", "3")
+    assert refused == "error: can't prompt: stdin is not a terminal; pass --yes\n"
     assert len(decided(foveal)) == 4
 
     def answer(yes: bool) -> None:

@@ -203,3 +203,12 @@ def test_where_embedding_is_switched_off(tmp_path: Path, project: Path) -> None:
         assert (code, errors) == (0, "")
         assert "embedding is switched off (embedding.enabled)\n" in run(daemon, project, "status")[1]
         assert daemon.error("SetEmbedding", paused=True).code == "unsupported"
+
+
+def test_a_push_without_a_store_says_so_before_it_embeds(daemon: DaemonProcess, project: Path) -> None:
+    code, output, errors = run(daemon, project, "embed", "--push")
+    assert (code, output) == (1, "")
+    assert errors == (
+        "error: no store is configured that embeddings could be shared in\n"
+        "hint: name it in config.toml, embedding.shared; docs/teams.md says how\n"
+    )

@@ -8,8 +8,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import foveal
-from foveal.cli.errors import explain, with_commands
+import pytest
+from foveal.cli import app
+from foveal.cli.errors import COMMANDS, CliError, explain, hint_if_unknown, with_commands
 from foveal.ipc.errors import DaemonUnavailable, RpcError
 from foveal.ipc.paths import PathError
 from foveal.ipc.protocol import ProtocolError
@@ -24,9 +27,9 @@ def test_foreseeable_errors() -> None:
     check(RpcError("not_found", "no scope 'x'"), "no scope 'x'", "")
     check(RpcError("internal", "it failed"), "it failed", "foveal logs")
     check(
-        RpcError("unknown_method", "no Foo"),
-        "no Foo",
-        "foveal restart, if the daemon is older than this program",
+        RpcError("unknown_method", "there is no method 'GetUsage'; did you mean GetTrust?"),
+        "the daemon that runs is older than this program and can't do this",
+        "foveal restart",
     )
     check(RpcError("a_newer_code", "said"), "said", "")
     check(DaemonUnavailable("none; foveal up"), "none; foveal up", "")
@@ -47,31 +50,75 @@ def test_foreseeable_errors() -> None:
 
 
 def test_messages_name_commands_instead_of_methods() -> None:
-    def check(message: str, shown: str) -> None:
+    def check(message: str, shown: str, hint: str) -> None:
         explained = explain(RpcError("not_found", message))
         assert explained is not None
-        assert explained.message == shown
+        assert (explained.message, explained.hint) == (shown, hint)
 
     check(
-        "no session 's-1'. Call CreateSession to make it; ListSessions names those that there are.",
-        "no session 's-1'. Run: foveal sessions create to make it; foveal sessions list names those that"
-        " there are.",
+        "no session 's-1': it is gone. Call CreateSession to make it; ListSessions names those that there are.",
+        "no session 's-1': it is gone",
+        "foveal sessions create to make it; foveal sessions list names those that there are",
     )
-    check("taken; call ResumeSession to go on", "taken; run: foveal sessions resume to go on")
-    check("no item 'PutItem'", "no item 'PutItem'")
+    check(
+        "there is a session 's' already; call ResumeSession to go on with it, or choose another session_id",
+        "there is a session 's' already",
+        "foveal sessions resume to go on with it, or choose another session_id",
+    )
+    check("The rule x wasn't put by PutItem.", "The rule x wasn't put by foveal items put.", "")
+    check("no item 'PutItem'; look again", "no item 'PutItem'; look again", "")
 
 
-def test_every_method_that_a_message_names_has_its_command() -> None:
-    """Of the daemon's texts that aren't docstrings; one that only agents and programs meet is listed here."""
+def test_a_hint_of_the_command_goes_first() -> None:
+    with pytest.raises(CliError) as raised, hint_if_unknown("foveal sessions list"):
+        raise RpcError("not_found", "no session 's-1'. Call CreateSession to make it.")
+    assert (raised.value.message, raised.value.hint) == ("no session 's-1'", "foveal sessions list")
+
+
+def methods() -> list[str]:
+    """Return the methods of the wire, from the table of the protocol."""
+    page = Path(foveal.__file__).parent / "docs" / "protocol.md"
+    return re.findall(r"(?m)^\| ([A-Z]\w+) \|", page.read_text(encoding="utf-8"))
+
+
+def test_no_message_of_the_daemon_names_a_method() -> None:
+    """All texts of the daemon that aren't docstrings and name a method: a person sees the command instead."""
+    names = re.compile(
+        rf"(?<!\w)({'|'.join(name for name in methods() if name[1:] != name[1:].lower())})(?!\w)"
+    )
     root = Path(foveal.__file__).parent
-    table = re.findall(r"(?m)^\| ([A-Z]\w+) \|", (root / "docs" / "protocol.md").read_text(encoding="utf-8"))
-    names = re.compile(rf"(?<!\w)({'|'.join(name for name in table if name[1:] != name[1:].lower())})(?!\w)")
-    found = set()
-    for room in ("context", "sessions", "rules", "memory", "search"):
-        for path in (root / "daemon" / room).glob("*.py"):
+    found: set[str] = set()
+    for folder in ("daemon", "ipc"):
+        for path in sorted((root / folder).rglob("*.py")):
             for text in texts(ast.parse(path.read_text(encoding="utf-8"))):
-                found |= set(names.findall(text)) if " " in text else set()
-    assert {name for name in found if with_commands(name) == name} == set()
+                found |= {text} if " " in text and names.search(text) else set()
+    assert len(found) > 8  # it looks where the messages are
+    for text in found:
+        explained = explain(RpcError("invalid_params", text))
+        assert explained is not None
+        for shown in (explained.message, explained.hint):
+            assert not names.search(shown), text
+        assert "foveal " in explained.message + explained.hint
+
+
+def test_every_method_of_two_words_has_its_command() -> None:
+    without = {"CheckDashboard", "HookEvent", "NotifyFile", "ReportReply"}
+    """What only hooks, editors, the dashboard and programs call: no command does the same."""
+    known = {name for name in methods() if name[1:] != name[1:].lower()} - without
+    assert {name for name in known if with_commands(f"see {name} there").count(name)} == set()
+
+
+def test_commands_in_messages_exist() -> None:
+    for command in COMMANDS.values():
+        group: click.Command = app.foveal
+        for word in command.split()[1:]:
+            if word.startswith("--"):
+                assert any(word in option.opts for option in group.get_params(click.Context(group)))
+            else:
+                assert isinstance(group, click.Group)
+                found = group.get_command(click.Context(group), word)
+                assert found is not None, command
+                group = found
 
 
 def texts(tree: ast.Module) -> Iterator[str]:

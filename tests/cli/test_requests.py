@@ -140,3 +140,17 @@ def test_a_table_of_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     assert second.split()[3:6] == ["2", "1", "1,234"]
     assert second.endswith("2.2  degraded, no content: it was too old")
     assert header.index("TOKENS") + len("TOKENS") == row.index("1,234") + len("1,234")
+
+
+def test_without_ids_it_is_the_last_one(foveal: CommandLine) -> None:
+    nothing = foveal.fails("requests", "show")
+    assert nothing.startswith("error: no session of this project has a request yet\nhint: foveal last ")
+    sessions = [foveal.says("sessions", "create").strip() for _ in range(2)]
+    assert "has no request yet" in foveal.fails("requests", "show", sessions[0])
+    first, second = (ask(foveal, session, "one") for session in sessions)
+    assert foveal.says("requests", "show", "--sent") == second["context"]
+    assert foveal.json("requests", "show", sessions[0])["request_id"] == first["request_id"]
+    assert second["request_id"] in foveal.says("requests", "list")
+    assert [request["request_id"] for request in foveal.json("requests", "export")["requests"]] == [
+        first["request_id"], second["request_id"],
+    ]  # fmt: skip

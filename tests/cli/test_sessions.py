@@ -140,7 +140,8 @@ def test_a_table_of_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
     summary = {**SESSION, "items": 1200, "context_items": 3, "current_intent": "x\n" * 60}
     later = {**summary, "session_id": "s-2", "last_idle": "2031-01-31T12:00:00.000Z"}
     header, row, second = sessions_table([summary, later], projects=True).splitlines()
-    assert header.split()[:4] == ["SESSION", "PROJECT", "NAME", "AGENT"]
-    assert row.split()[:2] == ["s-1", "/p/shop"]
-    assert row.endswith("1,200        3  " + "x " * 24 + "x…")
+    assert header.split()[:3] == ["SESSION", "NAME", "AGENT"]
+    assert header.endswith("PROJECT")
+    assert row.startswith("s-1 ")
+    assert row.endswith("1,200        3  " + "x " * 24 + "x…  /p/shop")
     assert "  2031-0" in second

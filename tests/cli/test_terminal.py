@@ -109,3 +109,36 @@ def test_errors_are_coloured_only_for_people(
     monkeypatch.delenv("NO_COLOR", raising=False)
     terminal.show_error("it broke")
     assert capsys.readouterr().err == "\x1b[31m\x1b[1merror\x1b[0m\x1b[1m:\x1b[0m it broke\x1b[0m\n"
+
+
+def test_a_path_keeps_its_end() -> None:
+    def check(path: str, most: int, expected: str) -> None:
+        assert terminal.end_of_path(path, most) == expected
+
+    check("/home/me/shop", 13, "/home/me/shop")
+    check("/home/me/shop", 12, "…/me/shop")
+    check("/home/me/shop", 8, "…/shop")
+    check("/home/me/ashop", 6, "…ashop")
+
+
+def test_a_table_fits_where_lines_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    header, row = ("ID", "PATH", "N", "TEXT"), ("id-1", "/home/me/" + "x/" * 20 + "shop", "7", "words " * 9)
+
+    def drawn(width: str) -> list[str]:
+        monkeypatch.setenv("COLUMNS", width)
+        return terminal.table(header, [row], right=(2,), paths=(1,), texts=(3,), spare=(2,)).splitlines()
+
+    assert drawn("0")[1].startswith(f"id-1  {row[1]}  7  words words")
+    wide, narrow = drawn("60"), drawn("24")
+    assert max(map(len, wide)) <= 60
+    assert "/shop  7  words" in wide[1]
+    assert max(map(len, narrow)) <= 24
+    assert narrow[0].split() == ["ID", "PATH", "TEXT"]  # the spare column goes
+
+
+def test_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "70")
+    assert (terminal.columns(), terminal.room(60), terminal.room(90)) == (70, 10, 8)
+    monkeypatch.delenv("COLUMNS")
+    assert terminal.columns() is None  # a pipe

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.cli.tools import describe_files, outcome, review
+from foveal.cli.tools import OWN, describe_files, outcome, review
 
 from tests.command_cases import CommandLine
 from tests.conftest import DaemonProcess, git, write_files
@@ -86,17 +86,16 @@ def test_nothing_runs_before_a_person_said_yes(foveal: CommandLine, monkeypatch:
     assert code == 0
     assert output.splitlines() == [
         f"{foveal.folder}/.mcp.json (claude-code, for everyone in this project): not approved",
-        f"  notes  {sys.executable} raw.py pages",
+        f"  notes: {sys.executable} raw.py pages",
     ]
     assert errors == "note: 1 file isn't approved: foveal tools approve shows what it runs\n"
-    code, output, errors = foveal("tools", "approve")
-    assert code == 1
-    assert f"{sys.executable} raw.py pages\n" in output
-    assert "    reads:       FOVEAL_NO_SUCH\n" in output
-    assert errors.startswith("error: can't ask, because the standard input is no terminal\n")
+    refused = "error: can't prompt: stdin is not a terminal; pass a PATH and --yes\nhint: foveal tools list\n"
+    assert foveal.fails("tools", "approve") == refused
     monkeypatch.setattr(sys, "stdin", Terminal("no\n"))
     code, output, errors = foveal("tools", "approve", ".mcp.json")
     assert code == 1
+    assert f"{sys.executable} raw.py pages\n" in output
+    assert "    reads:       FOVEAL_NO_SUCH\n" in output
     [file] = foveal.json("tools", "list")["files"]
     assert f"mcpServers, sha256 {file['digest']}\n" in output
     assert "Let foveal run this to list the tools? [y/N]: " in errors
@@ -120,7 +119,7 @@ def test_approved_servers_are_listed_and_their_modes_set(
     code, _, errors = foveal("tools", "mode", "notes", "manual", "--tool", "page1")
     assert (code, errors) == (0, "note: the mode was set already\n")
     assert foveal.says("tools", "list").splitlines()[1:] == [
-        "  notes  3 tools", "    page0  agent", "    page1  manual", "    page2  agent",
+        "  notes: 3 tools", "    page0  agent", "    page1  manual", "    page2  agent",
     ]  # fmt: skip
     assert foveal.json("tools", "mode", "notes", "default", "--tool", "page1")["changed"] is True
     assert "Did you mean 'page1'?" in foveal.fails("tools", "mode", "notes", "agent", "--tool", "page11")
@@ -134,7 +133,7 @@ def test_what_changed_since_is_not_approved(foveal: CommandLine) -> None:
     approved = foveal.json("tools", "approve", ".mcp.json", "--yes")["approved"]
     assert [one["path"] for one in approved] == [f"{foveal.folder}/.mcp.json"]
     _, output, errors = foveal("tools", "list")
-    assert "  notes  it could not be listed: the variable FOVEAL_NO_SUCH isn't set for the daemon" in output
+    assert "  notes: it could not be listed: the variable FOVEAL_NO_SUCH isn't set for the daemon" in output
     assert errors == "note: to try again, run: foveal tools list --again\n"
     without_variable(foveal)
     assert not foveal.json("tools", "list")["files"][0]["approved"]
@@ -206,13 +205,15 @@ def test_files_with_their_tools() -> None:
     file = {**FILE, "path": "/home/me/x", "scope": "user", "servers": [{**SERVER, "tools": tools}]}
     assert list(describe_files([file], {("notes", "get"): "always"})) == [
         "~/x (claude-code, for you in all projects): approved",
-        "  notes  2 tools",
+        "  notes: 2 tools",
         "    get     always  Get one",
         "    search          " + "d" * 69 + "…",
     ]
+    own = {**FILE, "approved": False, "servers": [{**SERVER, "left_out": OWN}]}
+    assert next(iter(describe_files([own], {}))).endswith(": only foveal itself")
     assert list(describe_files([{**FILE, "approved": False, "problem": "odd\x1b."}], {}))[1:] == [
         "  ! odd\\x1b.",
-        "  notes  npx -y notes a b",
+        "  notes: npx -y notes a b",
     ]
 
 

@@ -9,8 +9,7 @@ def test_trust_and_revoke(foveal: CommandLine) -> None:
     assert "no files that need trust" in foveal.says("trust")
     (foveal.folder / "foveal.toml").write_text("[experience]\npath = 'team.jsonl'\n")
     assert foveal.json("trust")["files"][0]["trusted"] is False
-    code, _, errors = foveal("trust")
-    assert (code, "can't ask" in errors) == (2, True)
+    assert foveal.fails("trust") == "error: can't prompt: stdin is not a terminal; pass --yes\n"
     assert foveal.says("trust", "--yes").endswith("trusted: foveal.toml\n")
     assert foveal.json("trust")["files"][0]["trusted"] is True
     assert "foveal.toml: trusted" in foveal.says("trust")

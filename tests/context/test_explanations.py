@@ -32,7 +32,7 @@ def a_slice(identifier: str, kind: str, source: str, **fields: Any) -> dict[str,
 
 
 def told(path: str, *slices: dict[str, Any], **fields: Any) -> PathReasons:
-    reply = {"slices": list(slices), "gaps": [], "context": ""} | fields
+    reply = {"slices": list(slices), "gaps": [], "context": "", "tokens": 2_990, "bytes": 12_000} | fields
     return reasons_in_context(SCOPE, REQUEST, reply, path)
 
 
@@ -88,6 +88,9 @@ def test_what_had_no_room_says_what_it_would_take() -> None:
     assert (found.slices, found.is_settled) == ((), True)
     assert "no room for it in 3,000 tokens" in found.reasons[0]
     assert found.advice == ("ask with more than 4,000 max_tokens, or with less in focus",)
+    bytes_short = told("a.py", dropped=dropped, tokens=500, bytes=99_990)
+    assert "no room for it in 100,000 bytes" in bytes_short.reasons[0]
+    assert bytes_short.advice == ("ask with more than 100,000 max_bytes, or with less in focus",)
     lines = [{**dropped[0], "id": "document:a.py:12"}]
     assert told("a.py", dropped=lines) == told("a.py", dropped=dropped)
     copies = [{**dropped[0], "reason": "duplicate"}]

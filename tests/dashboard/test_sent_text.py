@@ -8,8 +8,8 @@ from html import unescape
 from typing import Any
 
 import pytest
-from foveal.dashboard.pages.context import ON_PAGE_MAX, Text, on_page, sent_texts
 from foveal.dashboard.pages.slices import slice_rows
+from foveal.dashboard.pages.turn import ON_PAGE_MAX, Text, on_page, sent_texts
 
 from tests.context_cases import context_map, slice_map
 

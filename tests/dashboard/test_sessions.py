@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from html import unescape
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.pages.request import REASONS, SHOWN_BYTES
-from foveal.dashboard.pages.sessions import chosen, completions, sets_of
-from foveal.ipc.errors import NOT_FOUND, RpcError
+from foveal.dashboard.pages.session import BLANK, bars_of, completions, sets_of, turns_of
+from foveal.dashboard.pages.sessions import FILTERS, chosen
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
 from tests.site_cases import Pages, pages, read
@@ -71,20 +70,37 @@ async def test_the_list_is_filtered_and_leads_to_sessions(
 
 
 def test_a_filter_takes_all_words_from_any_field() -> None:
-    fields = {"agent_name": "codex", "current_intent": "Fix the Payment", "ended": None}
+    now = datetime(2030, 1, 9, tzinfo=UTC)
+    fields = {"agent_name": "codex", "current_intent": "Fix the Payment", "ended": None, "project": "/p"}
     sessions: list[dict[str, Any]] = [
-        {"session_id": "a", "name": "Checkout", **fields},
-        {"session_id": "b", "name": "Search", **fields, "ended": "2030-01-01T00:00:00Z"},
+        {"session_id": "a", "title": "Checkout", "last_heard": "2030-01-08T12:00:00Z", **fields},
+        {"session_id": "b", "title": "Search", "last_heard": "2030-01-01T00:00:00Z", **fields, "ended": "x"},
     ]
 
-    def found(*given: str) -> list[str]:
-        return [one["session_id"] for one in chosen(sessions, *given)]
+    def found(**given: str) -> list[str]:
+        return [one["session_id"] for one in chosen(sessions, dict.fromkeys(FILTERS, "") | given, now)]
 
-    assert found("payment checkout", "", "") == ["a"]
-    assert found("", "open", "") == ["a"]
-    assert found("", "ended", "") == ["b"]
-    assert found("", "", "claude-code") == []
-    assert found("", "", "codex") == ["a", "b"]
+    assert found(q="payment checkout") == ["a"]
+    assert found(state="open") == ["a"]
+    assert found(state="ended") == ["b"]
+    assert found(agent="claude-code") == []
+    assert found(agent="codex", project="/p") == ["a", "b"]
+    assert found(project="/q") == []
+    assert found(days="1") == ["a"]
+    assert found(days="30") == ["a", "b"]
+
+
+async def test_the_list_is_exported_with_its_filter(
+    pages: Pages, shared_daemon: DaemonProcess, root: Path, session: str
+) -> None:
+    request = ask(shared_daemon, root, session)
+    about = f"/sessions?project={quote(str(root))}&q={session}"
+    (row,) = json.loads(await read(pages, f"{about}&format=json"))
+    assert (row["session_id"], row["name"], row["turns"]) == (session, "Payment bug", 1)
+    assert row["tokens"] == request["tokens"]
+    head, line = (await read(pages, f"{about}&format=csv")).splitlines()
+    assert head.startswith("session_id,name,project,agent_name")
+    assert line.startswith(f"{session},Payment bug,{root},codex")
 
 
 # A session
@@ -100,7 +116,7 @@ async def test_sets_lead_to_the_editor_to_the_web_and_to_ports(
         "people": [HOSTILE],
     }
     shared_daemon.call("UpdateSession", session_id=session, context=sets)
-    text = await read(pages, f"/sessions/{session}")
+    text = await read(pages, f"/sessions/{session}?tab=context")
     assert f'href="vscode://file{quote(str(root))}/src/shop/auth.py:1"' in text
     assert "src/<wbr>shop/<wbr>auth.py" in text
     assert 'href="https://example.org/a?b=c&amp;d"' in text
@@ -123,7 +139,7 @@ async def test_items_stand_in_three_columns_by_priority_and_server(
 ) -> None:
     shared_daemon.call("AddSessionItem", session_id=session, type="rule", name="by hand")
     shared_daemon.call("RemoveSessionItem", session_id=session, type="tool", name="feed", server_name="zoo")
-    text = await read(pages, f"/sessions/{session}")
+    text = await read(pages, f"/sessions/{session}?tab=items")
     assert names_in(text, "rule") == ["first", "CLAUDE.md", "second", "by hand"]
     assert names_in(text, "tool") == ["ask", "pay"]
     rules = column(text, "rule")
@@ -133,7 +149,9 @@ async def test_items_stand_in_three_columns_by_priority_and_server(
     assert "&lt;img src=x" in rules
     assert '<span class="server">bank</span>' in column(text, "tool")
     assert "Kept out by hand: 1" in text
-    assert ">1 item</a> may come in when a message is about them" in text
+    offered = column(text, "rule").split("Not in it by default")[1]
+    assert ">found</span>" in offered
+    assert 'data-method="AddSessionItem"' in offered
 
 
 async def test_a_session_whose_project_is_gone_is_shown_all_the_same(
@@ -148,7 +166,7 @@ async def test_a_session_whose_project_is_gone_is_shown_all_the_same(
     for entry in gone.iterdir():
         entry.unlink()
     gone.rmdir()
-    text = await read(pages, f"/sessions/{made}")
+    text = await read(pages, f"/sessions/{made}?tab=items")
     assert "What these items are" in text
     assert "AGENTS.md" in text
 
@@ -178,158 +196,63 @@ def test_names_that_begin_with_what_was_typed_come_first() -> None:
     ]
 
 
-async def test_the_last_open_page_is_kept_and_offered(
+async def test_an_applet_that_a_program_kept_is_shown_and_can_be_forgotten(
     pages: Pages, shared_daemon: DaemonProcess, session: str
 ) -> None:
-    address = f"/sessions/{session}/last-open"
-    async with pages.post(address, json={"address": "/search?q=who+calls+login"}) as reply:
-        assert (await reply.json()) == {"applet": ["search", "q=who calls login"]}
-    kept = shared_daemon.call("GetSession", session_id=session)["context"]
-    assert kept == {"applet": ["search", "q=who calls login"]}
+    applet = ["board", "tab=<2>", "https://evil.example/=x"]
+    shared_daemon.call("SetRelevantContext", session_id=session, set_name="applet", items=applet)
+    text = await read(pages, f"/sessions/{session}?tab=context")
+    assert "<span>board: tab=&lt;2&gt;, https://evil.example/=x</span>" in text
+    assert 'href="https://evil.example' not in text
+    assert "&#34;set_name&#34;: &#34;applet&#34;" in text
+
+
+# The timeline
+
+
+def entry(minute: int, kind: str, **given: Any) -> dict[str, Any]:
+    return {**BLANK, "at": f"2030-01-01T00:{minute:02}:00Z", "kind": kind, **given}
+
+
+def test_what_happened_after_a_prompt_stands_below_it() -> None:
+    turns = turns_of(
+        [
+            entry(1, "read", paths=["before.py"]),
+            entry(2, "prompt", text="Fix it", tokens=900),
+            entry(3, "read", paths=["a.py"]),
+            entry(4, "read", paths=["b.py", "a.py"]),
+            entry(5, "read", paths=["c.py"], agent_id="sub"),
+            entry(6, "edit", paths=["a.py"]),
+            entry(7, "compaction"),
+        ]
+    )
+    assert [turn.head and turn.head["kind"] for turn in turns] == [None, "prompt", "compaction"]
+    assert [(step.kind, step.paths) for step in turns[1].steps] == [
+        ("read", ["a.py", "b.py"]),
+        ("read", ["c.py"]),
+        ("edit", ["a.py"]),
+    ]
+
+
+def test_a_bar_is_as_high_as_its_tokens_and_dark_as_far_as_they_were_used() -> None:
+    sub = entry(2, "subagent", tokens=500, shown=0, used=0)
+    turns = turns_of([entry(1, "prompt", tokens=1000, shown=4, used=1), sub, entry(3, "prompt")])
+    assert [(bar.height, bar.used) for bar in bars_of(turns)] == [(100.0, 25.0), (50.0, 0)]
+
+
+async def test_a_session_shows_its_timeline_with_what_each_turn_cost(
+    pages: Pages, shared_daemon: DaemonProcess, root: Path, session: str
+) -> None:
+    made = [ask(shared_daemon, root, session, f"question <{n}>") for n in range(3)]
     text = await read(pages, f"/sessions/{session}")
-    assert f'href="/search?q=who+calls+login&amp;session={session}">Search: who calls login</a>' in text
-    async with pages.post(address, json={"address": "https://evil.example/"}) as reply:
-        assert reply.status == 400
-    async with pages.post(address, json={"address": "/search", "seen_at": "now"}) as reply:
-        assert reply.status == 400
-    async with pages.post(address, json={"address": "/search", "seen_at": 10**400}) as reply:
-        assert reply.status == 400
-    assert shared_daemon.call("GetSession", session_id=session)["context"] == kept
-    async with pages.post("/sessions/none/last-open", json={"address": "/"}) as reply:
-        assert reply.status == 404
-
-
-async def test_of_two_pages_the_one_seen_last_is_kept_in_whatever_order_they_come(
-    pages: Pages, shared_daemon: DaemonProcess, session: str
-) -> None:
-    async def kept(query: str, seen_at: float) -> Any:
-        told = {"address": f"/search?q={query}", "seen_at": seen_at}
-        async with pages.post(f"/sessions/{session}/last-open", json=told) as reply:
-            assert reply.status == 200
-            return (await reply.json())["applet"]
-
-    assert await kept("second", 1000.5) == ["search", "q=second"]
-    assert await kept("first", 1000.25) is None
-    assert shared_daemon.call("GetSession", session_id=session)["context"] == {
-        "applet": ["search", "q=second"]
-    }
-    assert await kept("third", 100_000) == ["search", "q=third"]
-    assert await kept("by another clock", 2_000) == ["search", "q=by another clock"]
+    assert linked_turns(text) == [one["context_id"] for one in reversed(made)]
+    assert "question &lt;2&gt;" in text
+    assert f'title="{made[2]["tokens"]:,} tokens"' in text
+    rows = json.loads(await read(pages, f"/sessions/{session}?format=json"))
+    assert [row["text"] for row in rows if row["kind"] == "prompt"] == [f"question <{n}>" for n in range(3)]
 
 
 # Requests
-
-
-async def test_requests_are_paged_and_each_is_a_link(
-    pages: Pages, shared_daemon: DaemonProcess, root: Path, session: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("foveal.dashboard.pages.sessions.REQUESTS", 2)
-    made = [ask(shared_daemon, root, session, f"question {n}")["request_id"] for n in range(3)]
-    first = await read(pages, f"/sessions/{session}")
-    assert linked_requests(first) == made[:0:-1]
-    assert "question 2" in first
-    more = re.search(r'href="([^"]*before=[^"]*)"', first)
-    assert more is not None
-    second = await read(pages, unescape(more[1]).partition("#")[0])
-    assert linked_requests(second) == made[:1]
-
-
-async def test_a_request_shows_what_it_got_and_what_not(
-    pages: Pages, shared_daemon: DaemonProcess, root: Path, session: str
-) -> None:
-    request = ask(shared_daemon, root, session, "<b>what</b> is a session?")["request_id"]
-    used = [{"type": "rule", "name": "first"}]
-    shared_daemon.call("ReportReply", session_id=session, request_id=request, used=used)
-    text = await read(pages, f"/sessions/{session}/requests/{request}")
-    assert "&lt;b&gt;what&lt;/b&gt; is a session?</h1>" in text
-    assert names_in(text, "rule") == ["first", "CLAUDE.md", "second"]
-    assert names_in(text, "tool") == ["ask", "pay", "feed"]
-    assert 'title="The reply referred to it">used</span>' in column(text, "rule")
-    assert "What a reader sees first." in text
-    recorded = shared_daemon.call("GetRequest", session_id=session, request_id=request)
-    sent = re.search(r'<pre id="sent-text"[^>]*>\n(.*?)</pre>', text, re.DOTALL)
-    assert sent is not None
-    assert unescape(sent[1]) == recorded["context"]
-    async with pages.get(f"/sessions/{session}/requests/{request}/context.txt") as reply:
-        assert reply.content_type == "text/plain"
-        assert await reply.text() == recorded["context"]
-    tools = await read(pages, f"/sessions/{session}/requests/{request}/tools.txt")
-    assert json.loads(tools) == recorded["tools"]
-    async with pages.get(f"/sessions/{session}/requests/{request}/nothing.txt") as reply:
-        assert reply.status == 404
-
-
-async def test_scores_and_reasons_are_told_in_words(
-    pages: Pages, root: Path, session: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without a model no search scores items, so the record is given here as the daemon gives one."""
-    considered = [
-        {"type": "rule", "name": "found", "similarity_score": 0.118, "reason": "floor"},
-        {"type": "tool", "name": "pay", "server_name": "bank", "similarity_score": 0.5, "reason": "budget"},
-    ]
-    given = {
-        "request_id": "req_1", "session_id": session, "project": str(root), "at": "2030-01-01T00:00:00Z",
-        "message_hash": "", "agent_name": "", "format": "markdown", "tokens": 1, "bytes": 1,
-        "elapsed_ms": 1.0, "steps_ms": {}, "degraded": [], "slices": [], "referred": None,
-        "considered": considered, "problem": "What was sent is not kept any more: age.",
-        "items": [{"type": "rule", "name": "gone", "include_mode": "agent", "similarity_score": 0.625}],
-    }  # fmt: skip
-    answer_with(monkeypatch, "GetRequest", given)
-    text = await read(pages, f"/sessions/{session}/requests/req_1")
-    assert ">0.62</span>" in text
-    assert text.index(">0.50<") < text.index(">0.12<"), "the best first"
-    for reason in ("floor", "budget"):
-        assert REASONS[reason] in text
-    assert "What was sent is not kept any more: age." in text
-
-
-async def test_a_request_whose_record_is_not_written_yet_says_so_and_asks_again(
-    pages: Pages, shared_daemon: DaemonProcess, root: Path, session: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    request = ask(shared_daemon, root, session, "just now")["request_id"]
-    answer_with(monkeypatch, "GetRequest", RpcError(NOT_FOUND, "no request"))
-    async with pages.get(f"/sessions/{session}/requests/{request}") as reply:
-        text = await reply.text()
-        assert (reply.status, reply.headers["Refresh"]) == (200, "1")
-        assert "its record is being written" in text
-        assert "just now" in text
-    async with pages.get(f"/sessions/{session}/requests/req_never") as reply:
-        assert (reply.status, "Refresh" in reply.headers) == (404, False)
-    monkeypatch.setattr("foveal.dashboard.pages.request.WRITTEN_S", 0.0)
-    async with pages.get(f"/sessions/{session}/requests/{request}") as reply:
-        assert reply.status == 404, "what wasn't written after that long never will be"
-
-
-async def test_a_huge_text_is_cut_and_can_be_had_whole(
-    pages: Pages, root: Path, session: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    context = '<">&' * 100_000
-    fields = dict.fromkeys(("message_hash", "agent_name", "problem", "system_prompt", "user_prompt"), "")
-    lists: dict[str, Any] = {name: [] for name in ("items", "considered", "slices", "degraded")}
-    numbers = dict.fromkeys(("tokens", "bytes", "elapsed_ms"), 1)
-    names = {"request_id": "req_1", "session_id": session, "project": str(root), "format": "markdown"}
-    given = {**fields, **lists, **numbers, **names, "at": "2030-01-01T00:00:00Z", "referred": None}
-    answer_with(monkeypatch, "GetRequest", {**given, "context": context, "messages": [], "tools": []})
-    text = await read(pages, f"/sessions/{session}/requests/req_1")
-    assert SHOWN_BYTES / 2 < len(text) < 300_000
-    assert "This is its beginning." in text
-    assert await read(pages, f"/sessions/{session}/requests/req_1/context.txt") == context
-
-
-def answer_with(monkeypatch: pytest.MonkeyPatch, method: str, answer: Any) -> None:
-    """Let a page have this answer of one method; all others are the daemon's."""
-    from foveal.dashboard.view import View
-
-    asked = View.call
-
-    async def call(view: View, name: str, **params: Any) -> Any:
-        if name != method:
-            return await asked(view, name, **params)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    monkeypatch.setattr(View, "call", call)
 
 
 def column(text: str, kind: str) -> str:
@@ -339,8 +262,9 @@ def column(text: str, kind: str) -> str:
 
 def names_in(text: str, kind: str) -> list[str]:
     """Return the names of a column's items, in their order."""
-    return re.findall(r'<span class="item-name">.*?class="path"[^>]*>(.*?)</', column(text, kind))
+    inside = column(text, kind).partition("Not in it by default")[0]
+    return re.findall(r'<span class="item-name">.*?class="path"[^>]*>(.*?)</', inside)
 
 
-def linked_requests(text: str) -> list[str]:
-    return re.findall(r'data-stop href="[^"]*/requests/([^"]*)"', text)
+def linked_turns(text: str) -> list[str]:
+    return re.findall(r'data-stop class="clamp" href="/turns/([^"]*)"', text)

@@ -13,7 +13,6 @@ from urllib.parse import quote
 import click
 import pytest
 from foveal.cli.app import App
-from foveal.dashboard.pages.performance import thinned
 from foveal.dashboard.view import FOLDER, NAVIGATION
 from prometheus_client.parser import text_string_to_metric_families
 from yarl import URL
@@ -33,7 +32,7 @@ async def test_each_page_of_the_navigation_is_there_without_a_project(pages: Pag
     assert "<script>" not in text
 
 
-async def test_the_overview_shows_projects_and_contexts(
+async def test_home_shows_projects_and_turns(
     pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
 ) -> None:
     root = write_files(tmp_path / "sh<op", SMALL_PROJECT)
@@ -85,8 +84,9 @@ async def test_events_are_passed_on(pages: Pages, shared_daemon: DaemonProcess, 
     ("address", "status", "said"),
     [
         ("/nothing", 404, "there is no such page"),
-        ("/performance?period=year", 400, "period is one of hour, day"),
-        ("/contexts/none", 404, "Not found"),
+        ("/diagnostics?period=year", 400, "period is one of hour, day"),
+        ("/diagnostics?since=today", 400, "since must be a time such as"),
+        ("/turns/none", 404, "Not found"),
         ("/sessions/none", 404, "Not found"),
     ],
 )
@@ -120,21 +120,7 @@ async def test_pages_change_by_listed_methods_only(pages: Pages) -> None:
         assert (await reply.json())["code"] == "not_found"
 
 
-@pytest.mark.parametrize(
-    ("values", "points", "expected"),
-    [
-        ([1.0, None, 3.0], 5, [1.0, None, 3.0]),
-        ([1.0, 9.0, None, 2.0], 2, [9.0, 2.0]),
-        ([None, None, None, 4.0], 2, [None, 4.0]),
-    ],
-)
-def test_long_lines_keep_their_peaks(
-    values: list[float | None], points: int, expected: list[float | None]
-) -> None:
-    assert thinned(values, points) == expected
-
-
-@pytest.mark.parametrize("address", ["/files?project={}&q=a", "/items/one?project={}&type=rule&name=x"])
+@pytest.mark.parametrize("address", ["/files?project={}&q=a", "/knowledge/one?project={}&type=rule&name=x"])
 async def test_reading_a_page_opens_no_project(
     pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path, address: str
 ) -> None:
@@ -154,7 +140,7 @@ async def test_a_project_that_is_not_open_is_offered_to_be_opened(
     reply = shared_daemon.call("GetContext", cwd=root, prompt="sessions", session_id="of-my-shop")
     shared_daemon.call("CloseProject", path=root)
     query = f"project={quote(root)}"
-    for address in ("search", "items", "experiences", "experiences/none", "graph", "sessions"):
+    for address in ("explore", "knowledge", "knowledge/decisions/none", "explore/file"):
         async with pages.get(f"/{address}?{query}&q=a+b") as answer:
             text = await answer.text()
             assert (answer.status, answer.content_type) == (404, "text/html")
@@ -164,14 +150,14 @@ async def test_a_project_that_is_not_open_is_offered_to_be_opened(
         assert f"foveal up &#39;{root}&#39;" in text
     for address in (
         "/",
-        f"/contexts?{query}",
-        f"/contexts/{reply['context_id']}?why=a.py",
+        f"/sessions?{query}",
+        f"/turns/{reply['context_id']}?why=a.py",
         f"/scopes/{reply['scope_id']}",
         "/sessions/of-my-shop",
         f"/sessions/of-my-shop/requests/{reply['request_id']}",
     ):
         assert "my shop" in await read(pages, address), address
-    for address in (f"/files?{query}&q=a", f"/items/one?{query}&type=rule&name=x"):
+    for address in (f"/files?{query}&q=a", f"/knowledge/one?{query}&type=rule&name=x"):
         async with pages.get(address) as answer:
             assert (answer.status, answer.content_type) == (404, "application/json")
             assert (await answer.json())["code"] == "not_found"
@@ -185,7 +171,7 @@ async def test_a_project_that_is_not_open_is_offered_to_be_opened(
 async def test_a_project_that_was_never_open_is_told_with_the_command(
     pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
 ) -> None:
-    for address in ("/search", "/contexts"):
+    for address in ("/explore",):
         async with pages.get(f"{address}?project={tmp_path}/no;where") as answer:
             assert answer.status == 404
             text = await answer.text()
@@ -233,8 +219,8 @@ async def test_no_parameter_makes_a_page_fail(
     others = ("max_age_days", "max_count", "outcomes", "since", "until", "trust", "session", "agent", "sent")
     query = "&".join(f"{name}={value}" for name in (*names, *others))
     addresses = [address for _, address, _ in NAVIGATION]
-    addresses += ["/graph", "/experiences/prune", "/experiences/quarantine", "/files", "/items/one"]
-    addresses += [f"/contexts/{scope['context_id']}", f"/scopes/{scope['scope_id']}/difference"]
+    addresses += ["/explore/file", "/knowledge/decisions/prune", "/files", "/knowledge/one"]
+    addresses += [f"/turns/{scope['context_id']}", f"/turns/{scope['context_id']}/difference"]
     for address in addresses:
         for given in (f"{about}&{query}", f"project={value}"):
             async with pages.get(URL(f"{address}?{given}", encoded=True)) as answer:
@@ -262,8 +248,7 @@ async def test_a_project_that_is_closed_is_told_to_pages(
 ) -> None:
     root = shared_daemon.open_ready(write_files(tmp_path / "p", SMALL_PROJECT))["root"]
     text = await read(pages, "/")
-    for region in ("projects", "closed-projects"):
-        assert "project.changed" in text.split(f'<div id="{region}" data-live="')[1].split('"')[0]
+    assert "project.changed" in text.split('<div id="projects" data-live="')[1].split('"')[0]
     async with asyncio.timeout(DEADLINE_S), pages.get("/events?topics=project.changed") as reply:
         await reply.content.readline()
         await asyncio.to_thread(shared_daemon.call, "CloseProject", path=root)
@@ -274,7 +259,7 @@ async def test_a_project_that_is_closed_is_told_to_pages(
 
 
 async def test_an_error_names_no_method_of_the_wire(pages: Pages) -> None:
-    for address in ("/sessions/none", "/contexts/none", "/sessions/none/requests/none"):
+    for address in ("/sessions/none", "/turns/none", "/sessions/none/requests/none"):
         async with pages.get(address) as reply:
             text = (await reply.text()).split("<main")[1].split("</main>")[0]
         assert not re.search(r"\b(List|Get|Create)[A-Z]\w+", text), text

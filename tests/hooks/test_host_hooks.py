@@ -209,6 +209,20 @@ def test_payload_details() -> None:
         assert event.paths == paths
 
 
+def test_tools_that_read_tell_their_file() -> None:
+    call = {"path": f"{RECORDED_ROOT}/src/shop/auth.py"}
+    for tool, files in (("view", (call["path"],)), ("bash", ())):
+        event = read("copilot", "postToolUse", toolName=tool, toolArgs=call)
+        assert isinstance(event, FileEdited)
+        assert (event.paths, event.read) == ((), files)
+    event = read("cursor", "postToolUse")
+    assert isinstance(event, FileEdited)
+    assert (event.paths, event.read) == ((), (f"{RECORDED_ROOT}/README.md",))
+    searched = read("cursor", "postToolUse", tool_name="Grep")
+    assert isinstance(searched, FileEdited)
+    assert searched.read == ()
+
+
 def test_transcript_paths_of_payloads() -> None:
     for host, name, ending in (
         ("claude-code", "Stop", "6f1e.jsonl"),

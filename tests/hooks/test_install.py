@@ -506,9 +506,10 @@ def test_concurrent_change_of_settings_is_not_lost(machine: Machine, monkeypatch
 
 def test_install_asks_without_yes(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     before = tree(machine.home)
-    code, _, errors = machine.run("install", "claude-code")
+    code, output, errors = machine.run("install", "claude-code")
     assert (code, tree(machine.home)) == (1, before)
-    assert "can't ask" in errors
+    # Before the difference, not behind it.
+    assert (output, errors) == ("", "error: can't prompt: stdin is not a terminal; pass --yes\n")
     monkeypatch.setattr("foveal.cli.terminal.is_terminal", lambda stream: True)
     for answer, expected in (("n\n", 1), ("y\n", 0)):
         monkeypatch.setattr("click.termui.visible_prompt_func", lambda text, answer=answer: answer.strip())

@@ -32,6 +32,10 @@ async def test_last_event_of_each_host_is_kept(tmp_path: Path) -> None:
         events.note(host, event)
         await system.done.wait()
         running.cancel()
+    later = LastEvents(str(tmp_path), System())
+    later.note("codex", "Stop")
+    heard = {host: event for host, (event, _) in (await later.all()).items()}
+    assert heard == {"codex": "Stop", "gemini": "BeforeAgent"}
     found = read(str(tmp_path))
     assert {host: event for host, (event, _) in found.items()} == {
         "codex": "SessionStart",

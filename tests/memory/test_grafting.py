@@ -111,7 +111,7 @@ async def test_a_decision_becomes_an_experience(
     path, _ = conversation(project, tmp_path / "t.jsonl")
     result = await grafting.graft_transcript(project, path)
     (one,) = kept(project)
-    assert result == TranscriptResult(grafted=1, experience_ids=[one.id])
+    assert (result.grafted, result.duplicates, result.experience_ids) == (1, 0, [one.id])
     assert "SQLite" in one.decision
     assert (one.agent_id, one.session_id, one.timestamp) == ("claude-code", "s1", AT)
     assert one.files_touched == ("src/store.py",)

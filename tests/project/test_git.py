@@ -145,20 +145,20 @@ def test_a_git_that_hangs_is_ended(root: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_change_counts(root: Path) -> None:
-    assert git.change_counts(str(root)) == {}
+    assert git.change_counts(git.history(str(root), 500)) == {}
     commit(root, 1_000, a="1", b="1")
     commit(root, 2_000, a="2", **{"new\nline": "1"})
     commit(root, 3_000, **{f"f{number}": "1" for number in range(git.LARGE_COMMIT_FILES + 1)})
     commit(root, 4_000, b="2")
     run(root, "mv", "a", "c")
     commit(root, 5_000)
-    assert git.change_counts(str(root)) == {
+    assert git.change_counts(git.history(str(root), 500)) == {
         "a": (3, 5_000),
         "b": (2, 4_000),
         "c": (1, 5_000),
         "new\nline": (1, 2_000),
     }
-    assert git.change_counts(str(root), commits=2) == {"a": (1, 5_000), "b": (1, 4_000), "c": (1, 5_000)}
+    assert git.change_counts(git.history(str(root), 2)) == {"a": (1, 5_000), "b": (1, 4_000), "c": (1, 5_000)}
 
 
 def test_change_counts_of_a_damaged_repository(root: Path) -> None:
@@ -167,7 +167,7 @@ def test_change_counts_of_a_damaged_repository(root: Path) -> None:
         path.chmod(0o600)
         path.write_bytes(b"")
     with pytest.raises(git.GitError):
-        git.change_counts(str(root))
+        git.change_counts(git.history(str(root), 500))
 
 
 def test_latest_subjects(root: Path) -> None:
@@ -281,7 +281,7 @@ def test_a_hostile_repository_runs_nothing(root: Path, tmp_path: Path) -> None:
     assert set(git.tracked_ignored_files(str(root))) == set()
     with git.IgnoreCheck(str(root)) as check:
         assert check.ignored(["a", "secret"]) == set()
-    assert git.change_counts(str(root)) == {"a": (1, 1_000), "b": (1, 1_000)}
+    assert git.change_counts(git.history(str(root), 500)) == {"a": (1, 1_000), "b": (1, 1_000)}
     assert git.head(str(root)) is not None
     git.control_files(str(root))
     assert not marker.exists()
@@ -299,7 +299,7 @@ def test_nothing_is_fetched_for_missing_objects(root: Path, tmp_path: Path) -> N
     tree = run(root, "rev-parse", "HEAD^{tree}")
     (root / ".git/objects" / tree[:2] / tree[2:]).unlink()
     with pytest.raises(git.GitError):
-        git.change_counts(str(root))
+        git.change_counts(git.history(str(root), 500))
     assert not marker.exists()
     subprocess.run(["git", "log", "--name-only"], cwd=root, capture_output=True, check=False)
     assert marker.exists(), "the trap itself must work"
@@ -309,7 +309,7 @@ def test_no_file_or_process_is_left_behind(root: Path) -> None:
     commit(root, 1_000, a="1", b="1")
     before = set(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else set()
     next(iter(git.tracked_files(str(root))))
-    git.change_counts(str(root))
+    git.change_counts(git.history(str(root), 500))
     with git.IgnoreCheck(str(root)) as check:
         check.ignored(["a"])
     with pytest.raises(git.GitError):

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.errors import StateError
+from foveal.daemon.sessions import context_table
+from foveal.daemon.sessions.context_table import ContextFilter
 from foveal.daemon.sessions.request_log import Recalled
+from foveal.daemon.sessions.request_log_file import BARE_VERSION
 from foveal.daemon.sessions.request_record import Sent
 from foveal.daemon.sessions.request_table import ItemCounts
 from foveal.daemon.sessions.stored_contents import LOST
@@ -141,3 +144,36 @@ def test_a_wrong_mode_is_mended_and_what_is_no_file_is_set_aside(path: Path, tmp
     with opened(tmp_path) as at:
         assert "is a folder, not a file" in at.file.take_warnings()[0]
         check(at)
+
+
+def test_a_file_without_contexts_gets_their_tables(tmp_path: Path) -> None:
+    path = tmp_path / "requests.db"
+    with opened(tmp_path) as at:
+        record = at.put(record_of(1))
+    with sqlite3.connect(path) as database:
+        for (name,) in database.execute(
+            "SELECT name FROM sqlite_master WHERE name LIKE 'context%'"
+        ).fetchall():
+            database.execute(f"DROP {'INDEX' if '_by_' in name else 'TABLE'} IF EXISTS {name}")
+        database.execute(f"PRAGMA user_version = {BARE_VERSION}")
+    database.close()
+    Path(f"{path}-seal").unlink()  # it is of the file as it was closed
+    with opened(tmp_path) as at:
+        assert at.file.take_warnings() == ()
+        assert at.ledger.get("ses_a", "req_1").record == record
+        with at.file.reading() as database:
+            assert context_table.page(database, ContextFilter(), 10) == []
+    assert files(path) == {"requests.db"}
+
+
+def test_a_damaged_file_without_contexts_is_set_aside(tmp_path: Path) -> None:
+    path = tmp_path / "requests.db"
+    with opened(tmp_path) as at:
+        at.put(record_of(1))
+    with sqlite3.connect(path) as database:
+        database.execute(f"PRAGMA user_version = {BARE_VERSION}")
+    database.close()
+    with opened(tmp_path) as at:
+        [warning] = at.file.take_warnings()
+        assert "The record of earlier requests is lost" in warning
+        assert at.ledger.list("ses_a") == ()

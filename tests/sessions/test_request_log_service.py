@@ -8,8 +8,6 @@ import zlib
 from functools import partial
 from pathlib import Path
 
-from foveal.daemon.api.given_contexts import masked_texts
-from foveal.daemon.privacy.policy import Policy
 from foveal.daemon.sessions.request_log_service import kept_of
 from foveal.daemon.sessions.request_record import RequestRecord, Said, Sent
 
@@ -35,14 +33,6 @@ def test_what_is_kept_is_masked_and_counted() -> None:
 def test_what_has_no_secret_is_kept_as_it_is() -> None:
     sent = Sent("x = 1", "Be kind.", "Why does login fail?")
     assert kept_of(RECORD, sent) == (RECORD, sent)
-
-
-def test_what_is_told_later_is_masked_unless_the_user_switched_that_off() -> None:
-    texts = {"prompt": PROMPT, "user_prompt": PROMPT, "messages": [{"role": "user", "content": PROMPT}]}
-    told = masked_texts(texts, Policy())
-    assert told["prompt"] == told["user_prompt"] == told["messages"][0]["content"]
-    assert AWS not in told["prompt"]
-    assert masked_texts(texts, Policy(mask_values=False)) == texts
 
 
 async def test_no_file_no_page_and_no_list_shows_a_key_of_a_prompt(

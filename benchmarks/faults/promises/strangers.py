@@ -367,9 +367,9 @@ def _pages(client: Client) -> dict[str, str]:
         "/contexts",
         "/sessions",
         "/sessions/s",
-        "/items",
-        "/experiences",
-        "/search?query=connect",
+        "/knowledge",
+        "/knowledge?kind=decisions",
+        "/explore?q=connect",
     ):
         connection = http.client.HTTPConnection(address.netloc, timeout=20)
         connection.request("GET", path, headers={"Authorization": f"Bearer {opened['token']}"})

@@ -1,0 +1,246 @@
+"""The commands `foveal last` and `usage`: what was sent last and why, what all of it cost, what was used."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import click
+
+from . import terminal
+from .command import Command, all_option, ask, current_folder, json_option, list_options
+from .errors import CliError
+from .terminal import local_time
+
+LOOKED_AT = 20
+"""Contexts that are looked at for the last one that was sent: previews are passed over."""
+
+SHOWN_MAX = 12
+"""Maximum places that `foveal last` lists."""
+
+LABEL_WIDTH = NEAR_WIDTH = 10
+
+LAYERS = {"anchor": "always", "focus": "focus", "horizon": "map"}
+LAST_EXAMPLES = (
+    "foveal last",
+    "foveal last --all            # of all projects",
+    "foveal last --text           # the exact text",
+)
+
+
+@click.command("last", cls=Command, short_help="Show what was sent last, and why.", examples=LAST_EXAMPLES)
+@click.option("--text", is_flag=True, help="Print exactly the text that was sent.")
+@list_options
+@click.pass_context
+def last_command(
+    context: click.Context, text: bool, cwd: str | None, everywhere: bool, as_json: bool
+) -> None:
+    """Show the context that an agent of this project got last: a verdict, what was in it, what it cost, which
+    of it was used, and what came near but wasn't sent."""
+    folder = cwd or current_folder()
+    params = {"cwd": None if everywhere else folder, "limit": LOOKED_AT}
+    contexts = ask(context, "ListContexts", params)["contexts"]
+    sent = next((given for given in contexts if not given.get("preview")), None)
+    if sent is None:
+        where = "any project" if everywhere else "this project"
+        raise CliError(f"no agent got a context of {where} yet", 'foveal context "…"')
+    reply = ask(context, "GetBuiltContext", {"context_id": sent["context_id"]}, hint="foveal contexts")
+    if text and not as_json:
+        if not reply["text_kept"]:
+            raise CliError(reply["problem"], "foveal last shows what it consisted of")
+        terminal.say_text(reply["context"])
+        return
+    terminal.say_reply(reply, as_json, *describe_last(reply))
+
+
+def describe_last(given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines about a context: its verdict, its head, what it showed, what was used, the near
+    misses, and the commands that show more."""
+    if given.get("verdict"):
+        for line in textwrap.wrap(terminal.clean(given["verdict"]), min(terminal.room(0), 1_000)):
+            yield terminal.styled(line, bold=True)
+    room = max(given["max_tokens"] - given["reserve_tokens"], 0)
+    for label, value in (
+        ("context", given["context_id"]),
+        ("project", terminal.end_of_path(terminal.short_path(given["project"]), terminal.room(LABEL_WIDTH))),
+        (
+            "at",
+            local_time(given["at"]) + (f", sent {given['times']:,} times" if given["times"] > 1 else ""),
+        ),
+        ("for", ", ".join(filter(None, (given["agent_name"], given["session_id"])))),
+        ("prompt", terminal.shortened(given["prompt"], terminal.room(LABEL_WIDTH))),
+        ("cost", f"{given['tokens']:,} of {room:,} tokens, {terminal.size(given['bytes'])}"),
+        ("limit", given.get("limit", "")),
+    ):
+        if value:
+            yield from _labelled(label, value)
+    yield from _shown(given)
+    yield from _used(given)
+    yield from _near(given)
+    for label, lines in (("missing", given["gaps"]), ("degraded", given["degraded"])):
+        for line in lines:
+            yield from _labelled(label, line)
+    yield ""
+    yield "the exact text: foveal last --text"
+    yield f"why a file is in it, or isn't: foveal why {given['context_id']} PATH"
+
+
+def _labelled(label: str, text: str) -> Iterator[str]:
+    """Yield a text behind its label; what doesn't fit on the line goes on below it."""
+    first, *rest = textwrap.wrap(terminal.clean(text), min(terminal.room(LABEL_WIDTH), 1_000)) or [""]
+    yield f"{label + ':':<{LABEL_WIDTH}}{first}"
+    yield from (f"{'':<{LABEL_WIDTH}}{line}" for line in rest)
+
+
+def _shown(given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the places that were shown, those with the most tokens first, under a line that counts them."""
+    slices = sorted(given["slices"], key=lambda part: -part["tokens"])
+    if not slices:
+        return
+    more = f", the largest {SHOWN_MAX}" if len(slices) > SHOWN_MAX else ""
+    yield f"sent ({terminal.count(len(slices), 'part')}{more}):"
+    for part in slices[:SHOWN_MAX]:
+        start = part.get("start_line")
+        lines = f":{start}-{part['end_line']}" if start and part.get("end_line") else ""
+        cut = " (shortened)" if part["compressed"] else ""
+        head = f"  {part['tokens']:>6,}  {LAYERS.get(part['layer'], part['layer']):<6}  "
+        name = f"{part['path']}{lines}" if part.get("path") else str(part["id"]).replace("_", " ")
+        yield terminal.clean(head + terminal.end_of_path(name, terminal.room(len(head) + len(cut))) + cut)
+
+
+def _used(given: Mapping[str, Any]) -> Iterator[str]:
+    used = given.get("used")
+    if used is None:
+        return
+    if not used:
+        yield f"{'used:':<{LABEL_WIDTH}}nothing of it yet, as far as hooks tell"
+        return
+    yield f"used ({terminal.count(len(used), 'file')}):"
+    for place in used:
+        head = f"  {place['how']:<6}  "
+        yield terminal.clean(head + terminal.end_of_path(place["path"], terminal.room(len(head))))
+
+
+def _near(given: Mapping[str, Any]) -> Iterator[str]:
+    near = given.get("near") or []
+    if near:
+        yield "came near, and wasn't sent:"
+    for place in near:
+        name = place["path"] or f"{place['kind']} {place.get('name', '')}"
+        if place.get("line"):
+            name += f":{place['line']}"
+        score = "" if place["score"] is None else f"{place['score']:.2f}"
+        most = terminal.room(NEAR_WIDTH)
+        what = " ".join(filter(None, (terminal.end_of_path(name, most), place.get("symbol", ""))))
+        yield f"  {score:>6}  {terminal.clean(terminal.shortened(what, most))}"
+        for line in textwrap.wrap(terminal.clean(place["reason"]), min(most, 1_000)):
+            yield f"{'':<{NEAR_WIDTH}}{line}"
+
+
+GROUPS = ("day", "project", "host", "session", "type")
+USAGE_EXAMPLES = (
+    "foveal usage                       # tokens of this project by day",
+    "foveal usage --all --by project",
+    "foveal usage --by type --since 2026-01-01 --json",
+)
+NEVER_USED_MAX = 10
+
+
+@click.command(
+    "usage", cls=Command, short_help="Show what contexts cost, and what was used.", examples=USAGE_EXAMPLES
+)
+@click.option(
+    "--by", type=click.Choice(GROUPS), default="day", show_default=True, help="What a row is about."
+)
+@click.option("--since", metavar="TIME", help="Only from this day or time on.")
+@click.option("--until", metavar="TIME", help="Only before this day or time.")
+@all_option
+@json_option
+@click.pass_context
+def usage_command(
+    context: click.Context,
+    by: str,
+    since: str | None,
+    until: str | None,
+    cwd: str | None,
+    everywhere: bool,
+    as_json: bool,
+) -> None:
+    """Show the tokens that contexts took, how many of the places they showed were used, what was never used,
+    and what foveal saved.
+
+    A place counts as used if the agent read, edited or named its file after it was shown.
+    """
+    params = {
+        "cwd": None if everywhere else cwd or current_folder(),
+        "by": by,
+        "since": _moment("--since", since),
+        "until": _moment("--until", until),
+    }
+    reply = ask(context, "GetUsage", params)
+    terminal.say_reply(reply, as_json, *describe_usage(reply, by))
+
+
+def describe_usage(reply: Mapping[str, Any], by: str) -> Iterator[str]:
+    """Yield the lines about a reply to GetUsage: a table with a total, what was never used, what was
+    saved."""
+    rows = reply["rows"]
+    if not rows:
+        yield "no agent got a context in this time"
+        return
+    yield usage_table([*rows, {**reply["total"], "key": "total"}], by)
+    never = reply["never_used"]
+    if never:
+        yield ""
+        yield f"shown most and never used ({terminal.count(len(never), 'file')}):"
+        for place in never[:NEVER_USED_MAX]:
+            head = f"  {place['shown']:>5,} times  "
+            yield terminal.clean(head + terminal.end_of_path(place["path"], terminal.room(len(head))))
+        if len(never) > NEVER_USED_MAX:
+            yield f"  and {len(never) - NEVER_USED_MAX:,} more: --json lists them"
+    saved = reply["saved"]
+    if saved and saved["characters"]:
+        yield ""
+        yield f"saved: about {saved['characters']:,} characters that agents would have read"
+        yield terminal.clean(f"  ({saved['basis']})")
+
+
+def usage_table(rows: Sequence[Mapping[str, Any]], by: str) -> str:
+    """Return the rows of GetUsage as a table, in their order."""
+    header = (by.upper(), "TURNS", "TOKENS", "UNCUT", "SHOWN", "USED", "SHARE", "SESSIONS")
+    cells = [
+        (
+            _key(row, by),
+            f"{row['turns']:,}",
+            f"{row['tokens']:,}",
+            f"{row['tokens_before']:,}",
+            f"{row['places_shown']:,}",
+            f"{row['places_used']:,}",
+            f"{row['places_used'] / row['places_shown']:.0%}" if row["places_shown"] else "",
+            f"{row['sessions']:,}",
+        )
+        for row in rows
+    ]
+    of_path = {"paths": (0,)} if by == "project" else {"texts": (0,)}
+    return terminal.table(header, cells, right=tuple(range(1, 8)), spare=(3, 7), **of_path)
+
+
+def _key(row: Mapping[str, Any], by: str) -> str:
+    key = str(row["key"])
+    if by == "project" and key != "total":
+        return terminal.short_path(key)
+    return str(row.get("name") or key) or "(none)"
+
+
+def _moment(option: str, text: str | None) -> str | None:
+    """Return a day or a local time in ISO 8601 with its zone. Raises `BadParameter`."""
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text).astimezone().isoformat()
+    except (ValueError, OverflowError) as error:
+        raise click.BadParameter(
+            f"{text} is no day or time such as 2026-01-31 or 2026-01-31T12:00", param_hint=f"'{option}'"
+        ) from error

@@ -1,0 +1,87 @@
+"""The method that returns what happened in a session."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from ..core.errors import NotFound
+from ..sessions.timeline import StoredEntry, TimelineKind
+from .method import EngineMethods, SessionRequest, method
+
+LIMIT_MAX = 1_000
+
+
+class TimelineRequest(SessionRequest, frozen=True, kw_only=True):
+    limit: Annotated[int, Meta(ge=1, le=LIMIT_MAX)] = 200
+    before: str = ""
+
+
+class TimelineEntry(Struct, frozen=True, kw_only=True):
+    """An event of a session. `shown` and `used` count the places of its context."""
+
+    at: str
+    kind: TimelineKind
+    agent_id: str | UnsetType = UNSET
+    agent_name: str | UnsetType = UNSET
+    text: str | UnsetType = UNSET
+    paths: list[str] | UnsetType = UNSET
+    context_id: str | UnsetType = UNSET
+    request_id: str | UnsetType = UNSET
+    tokens: int | UnsetType = UNSET
+    used: int | UnsetType = UNSET
+    shown: int | UnsetType = UNSET
+    experience_id: str | UnsetType = UNSET
+
+
+class TimelineReply(Struct, frozen=True):
+    session_id: str
+    project: str
+    entries: list[TimelineEntry]
+    next: str | UnsetType = UNSET
+
+
+class TimelineMethods(EngineMethods):
+    """The methods about the timeline of a session."""
+
+    @method("GetTimeline", policy="session")
+    async def timeline(self, request: TimelineRequest) -> TimelineReply:
+        """Return what happened in a session in the last 30 days, the latest first; below. `next` is present
+        if there is more: pass it as `before`."""
+        page = await self._engine.timeline.page(request.session_id, request.limit, request.before)
+        if not page.entries and not request.before:
+            state = await self._engine.sessions.find(request.session_id)
+            if state.session is None and not state.problem:
+                raise NotFound(f"no session {request.session_id!r:.130}; ListSessions names what there is")
+        entries = [_entry(entry) for entry in page.entries]
+        return TimelineReply(request.session_id, page.project, entries, page.next or UNSET)
+
+
+def _entry(entry: StoredEntry) -> TimelineEntry:
+    return TimelineEntry(
+        at=iso_of(entry.at),
+        kind=entry.kind,
+        agent_id=entry.agent_id or UNSET,
+        agent_name=entry.agent_name or UNSET,
+        text=entry.text or UNSET,
+        paths=json.loads(entry.paths_json) or UNSET,
+        context_id=entry.context_id or UNSET,
+        request_id=entry.request_id or UNSET,
+        tokens=_known(entry.tokens),
+        used=_known(entry.used),
+        shown=_known(entry.shown),
+        experience_id=entry.experience_id or UNSET,
+    )
+
+
+def _known(count: int | None) -> int | UnsetType:
+    return UNSET if count is None else count
+
+
+def iso_of(milliseconds: int) -> str:
+    """Return a time as the wire has it."""
+    moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

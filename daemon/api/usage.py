@@ -1,0 +1,90 @@
+"""The method that says what contexts cost, and which of the shown places were of use."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from msgspec import UNSET, Struct, UnsetType
+
+from ...hooks.hosts.registry import host_named
+from ..sessions.usage_report import Grouping, UsageCounts
+from .method import AgentRequest, EngineMethods, method, reply_of
+
+
+class UsageRequest(AgentRequest, frozen=True, kw_only=True):
+    by: Grouping
+    cwd: str | None = None
+    since: str = ""
+    until: str = ""
+
+
+class UsageRow(Struct, frozen=True, kw_only=True):
+    """The contexts of a group: their number, their size, and the places that they showed."""
+
+    key: str
+    name: str | UnsetType = UNSET
+    project: str | UnsetType = UNSET
+    turns: int
+    tokens: int
+    bytes: int
+    tokens_before: int
+    places_shown: int
+    places_used: int
+    sessions: int
+
+
+class UnusedPlace(Struct, frozen=True):
+    """A file that was shown in `shown` contexts and never used."""
+
+    path: str
+    project: str
+    shown: int
+
+
+class SavedCharacters(Struct, frozen=True):
+    """An estimate, and how it was made."""
+
+    characters: int
+    basis: str
+
+
+class UsageReply(Struct, frozen=True):
+    rows: list[UsageRow]
+    total: UsageRow
+    never_used: list[UnusedPlace]
+    saved: SavedCharacters
+
+
+class UsageMethods(EngineMethods):
+    """The methods about the cost and use of contexts."""
+
+    @method("GetUsage", policy="list")
+    async def usage(self, request: UsageRequest) -> UsageReply:
+        """Return the cost and use of the contexts of the last 30 days, of a project or of all, in groups;
+        below. `since` and `until` are times or days in ISO 8601."""
+        root = None if request.cwd is None else await self._engine.projects.root_of(request.cwd)
+        report = await self._engine.timeline.usage(request.by, root, request.since, request.until)
+        names = await self._names(request.by, root)
+        return UsageReply(
+            [_row(row, names(row.key)) for row in report.rows],
+            _row(report.total, ""),
+            [reply_of(UnusedPlace, place) for place in report.never_used],
+            SavedCharacters(report.saved_characters, report.saved_basis),
+        )
+
+    async def _names(self, by: Grouping, root: str | None) -> Callable[[str], str]:
+        """Return a function that gives the name of a group for people, "" for none."""
+        if by == "project":
+            return os.path.basename
+        if by == "host":
+            return lambda key: host.title if (host := host_named(key)) is not None else ""
+        if by == "session":
+            sessions = await self._engine.sessions.list(root)
+            names = {session.id: session.name for session in sessions}
+            return lambda key: names.get(key, "")
+        return lambda key: ""
+
+
+def _row(row: UsageCounts, name: str) -> UsageRow:
+    return reply_of(UsageRow, row, name=name or UNSET)

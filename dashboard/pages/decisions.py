@@ -1,0 +1,244 @@
+"""Decisions of agents: their list on the Knowledge page, one decision, and the preview of a pruning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import quote
+
+from aiohttp import web
+
+from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
+from ..formats import beginning, escaped_bytes
+from ..view import NotOpen, Page, View, get, href, page_number
+
+ROWS: Final = 50
+"""Maximum decisions on a page of the list; a typical one takes 1.9 KB."""
+
+ROWS_BYTES: Final = 230_000
+"""Maximum bytes of all decisions on a page; 70 KB remain for forms and the names of projects."""
+
+ROW_BYTES: Final = 1_900
+"""Bytes of a decision's tags and short fields."""
+
+LISTED_MAX: Final = 500
+"""Maximum decisions on all pages of the list; words and dates find older ones."""
+
+EXPORTED_MAX: Final = 1_000
+"""Maximum decisions in one reply of ListExperiences."""
+
+SAID: Final[Mapping[str, int]] = {"decision": 900, "rationale": 600, "error": 600, "agent": 200, "path": 200}
+"""Maximum escaped bytes of each text in the list; the decision's own page has all of it."""
+
+PATHS: Final = 3
+"""Maximum files of a decision in the list."""
+
+OUTCOMES: Final[Mapping[str, str]] = {
+    "success": "worked",
+    "failure": "failed",
+    "reverted": "reverted",
+    "none": "unknown",
+}
+"""The outcomes in words."""
+
+CHANGES: Final[Mapping[str, str]] = {
+    "update": "Changed",
+    "delete": "Deleted",
+    "restore": "Restored",
+    "mark": "Marked by a later decision",
+}
+"""The kinds of entries of a decision's history, in words."""
+
+FILTERS: Final[Mapping[str, str]] = {
+    "q": "query",
+    "outcome": "outcome",
+    "agent": "agent_id",
+    "session_id": "session_id",
+    "trust": "trust",
+    "since": "since",
+    "until": "until",
+}
+"""The filters in the address, with their parameters of ListExperiences."""
+
+DECISION_COLUMNS: Final = (
+    *("timestamp", "decision", "why", "outcome", "error", "files", "agent", "session_id", "trust", "commit"),
+    "id",
+)
+
+DAYS_MAX: Final = 1_000_000
+"""Maximum age in days, the same as the daemon's."""
+
+
+class DecisionsPage(Page):
+    """The pages below `/knowledge/decisions`."""
+
+    @get("/knowledge/decisions/prune")
+    async def _prune(self, request: web.Request) -> web.Response:
+        view = self._view
+        project = await view.project(request)
+        criteria = _criteria(request)
+        found = None
+        if criteria and project.root:
+            found = await view.call("PruneExperiences", cwd=project.root, dry_run=True, **criteria)
+        return await view.page(
+            request,
+            "prune.html",
+            at="knowledge",
+            title="Prune decisions",
+            project=project,
+            asked=criteria,
+            found=found,
+            outcomes=OUTCOMES,
+        )
+
+    @get("/knowledge/decisions/{id}")
+    async def _one(self, request: web.Request) -> web.Response:
+        view = self._view
+        project = await view.project(request)
+        if not project.root:
+            raise NotOpen(project)
+        found = await view.call("GetExperience", cwd=project.root, experience_id=request.match_info["id"])
+        return await view.page(
+            request,
+            "decision.html",
+            at="knowledge",
+            title=found["experience"]["decision"][:80],
+            project=project,
+            one=found["experience"],
+            session_link=await _session_link(view, found["experience"]["session_id"]),
+            deleted=found["deleted"],
+            history=found["history"],
+            changes=CHANGES,
+            outcomes=OUTCOMES,
+        )
+
+
+async def listed_decisions(view: View, request: web.Request, root: str) -> dict[str, Any]:
+    """Return what the template shows of a page of the list."""
+    asked, deleted = _asked(request)
+    rows = rows_of(root)
+    end = min(page_number(request) * rows, LISTED_MAX)
+    found = await view.call("ListExperiences", cwd=root, limit=end, **_listing(asked, deleted))
+    listed = min(found["total"], LISTED_MAX)
+    last = max(-(-listed // rows), 1)
+    page = min(page_number(request), last)
+    kept = {"project": root, "kind": "decisions", "deleted": "1" if deleted else "", **asked}
+    return {
+        "asked": asked,
+        "deleted": deleted,
+        "filtered": deleted or any(asked.values()),
+        "narrowed": deleted or any(value for name, value in asked.items() if name not in ("q", "outcome")),
+        "days": by_day([short(one) for one in found["experiences"][(page - 1) * rows : page * rows]]),
+        "total": found["total"],
+        "listed": listed,
+        "page": page,
+        "last": last,
+        "at_page": lambda number: href("/knowledge", page=number, **kept),
+    }
+
+
+async def all_decisions(view: View, request: web.Request, root: str) -> list[Mapping[str, Any]]:
+    """Return all decisions that the address asks for, the newest first, in parts by their time."""
+    asked, deleted = _asked(request)
+    found: dict[str, Mapping[str, Any]] = {}
+    while True:
+        reply = await view.call("ListExperiences", cwd=root, limit=EXPORTED_MAX, **_listing(asked, deleted))
+        before = len(found)
+        found.update((one["experience_id"], one) for one in reply["experiences"])
+        if len(reply["experiences"]) < EXPORTED_MAX or len(found) == before:
+            return list(found.values())
+        asked["until"] = reply["experiences"][-1]["timestamp"]
+
+
+def decision_row(experience: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a decision as a row of an export."""
+    outcome = experience.get("outcome") or {}
+    return {
+        **experience,
+        "id": experience["experience_id"],
+        "why": experience["rationale"],
+        "outcome": OUTCOMES.get(outcome.get("kind", "none"), ""),
+        "error": outcome.get("error"),
+        "files": experience["files_touched"],
+        "agent": experience["agent_id"],
+        "trust": experience["provenance"]["trust"],
+    }
+
+
+def _asked(request: web.Request) -> tuple[dict[str, str], bool]:
+    """Return the filters of an address, and whether deleted decisions are wanted."""
+    asked = {name: request.query.get(name, "").strip() for name in FILTERS}
+    return asked, request.query.get("deleted", "") == "1"
+
+
+def _listing(asked: Mapping[str, str], deleted: bool) -> dict[str, Any]:
+    given = {FILTERS[name]: value or None for name, value in asked.items()}
+    return {**given, "deleted": deleted or None}
+
+
+async def _session_link(view: View, session_id: str) -> str:
+    """Return the address of a session, empty for one that was named but never created."""
+    if not session_id:
+        return ""
+    try:
+        await view.call("GetSession", session_id=session_id)
+    except RpcError as error:
+        if error.code != NOT_FOUND:
+            raise
+        return ""
+    return f"/sessions/{quote(session_id, safe='')}"
+
+
+def rows_of(root: str) -> int:
+    """Return how many decisions fit on a page; each contains the project's root in its links and buttons."""
+    paths = (2 * PATHS - 1) * SAID["path"]
+    row = ROW_BYTES + sum(SAID.values()) + paths + (2 + PATHS) * escaped_bytes(href("", p=root))
+    return max(min(ROWS, ROWS_BYTES // row), 1)
+
+
+def short(experience: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a decision for the list, its texts cut to `SAID` bytes."""
+    outcome, paths = experience.get("outcome") or {}, experience["files_touched"]
+    return {
+        "experience_id": experience["experience_id"],
+        "timestamp": experience["timestamp"],
+        "kind": outcome.get("kind", "none"),
+        "is_low": experience["provenance"]["trust"] == "low",
+        "decision": beginning(experience["decision"], SAID["decision"]),
+        "rationale": beginning(experience.get("rationale") or "", SAID["rationale"]),
+        "error": beginning(outcome.get("error") or "", SAID["error"]),
+        "agent": beginning(experience["agent_id"], SAID["agent"]),
+        "paths": [beginning(path, SAID["path"]) for path in paths[:PATHS]],
+        "more_paths": max(len(paths) - PATHS, 0),
+    }
+
+
+def by_day(experiences: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:
+    """Return experiences by the day of their time, in UTC, in the order in which they come."""
+    days: list[tuple[str, list[Mapping[str, Any]]]] = []
+    for experience in experiences:
+        day = datetime.fromisoformat(experience["timestamp"]).strftime("%d %B %Y").lstrip("0")
+        if not days or days[-1][0] != day:
+            days.append((day, []))
+        days[-1][1].append(experience)
+    return days
+
+
+def _criteria(request: web.Request) -> dict[str, Any]:
+    """Return the parameters of PruneExperiences, empty without a criterion."""
+    criteria: dict[str, Any] = {}
+    for name in ("max_age_days", "max_count"):
+        text = request.query.get(name, "").strip()
+        if text:
+            if not text.isascii() or not text.isdigit() or len(text) > 7 or int(text) > DAYS_MAX:
+                message = f"{name} must be a number from 0 to {DAYS_MAX:,}, not {text!r:.40}"
+                raise RpcError(INVALID_PARAMS, message, {"field": name})
+            criteria[name] = int(text)
+    outcomes = request.query.getall("outcomes", [])
+    if outcomes:
+        criteria["outcomes"] = outcomes
+    for name in ("irrelevant", "deleted"):
+        if request.query.get(name) == "1":
+            criteria[name] = True
+    return criteria

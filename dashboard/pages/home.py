@@ -1,0 +1,162 @@
+"""The first page: what is wrong, the latest sessions with their turns, tokens today, connected hosts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from aiohttp import web
+
+from ..hosts import ConnectedHost, connected_hosts
+from ..view import Page, ProjectChoice, get, href
+from .sessions import CONTEXTS, prompts_in, session_row, usage_by, used_share
+
+SESSIONS: Final = 6
+"""Maximum sessions on the page, the latest ones."""
+
+TURNS: Final = 3
+"""Maximum turns named of a session, the latest ones."""
+
+PROJECTS: Final = 8
+"""Maximum open projects named, and maximum closed ones."""
+
+STATES: Final[Mapping[str, tuple[str, str]]] = {
+    "ready": ("ready", "good"),
+    "scanning": ("looking for files", "accent"),
+    "indexing": ("indexing", "accent"),
+    "degraded": ("degraded", "warn"),
+}
+"""A project's state in words, and the kind of its badge."""
+
+
+class HomePage(Page):
+    """The page at `/`."""
+
+    @get("/")
+    async def _serve(self, request: web.Request) -> web.Response:
+        view = self._view
+        midnight = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+        since = midnight.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        status, known, listed, given, today, usage, heard = await asyncio.gather(
+            view.call("Status"),
+            view.call("ListProjects"),
+            view.call("ListSessions"),
+            view.call("ListContexts", limit=CONTEXTS),
+            usage_by(view, "session", since=since),
+            usage_by(view, "session"),
+            view.call("ListHosts"),
+        )
+        hosts = await asyncio.to_thread(connected_hosts, heard["hosts"])
+        contexts = given["contexts"]
+        spent = {
+            name: sum(row.get(name, 0) for row in today.values())
+            for name in ("turns", "tokens", "places_shown", "places_used")
+        }
+        projects = sorted(status["projects"], key=lambda one: one["state"] == "ready")
+        return await view.page(
+            request,
+            "home.html",
+            at="home",
+            title="Home",
+            daemon=status,
+            project=ProjectChoice("", known),
+            picked="/project",
+            projects=projects[:PROJECTS],
+            closed=known["closed"][:PROJECTS],
+            closed_total=len(known["closed"]),
+            wrong=faults_of(status, hosts, listed["warnings"]),
+            spent={**spent, "used": used_share(spent), "sessions": len(today.keys() - {""})},
+            sessions=latest_sessions(listed["sessions"], contexts, usage),
+            without=[one for one in contexts if not one["session_id"]][:TURNS],
+            hosts=hosts,
+            progress=progress,
+            states=STATES,
+        )
+
+
+def latest_sessions(
+    listed: Sequence[Mapping[str, Any]],
+    contexts: Sequence[Mapping[str, Any]],
+    usage: Mapping[str, Mapping[str, Any]],
+) -> list[dict[str, Any]]:
+    """Return the sessions with the latest turns, then others, each with its latest turns.
+
+    One that was named and never created has turns but no page: its `link` is empty.
+    """
+    turns: dict[str, list[Mapping[str, Any]]] = {}
+    for one in contexts:
+        if one["session_id"]:
+            turns.setdefault(one["session_id"], []).append(one)
+    prompts = prompts_in(contexts)
+    known = {one["session_id"] for one in listed}
+    rows = [
+        session_row(one, usage, prompts)
+        for at, one in enumerate(listed)
+        if at < SESSIONS or one["session_id"] in turns
+    ]
+    rows += [_unknown(found[0], usage, prompts) for name, found in turns.items() if name not in known]
+    for row in rows:
+        found = turns.get(row["session_id"], [])
+        row["last_heard"] = max([row["last_heard"], *(one["at"] for one in found[:1])])
+        # A prompt that is the title need not be said twice.
+        row["latest"] = [one for one in found if one["prompt"] not in {"", row["title"]}][:TURNS]
+    return sorted(rows, key=lambda row: str(row["last_heard"]), reverse=True)[:SESSIONS]
+
+
+def _unknown(
+    given: Mapping[str, Any], usage: Mapping[str, Mapping[str, Any]], prompts: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the row of a session that has only contexts."""
+    absent = dict.fromkeys(("name", "current_intent", "ended", "last_observed", "last_idle"), "")
+    fields = {name: given[name] for name in ("session_id", "project", "agent_name")}
+    return {**session_row({**absent, **fields, "created": given["at"]}, usage, prompts), "link": ""}
+
+
+def faults_of(
+    status: Mapping[str, Any], hosts: Sequence[ConnectedHost], warnings: Sequence[str]
+) -> list[dict[str, str]]:
+    """Return what is wrong: with what, the text, how to mend it, and the page that says more."""
+    faults = [_fault("Daemon", text, "/diagnostics") for text in status["degraded"]]
+    for project in status["projects"]:
+        name = project["root"].rstrip("/").rpartition("/")[2]
+        link = href("/project", project=project["root"])
+        faults += [
+            _fault(name, text, link)
+            for text in project["degraded"]
+            if project["state"] == "degraded" or not progress(project)
+        ]
+    for host in hosts:
+        faults += [_fault(host.title, problem.text, fix=problem.fix) for problem in host.problems]
+    return faults + [_fault("Sessions", text, "/sessions") for text in warnings]
+
+
+def _fault(what: str, text: str, link: str = "", fix: str = "") -> dict[str, str]:
+    return {"what": what, "text": text, "link": link, "fix": fix}
+
+
+def progress(project: Mapping[str, Any]) -> list[tuple[str, int, int, str]]:
+    """Return a project's running work: what, how much is done, of how much, and a remark."""
+    running = []
+    pending = project["files_pending"]
+    if pending:
+        done = max(project["files"] - pending, 0)
+        running.append(("Files read", done, project["files"], f"{pending:,} to go"))
+    unlinked = project["files_unlinked"]
+    if unlinked and not pending:
+        done = max(project["files"] - unlinked, 0)
+        running.append(("References linked", done, project["files"], f"{unlinked:,} files to go"))
+    if project["embedding"] in ("running", "paused") and project["pending"]:
+        whole = project["embedded"] + project["pending"]
+        said = f"{project['pending']:,} to go"
+        if project["embedding"] == "paused":
+            said += ", paused"
+        elif project["eta_ms"] is not None:
+            said += f", about {_minutes(project['eta_ms'] / 1000)}"
+        running.append(("Embedded", project["embedded"], whole, said))
+    return running
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

@@ -1,0 +1,216 @@
+"""The page of one project: its index, what is left out of it, trust, hooks, scopes, and how to forget it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from aiohttp import web
+
+from ... import __version__
+from ...hooks.hosts.host import LEVELS, SettingsPlace
+from ...hooks.hosts.last_events import read as last_events
+from ...hooks.install.errors import InstallError
+from ...hooks.install.host_files import INSTALLABLE
+from ...hooks.install.program import find_program
+from ...hooks.install.state import inspect, problems
+from ...ipc.paths import state_folder
+from ..exports import exported
+from ..formats import count, duration
+from ..view import Page, get
+
+STATES: Final[Mapping[str, tuple[str, str]]] = {
+    "ready": ("ready", "good"),
+    "scanning": ("looking for files", "accent"),
+    "indexing": ("reading files", "accent"),
+    "degraded": ("degraded", "warn"),
+}
+"""A project's state in words, and the kind of its badge."""
+
+WATCHES: Final[Mapping[str, str]] = {
+    "native": "watched",
+    "polling": "compared with the disk every few seconds, since watching isn't possible there",
+    "off": "not watched",
+}
+
+SKIPPED: Final[Mapping[str, str]] = {
+    "binary": "binary files",
+    "too_large": "files that are too large",
+    "unreadable": "files that can't be read",
+    "special": "special files",
+    "symlink": "links to elsewhere",
+    "not_utf8_name": "names that aren't UTF-8",
+    "secret": "files of secrets",
+    "quarantined": "files that ended the indexer twice",
+    "folder:ignored": "folders named by .gitignore",
+    "folder:excluded": "folders named by .fovealignore or scan.exclude",
+    "folder:vendored": "folders of other people's code",
+    "folder:worktree": "other worktrees",
+}
+"""Reasons why content isn't indexed, in words."""
+
+IGNORE: Final = ".fovealignore"
+IGNORE_BYTES: Final = 64 * 1024
+LINES: Final = 100
+"""Maximum lines shown of the project's `.fovealignore`."""
+
+FOLDERS: Final = 40
+"""Maximum folders offered to be excluded: those at the top of the project, by name."""
+
+SCOPE_COLUMNS: Final = (
+    "scope_id",
+    "agent_name",
+    "session_id",
+    "task_type",
+    "created_at",
+    "focus_paths",
+    "expanded",
+    "constraints",
+    "memory_bytes",
+)
+
+PLACES: Final[Mapping[str, str]] = {"user": "all your projects", "project": "this project"}
+"""Where a host's hooks are registered, in words."""
+
+FORGOTTEN: Final[Mapping[str, tuple[str, str]]] = {
+    "contexts": ("context", "contexts"),
+    "requests": ("recorded request", "recorded requests"),
+    "sessions": ("session", "sessions"),
+    "scopes": ("scope", "scopes"),
+    "items": ("rule, reference or tool", "rules, references and tools"),
+    "decisions": ("decision", "decisions"),
+    "embeddings": ("embedding", "embeddings"),
+    "trusted": ("trusted file", "trusted files"),
+}
+"""What ForgetProject counts, in words."""
+
+
+class ProjectPage(Page):
+    """The page at `/project`."""
+
+    @get("/project")
+    async def _serve(self, request: web.Request) -> web.Response:
+        view = self._view
+        project = await view.project(request)
+        values: dict[str, Any] = {}
+        if project.root:
+            cwd = project.root
+            status, scopes, trust, forgets, hosts, (folders, ignored) = await asyncio.gather(
+                view.call("Status", cwd=cwd),
+                view.call("ListScopes", cwd=cwd),
+                view.call("GetTrust", cwd=cwd),
+                view.call("ForgetProject", path=cwd, dry_run=True),
+                asyncio.to_thread(lambda: list(hosts_of(cwd, os.environ))),
+                asyncio.to_thread(_folders, cwd),
+            )
+            if response := exported(request, SCOPE_COLUMNS, scopes["scopes"]):
+                return response
+            one: dict[str, Any] = (status["projects"] or [project.status])[0]
+            values = {
+                "one": one,
+                "progress": progress(one),
+                "skipped": sorted(one["skipped"].items(), key=lambda pair: -pair[1]),
+                "scopes": scopes["scopes"],
+                "trust": trust["files"],
+                "removed": forgotten(forgets["removed"]),
+                "hosts": hosts,
+                "folders": folders,
+                "ignored": ignored,
+            }
+        return await view.page(
+            request,
+            "project.html",
+            at="project",
+            title=project.name or "Project",
+            project=project,
+            states=STATES,
+            watches=WATCHES,
+            reasons=SKIPPED,
+            **values,
+        )
+
+
+def progress(project: Mapping[str, Any]) -> list[tuple[str, int, int, str]]:
+    """Return how far a project's index is: what, how much is done, of how much, and a remark."""
+    files, pending, unlinked = project["files"], project["files_pending"], project["files_unlinked"]
+    rows = [
+        ("Files read", max(files - pending, 0), files, f"{pending:,} to go" if pending else ""),
+        (
+            "References linked",
+            max(files - unlinked, 0),
+            files,
+            f"{unlinked:,} files to go" if unlinked else "",
+        ),
+    ]
+    whole = project["embedded"] + project["pending"]
+    said = {"off": "off", "paused": "paused", "failed": "failed", "waiting": "waits for the model"}.get(
+        project["embedding"], ""
+    )
+    if project["pending"] and not said:
+        said = f"{project['pending']:,} to go"
+        if project["eta_ms"] is not None:
+            said += f", about {duration(project['eta_ms'] / 1000)}"
+    return [*rows, ("Chunks embedded", project["embedded"], whole, said)]
+
+
+def forgotten(removed: Mapping[str, int]) -> list[str]:
+    """Return what a project's end would remove, in words, without what there is none of."""
+    return [count(removed[name], one, many) for name, (one, many) in FORGOTTEN.items() if removed.get(name)]
+
+
+def hosts_of(root: str, environ: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
+    """Yield each host with where foveal is registered for it, what is wrong, and its last event."""
+    place = SettingsPlace(home=os.path.expanduser("~"), root=root, environ=environ)
+    try:
+        program = find_program(sys.argv[0], sys.executable, environ)
+    except InstallError:
+        program = ""
+    seen = last_events(state_folder(environ))
+    for host in INSTALLABLE:
+        states = [inspect(host, level, place, program, __version__) for level in LEVELS]
+        held = [state for state in states if state.is_registered]
+        event, at = seen.get(host.name, ("", ""))
+        if not held and not event and not any(file.exists for state in states for file in state.files):
+            continue
+        yield {
+            "name": host.name,
+            "levels": [PLACES[state.level] for state in held],
+            "events": len({event for state in held for event in state.events}),
+            "has_mcp": any(state.has_mcp for state in held),
+            "wrong": [
+                (wrong.text, wrong.fix)
+                for state in held
+                for wrong in problems(state, place, program, __version__)
+            ],
+            "event": event,
+            "at": at,
+        }
+
+
+def _folders(root: str) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the folders at the top of a project, and the lines of its `.fovealignore`."""
+    try:
+        with os.scandir(root) as entries:
+            found = sorted(
+                f"{entry.name}/"
+                for entry in entries
+                if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
+            )
+    except OSError:
+        found = []
+    return found[:FOLDERS], _ignored(os.path.join(root, IGNORE))
+
+
+def _ignored(path: str) -> Sequence[str]:
+    try:
+        # Not through a link, which might lead out of the project.
+        number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open(number, encoding="utf-8", errors="replace") as file:
+            text = file.read(IGNORE_BYTES)
+    except OSError:
+        return ()
+    lines = (line.rstrip() for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith("#")][:LINES]

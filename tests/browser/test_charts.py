@@ -1,0 +1,104 @@
+"""Charts are drawn from their tables: values at the pointer, a range in the address, keys, and no script needed."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser_cases import Site, browser, page, signed_in, site
+from tests.conftest import DEADLINE_S, SMALL_PROJECT, write_files
+
+__all__ = ["browser", "page", "site"]
+
+CHART = "#chart-memory"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def samples(site: Site, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Wait until the daemon has taken three samples, one of them with a context."""
+    root = site.daemon.open_ready(write_files(tmp_path_factory.mktemp("p") / "shop", SMALL_PROJECT))["root"]
+    site.daemon.call("GetContext", cwd=root, prompt="how do sessions expire?", agent_name="codex")
+    ends = time.monotonic() + DEADLINE_S
+    while len(site.daemon.call("GetMetrics", history="hour")["history"]["samples"]) < 3:
+        assert time.monotonic() < ends
+        time.sleep(1.0)
+
+
+def rows(page: Page) -> int:
+    return page.locator(f"{CHART} tbody tr").count()
+
+
+def box_of(page: Page) -> tuple[float, float, float]:
+    """Return the left edge, the middle and the width of the drawing itself."""
+    page.locator(CHART).scroll_into_view_if_needed()
+    box = page.locator(f"{CHART} .u-over").bounding_box()
+    assert box is not None
+    return box["x"], box["y"] + box["height"] / 2, box["width"]
+
+
+def test_the_pointer_shows_the_values_of_a_moment_in_all_charts(page: Page, site: Site) -> None:
+    page.goto(f"{site.address}/diagnostics")
+    expect(page.locator(f"{CHART} canvas")).to_be_visible()
+    first = page.locator(f"{CHART} tbody tr").last.locator("td").first.text_content() or ""
+    left, middle, _ = box_of(page)
+    page.mouse.move(left + 2, middle)
+    expect(page.locator(f"{CHART} .when")).not_to_be_empty()
+    expect(page.locator(f"{CHART} .legend b").first).to_have_text(first)
+    expect(page.locator("#chart-queue .when")).not_to_be_empty()
+
+
+def test_a_brushed_range_is_in_the_address_and_can_be_left(page: Page, site: Site) -> None:
+    page.goto(f"{site.address}/diagnostics")
+    expect(page.locator(f"{CHART} canvas")).to_be_visible()
+    before = rows(page)
+    left, middle, width = box_of(page)
+    page.mouse.move(left + width * 0.4, middle)
+    page.mouse.down()
+    page.mouse.move(left + width * 0.7, middle)
+    page.mouse.move(left + width - 2, middle)
+    page.mouse.up()
+    page.wait_for_url(re.compile("since=.*until="))
+    expect(page.locator("#range")).to_contain_text("Show all")
+    expect(page.locator(f"{CHART} tbody tr")).not_to_have_count(before)
+    kept = rows(page)
+    page.reload()
+    assert rows(page) == kept
+    page.get_by_role("link", name="Show all").click()
+    page.wait_for_url(lambda url: "since" not in url)
+    assert rows(page) >= before
+
+
+def test_keys_read_values_and_zoom(page: Page, site: Site) -> None:
+    page.goto(f"{site.address}/diagnostics")
+    plot = page.locator(f"{CHART} .plot")
+    plot.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    second = page.locator(f"{CHART} tbody tr").nth(-2).locator("td").first.text_content() or ""
+    expect(page.locator(f"{CHART} .legend b").first).to_have_text(second)
+    page.keyboard.press("+")
+    page.wait_for_url(re.compile("since=.*until="))
+    page.keyboard.press("Escape")
+    page.wait_for_url(lambda url: "since" not in url)
+
+
+def test_a_chart_takes_the_colours_of_the_theme(page: Page, site: Site) -> None:
+    page.goto(f"{site.address}/diagnostics")
+    canvas = page.locator(f"{CHART} canvas")
+    expect(canvas).to_be_visible()
+    light = canvas.screenshot()
+    page.emulate_media(color_scheme="dark")
+    expect(page.locator("html")).to_have_css("color-scheme", "light dark")
+    assert canvas.screenshot() != light
+
+
+def test_without_a_script_the_same_figures_are_in_tables(browser: Browser, site: Site) -> None:
+    with signed_in(browser, site, java_script_enabled=False) as page:
+        page.goto(f"{site.address}/diagnostics")
+        page.locator(f"{CHART} summary").click()
+        expect(page.locator(f"{CHART} tbody tr").first).to_contain_text("MB")
+        assert rows(page) >= 3
+        expect(page.locator(f"{CHART} .plot")).to_be_hidden()

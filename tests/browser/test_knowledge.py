@@ -1,0 +1,273 @@
+"""Knowledge and Explore in a real browser: the clicks that each task takes, changes with their undo."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser_cases import Site, accessibility_faults, browser, page, site
+from tests.conftest import SMALL_PROJECT, write_files
+from tests.server_cases import RAW_SERVER
+
+__all__ = ["browser", "page", "site"]
+
+SESSION = "payment-bug"
+
+
+@pytest.fixture(scope="module")
+def root(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a project with three rules, an approved server and a session."""
+    folder = tmp_path_factory.mktemp("p")
+    server = {"command": sys.executable, "args": [str(folder / "raw.py"), "pages"]}
+    servers = json.dumps({"mcpServers": {"raw": server}})
+    write_files(folder, {**SMALL_PROJECT, "raw.py": RAW_SERVER, ".mcp.json": servers})
+    site.daemon.open_ready(folder)
+    for name, include in (("api errors", "always"), ("commits", "manual"), ("naming", "agent")):
+        rule = {"type": "rule", "name": name, "include": include, "text": f"Text of {name}."}
+        site.daemon.call("PutItem", cwd=str(folder), item={**rule, "priority_level": 400})
+    (file,) = site.daemon.call("ListToolServers", cwd=str(folder), refresh=False)["files"]
+    named = {name: file[name] for name in ("path", "digest", "section")}
+    site.daemon.call("ApproveToolServers", cwd=str(folder), **named)
+    site.daemon.call("ListToolServers", cwd=str(folder))
+    site.daemon.call("CreateSession", cwd=str(folder), session_id=SESSION, name="Payment bug")
+    return folder
+
+
+def items(site: Site, root: Path) -> dict[str, Any]:
+    return {item["name"]: item for item in site.daemon.call("ListItems", cwd=str(root))["items"]}
+
+
+@contextmanager
+def at_most(clicks: int, page: Page) -> Iterator[None]:
+    """Fail if the page gets more clicks than a task may cost."""
+    page.evaluate(
+        "() => { window.clicks = 0; addEventListener('click', (event) => { if (event.detail) window.clicks += 1 }, true) }"
+    )
+    yield
+    assert 0 < page.evaluate("() => window.clicks") <= clicks
+
+
+def test_a_rule_is_created_in_three_clicks_and_undone(site: Site, page: Page, root: Path) -> None:
+    page.goto(f"{site.address}/knowledge?project={root}")
+    with at_most(3, page):
+        page.get_by_role("button", name="New rule").click()
+        page.keyboard.type("Never build SQL from strings, bind parameters.")
+        page.get_by_role("button", name="Create").click()
+        row = page.locator("li.item", has_text="never build sql from strings, bind")
+        expect(row).to_contain_text("Never build SQL from strings, bind parameters.")
+    rule = items(site, root)["never build sql from strings, bind"]
+    assert (rule["include"], rule["text"]) == ("always", "Never build SQL from strings, bind parameters.")
+    page.get_by_role("button", name="Undo").click()
+    expect(row).to_have_count(0)
+
+
+def test_a_new_rule_replaces_no_other(site: Site, page: Page, root: Path) -> None:
+    page.goto(f"{site.address}/knowledge?project={root}")
+    page.get_by_role("button", name="New rule").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Text").fill("Something else.")
+    dialog.get_by_role("textbox", name="Name").fill("api errors")
+    dialog.get_by_role("button", name="Create").click()
+    expect(dialog.get_by_role("status")).to_contain_text("There is a rule named api errors already")
+    assert items(site, root)["api errors"]["text"] == "Text of api errors."
+
+
+def test_a_rule_is_pinned_in_two_clicks_into_all_sessions_or_one(site: Site, page: Page, root: Path) -> None:
+    page.goto(f"{site.address}/knowledge?project={root}")
+    with at_most(2, page):
+        page.get_by_role("button", name="Pin naming").click()
+        page.get_by_role("button", name="All sessions").click()
+        expect(page.locator("li.item", has_text="Text of naming")).to_contain_text("Always")
+    assert items(site, root)["naming"]["include"] == "always"
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("li.item", has_text="Text of naming")).to_contain_text("Agent")
+    page.goto(f"{site.address}/knowledge?project={root}")
+    with at_most(2, page):
+        page.get_by_role("button", name="Pin commits").click()
+        page.get_by_role("button", name="Payment bug").click()
+        expect(page.locator(".message")).to_contain_text("commits is pinned into Payment bug")
+    session = site.daemon.call("GetSession", session_id=SESSION)
+    assert "commits" in [item["name"] for item in session["items"]]
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".message")).to_contain_text("Undone")
+    session = site.daemon.call("GetSession", session_id=SESSION)
+    assert "commits" not in [item["name"] for item in session["items"]]
+
+
+def test_the_text_of_a_rule_is_edited_and_undone(site: Site, page: Page, root: Path) -> None:
+    page.goto(f"{site.address}/knowledge?project={root}&q=commits")
+    page.get_by_role("button", name="Edit commits").click()
+    page.get_by_role("dialog").get_by_label("Text").fill("Small commits.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#items")).to_contain_text("Small commits.")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#items")).to_contain_text("Text of commits.")
+    assert items(site, root)["commits"]["include"] == "manual"
+
+
+def test_a_decision_is_created_and_deleted_in_two_clicks(site: Site, page: Page, root: Path) -> None:
+    page.goto(f"{site.address}/knowledge?project={root}")
+    page.get_by_role("link", name="Decisions").click()
+    page.get_by_role("button", name="New decision").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Decision").fill("Keep sessions in SQLite")
+    dialog.get_by_label("Why").fill("One writer, many readers.")
+    dialog.get_by_label("Files").fill("src/shop/sessions.py")
+    dialog.get_by_role("button", name="Create").click()
+    row = page.locator(".decision", has_text="Keep sessions in SQLite")
+    for text in ("One writer, many readers.", "src/shop/sessions.py", "outcome unknown"):
+        expect(row).to_contain_text(text)
+    page.goto(f"{site.address}/knowledge?project={root}&kind=decisions")
+    with at_most(2, page):
+        row.get_by_role("button", name="Delete").click()
+        expect(row).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(row).to_have_count(1)
+
+
+def test_marks_and_edits_of_a_decision_are_undone(site: Site, page: Page, root: Path) -> None:
+    experience = {"decision": "Retry twice", "rationale": "It is cheap.", "agent_id": "a", "session_id": "s"}
+    left = {**experience, "outcome": {"kind": "failure", "error": "It was not."}}
+    (ident,) = site.daemon.call("GraftExperience", cwd=str(root), experience=left)["experience_ids"]
+    page.goto(f"{site.address}/knowledge/decisions/{ident}?project={root}")
+    page.get_by_role("button", name="Worked").click()
+    expect(page.locator("#decision .badge")).to_have_text("worked")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#decision .badge")).to_have_text("failed")
+    expect(page.locator("#decision")).to_contain_text("It was not.")
+    page.get_by_text("Edit", exact=True).click()
+    page.get_by_label("Why").fill("It was cheap.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#decision")).to_contain_text("It was cheap.")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#decision")).to_contain_text("It is cheap.")
+
+
+def test_dialogs_shut_nobody_out(site: Site, page: Page, root: Path) -> None:
+    page.goto(f"{site.address}/knowledge?project={root}")
+    for button in ("New rule", "Pin commits", "Edit commits"):
+        page.get_by_role("button", name=button).click()
+        expect(page.get_by_role("dialog")).to_be_visible()
+        assert accessibility_faults(page) == [], button
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_a_hit_leads_to_its_file_and_the_turns_that_showed_it(site: Site, page: Page, root: Path) -> None:
+    asked = {"cwd": str(root), "focus_paths": ["src/shop/auth.py"], "prompt": "how does a login end?"}
+    context_id = site.daemon.call("GetContext", **asked)["context_id"]
+    page.goto(f"{site.address}/explore?project={root}&q=login")
+    page.locator(".hit [data-stop]", has_text="auth.py").first.click()
+    page.wait_for_url("**/explore/file?*")
+    link = page.locator("#turns").get_by_role("link", name="how does a login end?")
+    expect(link).to_have_attribute("href", f"/turns/{context_id}")
+    page.locator(".graph").get_by_role("link", name="cart.py").press("Enter")
+    page.wait_for_url("**path=src%2Fshop%2Fcart.py*")
+    page.locator("#definitions .list a").first.click()
+    expect(page.locator("#definition-title")).to_be_visible()
+
+
+def test_a_list_changes_around_who_uses_it(site: Site, page: Page, root: Path) -> None:
+    page.goto(f"{site.address}/knowledge?project={root}&kind=tools")
+    mode = page.get_by_label("Mode of raw")
+    mode.focus()
+    mode.select_option("agent")
+    expect(page.locator("#servers .badge")).to_have_text("Agent")
+    expect(mode).to_be_focused()
+    mode.select_option("always")
+    expect(page.locator("#servers .badge")).to_have_text("Always")
+    page.goto(f"{site.address}/knowledge?project={root}")
+    row = page.locator("li.item", has_text="api errors")
+    row.locator(".says summary").click()
+    change = row.get_by_role("button", name="Edit")
+    change.press("Enter")
+    page.locator("[data-choice=manual]").click()
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(row.locator(".badge")).to_have_text("Manual")
+    expect(change).to_be_focused()
+    expect(row.locator(".says")).to_have_attribute("open", "")
+    page.get_by_role("button", name="Undo").last.click()
+    expect(row.locator(".badge")).to_have_text("Always")
+
+
+def test_an_item_is_saved_on_top_of_what_it_is_by_then(site: Site, page: Page, root: Path) -> None:
+    rule = {"type": "rule", "name": "stale", "include": "agent", "text": "One.", "description": "First."}
+    site.daemon.call("PutItem", cwd=str(root), item=rule)
+    page.goto(f"{site.address}/knowledge?project={root}&q=stale")
+    page.get_by_role("button", name="Edit stale").click()
+    changed = rule | {"include": "manual", "description": "Second."}
+    site.daemon.call("PutItem", cwd=str(root), item=changed)
+    page.get_by_role("dialog").get_by_label("Priority").fill("123")
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(page.locator(".message", has_text="stale is Manual")).to_be_visible()
+    items = site.daemon.call("ListItems", cwd=str(root))["items"]
+    (item,) = [one for one in items if one["name"] == "stale"]
+    assert (item["include"], item["description"], item["priority_level"]) == ("manual", "Second.", 123)
+    site.daemon.call("DeleteItem", cwd=str(root), type="rule", name="stale")
+
+
+def test_filters_stay_in_the_address_from_one_to_the_next(site: Site, page: Page, root: Path) -> None:
+    page.goto(f"{site.address}/knowledge?project={root}")
+    page.get_by_role("navigation", name="When agents get them").get_by_role("link", name="Manual").press(
+        "Enter"
+    )
+    page.wait_for_url("**mode=manual*")
+    page.keyboard.press("/")
+    page.keyboard.type("commits")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**q=commits*")
+    assert "mode=manual" in page.url
+    expect(page.locator("li.item")).to_have_count(1)
+    page.get_by_role("link", name="show all").click()
+    expect(page.locator("li.item")).to_have_count(4)
+
+
+def test_how_an_item_comes_in_is_chosen_and_taken_back(site: Site, page: Page, root: Path) -> None:
+    def modes() -> dict[str, str]:
+        items = site.daemon.call("ListItems", cwd=str(root))["items"]
+        return {item["name"]: item["include"] for item in items}
+
+    before = modes()
+    page.goto(f"{site.address}/knowledge?project={root}")
+    page.get_by_role("button", name="Edit CLAUDE.md").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("When a file that is worked on matches").click()
+    dialog.get_by_role("textbox", name="Patterns").fill("*.py")
+    dialog.get_by_role("button", name="Save").click()
+    row = page.locator("li.item", has=page.get_by_text("CLAUDE.md", exact=True).first)
+    expect(row).to_contain_text("*.py")
+    assert modes()["CLAUDE.md"] == "glob"
+    page.get_by_role("button", name="Undo").click()
+    expect(row).not_to_contain_text("*.py")
+    assert modes() == before
+    page.goto(f"{site.address}/knowledge?project={root}&kind=tools")
+    page.get_by_label("Mode of raw").select_option("agent")
+    expect(page.locator("li.item", has_text="page0")).to_contain_text("Agent")
+    page.get_by_role("button", name="Edit page0").click()
+    dialog.get_by_text("Always", exact=True).click()
+    expect(dialog.locator("#change-result")).to_have_text("So it is: Always.")
+    dialog.get_by_role("button", name="Save").click()
+    expect(page.locator("li.item", has_text="page0")).to_contain_text("its own")
+    page.locator(".message", has_text="page0 is Always").get_by_role("button", name="Undo").click()
+    page.locator(".message", has_text="raw is Agent").get_by_role("button", name="Undo").click()
+    expect(page.locator("li.item", has_text="page1")).to_contain_text("Always")
+
+
+def test_a_deleted_rule_comes_back_by_undo(site: Site, page: Page, root: Path) -> None:
+    page.goto(f"{site.address}/knowledge?project={root}")
+    page.get_by_role("button", name="Delete naming").click()
+    row = page.locator("li.item", has_text="Text of naming")
+    expect(row).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(row).to_be_visible()
+    (item,) = [
+        one for one in site.daemon.call("ListItems", cwd=str(root))["items"] if one["name"] == "naming"
+    ]
+    assert (item["text"], item["include"], item["priority_level"]) == ("Text of naming.", "agent", 400)

@@ -1,0 +1,173 @@
+"""What all commands have: --cwd, --json and --socket, and tables that fit on a terminal of 80 columns."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from foveal.cli.app import foveal as program
+from foveal.cli.items import found_table
+from foveal.cli.progress import Bar
+from rich.cells import cell_len
+
+from tests.command_cases import CommandLine
+from tests.conftest import SMALL_PROJECT, DaemonProcess, git, write_files
+
+LONG = "a-folder-with-a-long-name-as-they-are-in-large-repositories/and-another-one-below-it/shop"
+"""More characters than a terminal has columns."""
+
+COLUMNS = 80
+
+LISTS = (
+    ("projects",),
+    ("status",),
+    ("contexts",),
+    ("contexts", "--all"),
+    ("scopes",),
+    ("scopes", "--all"),
+    ("sessions", "list"),
+    ("sessions", "list", "--all"),
+    ("requests", "list"),
+    ("requests", "show"),
+    ("items", "list"),
+    ("items", "usage"),
+    ("feedback",),
+    ("metrics",),
+    ("metrics", "--history", "hour"),
+    ("tools", "list"),
+    ("last",),
+    ("decisions", "quarantine"),
+)
+"""Commands that print tables."""
+
+
+def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
+    """Yield all commands of the tree that do something, with their names."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from commands(command, (*path, name))
+        else:
+            yield " ".join((*path, name)), command
+
+
+ALL = dict(commands(program))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_command_takes_a_folder_a_socket_and_prints_json(name: str) -> None:
+    command = ALL[name]
+    options = {option for known in command.get_params(click.Context(command)) for option in known.opts}
+    assert {"--cwd", "--json", "--socket"} <= options
+    assert command.help
+    assert "..." not in command.get_short_help_str(limit=70)
+
+
+def test_the_walk_finds_groups_and_single_commands() -> None:
+    assert {"up", "embed", "down", "logs", "init", "usage", "requests show", "hooks install"} <= set(ALL)
+
+
+def test_those_that_need_a_daemon_only_print_json(foveal: CommandLine) -> None:
+    up = foveal.json("up", ".")
+    assert (up["started"], up["project"]["root"]) == (False, str(foveal.folder)) or up["started"]
+    assert foveal.json("logs", "-n", "1")["lines"]
+    assert foveal.json("restart")["pid"] == foveal.daemon.call("Ping")["pid"]
+    assert foveal.json("down")["stopped"] is True
+    assert foveal.json("down") == {"stopped": False, "pid": None}
+
+
+def test_a_folder_stands_for_the_current_one(foveal: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir("/")
+    here = ("--cwd", str(foveal.folder))
+    assert foveal.json("up", *here)["project"]["root"] == str(foveal.folder)
+    assert foveal.json("reindex", *here)["root"] == str(foveal.folder)
+    for command in ("status", "projects"):
+        roots = [project["root"] for project in foveal.json(command, *here)["projects"]]
+        assert roots == [str(foveal.folder)]
+    assert foveal.json("open", "src", *here)["root"].startswith(str(foveal.folder))
+    assert "is not a folder" in foveal.fails("down", "--cwd", "nowhere", code=2)
+    foveal.json("close", "src", *here)
+
+
+@pytest.fixture
+def deep(
+    shared_daemon: DaemonProcess,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> CommandLine:
+    """Give the command line of 80 columns in a project with a long path, with long paths in it."""
+    deep = "src/a/package/that/lies/far/below/the/root/of/its/project/as/they/do/in/java/Sessions.py"
+    servers = {"mcpServers": {"a-server-with-a-long-name": {"command": "/opt/" + "deep/" * 20 + "server"}}}
+    files = {**SMALL_PROJECT, deep: "def expire_every_session() -> None: ...\n"}
+    root = write_files(tmp_path / LONG, {**files, ".mcp.json": json.dumps(servers)})
+    git(root, "init", "-q")
+    line = CommandLine(shared_daemon, root, monkeypatch, capsys)
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
+    session = line.says("sessions", "create", "--name", "a name of some length " * 4).strip()
+    line.says("sessions", "set", session, "--intent", "mend how sessions expire in every place " * 3)
+    for prompt in ("expire every session", "and then " * 40):
+        line("context", prompt, "--session", session, "--agent", "a-long-agent-name", "--focus", deep)
+    line.says("items", "put", "rule", "a-rule-" * 12, "--include", "manual", "--text", "Log. " * 40)
+    return line
+
+
+def test_no_table_is_broken_by_a_path(deep: CommandLine) -> None:
+    for arguments in LISTS:
+        code, output, errors = deep(*arguments)
+        assert code in {0, 1}, errors
+        assert output, arguments
+        for line in output.splitlines():
+            # Sentences may be longer; what stands in columns may not.
+            assert "  " not in line.strip() or cell_len(line) <= COLUMNS, (arguments, line)
+
+
+def test_pipes_get_whole_paths(deep: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS")
+    assert str(deep.folder) in deep.says("projects")
+    assert str(deep.folder) in deep("contexts", "--all")[1]
+
+
+class Terminal(io.StringIO):
+    """A stream that a person sees."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("width", [COLUMNS, 200])
+def test_a_bar_stays_on_its_line(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stderr", Terminal())
+    with Bar("scanning") as bar:
+        shown: Any = bar._progress  # the bar has no other outside than what it draws
+        for note in ("", "1,234/s, about 12 min 5 s left"):
+            bar.show("embedding", 123_456, 999_999, note, path=f"/home/me/{LONG}")
+            [line] = shown.console.render_lines(shown.get_renderable(), pad=False)
+            text = "".join(segment.text for segment in line)
+            assert cell_len(text) <= width
+            assert "123,456/999,999" in text
+            assert note in text
+            assert "/shop" in text or (note and width == COLUMNS)
+
+
+def test_what_a_search_for_items_found_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
+    item = {
+        "type": "rule",
+        "name": LONG,
+        "similarity_score": 0.5,
+        "similarity": 0.4,
+        "lexical": 0.3,
+        "reason": "score",
+        "description": "what it says " * 9,
+    }
+    assert max(map(cell_len, found_table([item], [item]).splitlines())) <= COLUMNS

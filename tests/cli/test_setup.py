@@ -1,0 +1,301 @@
+"""Setting foveal up for the agents of a machine and taking it out again, and the completion of shells."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from foveal.cli import terminal
+
+from tests.command_cases import CommandLine
+from tests.conftest import SMALL_PROJECT, DaemonProcess, git, need_tool, running_daemon, write_files
+from tests.hook_install_cases import CLAUDE_LIKE, FLAT, SERVERS, TOML, text_of, tree, with_comments
+
+SETTINGS = {
+    ".claude/settings.json": with_comments(CLAUDE_LIKE),
+    ".claude.json": text_of(SERVERS),
+    ".codex/config.toml": TOML,
+    ".cursor/hooks.json": text_of(FLAT).replace("\n", "\r\n"),
+    ".cursor/mcp.json": "\ufeff" + text_of(SERVERS),
+    ".gemini/settings.json": json.dumps({**CLAUDE_LIKE, **SERVERS}),
+    ".copilot/mcp-config.json": text_of(SERVERS),
+    ".config/opencode/opencode.json": text_of({"mcp": {"others": {"type": "remote", "url": "https://x"}}}),
+    ".qwen/settings.json": with_comments({**CLAUDE_LIKE, **SERVERS}),
+}
+"""Settings as people have them: with comments, tabs, CRLF, a byte order mark, on one line."""
+
+HOSTS = ["claude-code", "cursor", "codex", "gemini", "copilot", "opencode", "qwen-code"]
+
+
+@pytest.fixture
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    """Give a daemon whose home has settings of every host; its state lies beside the home."""
+    with running_daemon(tmp_path_factory.mktemp("d")) as process:
+        yield process
+
+
+@pytest.fixture
+def foveal(
+    daemon: DaemonProcess,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> CommandLine:
+    """Give the command line in a project in the home of a person who uses several agents."""
+    root = write_files(daemon.home / "src" / "shop", SMALL_PROJECT)
+    git(root, "init", "-q")
+    write_files(tmp_path, {"bin/foveal": "#!/bin/sh\n"})
+    (tmp_path / "bin" / "foveal").chmod(0o755)
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "QWEN_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    # Only git is in PATH, so that no agent of this machine is found.
+    write_files(tmp_path, {"path/empty": ""})
+    (tmp_path / "path" / "git").symlink_to(need_tool("git"))
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    monkeypatch.setitem(daemon.environ, "PATH", str(tmp_path / "path"))
+    monkeypatch.setattr("sys.argv", [str(tmp_path / "bin" / "foveal")])
+    return CommandLine(daemon, root, monkeypatch, capsys)
+
+
+def settings_tree(daemon: DaemonProcess) -> dict[str, Any]:
+    """Return all files of the home but those of the project."""
+    return {name: what for name, what in tree(daemon.home).items() if not name.startswith("src/shop/.git")}
+
+
+def answer(monkeypatch: pytest.MonkeyPatch, *given: str) -> list[str]:
+    """Answer questions on a terminal; returns the list of what is asked."""
+    asked: list[str] = []
+    answers = iter(given)
+
+    def read(text: str, *rest: Any, **more: Any) -> str:
+        asked.append(text)
+        return next(answers)
+
+    monkeypatch.setattr(terminal, "is_terminal", lambda stream: stream is sys.stdin)
+    monkeypatch.setattr(click.termui, "visible_prompt_func", read)
+    return asked
+
+
+def test_init_sets_all_up_and_uninstall_gives_every_byte_back(
+    foveal: CommandLine, daemon: DaemonProcess
+) -> None:
+    write_files(daemon.home, {name: text.encode() for name, text in SETTINGS.items()})
+    before = settings_tree(daemon)
+    code, output, errors = foveal("init", "--yes", "--question", "how do sessions expire?")
+    assert (code, errors) == (0, "")
+    for title in ("Claude Code", "Codex", "Cursor", "Gemini", "Copilot", "OpenCode", "Qwen Code"):
+        assert f"\n  {title}" in output
+    assert "\nready: ~/src/shop (" in output
+    shown = output[output.index("What an agent gets for: how do sessions expire?") :]
+    assert "src/shop/sessions.py" in shown
+    assert "def expire(session: Session)" in shown
+    assert "foveal uninstall" in shown
+    for name in SETTINGS:
+        assert "foveal" in (daemon.home / name).read_text(encoding="utf-8-sig"), name
+
+    after = settings_tree(daemon)
+    again = foveal.json("init", "--yes")
+    assert [host["state"] for host in again["hosts"]] == ["registered"] * len(HOSTS)
+    assert sorted(host["host"] for host in again["hosts"]) == sorted(HOSTS)
+    assert settings_tree(daemon) == after
+    # Nothing is to be asked any more, so it needs no terminal.
+    assert foveal("init")[0] == 0
+
+    assert foveal.says("uninstall", "--dry-run").endswith("nothing was changed: --dry-run only shows it\n")
+    assert settings_tree(daemon) == after
+    pid = daemon.pid
+    code, output, errors = foveal("uninstall", "--yes")
+    assert code == 0
+    assert f"stopped the daemon (pid {pid})" in output
+    assert "pip uninstall foveal" in errors
+    assert settings_tree(daemon) == before
+    assert daemon.state.is_dir()
+    assert foveal("uninstall", "--yes", "--state")[0] == 0
+    assert not daemon.state.exists()
+    assert "foveal is registered nowhere\n" in foveal("uninstall", "--yes")[1]
+
+
+def test_init_asks_once_and_takes_names(
+    foveal: CommandLine, daemon: DaemonProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_files(daemon.home, {name: text.encode() for name, text in SETTINGS.items()})
+    before = settings_tree(daemon)
+    asked = answer(monkeypatch, "n")
+    code, _, errors = foveal("init")
+    assert (code, len(asked)) == (1, 1)
+    assert "Register foveal with Claude Code, " in asked[0]
+    assert "and index ~/src/shop?" in asked[0]
+    assert "note: nothing was changed\n" in errors
+    assert settings_tree(daemon) == before
+    asked = answer(monkeypatch, "nobody", "codex claude", "how do sessions expire?")
+    code, output, _ = foveal("init")
+    assert code == 0
+    assert len(asked) == 3  # the first answer named none
+    assert asked[2].startswith("A question about shop")
+    assert "What an agent gets for: how do sessions expire?" in output
+    registered = {host["host"]: host["state"] for host in foveal.json("init", "--dry-run")["hosts"]}
+    assert registered.pop("claude-code") == registered.pop("codex") == "registered"
+    assert set(registered.values()) == {"to register"}
+
+
+def test_init_without_a_terminal_says_so_before_anything_else(
+    foveal: CommandLine, daemon: DaemonProcess
+) -> None:
+    write_files(daemon.home, {".claude/settings.json": "{}"})
+    refused = "error: can't prompt: stdin is not a terminal; pass --yes\n"
+    assert foveal.fails("init") == refused
+    assert foveal.fails("uninstall") == refused
+    assert "--json needs --yes or --dry-run" in foveal.fails("init", "--json", code=2)
+    assert not daemon.state.exists()  # no daemon was started for it
+
+
+def test_init_dry_run_starts_no_daemon_and_changes_nothing(
+    foveal: CommandLine, daemon: DaemonProcess
+) -> None:
+    write_files(daemon.home, {".claude/settings.json": text_of(CLAUDE_LIKE)})
+    before = settings_tree(daemon)
+    output = foveal.says("init", "--dry-run", "--diff")
+    assert "change ~/.claude/settings.json (" in output
+    assert '+        "' in output
+    assert settings_tree(daemon) == before
+    assert not daemon.state.exists()
+
+
+def test_init_leaves_out_what_it_can_not_read(foveal: CommandLine, daemon: DaemonProcess) -> None:
+    write_files(daemon.home, {".claude/settings.json": "{ broken", ".gemini/settings.json": "{}"})
+    output = foveal.says("init", "--yes")
+    assert "✗ " in output
+    assert ".claude/settings.json, line 1" in output
+    assert (daemon.home / ".claude/settings.json").read_text() == "{ broken"
+    assert "foveal" in (daemon.home / ".gemini/settings.json").read_text()
+    code, _, errors = foveal("init", "--yes", "--host", "claude-code")
+    assert code == 1
+    assert errors.startswith("error: Claude Code: ")
+
+
+def test_init_of_a_machine_without_agents_indexes_the_project(
+    foveal: CommandLine, daemon: DaemonProcess
+) -> None:
+    output = foveal.says("init")
+    assert "none found; foveal init --host NAME registers one all the same" in output
+    assert "ready: ~/src/shop" in output
+    assert foveal.json("init", "--yes", "--no-hosts")["hosts"] == []
+    named = foveal.json("init", "--host", "codex", "--yes")
+    assert [host["host"] for host in named["hosts"]] == ["codex"]
+    assert (daemon.home / ".codex" / "hooks.json").exists()
+
+
+def test_init_in_the_home_folder_indexes_nothing(foveal: CommandLine, daemon: DaemonProcess) -> None:
+    write_files(daemon.home, {".claude/settings.json": "{}"})
+    found = foveal.json("init", "--yes", "--cwd", str(daemon.home))
+    assert (found["project"], found["context"]) == (None, None)
+    assert [host["host"] for host in found["hosts"]] == ["claude-code"]
+    assert "foveal init FOLDER" in foveal.fails("init", "nowhere", "--yes")
+
+
+def test_uninstall_finds_the_settings_of_other_projects(foveal: CommandLine, daemon: DaemonProcess) -> None:
+    other = write_files(daemon.home / "src" / "other", {"a.py": "A = 1\n"})
+    git(other, "init", "-q")
+    before = tree(other)
+    for host in ("cursor", "git"):
+        foveal("hooks", "install", host, "--project", "--yes", "--cwd", str(other))
+    assert tree(other) != before
+    daemon.open_ready(other)
+    foveal.says("down")  # known from the disk as well
+    assert {change["host"] for change in foveal.json("uninstall", "--dry-run")["changes"]} == {
+        "cursor",
+        "git",
+    }
+    foveal("uninstall", "--yes")
+    assert tree(other) == before
+
+
+def test_uninstall_asks_for_the_state_apart(
+    foveal: CommandLine, daemon: DaemonProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    foveal.says("init", "--yes", "--host", "cursor")
+    asked = answer(monkeypatch, "y", "n")
+    assert foveal("uninstall")[0] == 0
+    assert asked[0].startswith("Take foveal out of 2 files?")
+    assert "Also delete the state folder " in asked[1]
+    assert daemon.state.is_dir()
+    answer(monkeypatch, "y")
+    assert foveal("uninstall")[0] == 0
+    assert not daemon.state.exists()
+
+
+def test_a_folder_that_is_no_state_folder_stays(foveal: CommandLine, daemon: DaemonProcess) -> None:
+    write_files(daemon.state, {"precious": "mine"})
+    assert "doesn't look like foveal's state folder" in foveal("uninstall", "--yes", "--state")[2]
+    assert (daemon.state / "precious").read_text() == "mine"
+
+
+COMPLETE_BASH = """
+eval "$(foveal completion bash)"
+COMP_WORDS=({words}); COMP_CWORD={place}
+_foveal_completion foveal
+for reply in "${{COMPREPLY[@]}}"; do echo "$reply"; done
+"""
+
+
+def completed(shell: str, script: str, folder: Path) -> list[str]:
+    """Run a script in a shell that has foveal in PATH; returns its lines."""
+    write_files(folder, {"bin/foveal": f'#!/bin/sh\nexec {sys.executable} -m foveal "$@"\n'})
+    (folder / "bin" / "foveal").chmod(0o755)
+    environ = {**os.environ, "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder)}
+    options = {"bash": ["--norc"], "zsh": ["-f"], "fish": ["--no-config"]}[shell]
+    done = subprocess.run(
+        [need_tool(shell), *options, "-c", script],
+        env=environ,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=90,
+    )
+    assert done.stderr == ""
+    return done.stdout.split("\n")[:-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("foveal se", ["sessions"]),
+        ("foveal sessions cr", ["create"]),
+        ("foveal usage --by pro", ["project"]),
+        ("foveal hooks install cl", ["claude-code", "claude"]),
+        ("foveal nonsense x", []),
+        ("foveal hook x", []),
+    ],
+)
+def test_bash_completes(tmp_path: Path, words: str, expected: list[str]) -> None:
+    script = COMPLETE_BASH.format(words=words, place=len(words.split()) - 1)
+    assert completed("bash", script, tmp_path) == expected
+
+
+def test_fish_completes(tmp_path: Path) -> None:
+    script = 'foveal completion fish | source; complete --do-complete "foveal sess"'
+    assert [line.split("\t")[0] for line in completed("fish", script, tmp_path)] == ["sessions"]
+
+
+def test_zsh_loads_the_completion(tmp_path: Path) -> None:
+    script = (
+        'autoload -Uz compinit; compinit -D; eval "$(foveal completion zsh)"; '
+        'print -r -- "${_comps[foveal]}"; '
+        'COMP_WORDS="foveal sess" COMP_CWORD=1 _FOVEAL_COMPLETE=zsh_complete foveal'
+    )
+    lines = completed("zsh", script, tmp_path)
+    assert lines[0] == "_foveal_completion"
+    assert "sessions" in lines
+
+
+def test_completion_names_its_shells(foveal: CommandLine) -> None:
+    assert foveal.json("completion", "bash")["shell"] == "bash"
+    assert "'tcsh' is not one of 'bash', 'zsh', 'fish'" in foveal.fails("completion", "tcsh", code=2)

@@ -1,0 +1,157 @@
+"""What was sent last, and what contexts cost and were good for, as a person reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from foveal.cli.usage import describe_last, describe_usage
+
+from tests.command_cases import CommandLine
+
+GIVEN: dict[str, Any] = {
+    "context_id": "c_0123456789abcdef",
+    "project": "/p/shop",
+    "at": "2026-01-31T12:00:00.000Z",
+    "times": 2,
+    "agent_name": "claude-code",
+    "session_id": "s-1",
+    "prompt": "how do sessions\nexpire?",
+    "tokens": 1234,
+    "max_tokens": 1500,
+    "reserve_tokens": 0,
+    "bytes": 4936,
+    "gaps": ["no room for b.py"],
+    "degraded": [],
+    "slices": [
+        {
+            "id": "map",
+            "type": "skeleton",
+            "layer": "horizon",
+            "tokens": 34,
+            "compressed": False,
+        },
+        {
+            "id": "focus:a.py",
+            "type": "document",
+            "layer": "focus",
+            "tokens": 1200,
+            "compressed": True,
+            "path": "a.py",
+            "start_line": 3,
+            "end_line": 9,
+        },
+    ],
+}
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def test_the_last_context_reads() -> None:
+    given = {
+        **GIVEN,
+        "verdict": "Sent 1 of 3 places; max_tokens bound.",
+        "limit": "max_tokens",
+        "used": [{"path": "a.py", "how": "edited", "at": "2026-01-31T12:01:00.000Z"}],
+        "near": [
+            {
+                "kind": "place",
+                "path": "b.py",
+                "line": 7,
+                "symbol": "expire",
+                "score": 0.25,
+                "reason": "no room",
+                "node_id": "b.py#expire",
+            },
+            {"kind": "rule", "path": "", "line": 0, "score": None, "reason": "removed", "name": "sql"},
+        ],
+    }
+    lines = list(describe_last(given))
+    assert lines[0] == "Sent 1 of 3 places; max_tokens bound."
+    assert lines[3].startswith("at:       2026-01-31 ")
+    assert lines[3].endswith(", sent 2 times")
+    assert lines[4:] == [
+        "for:      claude-code, s-1",
+        "prompt:   how do sessions expire?",
+        "cost:     1,234 of 1,500 tokens, 4.9 kB",
+        "limit:    max_tokens",
+        "sent (2 parts):",
+        "   1,200  focus   a.py:3-9 (shortened)",
+        "      34  map     map",
+        "used (1 file):",
+        "  edited  a.py",
+        "came near, and wasn't sent:",
+        "    0.25  b.py:7 expire",
+        "          no room",
+        "          rule sql",
+        "          removed",
+        "missing:  no room for b.py",
+        "",
+        "the exact text: foveal last --text",
+        "why a file is in it, or isn't: foveal why c_0123456789abcdef PATH",
+    ]
+    assert "used:     nothing of it yet, as far as hooks tell" in describe_last({**GIVEN, "used": []})
+
+
+def test_the_last_context_is_the_one_that_was_sent(foveal: CommandLine) -> None:
+    nothing = foveal.fails("last")
+    assert nothing == 'error: no agent got a context of this project yet\nhint: foveal context "…"\n'
+    sent = foveal.json("context", "how do sessions expire?")
+    foveal.json("context", "what is a cart?", "--preview")
+    assert foveal.json("last")["context_id"] == sent["context_id"]
+    assert foveal.says("last", "--text") == sent["context"]
+    shown = foveal.says("last")
+    assert "prompt:   how do sessions expire?\n" in shown
+    assert "src/shop/sessions.py" in shown
+    assert foveal.json("last", "--all")["context_id"] == sent["context_id"]
+
+
+ROW: dict[str, Any] = {
+    "key": "2026-01-31",
+    "turns": 12,
+    "tokens": 12_345,
+    "bytes": 40_000,
+    "tokens_before": 20_000,
+    "places_shown": 40,
+    "places_used": 10,
+    "sessions": 3,
+}
+
+
+def test_usage_reads() -> None:
+    reply = {
+        "rows": [ROW],
+        "total": ROW,
+        "never_used": [{"path": f"src/{number}.py", "project": "/p", "shown": 9} for number in range(12)],
+        "saved": {"characters": 120_000, "basis": "4.1 characters read for each character sent"},
+    }
+    header, row, total, *rest = "\n".join(describe_usage(reply, "day")).splitlines()
+    assert header.split() == ["DAY", "TURNS", "TOKENS", "UNCUT", "SHOWN", "USED", "SHARE", "SESSIONS"]
+    assert row.split() == ["2026-01-31", "12", "12,345", "20,000", "40", "10", "25%", "3"]
+    assert total.split()[0] == "total"
+    assert rest[1] == "shown most and never used (12 files):"
+    assert rest[2] == "      9 times  src/0.py"
+    assert rest[12] == "  and 2 more: --json lists them"
+    assert rest[14:] == [
+        "saved: about 120,000 characters that agents would have read",
+        "  (4.1 characters read for each character sent)",
+    ]
+    empty = {**reply, "rows": []}
+    assert list(describe_usage(empty, "day")) == ["no agent got a context in this time"]
+
+
+def test_usage_of_projects_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {**ROW, "key": "/home/me/" + "a-long-folder/" * 9 + "shop"}
+    table = "\n".join(
+        describe_usage({"rows": [row], "total": ROW, "never_used": [], "saved": None}, "project")
+    )
+    assert max(map(len, table.splitlines())) <= 80
+    assert "/shop " in table
+
+
+def test_usage_takes_days_and_times(foveal: CommandLine) -> None:
+    assert "no day or time such as 2026-01-31" in foveal.fails("usage", "--since", "soon", code=2)

@@ -1,0 +1,160 @@
+"""Past contexts outlast the daemon, and a project can be forgotten: on real projects, by a real daemon."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from foveal.daemon.project.roots import project_folder
+from foveal.ipc import errors as codes
+
+from tests.command_cases import CommandLine
+from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
+
+SECRET = "ghp_" + "Zk3vQ9xLw2RtYb7NmPc5HdJfSgUaEo8iT1Xq"
+
+
+def listed(daemon: DaemonProcess, **fields: Any) -> list[str]:
+    return [one["context_id"] for one in daemon.call("ListContexts", **fields)["contexts"]]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_contexts_outlast_the_daemon(daemon: DaemonProcess, shop: Path, number: int) -> None:
+    daemon.open_ready(shop)
+    session = daemon.call("CreateSession", cwd=str(shop))["session_id"]
+    ask: dict[str, Any] = {"cwd": str(shop), "focus_paths": ["src/shop/auth.py"]}
+    fields = {"prompt": f"how does login end? {SECRET}", "format": "messages"}
+    first = daemon.call("GetContext", **ask, **fields, session_id=session, agent_name="sam")
+    second = daemon.call("GetContext", **ask, prompt="what is sold?")
+    daemon.call("GetContext", **ask, prompt="what is sold?")
+    before = [daemon.call("GetBuiltContext", context_id=one["context_id"]) for one in (first, second)]
+    daemon.stop(number)
+    assert listed(daemon, cwd=str(shop)) == [second["context_id"], first["context_id"]]
+    after = [daemon.call("GetBuiltContext", context_id=one["context_id"]) for one in (first, second)]
+    assert after == before
+    assert (after[0]["context"], after[1]["times"]) == (first["context"], 2)
+    assert after[0]["prompt"] == "how does login end? [masked]32+"
+    assert SECRET not in str(after)
+    why = daemon.call("ExplainPath", context_id=first["context_id"], path="src/shop/auth.py")
+    assert why["reasons"][0].startswith("it is in focus: asked for")
+    third = daemon.call("GetContext", **ask, prompt="what is sold?", max_tokens=9_000)
+    [entry, *_] = daemon.call("ListContexts", scope_id=second["scope_id"])["contexts"]
+    assert (entry["context_id"], entry["previous"]) == (third["context_id"], second["context_id"])
+    assert listed(daemon, agent="sam") == [first["context_id"]]
+    assert first["context_id"] in listed(daemon, path="src/shop/auth.py", cwd=str(shop))
+    assert listed(daemon, path=str(shop / "src/shop/none.py"), cwd=str(shop)) == []
+    assert listed(daemon, until=before[1]["at"], cwd=str(shop)) == [first["context_id"]]
+    error = daemon.error("ListContexts", since="yesterday")
+    assert (error.code, error.data) == (codes.INVALID_PARAMS, {"field": "since"})
+
+
+def filled(daemon: DaemonProcess, root: Path) -> dict[str, Any]:
+    """Give a project something of everything; return what the lists have of it."""
+    write_files(root, {**SMALL_PROJECT, "foveal.toml": "[context]\nmax_tokens = 7000\n"})
+    daemon.open_ready(root)
+    cwd = str(root)
+    session = daemon.call("CreateSession", cwd=cwd)["session_id"]
+    daemon.call(
+        "PutItem", cwd=cwd, item={"type": "rule", "name": "kind", "include": "manual", "text": "Be kind."}
+    )
+    decision = {"decision": f"Chose {root.name} as its name", "agent_id": "claude", "session_id": "s1"}
+    daemon.call("GraftExperience", cwd=cwd, experience=decision)
+    context = daemon.call("GetContext", cwd=cwd, session_id=session, prompt=f"how does {root.name} log in?")
+    reply = {"session_id": session, "request_id": context["request_id"], "reply": "see src/shop/auth.py"}
+    daemon.call("ReportReply", **reply)
+    files = [
+        {"path": one["path"], "digest": one["digest"]} for one in daemon.call("GetTrust", cwd=cwd)["files"]
+    ]
+    daemon.call("Trust", cwd=cwd, files=files)
+    return known(daemon, root) | {"session": session, "context_id": context["context_id"]}
+
+
+def known(daemon: DaemonProcess, root: Path) -> dict[str, Any]:
+    cwd = str(root)
+    return {
+        "sessions": daemon.call("ListSessions", cwd=cwd)["sessions"],
+        "contexts": listed(daemon, cwd=cwd),
+        "requests": len(daemon.call("ExportRequests", cwd=cwd)["requests"]),
+        "items": [one for one in daemon.call("ListItems", cwd=cwd)["items"] if one["name"] == "kind"],
+        "decisions": daemon.call("ListExperiences", cwd=cwd)["total"],
+        "trusted": [one["trusted"] for one in daemon.call("GetTrust", cwd=cwd)["files"]],
+        "scopes": daemon.call("ListScopes", cwd=cwd)["scopes"],
+    }
+
+
+def test_a_project_is_forgotten_and_no_other(daemon: DaemonProcess, tmp_path: Path) -> None:
+    root, other = tmp_path.resolve() / "gone", tmp_path.resolve() / "stays"
+    before, kept = filled(daemon, root), filled(daemon, other)
+    counted = daemon.call("ForgetProject", path=str(root), dry_run=True)
+    removed = counted["removed"]
+    assert {name: removed[name] for name in ("contexts", "requests", "sessions", "scopes", "trusted")} == {
+        "contexts": 1, "requests": 1, "sessions": 1, "scopes": 1, "trusted": 1,
+    }  # fmt: skip
+    assert (removed["items"], removed["decisions"], counted["root"]) == (1, 1, str(root))
+    assert removed["index_bytes"] > 10_000
+    assert known(daemon, root) == {name: before[name] for name in known(daemon, root)}, "only counted"
+    found = daemon.call("ForgetProject", path=str(root))
+    assert found["removed"] | {"index_bytes": 0, "feedback": 0} == removed | {"index_bytes": 0, "feedback": 0}
+    assert found["problem"] == ""
+    assert not Path(project_folder(str(daemon.state), str(root))).exists()
+    assert str(root) not in str(daemon.call("ListProjects"))
+    for path in daemon.state.rglob("*"):
+        if path.is_file() and path.name != "foveal.log":
+            data = path.read_bytes()
+            assert b"Chose gone" not in data, path
+            assert b"how does gone log in" not in data, path
+    assert daemon.error("GetBuiltContext", context_id=before["context_id"]).code == codes.NOT_FOUND
+    error = daemon.error("ForgetProject", path=str(root))
+    assert error.code == codes.NOT_FOUND
+    assert f"nothing is known of {root}" in str(error)
+    assert known(daemon, other) == {name: kept[name] for name in known(daemon, other)}
+    empty = known(daemon, root)
+    assert not any(value for name, value in empty.items() if name != "trusted")
+    assert empty["trusted"] == [False]
+    shutil.rmtree(root)
+    assert daemon.call("ForgetProject", path=str(root))["removed"]["sessions"] == 0, "its folder is gone too"
+
+
+def test_a_path_that_no_project_can_have_is_refused(daemon: DaemonProcess) -> None:
+    for path in ("src", "", "/x\0y"):
+        assert daemon.error("ForgetProject", path=path).code == codes.INVALID_PARAMS
+    assert daemon.error("ForgetProject", path="/no/such/folder").code == codes.NOT_FOUND
+
+
+def test_an_excluded_path_leaves_the_index_and_returns(daemon: DaemonProcess, shop: Path) -> None:
+    file = shop / ".fovealignore"
+    file.write_bytes(b"# ours\r\n*.tmp")
+    files = daemon.open_ready(shop)["files"]
+    exclude: dict[str, Any] = {"cwd": str(shop)}
+    found = daemon.call("ExcludePath", **exclude, path="src/shop", excluded=True)
+    assert found == {
+        "root": str(shop.resolve()), "path": "src/shop", "excluded": True, "line": "/src/shop/",
+        "file": str(shop.resolve() / ".fovealignore"), "changed": True,
+    }  # fmt: skip
+    assert file.read_bytes() == b"# ours\r\n*.tmp\r\n/src/shop/\r\n"
+    assert not daemon.call("ExcludePath", **exclude, path=f"{shop}/src/shop", excluded=True)["changed"]
+    daemon.call("ReindexProject", path=str(shop))
+    context = daemon.call("GetContext", cwd=str(shop), prompt="how does login end?", fresh="tree")
+    assert "src/shop/auth.py" not in str(context["slices"])
+    assert daemon.call("ExcludePath", **exclude, path="src/shop", excluded=False)["changed"]
+    assert file.read_bytes() == b"# ours\r\n*.tmp\r\n"
+    assert not daemon.call("ExcludePath", **exclude, path="src/shop", excluded=False)["changed"]
+    context = daemon.call("GetContext", cwd=str(shop), prompt="how does login end?", fresh="tree")
+    assert "src/shop/auth.py" in str(context["slices"])
+    assert daemon.call("Status", cwd=str(shop))["projects"][0]["files"] == files
+    for path in ("..", "/etc/passwd", str(shop), "a\nb"):
+        assert daemon.error("ExcludePath", **exclude, path=path, excluded=True).code == codes.INVALID_PARAMS
+
+
+def test_contexts_are_shown_by_the_commands_after_a_restart(
+    daemon: DaemonProcess, shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon.open_ready(shop)
+    context_id = daemon.call("GetContext", cwd=str(shop), prompt="how does login end?")["context_id"]
+    daemon.stop()
+    foveal = CommandLine(daemon, shop, monkeypatch, capsys)
+    assert [one["context_id"] for one in foveal.json("contexts")["contexts"]] == [context_id]
+    assert "src/shop/auth.py" in foveal.says("why", "last", "src/shop/auth.py")

@@ -1,0 +1,90 @@
+"""A table is exported whole, and no cell of it runs in a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import jinja2
+import pytest
+from aiohttp.test_utils import make_mocked_request
+from foveal.dashboard.exports import exported
+from foveal.dashboard.formats import FILTERS
+from foveal.dashboard.view import FOLDER, href
+from foveal.ipc.errors import INVALID_PARAMS, RpcError
+
+ROWS: list[dict[str, Any]] = [
+    {"path": "src/ä b.py", "tokens": 1200, "share": 0.5, "used": True, "by": ["read", "edited"]},
+    {"path": 'a "quoted", name\nof two lines', "tokens": -3, "share": None, "used": False, "by": []},
+]
+COLUMNS = ("path", "tokens", "share", "used", "by", "missing")
+
+
+def body(address: str, rows: list[dict[str, Any]] = ROWS) -> bytes:
+    response = exported(make_mocked_request("GET", address), COLUMNS, rows)
+    assert response is not None
+    assert isinstance(response.body, bytes)
+    return response.body
+
+
+def cells(address: str, rows: list[dict[str, Any]] = ROWS) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(body(address, rows).decode("utf-8"), newline="")))
+
+
+def test_a_page_without_a_format_is_a_page() -> None:
+    assert exported(make_mocked_request("GET", "/usage?by=day"), COLUMNS, ROWS) is None
+
+
+def test_csv_has_a_line_of_names_and_each_row() -> None:
+    assert cells("/usage?format=csv") == [
+        list(COLUMNS),
+        ["src/ä b.py", "1200", "0.5", "yes", "read; edited", ""],
+        ['a "quoted", name\nof two lines', "-3", "", "no", "", ""],
+    ]
+
+
+@pytest.mark.parametrize("begins", ["=", "+", "-", "@", "\t", "\r", "\n"])
+def test_no_text_is_a_formula(begins: str) -> None:
+    rows = [{"path": f"{begins}HYPERLINK(1)", "by": [f"{begins}1+1"]}]
+    _, row = cells("/usage?format=csv", rows)
+    assert row[0] == f"'{begins}HYPERLINK(1)"
+    assert row[4] == f"'{begins}1+1"
+
+
+def test_json_keeps_types_and_gives_every_column() -> None:
+    first, second = json.loads(body("/usage?format=json"))
+    assert first == {**ROWS[0], "missing": None}
+    assert list(second) == list(COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("address", "kind", "name"),
+    [
+        ("/usage?format=csv", "text/csv", "foveal-usage.csv"),
+        ("/knowledge/decisions?format=json", "application/json", "foveal-knowledge.json"),
+        ("/?format=csv", "text/csv", "foveal.csv"),
+    ],
+)
+def test_a_file_has_a_type_and_a_name(address: str, kind: str, name: str) -> None:
+    response = exported(make_mocked_request("GET", address), COLUMNS, ROWS)
+    assert response is not None
+    assert (response.content_type, response.charset) == (kind, "utf-8")
+    assert response.headers["Content-Disposition"] == f'attachment; filename="{name}"'
+
+
+def test_an_unknown_format_is_refused() -> None:
+    with pytest.raises(RpcError, match="format is one of csv, json") as refused:
+        exported(make_mocked_request("GET", "/usage?format=xls"), COLUMNS, ROWS)
+    assert refused.value.code == INVALID_PARAMS
+
+
+def test_the_links_keep_the_filters_of_the_address() -> None:
+    templates = jinja2.Environment(loader=jinja2.FileSystemLoader(f"{FOLDER}/templates"), autoescape=True)
+    templates.globals["href"] = href
+    templates.filters.update(FILTERS)
+    macros: Any = templates.get_template("macros.html").module
+    text = macros.exports("/usage", {"by": "day", "path": "a b", "format": "html"})
+    assert 'href="/usage?by=day&amp;path=a+b&amp;format=csv"' in text
+    assert 'href="/usage?by=day&amp;path=a+b&amp;format=json"' in text

@@ -1,0 +1,91 @@
+"""Home: what is wrong, in one line or in a few, and the latest sessions with their turns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from foveal.dashboard.hosts import ConnectedHost
+from foveal.dashboard.pages.home import SESSIONS, TURNS, faults_of, latest_sessions
+from foveal.hooks.hosts.host import Obstacle
+
+from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
+from tests.site_cases import Pages, pages, read
+
+__all__ = ["pages"]
+
+
+def project(state: str = "ready", *degraded: str, pending: int = 0) -> dict[str, Any]:
+    return {
+        "root": "/src/shop",
+        "state": state,
+        "degraded": list(degraded),
+        "files": 10,
+        "files_pending": pending,
+        "files_unlinked": 0,
+        "embedding": "off",
+        "pending": 0,
+    }
+
+
+def test_each_fault_says_with_what_and_how_to_mend_it() -> None:
+    status = {"degraded": ["disk full"], "projects": [project("degraded", "the root is gone")]}
+    host = ConnectedHost("codex", "Codex", ("user",), (Obstacle("off", "switch it on"),), "", "")
+    faults = faults_of(status, [host], ["s1 can't be read"])
+    assert [(one["what"], one["text"]) for one in faults] == [
+        ("Daemon", "disk full"),
+        ("shop", "the root is gone"),
+        ("Codex", "off"),
+        ("Sessions", "s1 can't be read"),
+    ]
+    assert faults[1]["link"] == "/project?project=%2Fsrc%2Fshop"
+    assert faults[2]["fix"] == "switch it on"
+
+
+def test_work_that_goes_on_is_no_fault() -> None:
+    status = {"degraded": [], "projects": [project("indexing", "not all files are read", pending=3)]}
+    assert faults_of(status, [], []) == []
+
+
+def session(number: int, heard: str, name: str = "") -> dict[str, Any]:
+    return {
+        "session_id": f"s{number}",
+        "name": name,
+        "current_intent": "",
+        "created": heard,
+        "last_observed": None,
+        "last_idle": None,
+        "ended": None,
+        "agent_name": "",
+        "project": "/p",
+    }
+
+
+def turn(number: int, at: str, prompt: str) -> dict[str, Any]:
+    return {"session_id": f"s{number}", "at": at, "prompt": prompt, "project": "/p", "agent_name": ""}
+
+
+def test_the_sessions_with_the_latest_turns_come_first_with_a_few_of_them() -> None:
+    listed = [session(number, f"2030-01-01T00:{50 - number}:00Z") for number in range(20)]
+    asked = [turn(15, f"2030-01-02T00:0{9 - n}:00Z", f"prompt {n}") for n in range(6)]
+    found = latest_sessions(listed, asked, {"s15": {"turns": 6, "tokens": 60}})
+    assert [one["session_id"] for one in found[:2]] == ["s15", "s0"]
+    assert len(found) == SESSIONS
+    assert (found[0]["title"], found[0]["turns"]) == ("prompt 5", 6)
+    assert [one["prompt"] for one in found[0]["latest"]] == [f"prompt {n}" for n in range(TURNS)]
+
+
+def test_a_session_that_was_named_and_never_created_has_no_page() -> None:
+    (found,) = latest_sessions([], [turn(1, "2030-01-01T00:00:00Z", "who?")], {})
+    assert (found["title"], found["link"]) == ("who?", "")
+
+
+async def test_everything_works_in_one_line(
+    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    root = write_files(tmp_path / "shop", SMALL_PROJECT)
+    shared_daemon.open_ready(root)
+    asked = shared_daemon.call("GetContext", cwd=str(root), prompt="sessions", session_id="h1")
+    text = await read(pages, "/")
+    assert "<strong>Everything works.</strong> 1 project open, 0 hosts connected" in text
+    assert f'title="{asked["tokens"]:,} tokens were sent since midnight"' in text

@@ -1,0 +1,278 @@
+"""The Knowledge page: items with source, mode and use, the servers of tools, exports, and former addresses."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from html import unescape
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from foveal.dashboard.formats import PAGE_BYTES
+from foveal.dashboard.pages.knowledge import ROWS, TABS, chosen, server_rows
+from yarl import URL
+
+from tests.conftest import DaemonProcess, write_files
+from tests.server_cases import RAW_SERVER
+from tests.site_cases import Pages, pages, read
+
+__all__ = ["pages"]
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture(scope="module")
+def root(shared_daemon: DaemonProcess, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a project with rules, an approved server with two tools, and one that nobody approved."""
+    folder = tmp_path_factory.mktemp("p")
+    raw = folder / "raw.py"
+    server = {"command": sys.executable, "args": [str(raw), "pages"]}
+    files: dict[str, str | bytes] = {
+        ".git/HEAD": "x",
+        "AGENTS.md": f"Be kind. {HOSTILE}\n",
+        "raw.py": RAW_SERVER,
+        ".mcp.json": json.dumps({"mcpServers": {"raw": server}}),
+        ".cursor/mcp.json": json.dumps({"mcpServers": {"foveal": {"command": "foveal", "args": ["mcp"]}}}),
+        ".vscode/mcp.json": json.dumps({"servers": {"waiting": {"type": "stdio", **server}}}),
+    }
+    write_files(folder, files)
+    shared_daemon.open_ready(folder)
+    for file in shared_daemon.call("ListToolServers", cwd=str(folder), refresh=False)["files"]:
+        if file["path"].endswith("/.mcp.json"):
+            named = {name: file[name] for name in ("path", "digest", "section")}
+            shared_daemon.call("ApproveToolServers", cwd=str(folder), **named)
+    shared_daemon.call("ListToolServers", cwd=str(folder))
+    put(shared_daemon, folder, "sql", include="agent", description="Never <b>build</b> SQL from strings.")
+    put(shared_daemon, folder, "css", include="glob", globs=["*.css"])
+    reference = {
+        "type": "reference",
+        "name": "=glossary",
+        "text": "Cart: what is bought.",
+        "include": "agent",
+    }
+    shared_daemon.call("PutItem", cwd=str(folder), item=reference)
+    return folder
+
+
+def put(daemon: DaemonProcess, root: Path, name: str, **fields: Any) -> None:
+    item = {"type": "rule", "name": name, "text": f"Text of {name}.", **fields}
+    daemon.call("PutItem", cwd=str(root), item=item)
+
+
+def address(root: Path, **query: str) -> str:
+    return f"/knowledge?project={quote(str(root))}" + "".join(
+        f"&{name}={quote(query[name])}" for name in query
+    )
+
+
+async def test_rules_are_shown_with_source_mode_and_text(pages: Pages, root: Path) -> None:
+    text = await read(pages, address(root))
+    assert names_in(text) == ["AGENTS.md", "css", "sql"]
+    assert f'href="vscode://file{quote(str(root))}/AGENTS.md:1"' in text
+    assert "Never &lt;b&gt;build&lt;/b&gt; SQL from strings." in text
+    assert HOSTILE not in text
+    assert "&lt;script&gt;alert(1)" in text, "the text of AGENTS.md"
+    assert "*.css" in text
+    assert "written here" in text
+
+
+async def test_tabs_count_what_they_hold(pages: Pages, root: Path) -> None:
+    for kind in TABS:
+        text = await read(pages, address(root, kind=kind))
+        counts = re.findall(
+            r'kind=(\w+)"[^>]*>\w+ <span class="count">(\d+)</span>',
+            text.split('id="tabs"')[1].split("</nav>")[0],
+        )
+        assert counts == [
+            ("rules", "3"),
+            ("references", "1"),
+            ("tools", "3"),
+            ("decisions", "0"),
+            ("quarantine", "0"),
+        ]
+        assert "xperience" not in re.sub(r"<[^>]*>", "", text), "people read of decisions"
+
+
+async def test_an_unknown_kind_is_refused_in_words(pages: Pages, root: Path) -> None:
+    async with pages.get(address(root, kind="spells")) as reply:
+        assert reply.status == 400
+        assert "kind is one of rules, references, tools, decisions, quarantine" in await reply.text()
+
+
+async def test_the_filter_narrows_by_server_mode_and_text(pages: Pages, root: Path) -> None:
+    tools = {"kind": "tools", "server": "raw"}
+    assert names_in(await read(pages, address(root, **tools))) == ["page0", "page1", "page2"]
+    assert names_in(await read(pages, address(root, **tools, q="page1"))) == ["page1"]
+    assert names_in(await read(pages, address(root, mode="glob"))) == ["css"]
+    assert names_in(await read(pages, address(root, q="text of css"))) == ["css"]
+    assert "No rule matches" in await read(pages, address(root, q="no such thing"))
+
+
+async def test_each_table_is_exported_with_its_filter(pages: Pages, root: Path) -> None:
+    async with pages.get(address(root, q="sql", format="json")) as reply:
+        (row,) = await reply.json()
+    assert (row["name"], row["include"], row["text"]) == ("sql", "agent", "Text of sql.")
+    text = await read(pages, address(root, kind="references", format="csv"))
+    assert "reference,'=glossary,,agent" in text, "no formula for a spreadsheet"
+    for kind in ("decisions", "quarantine"):
+        async with pages.get(address(root, kind=kind, format="json")) as reply:
+            assert await reply.json() == []
+
+
+@pytest.mark.parametrize(
+    ("former", "now"),
+    [
+        ("/items?q=a%26b", "/knowledge?q=a%26b"),
+        ("/experiences?outcome=failure", "/knowledge?kind=decisions&outcome=failure"),
+        ("/experiences/prune?max_count=1", "/knowledge/decisions/prune?max_count=1"),
+        ("/experiences/quarantine", "/knowledge?kind=quarantine"),
+        ("/experiences/x_1%2F..%3Fa", "/knowledge/decisions/x_1%2F..%3Fa"),
+        ("/search?q=x", "/explore?q=x"),
+        ("/graph?path=a.py", "/explore/file?path=a.py"),
+    ],
+)
+async def test_former_addresses_lead_to_the_new_pages(pages: Pages, former: str, now: str) -> None:
+    async with pages.get(URL(former, encoded=True), allow_redirects=False) as reply:
+        assert (reply.status, reply.headers["Location"]) == (302, now)
+
+
+async def test_a_tool_has_its_own_mode_or_that_of_its_server(
+    pages: Pages, shared_daemon: DaemonProcess, root: Path
+) -> None:
+    modes = {"cwd": str(root), "server_name": "raw"}
+    shared_daemon.call("SetToolMode", **modes, include="manual")
+    shared_daemon.call("SetToolMode", **modes, name="page1", include="agent")
+    text = await read(pages, address(root, kind="tools"))
+    tools = {one["name"]: one for one in changes_in(text) if one["type"] == "tool"}
+    told = {name: (one["include"], one["server_include"], one["own_include"]) for name, one in tools.items()}
+    assert told == {
+        "page0": ("manual", "manual", ""),
+        "page1": ("agent", "manual", "agent"),
+        "page2": ("manual", "manual", ""),
+    }
+    assert "3 tools, 1 with its own mode" in text
+    assert 'data-server="raw" data-former="manual"' in text
+    for name in ("page1", None):
+        shared_daemon.call("SetToolMode", **modes, name=name, include="default")
+    tools = {
+        one["name"]: one
+        for one in changes_in(await read(pages, address(root, kind="tools")))
+        if one["type"] == "tool"
+    }
+    assert {(tool["include"], tool["own_include"]) for tool in tools.values()} == {("always", "")}
+
+
+async def test_a_server_that_nobody_approved_is_told_with_the_command(pages: Pages, root: Path) -> None:
+    text = await read(pages, address(root, kind="tools"))
+    assert "<strong>waiting</strong>" in text
+    command = f"foveal tools approve {root}/.vscode/mcp.json --cwd {root}"
+    assert f'<code id="approve-1">{command}</code>' in text
+
+
+async def test_foveal_itself_needs_no_approval(pages: Pages, root: Path) -> None:
+    text = await read(pages, address(root, kind="tools"))
+    assert "foveal itself: it needs no approval" in text
+    assert ".cursor/mcp.json --cwd" not in text
+
+
+async def test_use_and_what_it_suggests_are_shown(
+    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    folder = write_files(tmp_path / "used", {".git/HEAD": "x"})
+    put(shared_daemon, folder, "ignored", include="always")
+    session = shared_daemon.call("CreateSession", cwd=str(folder))["session_id"]
+    for n in range(20):
+        reply = shared_daemon.call("GetContext", cwd=str(folder), session_id=session, prompt=f"question {n}")
+        named = {"session_id": session, "request_id": reply["request_id"]}
+        shared_daemon.call("ReportReply", **named, reply="Nothing of it.")
+    usage = shared_daemon.call("GetItemUsage", cwd=str(folder))
+    text = await read(pages, address(folder))
+    assert "in 20 turns" in text
+    assert "used by 0 of 20 replies" in text
+    suggested = [unescape(one) for one in re.findall(r'<li class="row between"><span>(.*?)</span>', text)]
+    assert suggested == [suggestion["text"] for suggestion in usage["suggestions"]]
+    assert suggested, "twenty replies are enough"
+
+
+async def test_an_item_can_be_had_whole(pages: Pages, root: Path) -> None:
+    named = f"/knowledge/one?project={quote(str(root))}&type=rule"
+    async with pages.get(f"{named}&name=sql") as reply:
+        assert (await reply.json())["text"] == "Text of sql."
+    async with pages.get(f"{named}&name=none") as reply:
+        assert await reply.json() is None
+    async with pages.get("/knowledge/one?type=rule&name=sql") as reply:
+        assert reply.status == 400
+
+
+async def test_two_hundred_items_are_paged_and_a_page_stays_small(
+    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    rule = '[[items]]\ntype = "rule"\nname = "rule {n:03}"\ntext = """{text}"""\ninclude = "agent"\n'
+    rules = "\n".join(rule.format(n=n, text="<text> & more. " * 250) for n in range(200))
+    folder = write_files(tmp_path / "many", {".git/HEAD": "x", "foveal.toml": rules})
+    shared_daemon.call("OpenProject", path=str(folder))
+    text = await read(pages, address(folder))
+    assert len(text.encode()) < 300_000
+    assert "Page 1 of 5" in text
+    last = await read(pages, address(folder, page="5"))
+    assert names_in(last)[-1] == "rule 199"
+
+
+def test_a_list_without_tools_of_a_server_names_the_server_all_the_same() -> None:
+    server = {"name": "new", "line": 3, "left_out": "", "problem": "", "listed_at": ""}
+    file = {"path": "/p/.mcp.json", "approved": True, "servers": [server]}
+    (row,) = server_rows([file], [])
+    assert (row.name, row.tools, row.include) == ("new", 0, "")
+    assert "foveal tools list" in row.problem
+
+
+def test_items_are_sorted_by_type_priority_and_name() -> None:
+    def item(kind: str, name: str, level: int, server: str = "") -> dict[str, Any]:
+        found = {"type": kind, "name": name, "priority_level": level, "include": "always", "source": "x"}
+        return {**found, **({"server_name": server} if server else {})}
+
+    items = [
+        item("tool", "a", 100, "z"),
+        item("tool", "b", 900, "a"),
+        item("reference", "r", 100),
+        item("rule", "b", 200),
+        item("rule", "a", 200),
+        item("rule", "c", 100),
+    ]
+    found = chosen(items, {"q": "", "server": "", "mode": ""})
+    assert [one["name"] for one in found] == ["c", "a", "b", "r", "b", "a"]
+
+
+def names_in(text: str) -> list[str]:
+    return [
+        unescape(one) for one in re.findall(r'<span class="item-name">.*?class="path">(.*?)</span>', text)
+    ]
+
+
+def changes_in(text: str) -> list[dict[str, Any]]:
+    """Return what a script is given of each item."""
+    return [json.loads(unescape(one)) for one in re.findall(r'data-pins data-item="(.*?)"', text)]
+
+
+async def test_items_of_long_texts_take_more_pages_and_none_is_too_large(
+    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    folder = write_files(tmp_path / "long", {".git/HEAD": "x"})
+    shared_daemon.open_ready(folder)
+    for number in range(ROWS):
+        put(
+            shared_daemon,
+            folder,
+            f"r{number:02}",
+            include="agent",
+            text="\"<&>'" * 800,
+            description="\"<&>'" * 150,
+        )
+    first = await read(pages, address(folder))
+    last = int(re.findall(r"Page 1 of (\d+)", first)[0])
+    texts = [first, *[await read(pages, address(folder, page=str(n))) for n in range(2, last + 1)]]
+    assert all(len(text.encode()) < PAGE_BYTES for text in texts)
+    assert [name for text in texts for name in names_in(text)] == [f"r{n:02}" for n in range(ROWS)]

@@ -1,0 +1,296 @@
+"""The page of a turn: what was sent, drawn and to the byte, why, what was missed, and what changed."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from foveal.dashboard.pages.slices import slice_rows
+from foveal.ipc.errors import NOT_FOUND
+
+from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
+from tests.site_cases import Pages, pages, read
+
+__all__ = ["pages"]
+
+PAGE_BYTES_MAX = 300_000
+HOSTILE = '<script>alert("1")</script>'
+FILES = {
+    **SMALL_PROJECT,
+    "src/hostile.py": f"# {HOSTILE}\r\nNAME = '{HOSTILE}' # & more\n",
+    "src/shop/large.py": "".join(
+        f'def rule_{number}(value: str) -> str:\n    """Check \\"{number}\\" & <{number}>."""\n    return "{number}"\n\n\n'
+        for number in range(1_800)
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def root(shared_daemon: DaemonProcess, tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = write_files(tmp_path_factory.mktemp("p"), FILES)
+    shared_daemon.open_ready(folder)
+    return str(folder)
+
+
+def ask(daemon: DaemonProcess, root: str, *paths: str, **fields: Any) -> Any:
+    return daemon.call("GetContext", **{"cwd": root, "focus_paths": list(paths), **fields})
+
+
+def texts_in(page: str) -> dict[str, str]:
+    """Return the texts that stand on a page as a browser reads them, by their names."""
+    found = re.findall(r'<pre class="wrap" id="text-([^"]*)"[^>]*>\n(.*?)</pre>', page, re.DOTALL)
+    return {name: unescape(re.sub(r"</?span[^>]*>", "", text)) for name, text in found}
+
+
+# One context
+
+
+async def test_a_context_is_shown_to_scale_and_to_the_byte(
+    pages: Pages, shared_daemon: DaemonProcess, root: str
+) -> None:
+    given = ask(shared_daemon, root, "src/shop/auth.py", "src/hostile.py", constraints=[HOSTILE])
+    page = await read(pages, f"/turns/{given['context_id']}")
+    assert "<script>alert" not in page
+    assert texts_in(page) == {"context": given["context"]}
+    for row in slice_rows(given["slices"]):
+        assert page.count(f'id="slice-{row.at}"') == page.count(f'id="part-{row.at}"') == 1
+    drawn = await read(pages, f"/turns/{given['context_id']}?view=map")
+    for row in slice_rows(given["slices"]):
+        assert f'href="#slice-{row.at}" data-slice="{row.at}"' in drawn
+    part = re.search(r'id="part-(\d+)">([^<]*hostile.py[^<]*)<', page)
+    assert part is not None
+    start, end = given["slices"][int(part[1])]["span"]
+    assert unescape(part[2]) == given["context"][start:end]
+    assert f"vscode://file{quote(root)}/src/shop/auth.py:1" in page
+    assert "left free" in page
+    assert "reserved for the answer" in page
+
+
+@pytest.mark.parametrize("form", ["prompts", "messages", "json"])
+async def test_what_was_sent_in_other_formats_is_there_once(
+    pages: Pages, shared_daemon: DaemonProcess, root: str, form: str
+) -> None:
+    given = ask(shared_daemon, root, "src/shop/cart.py", format=form, prompt="How does login work?")
+    page = await read(pages, f"/turns/{given['context_id']}")
+    sent = {
+        "prompts": [given.get("system_prompt"), given.get("user_prompt")],
+        "messages": [message["content"] for message in given.get("messages", ())],
+        "json": [given["context"]],
+    }[form]
+    found = texts_in(page)
+    assert list(found.values()) == sent
+    said = "Open a session for a user"
+    assert page.count(said) == sum(str(text).count(said) for text in sent) > 0
+    assert page.count('class="part"') == len(given["slices"])
+    for name, text in found.items():
+        async with pages.get(f"/turns/{given['context_id']}/text/{name}") as reply:
+            assert await reply.read() == text.encode()
+            assert reply.headers["Content-Type"] == "text/plain; charset=utf-8"
+
+
+async def test_a_context_of_100_kb_makes_a_page_below_300(
+    pages: Pages, shared_daemon: DaemonProcess, root: str
+) -> None:
+    given = ask(shared_daemon, root, "src", max_tokens=60_000)
+    assert given["bytes"] > 95_000
+    page = await read(pages, f"/turns/{given['context_id']}")
+    assert len(page.encode()) < PAGE_BYTES_MAX
+    assert texts_in(page) == {"context": given["context"]}
+    larger = ask(shared_daemon, root, "src", max_tokens=100_000, max_bytes=400_000)
+    page = await read(pages, f"/turns/{larger['context_id']}")
+    assert len(page.encode()) < PAGE_BYTES_MAX
+    assert texts_in(page) == {}
+    address = f"/turns/{larger['context_id']}/text/context"
+    assert address in page
+    async with pages.get(address) as reply:
+        assert (await reply.read()).decode() == larger["context"]
+
+
+async def test_slices_come_in_an_order_and_a_page_at_a_time(
+    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    files = {f"m{number:03}.py": f"VALUE_{number} = {'x' * number!r}\n" for number in range(75)}
+    folder = str(write_files(tmp_path / "many", files))
+    shared_daemon.open_ready(folder)
+    given = ask(shared_daemon, folder, "*.py", max_tokens=20_000)
+    assert len(given["slices"]) > 75
+    address = f"/turns/{given['context_id']}"
+    assert 'href="?order=weight#slices"' in await read(pages, address)
+    first = await read(pages, f"{address}?view=map")
+    tokens = [one["tokens"] for one in given["slices"]]
+    rows = [int(at) for at in re.findall(r'<tr id="slice-(\d+)"', first)]
+    assert [tokens[at] for at in rows] == sorted(tokens, reverse=True)[:60]
+    second = await read(pages, f"{address}?page=2")
+    assert {*rows, *map(int, re.findall(r'<tr id="slice-(\d+)"', second))} == set(range(len(tokens)))
+    other = next(at for at in range(len(tokens)) if at not in rows)
+    assert f'href="?view=map&amp;page=2#slice-{other}"' in first
+    async with pages.get(f"{address}?order=sideways") as reply:
+        assert reply.status == 400
+
+
+async def test_why_a_file_is_in_or_not_is_answered_without_a_script(
+    pages: Pages, shared_daemon: DaemonProcess, root: str
+) -> None:
+    given = ask(shared_daemon, root, "src/shop/auth.py")
+    address = f"/turns/{given['context_id']}"
+    shown = await read(pages, f"{address}?why=src/shop/sessions.py")
+    assert "imported by src/shop/auth.py" in shown
+    missing = await read(pages, f"{address}?why=src/none.py")
+    assert "is not in it" in missing
+    assert "doesn&#39;t exist" in missing
+    outside = await read(pages, f"{address}?why=../../etc/passwd")
+    assert "path" in outside
+    assert f'value="{"../../etc/passwd"}"' in outside
+    hostile = await read(pages, f"{address}?why={quote(HOSTILE)}")
+    assert "<script>alert" not in hostile
+
+
+async def test_dropped_slices_and_gaps_are_told_in_words(
+    pages: Pages, shared_daemon: DaemonProcess, root: str
+) -> None:
+    given = ask(
+        shared_daemon, root, "src/shop/*", "nowhere.py", "src/hostile.py", max_tokens=110, reserve_tokens=0
+    )
+    assert given["dropped"]
+    page = await read(pages, f"/turns/{given['context_id']}")
+    assert "no room was left for it" in page
+    assert "nowhere.py&#39; doesn&#39;t exist" in page
+
+
+async def test_a_context_that_is_not_kept_is_a_page_that_says_so(pages: Pages) -> None:
+    async with pages.get("/turns/c_none") as reply:
+        assert reply.status == 404
+        text = await reply.text()
+    assert "history.days" in text
+    assert "ListContexts" not in text
+
+
+# The focus
+
+
+async def test_the_focus_is_shown_with_what_changed_since(
+    pages: Pages, shared_daemon: DaemonProcess, root: str
+) -> None:
+    given = ask(shared_daemon, root, "src/shop/auth.py", constraints=["Be kind"], agent_name="claude")
+    address = f"/turns/{given['context_id']}"
+    assert "The focus has changed since" not in await read(pages, address)
+    shared_daemon.call("ExpandFocus", scope_id=given["scope_id"], paths=["src/shop/cart.py"])
+    page = await read(pages, address)
+    assert "Be kind" in page
+    assert page.count('data-method="ContractFocus"') == 2
+    assert "added since" in page
+    assert "The focus has changed since" in page
+    shared_daemon.call("ReleaseScope", scope_id=given["scope_id"])
+    assert "Its scope was released" in await read(pages, address)
+
+
+async def test_former_addresses_lead_to_the_turn(
+    pages: Pages, shared_daemon: DaemonProcess, root: str
+) -> None:
+    first = ask(shared_daemon, root, "web/app.ts", session_id="moved", prompt="What is an app?")
+    second = ask(shared_daemon, root, "web/app.ts", session_id="moved", prompt="What else?")
+    one, two, scope = first["context_id"], second["context_id"], second["scope_id"]
+    for former, now in (
+        ("/contexts?project=p", "/sessions?project=p"),
+        (f"/contexts/{one}?why=a.py", f"/turns/{one}?why=a.py"),
+        (f"/contexts/{one}/text/context", f"/turns/{one}/text/context"),
+        (f"/scopes/{scope}", f"/turns/{two}#focus"),
+        (f"/scopes/{scope}/difference", f"/turns/{two}/difference?with={one}"),
+        (f"/scopes/{scope}/difference?before={two}&after={one}", f"/turns/{one}/difference?with={two}"),
+        (f"/sessions/moved/requests/{first['request_id']}", f"/turns/{one}"),
+    ):
+        async with pages.get(former, allow_redirects=False) as reply:
+            assert (reply.status, reply.headers["Location"]) == (302, now)
+    for gone in ("/scopes/s_none", "/scopes/s_none/difference", "/sessions/moved/requests/req_none"):
+        async with pages.get(gone) as reply:
+            assert reply.status == 404
+
+
+# What it missed
+
+
+async def test_near_misses_can_be_pinned_and_the_limit_that_bound_is_named(
+    pages: Pages, shared_daemon: DaemonProcess, root: str
+) -> None:
+    asked = {"prompt": "Which rule checks number 12?", "max_tokens": 6_000, "reserve_tokens": 0}
+    given = ask(shared_daemon, root, max_bytes=900, **asked)
+    built = shared_daemon.call("GetBuiltContext", context_id=given["context_id"])
+    assert built["limit"] == "max_bytes"
+    assert "max_bytes 900 bound" in built["verdict"]
+    page = await read(pages, f"/turns/{given['context_id']}")
+    assert unescape(re.sub(r"</?strong>", "", page)).count(built["verdict"]) == 1
+    assert "this limit bound" in page.split('<div class="name">Bytes')[1].partition("</div>")[0]
+    places = [miss for miss in built["near"] if miss["kind"] == "place"]
+    assert 0 < len(places) <= 10
+    assert [miss["score"] for miss in places] == sorted((miss["score"] for miss in places), reverse=True)
+    near = page.split('id="near"')[1].partition('id="why"')[0]
+    assert near.count('data-method="ExpandFocus"') == len(places)
+    assert f'href="?why={quote(places[0]["path"], safe="")}#why"' in near
+    pinned = {"scope_id": given["scope_id"], "node_ids": [places[0]["node_id"]]}
+    assert shared_daemon.call("ExpandFocus", **pinned)["unknown"] == []
+    assert "Unpin" in await read(pages, f"/turns/{given['context_id']}")
+    shared_daemon.call("ContractFocus", **pinned)
+
+
+async def test_slices_are_exported(pages: Pages, shared_daemon: DaemonProcess, root: str) -> None:
+    given = ask(shared_daemon, root, "src/shop/auth.py")
+    async with pages.get(f"/turns/{given['context_id']}?format=json") as reply:
+        rows = await reply.json()
+    assert len(rows) == len(given["slices"])
+    assert sum(row["tokens"] for row in rows) == sum(part["tokens"] for part in given["slices"])
+    lines = (await read(pages, f"/turns/{given['context_id']}?format=csv")).splitlines()
+    assert lines[0].startswith("name,symbol,")
+
+
+async def test_files_are_completed(pages: Pages, root: str) -> None:
+    async with pages.get("/files", params={"project": root, "q": "shop/SES"}) as reply:
+        assert await reply.json() == {"files": ["src/shop/sessions.py"]}
+    async with pages.get("/files", params={"project": root, "q": " "}) as reply:
+        assert await reply.json() == {"files": []}
+
+
+def test_looking_at_a_scope_counts_as_nothing_sent(shared_daemon: DaemonProcess, root: str) -> None:
+    session = {"cwd": root, "session_id": "looked-at", "prompt": "How does login work?"}
+    looked = shared_daemon.call("GetContext", **session, preview=True)
+    assert "request_id" not in looked
+    assert shared_daemon.error("ListRequests", session_id="looked-at").code == NOT_FOUND, "it has none"
+    sent = shared_daemon.call("GetContext", **session, delta=True)
+    assert sent["context"] == looked["context"]
+    assert sent["saved_tokens"] == 0
+    entries = shared_daemon.call("ListContexts", session_id="looked-at")["contexts"]
+    assert [entry.get("preview", False) for entry in entries] == [False, True]
+    shared_daemon.call("GetContext", **session)
+    latest = shared_daemon.call("ListContexts", session_id="looked-at")["contexts"][0]
+    assert (latest["context_id"], latest["times"]) == (looked["context_id"], 2)
+    assert "preview" not in latest, "now it was sent"
+
+
+# Two turns
+
+
+async def test_what_changed_between_any_two_turns(
+    pages: Pages, shared_daemon: DaemonProcess, root: str, tmp_path: Path
+) -> None:
+    first = ask(shared_daemon, root, "web/app.ts", session_id="changing")
+    second = ask(shared_daemon, root, "web/app.ts", "src/hostile.py", session_id="changing")
+    one, two = first["context_id"], second["context_id"]
+    page = await read(pages, f"/turns/{two}/difference")
+    assert "came in" in page
+    assert "<script>alert" not in page
+    assert re.search(r'<span class="added">\+ [^<]*hostile.py', page)
+    assert "is gone" in await read(pages, f"/turns/{one}/difference?with={two}")
+    assert "There is nothing to compare" in await read(pages, f"/turns/{one}/difference?with={one}")
+    other = ask(shared_daemon, root, "README.md", session_id="another")["context_id"]
+    assert f'<option value="{one}"' in await read(pages, f"/turns/{other}")
+    assert "is gone" in await read(pages, f"/turns/{other}/difference?with={two}")
+    async with pages.get(f"/turns/{two}/difference?with=c_other") as reply:
+        assert reply.status == 404
+    folder = str(write_files(tmp_path / "other", {"a.py": "A = 1\n"}))
+    shared_daemon.open_ready(folder)
+    foreign = ask(shared_daemon, folder, "a.py")["context_id"]
+    async with pages.get(f"/turns/{two}/difference?with={foreign}") as reply:
+        assert reply.status == 400
