@@ -207,7 +207,6 @@ def test_nothing_is_read_first_while_the_names_of_files_are_listed(bench: Bench)
     assert known
     assert not link_first(bench, ("settle",))
     assert unread(bench) == known
-    listing.close()
     bench.settle()
     assert link_first(bench, ("settle",))
     check_true(bench)
