@@ -36,9 +36,6 @@ them."""
 FIRST_S = 20.0
 """Seconds after which no more files are read and linked ahead of others for one question."""
 
-LEXED_FILES = 64
-"""Number of files that are written into the lexical index in one step of a question, with one commit."""
-
 PATIENT_MAX = 16
 """Maximum number of patient requests that wait; those whose askers have given up are among them."""
 
@@ -201,7 +198,8 @@ class ProjectIndexer:
         if words and not found and not wanted:
             best, complete = yield from self._search_unread((), words, WORD_STEPS)
             yield from self._read_first(best)
-            yield from self._write_first(best)
+            while self._write_words(STEP_S):  # also files that were read before and aren't written yet
+                yield
         complete &= yield from self._read_needed(found, names)
         while self._bulk.link_first(found, STEP_S):
             yield
@@ -313,13 +311,6 @@ class ProjectIndexer:
             examined = [*again, *sorted(bases)]
             found |= bases
         return True
-
-    def _write_first(self, paths: Sequence[str]) -> Steps[None]:
-        """Write files into the lexical index before all others."""
-        for start in range(0, len(paths), LEXED_FILES):
-            with self._index.suspects.work():
-                self._index.lexing.write_now(paths[start : start + LEXED_FILES])
-            yield
 
     def _step_asked(self) -> None:
         steps, answer, patient = self._asked[0]

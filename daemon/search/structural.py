@@ -37,6 +37,9 @@ SUBJECTS_MAX: Final = 4
 SECTIONS_MAX: Final = 20
 """Maximum number of definitions with the same name that are read."""
 
+GUESS_PENDING: Final = 0.1
+"""Maximum share of unread files with which an unknown name is taken as a similar one."""
+
 BATCH: Final = 50
 """Number of places looked up at a time if a filter by kind or by name may reject some of them."""
 
@@ -167,6 +170,8 @@ def answer(
         meaning_of(each, graph, files_first=_means_file(relation, each, reader))
         for each in subjects[:SUBJECTS_MAX]
     ]
+    if tree.pending > GUESS_PENDING * len(tree.files):  # the name may be in a file that isn't read
+        meanings = [Meaning(each.written, each.name) if each.guess else each for each in meanings]
     if relation in _OF_ALL:  # a plain word is no subject: `circles of imports`
         meanings = [each for each in meanings if each.known or is_code(each.written)]
     known = all(each.known for each in meanings) and bool(meanings or relation in _OF_ALL)

@@ -142,6 +142,15 @@ def test_a_secret_file_is_not_read_first(bench: Bench) -> None:
     check_true(bench)
 
 
+def test_an_unknown_name_is_not_taken_as_another_while_many_files_are_unread(bench: Bench) -> None:
+    open_unread(bench, {"bill.py": "def settle_bill(): ...\n", "desk.py": "def setle_bill2(): ...\n"})
+    assert link_first(bench, ("settle_bill",))
+    assert hits(bench, "definition", "settle_bill")
+    assert not hits(bench, "definition", "settle_bil")
+    bench.settle()
+    assert hits(bench, "definition", "settle_bil")
+
+
 ROOMS = ("core", "graph", "index", "languages", "linking", "project", "search")
 NAMES: tuple[tuple[Relation, str], ...] = (
     ("callers", "document_terms"),
