@@ -171,7 +171,12 @@ def answer(
         for each in subjects[:SUBJECTS_MAX]
     ]
     if tree.pending > GUESS_PENDING * len(tree.files):  # the name may be in a file that isn't read
-        meanings = [Meaning(each.written, each.name) if each.guess else each for each in meanings]
+        meanings = [
+            Meaning(each.written, each.name)
+            if each.guess and not (linked_first and _has_same_words(each))
+            else each
+            for each in meanings
+        ]
     if relation in _OF_ALL:  # a plain word is no subject: `circles of imports`
         meanings = [each for each in meanings if each.known or is_code(each.written)]
     known = all(each.known for each in meanings) and bool(meanings or relation in _OF_ALL)
@@ -195,6 +200,12 @@ def answer(
         misspelt=any(each.guess and each.near for each in meanings),
         unlinked=last_words(subjects) if waiting and not linked_first else (),
     )
+
+
+def _has_same_words(meaning: Meaning) -> bool:
+    """Whether a guess differs from the name in punctuation only: `valid?` for `valid`."""
+    names = [each.symbol.name for each in meaning.definitions[:1]]
+    return bool(names) and last_words(names) == last_words([meaning.written])
 
 
 def last_words(subjects: Sequence[str]) -> tuple[str, ...]:

@@ -143,10 +143,18 @@ def test_a_secret_file_is_not_read_first(bench: Bench) -> None:
 
 
 def test_an_unknown_name_is_not_taken_as_another_while_many_files_are_unread(bench: Bench) -> None:
-    open_unread(bench, {"bill.py": "def settle_bill(): ...\n", "desk.py": "def setle_bill2(): ...\n"})
+    files: dict[str, str | bytes] = {
+        "bill.py": "def settle_bill(): ...\n",
+        "bill.rb": "def valid_bill?\nend\n",
+        "desk.py": "def setle_bill2(): ...\n",
+    }
+    open_unread(bench, files)
     assert link_first(bench, ("settle_bill",))
     assert hits(bench, "definition", "settle_bill")
     assert not hits(bench, "definition", "settle_bil")
+    assert link_first(bench, ("valid_bill",))
+    assert unread(bench) == {"desk.py"}
+    assert hits(bench, "definition", "valid_bill"), "the question's mark isn't that of a name"
     bench.settle()
     assert hits(bench, "definition", "settle_bil")
 
