@@ -39,6 +39,9 @@ LINKING_WAIT_S = 2.0
 LINKING_SHARE = 0.5
 """Share of this time in which files are linked; the rest is for the answer."""
 
+FEW_UNREAD = 64
+"""Maximum number of unread files for which no order is asked for: they are read in half a second."""
+
 READING_WAIT_S = 60.0
 """Maximum seconds to wait until the unread files that a question needs are read and linked, if the deadline
 allows it."""
@@ -71,7 +74,8 @@ class SearchService:
         from the same state of the index. Raises `ValueError` for an invalid glob.
         """
         tree, first = project.tree, False
-        if tree.pending:
+        unread = tree.pending > FEW_UNREAD
+        if unread:
             about = await self._work.in_builder(partial(_asked_about, ask, tree))
             first = await self.read_first(project, deadline, *about)
         snapshot = project.snapshot(policy)
@@ -79,7 +83,7 @@ class SearchService:
             gathered, hits, degraded, described = await self._answer(
                 project, snapshot, ask, deadline, describes=describes, linked_first=first
             )
-            unlinked = () if tree.pending else gathered.unlinked
+            unlinked = () if unread else gathered.unlinked
             if unlinked and await self._link_first(project, unlinked, deadline):
                 snapshot = project.snapshot(policy)
                 gathered, hits, degraded, described = await self._answer(
@@ -173,7 +177,7 @@ class SearchService:
         fit some words best.
 
         Returns False if that takes too long or isn't possible yet."""
-        if not project.tree.pending or not any((*names, *words)):
+        if project.tree.pending <= FEW_UNREAD or not any((*names, *words)):
             return False
         wait_s = before_search(deadline).left(READING_WAIT_S)
         return await self._ask_first(LinkFirst(project.root, names, words), wait_s)
