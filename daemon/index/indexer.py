@@ -180,29 +180,30 @@ class ProjectIndexer:
         self._bulk.begin()  # the files that refer to them are linked later
         return Refreshed(self.generation, complete=True)
 
-    def link_first_in_steps(self, names: Collection[str], words: Collection[str] = ()) -> Steps[Refreshed]:
-        """Read and link the files that mention or define some names before all other files; if there are
-        none, read the files that fit some words best.
+    def link_first_in_steps(
+        self, names: Collection[str], words: Collection[str] = (), *, heirs: bool = False
+    ) -> Steps[Refreshed]:
+        """Read and link the files that mention or define some names before all other files, with `heirs`
+        also the names of subclasses; if there are none, read the files that fit some words best.
 
         The links of these files are complete, because unread files on which they depend are read too.
         """
         if self._changes.is_listing or not self._changes.is_named:
             return Refreshed(self.generation, complete=False)
-        wanted, complete = yield from self._search_unread(names, ())
-        yield from self._read_first(wanted)
-        found: set[int] = set()
-        linked = bool(self._files.unread)  # other links of a file may have been of interest
-        for ids in self._index.linking.mentioning(names, linked=linked) if names else ():
-            found |= ids
-            yield
-        if words and not found and not wanted:
+        stands, complete = False, True
+        level, done = set(names), set(names)
+        deadline = self._index.system.monotonic() + FIRST_S
+        while level and complete:
+            bears, complete = yield from self._link_named(level)
+            stands = stands or bears
+            level = self._index.linking.heirs_of(level) - done if heirs else set()
+            done |= level
+            complete = complete and not (level and self._index.system.monotonic() > deadline)
+        if words and not stands:
             best, complete = yield from self._search_unread((), words, WORD_STEPS)
             yield from self._read_first(best)
             while self._write_words(STEP_S):  # also files that were read before and aren't written yet
                 yield
-        complete &= yield from self._read_needed(found, names)
-        while self._bulk.link_first(found, STEP_S):
-            yield
         return Refreshed(self.generation, complete=complete)
 
     def sync_in_steps(self) -> Steps[Refreshed]:
@@ -271,6 +272,22 @@ class ProjectIndexer:
         found = [path for path in search.found() if path in self._files.unread]
         safe = self._unread_among(found)
         return safe, not left and not search.is_cut and len(safe) == len(found)
+
+    def _link_named(self, names: Collection[str]) -> Steps[tuple[bool, bool]]:
+        """Read and link the files that mention or define some names; return whether there are any, and
+        whether none of them waits any more."""
+        wanted, complete = yield from self._search_unread(names, ())
+        yield from self._read_first(wanted)
+        found: set[int] = set()
+        linked = bool(self._files.unread)  # other links of a file may have been of interest
+        for ids in self._index.linking.mentioning(names, linked=linked):
+            found |= ids
+            yield
+        stands = bool(wanted or found)
+        complete &= yield from self._read_needed(found, names)
+        while self._bulk.link_first(found, STEP_S):
+            yield
+        return stands, complete
 
     def _unread_among(self, paths: Iterable[str]) -> list[str]:
         """Return the unread files among `paths`, without those that may kill the process."""

@@ -77,7 +77,7 @@ class SearchService:
         unread = tree.pending > FEW_UNREAD
         if unread:
             about = await self._work.in_builder(partial(_asked_about, ask, tree))
-            first = await self.read_first(project, deadline, *about)
+            first = await self.read_first(project, deadline, LinkFirst(project.root, *about))
         snapshot = project.snapshot(policy)
         try:
             gathered, hits, degraded, described = await self._answer(
@@ -170,17 +170,13 @@ class SearchService:
 
         return await self._work.in_builder(read)
 
-    async def read_first(
-        self, project: Project, deadline: Deadline, names: tuple[str, ...], words: tuple[str, ...] = ()
-    ) -> bool:
-        """Have unread files that mention some names read and linked before all others, or else those that
-        fit some words best.
+    async def read_first(self, project: Project, deadline: Deadline, wanted: LinkFirst) -> bool:
+        """Have the unread files that a question needs read and linked before all others.
 
         Returns False if that takes too long or isn't possible yet."""
-        if project.tree.pending <= FEW_UNREAD or not any((*names, *words)):
+        if project.tree.pending <= FEW_UNREAD or not any((*wanted.names, *wanted.words)):
             return False
-        wait_s = before_search(deadline).left(READING_WAIT_S)
-        return await self._ask_first(LinkFirst(project.root, names, words), wait_s)
+        return await self._ask_first(wanted, before_search(deadline).left(READING_WAIT_S))
 
     async def _link_first(self, project: Project, names: tuple[str, ...], deadline: Deadline) -> bool:
         """Ask the indexer to link the files that mention some names before all others.
@@ -234,7 +230,7 @@ def _gather(
     return gather_hits(snapshot, ask, vectors, describes, reader, linked_first=linked_first)
 
 
-def _asked_about(ask: SearchQuery, tree: Tree) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _asked_about(ask: SearchQuery, tree: Tree) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
     from .pipeline import asked_about  # loaded here for the same reason
 
     return asked_about(ask, tree)

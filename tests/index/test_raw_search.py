@@ -10,6 +10,8 @@ import foveal
 import pytest
 from foveal.daemon.index import indexer as indexing
 from foveal.daemon.index import raw_search
+from foveal.daemon.index.indexer import Steps
+from foveal.daemon.index.messages import Refreshed
 from foveal.daemon.search import structural
 from foveal.daemon.search.query import Relation
 
@@ -24,12 +26,15 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
 
 def link_first(bench: Bench, names: tuple[str, ...], words: tuple[str, ...] = ()) -> bool:
     """Read and link what mentions names first, or fits words; return whether this is complete."""
-    steps = bench.indexer.link_first_in_steps(names, words)
+    return run(bench.indexer.link_first_in_steps(names, words)).complete
+
+
+def run(steps: Steps[Refreshed]) -> Refreshed:
     while True:
         try:
             next(steps)
         except StopIteration as end:
-            return bool(end.value.complete)
+            return end.value  # type: ignore[no-any-return]  # what the generator returns
 
 
 def unread(bench: Bench) -> set[str]:
@@ -132,6 +137,22 @@ def test_a_repeated_question_goes_on_with_its_search(bench: Bench, monkeypatch: 
     assert link_first(bench, ("g19",))
     assert len(first) == 5
     assert sorted([*first, *bench.files_read()]) == sorted([*bench.tree.files, "u19.py"])
+
+
+def test_subclasses_of_subclasses_are_read_first(bench: Bench) -> None:
+    files: dict[str, str | bytes] = {
+        "base.py": "class Base: ...\n",
+        "near.py": "from base import Base\n\n\nclass Near(Base): ...\n",
+        "far.py": "from near import Near\n\n\nclass Far(Near): ...\n",
+        "other.py": "class Other: ...\n",
+    }
+    open_unread(bench, files)
+    steps = bench.indexer.link_first_in_steps(("Base",), heirs=True)
+    assert run(steps).complete
+    assert unread(bench) == {"other.py"}
+    assert [hit[0] for hit in hits(bench, "subclasses", "Base")] == ["near.py#Near", "far.py#Far"]
+    bench.settle()
+    check_true(bench)
 
 
 def test_a_secret_file_is_not_read_first(bench: Bench) -> None:
