@@ -33,7 +33,7 @@ FIRST_FILES = 500
 """Maximum number of files that are read ahead of others because links that a question is about depend on
 them."""
 
-FIRST_S = 20.0
+FIRST_S = 10.0
 """Seconds after which no more files are read and linked ahead of others for one question."""
 
 PATIENT_MAX = 16
