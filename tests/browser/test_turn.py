@@ -66,6 +66,7 @@ def test_why_a_file_was_not_in_the_last_context_costs_two_clicks(
     site.daemon.call("GetContext", **latest, prompt="What does the latest turn show?")
     page.goto(site.address)
     page.locator(".turns a[href^='/turns/']", has_text="What does the latest").first.click()
+    page.wait_for_url("**/turns/*")  # with its scripts, which complete names
     box = page.get_by_label("Why is a file in, or not?")
     box.press_sequentially("web/mon")
     expect(page.locator("#files option")).to_have_attribute("value", "web/money.ts")
