@@ -24,11 +24,11 @@ SECTIONS = {
     "Context": {
         "context": "context",
         "query": "query",
-        "last": "usage",
-        "usage": "usage",
+        "last": "history",
+        "usage": "history",
         "node": "context",
-        "contexts": "context",
-        "why": "context",
+        "contexts": "history",
+        "why": "history",
     },
     "Projects": {
         "open": "projects",

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, TypeVar
 
 import click
@@ -223,6 +224,16 @@ def read_text(what: str) -> str:
     if len(data) > MAX_FRAME_BYTES:
         raise CliError(f"the {what} is larger than {MAX_FRAME_BYTES:,} bytes", "send the part that matters")
     return data.decode("utf-8", "replace")
+
+
+def moment(context: click.Context, option: str, text: str | None) -> str | None:
+    """Return a day or a local time in ISO 8601 with its zone. Raises `click.UsageError`."""
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text).astimezone().isoformat()
+    except (ValueError, OverflowError) as error:
+        raise click.UsageError(f"{option} takes a day or a time such as 2025-01-31T12:00", context) from error
 
 
 class UnknownCommand(click.UsageError):

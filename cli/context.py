@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
@@ -15,7 +15,6 @@ from .command import (
     CALL_TIMEOUT_S,
     Command,
     absolute,
-    all_option,
     ask,
     connect,
     current_folder,
@@ -27,8 +26,6 @@ from .command import (
     read_text,
     settings_of,
 )
-from .errors import CliError
-from .terminal import local_time
 
 FORMATS = ("markdown", "prompts", "messages", "json")
 FRESHNESS = ("shown", "tree", "no")
@@ -208,146 +205,6 @@ def _print_context(reply: dict[str, Any], form: str) -> None:
         terminal.write(shown if shown.endswith("\n") else f"{shown}\n")
 
 
-LIST_LIMIT = 100
-PROMPT_CHARACTERS = 50
-LAST = "last"
-"""The name of the latest context of this project."""
-
-CONTEXTS_EXAMPLES = (
-    "foveal contexts",
-    "foveal contexts last > context.md",
-    "foveal contexts --session s-1 --json | jq '.contexts[].tokens'",
-)
-WHY_EXAMPLES = (
-    "foveal why last src/auth.py",
-    "foveal why c_0123456789abcdef docs/plan.md --json",
-)
-
-
-@click.command(
-    "contexts",
-    cls=Command,
-    short_help="List the contexts that agents got.",
-    examples=CONTEXTS_EXAMPLES,
-)
-@click.argument("context_id", metavar="[CONTEXT]", required=False)
-@all_option
-@click.option("--scope", metavar="ID", help="Of this scope.")
-@click.option("--session", metavar="ID", help="Of this session.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, LIST_LIMIT),
-    default=20,
-    show_default=True,
-    help="Maximum number of contexts.",
-)
-@json_option
-@click.pass_context
-def contexts_command(
-    context: click.Context,
-    context_id: str | None,
-    cwd: str | None,
-    everywhere: bool,
-    scope: str | None,
-    session: str | None,
-    limit: int,
-    as_json: bool,
-) -> None:
-    """List the contexts that agents got, the latest first.
-
-    With CONTEXT, an id or `last`, print exactly the text of that context.
-    """
-    folder = cwd or current_folder()
-    if context_id is not None:
-        _show(context, context_id, folder, as_json=as_json)
-        return
-    chosen = {"scope_id": scope, "session_id": session, "limit": limit}
-    reply = ask(context, "ListContexts", {"cwd": None if everywhere else folder, **chosen})
-    given = reply["contexts"]
-    table = contexts_table(given, everywhere=everywhere) if given else ""
-    terminal.say_reply(reply, as_json, table or "no agent got a context yet")
-
-
-@click.command(
-    "why", cls=Command, short_help="Say why a file is in a context, or why not.", examples=WHY_EXAMPLES
-)
-@click.argument("context_id", metavar="CONTEXT")
-@click.argument("path")
-@cwd_option
-@json_option
-@click.pass_context
-def why_command(context: click.Context, context_id: str, path: str, cwd: str | None, as_json: bool) -> None:
-    """Say why PATH is in CONTEXT, an id or `last`, or what kept it out and what would bring it in.
-
-    Exits with 1 where nothing of it is shown.
-    """
-    folder = cwd or current_folder()
-    folders = [folder] if cwd is None else [folder, current_folder()]
-    params = {"context_id": _resolved(context, context_id, folder), "path": locate(path, folders)}
-    reply = ask(context, "ExplainPath", params, hint="foveal contexts")
-    terminal.say_reply(reply, as_json, *describe_explanation(reply, path))
-    if not as_json:
-        terminal.note_degraded(reply)
-    if not reply["shown"]:
-        context.exit(1)
-
-
-def contexts_table(contexts: Sequence[Mapping[str, Any]], *, everywhere: bool) -> str:
-    """Return contexts as a table, in their order; with `everywhere` it has a column for the project."""
-    header = ["CONTEXT", "AT", "TIMES", "TOKENS", "OF", "MS", "FOR", "PROMPT"]
-    rows = [
-        [
-            given["context_id"],
-            local_time(given["at"]),
-            f"{given['times']:,}",
-            f"{given['tokens']:,}",
-            f"{max(given['max_tokens'] - given['reserve_tokens'], 0):,}",
-            f"{given['elapsed_ms']:,.1f}",
-            given["agent_name"] or given["session_id"],
-            terminal.shortened(given["prompt"], PROMPT_CHARACTERS),
-        ]
-        for given in contexts
-    ]
-    if everywhere:
-        header.append("PROJECT")
-        for row, context in zip(rows, contexts, strict=True):
-            row.append(terminal.short_path(context["project"]))
-    # Where there is no room, the middle columns go first: their figures are in the context itself.
-    return terminal.table(header, rows, right=(2, 3, 4, 5), paths=(8,), texts=(6, 7), spare=(2, 5, 4))
-
-
-def describe_explanation(reply: Mapping[str, Any], path: str) -> Sequence[str]:
-    """Return the lines about a reply to ExplainPath: a verdict, the reasons, what to do."""
-    verdict = "shown" if reply["shown"] else "only named" if reply["named"] else "not in it"
-    return [
-        f"{terminal.styled(terminal.clean(path), bold=True)}: {verdict}",
-        *(f"  {terminal.clean(reason)}" for reason in reply["reasons"]),
-        *(f"  -> {terminal.clean(advice)}" for advice in reply["advice"]),
-    ]
-
-
-def _show(context: click.Context, context_id: str, folder: str, *, as_json: bool) -> None:
-    """Print a context as it was given. Raises `CliError` where its text is gone."""
-    params = {"context_id": _resolved(context, context_id, folder)}
-    reply = ask(context, "GetBuiltContext", params, hint="foveal contexts")
-    if as_json:
-        terminal.say_json(reply)
-    elif not reply["text_kept"]:
-        raise CliError(reply["problem"], "foveal contexts ID --json still shows what it consisted of")
-    else:
-        terminal.say_text(reply["context"])
-
-
-def _resolved(context: click.Context, context_id: str, folder: str) -> str:
-    """Return an id, of the last context of the project for `last`. Raises `CliError` where there is none."""
-    if context_id != LAST:
-        return context_id
-    found = ask(context, "ListContexts", {"cwd": folder, "limit": 1})["contexts"]
-    if not found:
-        raise CliError("no agent got a context of this project yet", 'foveal context "…"')
-    return str(found[0]["context_id"])
-
-
 NEIGHBOURS = {
     "superclasses": "inherits",
     "subclasses": "inherited by",
@@ -456,14 +313,14 @@ def contract_command(context: click.Context, scope_id: str, nodes: tuple[str, ..
 @click.pass_context
 def release_command(context: click.Context, scope_id: str, as_json: bool) -> None:
     """Forget a scope."""
-    reply = ask(context, "ReleaseScope", {"scope_id": scope_id})
+    reply = ask(context, "ReleaseScope", {"scope_id": scope_id}, hint="foveal scopes")
     terminal.say_reply(reply, as_json, f"released: {terminal.clean(scope_id)}")
 
 
 def _change(
     context: click.Context, method: str, scope_id: str, nodes: tuple[str, ...], as_json: bool
 ) -> None:
-    root = ask(context, "GetScope", {"scope_id": scope_id})["project"]
+    root = ask(context, "GetScope", {"scope_id": scope_id}, hint="foveal scopes")["project"]
     folder = os.path.realpath(current_folder())
     inside = is_inside(folder, root)
     # From the current folder if that lies in the scope's project, else from its root.

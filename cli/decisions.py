@@ -19,6 +19,7 @@ from .command import (
     cwd_option,
     json_option,
     locate,
+    moment,
     yes_option,
 )
 from .errors import CliError
@@ -137,7 +138,7 @@ def list_command(
     **filters: Any,
 ) -> None:
     """List this project's decisions, the newest first."""
-    times = {"since": _moment(context, "--since", since), "until": _moment(context, "--until", until)}
+    times = {"since": moment(context, "--since", since), "until": moment(context, "--until", until)}
     reply = ask(context, "ListExperiences", {"cwd": cwd or current_folder(), **times, **filters})
     if as_json:
         terminal.say_json(reply)
@@ -294,16 +295,6 @@ def _say_rest(shown: int, total: int, nothing: str) -> None:
     elif shown < total:
         terminal.flush()
         terminal.note(f"{shown} of {total:,}; --limit shows more")
-
-
-def _moment(context: click.Context, option: str, text: str | None) -> str | None:
-    """Return a day or a local time in ISO 8601 with its zone. Raises `click.UsageError`."""
-    if text is None:
-        return None
-    try:
-        return datetime.fromisoformat(text).astimezone().isoformat()
-    except (ValueError, OverflowError) as error:
-        raise click.UsageError(f"{option} takes a day or a time such as 2025-01-31T12:00", context) from error
 
 
 PRUNE_EXAMPLES = (

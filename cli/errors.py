@@ -118,6 +118,7 @@ COMMANDS = {
     "GraftExperience": "foveal decide",
     "ListContexts": "foveal contexts",
     "ListExperiences": "foveal decisions list",
+    "ListHosts": "foveal hooks list",
     "ListItems": "foveal items list",
     "ListProjects": "foveal projects",
     "ListQuarantine": "foveal decisions quarantine",
@@ -150,6 +151,9 @@ COMMANDS = {
 one plain word (Query, Trust), which a message may mean as a word."""
 
 _METHODS = re.compile(rf"(?<!['\"\w])(?:([Cc])all )?({'|'.join(COMMANDS)})\b(?!['\"])")
+_EXPERIENCE = re.compile(r"(?<![\w.'])(an? )?experience(s?)\b(?![.\w'])")
+"""The word of the wire for what people call a decision; in `experience.path` it names a setting."""
+
 _ENDS = re.compile(r"((?<=[.?]) |; )")
 """Where one part of a message ends and the next begins."""
 
@@ -169,6 +173,7 @@ def for_a_person(message: str) -> tuple[str, str]:
     commands in their place."""
     facts, advice = "", []
     separator = ""
+    message = _EXPERIENCE.sub(lambda word: f"{'a ' if word[1] else ''}decision{word[2]}", message)
     for number, part in enumerate(_ENDS.split(message)):
         if number % 2:
             separator = part

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -133,14 +134,15 @@ def init_command(
     with explained():
         place = settings_place(context, None if project is None else absolute(project))
         program = running_program(context)
-    root = None if is_inside(os.path.realpath(place.home), place.root) else place.root
-    hosts = [] if no_hosts else list(_found_hosts(place, program, names, mcp=not no_mcp))
-    asks = asks and any(found.changes for found in hosts)
+    root = _project_around(os.path.realpath(absolute(project or "")), os.path.realpath(place.home))
+    hosts = None if no_hosts else list(_found_hosts(place, program, names, mcp=not no_mcp))
+    asks = asks and any(found.changes for found in hosts or ())
     check_json_can_ask(context, as_json=as_json, asks=asks or (as_json and not (yes or dry_run)))
     editors = dict(_found_editors(place))
     for line in _describe_found(hosts, editors, root, diff=diff):
         say(line)
     terminal.flush()
+    hosts = hosts or []
     if names and (broken := [found for found in hosts if found.problem]):
         raise CliError(f"{broken[0].host.title}: {broken[0].problem}", broken[0].fix)
     chosen = [found for found in hosts if not found.problem]
@@ -166,8 +168,9 @@ def init_command(
     elif root is not None:
         with connect(settings_of(context)) as client:
             report["project"] = _index(client, root, say)
-            wanted = _ask_question(root) if question is None and asks else question or ""
-            report["context"] = _first_context(client, root, wanted, say)
+            if question is None and not (yes or as_json) and terminal.is_terminal(sys.stdin):
+                question = _ask_question(root)
+            report["context"] = _first_context(client, root, question or "", say)
     if as_json:
         terminal.say_json(report)
     elif not dry_run:
@@ -202,6 +205,18 @@ def _found_hosts(
             yield FoundHost(host, found, problem=f"{error.filename}: {error.strerror}")
 
 
+def _project_around(folder: str, home: str) -> str | None:
+    """Return the root of the project that a folder belongs to, as the daemon finds it; None if that is the
+    home folder or one above it, which are no projects."""
+    for marker in (".foveal", ".git"):
+        above = folder
+        while above != os.path.dirname(above):
+            if os.path.lexists(os.path.join(above, marker)):
+                return None if is_inside(home, above) else above
+            above = os.path.dirname(above)
+    return None if is_inside(home, folder) else folder
+
+
 def _is_plugin(files: HostFiles) -> bool:
     """Whether foveal is registered as a plugin, which stays so."""
     return any(os.path.exists(target.path) for target in files.plugin)
@@ -234,18 +249,19 @@ def _found_editors(place: SettingsPlace) -> Iterator[tuple[str, str]]:
 
 
 def _describe_found(
-    hosts: Sequence[FoundHost], editors: Mapping[str, str], root: str | None, *, diff: bool
+    hosts: Sequence[FoundHost] | None, editors: Mapping[str, str], root: str | None, *, diff: bool
 ) -> Iterator[str]:
-    """Yield the lines about what is here and what would change."""
-    yield terminal.styled("Agents", bold=True)
-    for found in hosts:
+    """Yield the lines about what is here and what would change; nothing about agents without `hosts`."""
+    if hosts is not None:
+        yield terminal.styled("Agents", bold=True)
+    for found in hosts or ():
         yield f"  {found.host.title} ({terminal.short_path(found.found) or 'not found here'}): {found.state}"
         if found.problem:
             yield terminal.clean(f"    ✗ {found.problem}{f' ({found.fix})' if found.fix else ''}")
         for change in found.changes:
             yield f"    {summarize(change)} ({lines_changed(change)})"
             yield from describe_change(change) if diff else ()
-    if not hosts:
+    if hosts is not None and not hosts:
         yield "  none found; foveal init --host NAME registers one all the same"
     if editors:
         yield terminal.styled("Editors", bold=True)
@@ -253,7 +269,8 @@ def _describe_found(
             yield f"  {name}: {how}"
     yield terminal.styled("Project", bold=True)
     if root is None:
-        yield "  none: this is the home folder; to index one, run foveal init in its folder"
+        yield "  none: this folder belongs to your home folder; run foveal init in a project's, or make a"
+        yield "  .foveal folder in this one"
     else:
         kind = "git repository" if os.path.lexists(os.path.join(root, ".git")) else "folder without git"
         yield f"  {terminal.short_path(root)} ({kind}): to index"
@@ -270,8 +287,7 @@ def lines_changed(change: Change) -> str:
 def _ask_which(hosts: Sequence[FoundHost], root: str | None) -> list[FoundHost] | None:
     """Ask once which agents are registered; return them, None for no at all."""
     by_name = {found.host.name: found for found in hosts}
-    titles = [found.host.title for found in hosts]
-    listed = " and ".join(filter(None, (", ".join(titles[:-1]), titles[-1])))
+    listed = _titles(hosts)
     index = f", and index {terminal.short_path(root)}" if root else ""
 
     def picked(answer: str) -> list[FoundHost] | None:
@@ -294,6 +310,12 @@ def _ask_which(hosts: Sequence[FoundHost], root: str | None) -> list[FoundHost] 
         err=True,
     )
     return found
+
+
+def _titles(hosts: Sequence[FoundHost]) -> str:
+    """Return the names of hosts as in a sentence: `Claude Code, Cursor and Codex`."""
+    titles = [found.host.title for found in hosts]
+    return " and ".join(filter(None, (", ".join(titles[:-1]), titles[-1])))
 
 
 def _register(hosts: Iterable[FoundHost], place: SettingsPlace, program: str, *, mcp: bool, say: Any) -> None:
@@ -355,8 +377,7 @@ def _say_what_now(chosen: Sequence[FoundHost], root: str | None) -> None:
     )
     terminal.say(terminal.styled("From now on", bold=True))
     if chosen:
-        names = ", ".join(found.host.title for found in chosen)
-        terminal.say(f"  New sessions of {names} get context by themselves.")
+        terminal.say(f"  New sessions of {_titles(chosen)} get context by themselves.")
     for command, what in rows if root else rows[-2:]:
         terminal.say(f"  {command:<20} {what}")
 

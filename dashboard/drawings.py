@@ -1,4 +1,4 @@
-"""Drawings as SVG: a context to scale with its layers and slices, the bar of its budget, and charts.
+"""Drawings as SVG: a context to scale with its layers and slices, and the bar of its budget.
 
 Positions are shares of the drawing, so that it takes whatever width its place has and its labels stay as
 large as other text. Nothing in it has a `style`, which the page's content policy refuses.
@@ -253,22 +253,8 @@ def budget_bar(context: Mapping[str, Any], uses: Sequence[TokenUse]) -> Markup:
     )
 
 
-def layers_bar(context: Mapping[str, Any]) -> Markup:
-    """Return a small bar of a context's layers within what it might have taken."""
-    layers = [(name, tokens) for name, tokens in context["layers"].items() if tokens]
-    return stacked_bar(
-        (ChartPart(tokens, f"l-{name}", f"{name}: {tokens:,} tokens") for name, tokens in layers),
-        context["max_tokens"] - context["reserve_tokens"],
-        ", ".join(f"{name} {tokens:,} tokens" for name, tokens in layers),
-        height=10.0,
-    )
-
-
-WIDTH, HEIGHT = 240.0, 44.0
-"""Size of a line chart in SVG units; it is stretched to the available width."""
-
 BAR_WIDTH = 1000.0
-"""Size of a bar in SVG units, stretched likewise."""
+"""Size of a bar in SVG units; it is stretched to the available width."""
 
 LEAST = 3.0
 """Minimum width of a part of a bar in SVG units, so that it can be seen and pointed at."""
@@ -283,26 +269,6 @@ class ChartPart:
     kind: str
     label: str
     leads_to: str = ""
-
-
-def sparkline(values: Sequence[float | None], label: str) -> Markup:
-    """Return a line of values over time, from 0 to the largest; None is a gap. `label` says it in words."""
-    top = max((value for value in values if value is not None), default=0.0) or 1.0
-    step = WIDTH / max(len(values) - 1, 1)
-    lines: list[str] = []
-    areas: list[str] = []
-    for run in _runs(values):
-        points = [(at * step, HEIGHT - 1 - value / top * (HEIGHT - 4)) for at, value in run]
-        if len(points) == 1:
-            points.append((points[0][0] + step, points[0][1]))
-        line = " L".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        lines.append(f"M{line}")
-        areas.append(f"M{points[0][0]:.1f},{HEIGHT:.0f} L{line} L{points[-1][0]:.1f},{HEIGHT:.0f} Z")
-    return Markup(
-        '<svg class="spark" viewBox="0 0 {:.0f} {:.0f}" preserveAspectRatio="none" role="img" '
-        'aria-label="{}">'
-        '<path class="area" d="{}"/><path class="line" d="{}"/></svg>'
-    ).format(WIDTH, HEIGHT, label, " ".join(areas), " ".join(lines))
 
 
 def stacked_bar(parts: Iterable[ChartPart], total: float, label: str, height: float = 22.0) -> Markup:
@@ -330,15 +296,3 @@ def stacked_bar(parts: Iterable[ChartPart], total: float, label: str, height: fl
         'aria-label="{}">'
         "{}</svg>"
     ).format(BAR_WIDTH, height, escape(label), Markup("").join(drawn))
-
-
-def _runs(values: Sequence[float | None]) -> Iterable[list[tuple[int, float]]]:
-    run: list[tuple[int, float]] = []
-    for at, value in enumerate(values):
-        if value is not None:
-            run.append((at, value))
-        elif run:
-            yield run
-            run = []
-    if run:
-        yield run

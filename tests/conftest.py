@@ -38,8 +38,9 @@ DEADLINE_S = 60.0
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give a run in which not all tests ran its own exit status."""
+    """Give a run in which not all tests ran its own exit status, and all runs the same tables of commands."""
     config.pluginmanager.register(all_ran)
+    os.environ.pop("COLUMNS", None)  # a terminal's width, which workers of pytest-xdist are given
 
 
 @pytest.hookimpl(wrapper=True)

@@ -46,6 +46,8 @@ from foveal.daemon.project.index_view import read_tree
 from foveal.daemon.project.roots import known_roots, make_usable, write_record
 from foveal.daemon.rules.approvals import Approvals
 from foveal.daemon.rules.item_store import ItemStore
+from foveal.daemon.sessions import context_table
+from foveal.daemon.sessions.context_table import ContextFilter
 from foveal.daemon.sessions.request_log import Ledger
 from foveal.daemon.sessions.request_log_file import LedgerFile
 from foveal.daemon.sessions.session_store import SessionStore
@@ -206,6 +208,13 @@ def _read_requests(folder: Path) -> Answers:
                 for session in ledger.counts()
                 for one in ledger.list(session)
             }
+            with file.reading() as database:
+                for row in context_table.page(database, ContextFilter(), 1_000):
+                    record = context_table.record_of(database, row.number)
+                    if record is None:
+                        said += f"the record of {row.id} is damaged"
+                    else:
+                        found[row.id] = [row.tokens, row.bytes, json.dumps(record)]
             said += " ".join(file.take_warnings())
             file.close()
         except FovealError as error:

@@ -40,6 +40,7 @@ from ..hooks.last_events import LastEvents
 from ..hooks.native_rules import folder_in, native_rules
 from ..hooks.payloads import RecentEvents, fields_in, formats_of, host_version
 from ..hooks.responder import Clock, HookContextRequest, OpenedSession, Responder
+from ..hooks.turn_readings import TurnReadings
 from ..project.project import Project
 from ..project.roots import relative_path
 from ..rules.items import Item
@@ -105,6 +106,7 @@ class HookMethods:
         self._responder = Responder(DaemonHookBackend(engine))
         self._recent = RecentEvents(lambda: asyncio.get_running_loop().time())
         self._grafts = HookGrafts(engine.state_dir, self._graft, System())
+        self._turns = TurnReadings(self._read_turn)
         self._events_seen = LastEvents(engine.state_dir, System())
 
     async def run(self) -> None:
@@ -112,6 +114,7 @@ class HookMethods:
         when hosts last sent events; never returns."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._grafts.run())
+            tasks.create_task(self._turns.run())
             tasks.create_task(self._events_seen.run())
 
     @method("HookEvent", policy="own")
@@ -139,6 +142,8 @@ class HookMethods:
         if isinstance(event, TurnEnded | SessionEnding | SubagentStopped):
             text = payload if isinstance(payload, str) else json.dumps(payload, default=repr)
             await self._keep(formats.host, name, event, text, request.spooled)
+        if isinstance(event, TurnEnded):
+            self._turns.note(event)
         answer = await self._responder.answer(event, formats.reads.limit(name), clock)
         return HookEventReply("" if answer == NOTHING else formats.writes.write(name, answer))
 
@@ -172,6 +177,16 @@ class HookMethods:
         self._engine.timeline.read_transcript(project.root, session_id, result.cwd or cwd, result.activity)
         self._engine.timeline.decided(project.root, project.pool.some(result.experience_ids))
         self._engine.commit_marks.look(project)  # decisions may have been committed in the meantime
+
+    async def _read_turn(self, origin: Origin, path: str) -> None:
+        """Take what an agent did to files in a turn, if it was given a context."""
+        project = self._engine.projects.get(await self._engine.projects.root_of(origin.cwd))
+        if project is None or not self._engine.timeline.has_shown(origin.session_id):
+            return
+        found = await self._engine.grafting.read_turn(project, path)
+        if found is not None:
+            cwd = found.cwd or origin.cwd
+            self._engine.timeline.read_transcript(project.root, origin.session_id, cwd, found.activity)
 
 
 def happenings_of(event: Event) -> Iterator[Happening]:

@@ -49,15 +49,15 @@ class TimelineMethods(EngineMethods):
 
     @method("GetTimeline", policy="session")
     async def timeline(self, request: TimelineRequest) -> TimelineReply:
-        """Return what happened in a session in the last 30 days, the latest first; below. `next` is present
+        """Return what happened in a session, the latest first; below. `next` is present
         if there is more: pass it as `before`."""
         page = await self._engine.timeline.page(request.session_id, request.limit, request.before)
-        if not page.entries and not request.before:
-            state = await self._engine.sessions.find(request.session_id)
-            if state.session is None and not state.problem:
-                raise NotFound(f"no session {request.session_id!r:.130}; ListSessions names what there is")
+        session = (await self._engine.sessions.find(request.session_id)).session
+        project = session.project_root if session is not None else page.project
+        if not project:  # there is no such session, or its folder belongs to no project
+            raise NotFound(f"no session {request.session_id!r:.130}; ListSessions names what there is")
         entries = [_entry(entry) for entry in page.entries]
-        return TimelineReply(request.session_id, page.project, entries, page.next or UNSET)
+        return TimelineReply(request.session_id, project, entries, page.next or UNSET)
 
 
 def _entry(entry: StoredEntry) -> TimelineEntry:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -61,29 +60,29 @@ class UsageMethods(EngineMethods):
 
     @method("GetUsage", policy="list")
     async def usage(self, request: UsageRequest) -> UsageReply:
-        """Return the cost and use of the contexts of the last 30 days, of a project or of all, in groups;
-        below. `since` and `until` are times or days in ISO 8601."""
+        """Return the cost and use of the contexts of a project or of all, in groups; below.
+        `since` and `until` are times or days in ISO 8601."""
         root = None if request.cwd is None else await self._engine.projects.root_of(request.cwd)
         report = await self._engine.timeline.usage(request.by, root, request.since, request.until)
-        names = await self._names(request.by, root)
+        names: dict[str, str] = {}
+        if request.by == "session":
+            names = {session.id: session.name for session in await self._engine.sessions.list(root)}
         return UsageReply(
-            [_row(row, names(row.key)) for row in report.rows],
+            [_row(row, names.get(row.key) or _name_of(request.by, row)) for row in report.rows],
             _row(report.total, ""),
             [reply_of(UnusedPlace, place) for place in report.never_used],
             SavedCharacters(report.saved_characters, report.saved_basis),
         )
 
-    async def _names(self, by: Grouping, root: str | None) -> Callable[[str], str]:
-        """Return a function that gives the name of a group for people, "" for none."""
-        if by == "project":
-            return os.path.basename
-        if by == "host":
-            return lambda key: host.title if (host := host_named(key)) is not None else ""
-        if by == "session":
-            sessions = await self._engine.sessions.list(root)
-            names = {session.id: session.name for session in sessions}
-            return lambda key: names.get(key, "")
-        return lambda key: ""
+
+def _name_of(by: Grouping, row: UsageCounts) -> str:
+    """Return the name of a group for people, "" for none."""
+    if by == "project":
+        return os.path.basename(row.key)
+    if by == "host":
+        host = host_named(row.key)
+        return host.title if host is not None else ""
+    return row.name
 
 
 def _row(row: UsageCounts, name: str) -> UsageRow:

@@ -88,7 +88,7 @@ class Engine:
         days = config.history.days
         limits = LedgerLimits(days, max(days, RECORD_DAYS), max_bytes=config.history.max_mb << 20)
         self.requests = RequestLog(environment.state_dir, self._work, system, limits)
-        self.timeline = Timeline(environment.state_dir, self.projects, self._work, system)
+        self.timeline = Timeline(environment.state_dir, self.projects, self._work, system, days)
         self.compressing = Compressing(config.compression, environment, system, self._work)
         self.context_history = ContextHistory(self.requests, self._work, system)
         self.forgetting = Forgetting(
@@ -98,6 +98,7 @@ class Engine:
             self.sessions,
             self.requests,
             self.context_history,
+            self.timeline,
             self.semantics,
             self._work,
             system,

@@ -28,6 +28,7 @@ from ..project.roots import RECORD
 from ..rules.item_store import ItemStore
 from ..sessions.request_log_service import RequestLog
 from ..sessions.service import Sessions
+from ..sessions.timeline_service import Timeline
 
 POOL_FILE = "experiences.jsonl"
 
@@ -54,6 +55,7 @@ class Forgetting:
         sessions: Sessions,
         requests: RequestLog,
         contexts: ContextHistory,
+        timeline: Timeline,
         semantics: Semantics,
         work: Work,
         system: System,
@@ -64,30 +66,33 @@ class Forgetting:
         self._sessions = sessions
         self._requests = requests
         self._contexts = contexts
+        self._timeline = timeline
         self._semantics = semantics
         self._work = work
         self._system = system
 
     async def forget(self, root: str, *, dry_run: bool) -> ForgottenProject:
-        """Remove all that is kept of a project; with `dry_run` only count it.
+        """Remove all that is kept of a project; with `dry_run` only count it, quickly, without embeddings.
 
         Whoever opens the project meanwhile waits, and gets an empty one. Raises `NotFound` if nothing is
         known of it, `StateError` if the disk refuses.
         """
         if dry_run:
-            return await self._counted(root, dry_run=True)
+            return ForgottenProject(root, await self._counts(root))
         folder = self._projects.folder_of(root)
         async with self._projects.closed_meanwhile(root):
-            found = await self._counted(root, dry_run=False)
+            counts = await self._counts(root)
+            counts["embeddings"], problem = await self._forget_embeddings(root, folder)
             await self._scoping.forget_project(root)
             await self._sessions.forget_project(root)
             await self._contexts.forget_project(root)
+            await self._timeline.forget_project(root)
             await self._projects.forget_trust(root)
             await self._work.in_writer(partial(_remove, folder))
-        return found
+        return ForgottenProject(root, counts, problem)
 
-    async def _counted(self, root: str, *, dry_run: bool) -> ForgottenProject:
-        """Count what is kept of a project; unless `dry_run`, its embeddings are removed on the way."""
+    async def _counts(self, root: str) -> dict[str, int]:
+        """Count what is kept of a project. Raises `NotFound` if there is nothing."""
         folder = self._projects.folder_of(root)
         await self._contexts.write()
         requests, contexts = await self._requests.counts_of(root)
@@ -99,23 +104,28 @@ class Forgetting:
             "sessions": len(await self._sessions.list(root)),
             "scopes": len(self._scopes.of_project(root)),
             "trusted": len(trusted.digests),
+            "events": await self._timeline.count_of(root),
         }
         if not any(counts.values()):
             raise NotFound(f"nothing is known of {root}; to see what is: foveal projects")
-        counts["embeddings"], problem = 0, ""
+        return counts
+
+    async def _forget_embeddings(self, root: str, folder: str) -> tuple[int, str]:
+        """Remove the embeddings that only a project uses; return their number and a problem or ""."""
+        others = await self._projects.other_folders(root)
         try:
-            others = await self._projects.other_folders(root)
-            counts["embeddings"] = await self._semantics.forget(root, folder, others, dry_run=dry_run)
+            return await self._semantics.forget(root, folder, others), ""
         except FovealError as error:
-            problem = f"its embeddings stay until they are the longest unused ones ({error})"
-        return ForgottenProject(root, counts, problem)
+            return 0, f"its embeddings stay until they are the longest unused ones ({error})"
 
 
 def _in_folder(folder: str, system: System) -> dict[str, int]:
     """Count what lies in a project's folder."""
-    index_bytes = sum(
-        os.path.getsize(os.path.join(above, name)) for above, _, names in os.walk(folder) for name in names
-    )
+    index_bytes = 0
+    for above, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):  # the indexer removes files of its own
+                index_bytes += os.path.getsize(os.path.join(above, name))
     items = decisions = feedback = 0
     if index_bytes:
         with suppress(FovealError):

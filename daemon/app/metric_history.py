@@ -183,16 +183,22 @@ class SampleFile:
 
     def write(self, period: Period, samples: Sequence[Sample], since: int) -> None:
         """Add samples, and remove those before a time in milliseconds."""
+        rows = [(period, _milliseconds(sample.at), data) for sample in samples if (data := _packed(sample))]
         with self._file.writing() as database:
-            database.executemany(
-                "INSERT OR REPLACE INTO samples VALUES (?, ?, ?)",
-                [(period, _milliseconds(sample.at), msgspec.json.encode(sample)) for sample in samples],
-            )
+            database.executemany("INSERT OR REPLACE INTO samples VALUES (?, ?, ?)", rows)
             database.execute("DELETE FROM samples WHERE period = ? AND at <= ?", (period, since))
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def _packed(sample: Sample) -> bytes:
+    """Return a sample as JSON, nothing for one that names an agent with half a surrogate."""
+    try:
+        return msgspec.json.encode(sample)
+    except UnicodeEncodeError:
+        return b""
 
 
 def _milliseconds(at: str) -> int:

@@ -398,7 +398,7 @@ class HistoryConfig:
 
     days: int = _key(
         30,
-        "Past contexts, and the texts of requests, are removed after this time.",
+        "Past contexts, the texts of requests, and the timelines of sessions are removed after this time.",
         unit="days",
         between=(1, 3_650),
     )

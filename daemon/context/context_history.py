@@ -44,9 +44,11 @@ WRITE_S = 0.5
 RETRY_S = 2.0
 """Seconds after a failed write until the next attempt."""
 
-WAITING_MAX = 2_000
-"""Maximum number of contexts that wait to be written, of some ten kilobytes each; above it, the oldest are
-lost."""
+WAITING_BYTES = 32 << 20
+"""Maximum bytes of contexts that wait to be written; above it, the oldest are lost."""
+
+RECORD_BYTES = 20_000
+"""Estimated bytes of a waiting context without its texts."""
 
 KNOWN_MAX = 10_000
 """Maximum number of contexts that are known to be written: further deliveries of others are written as if
@@ -105,10 +107,12 @@ class Given(Struct, frozen=True):
 
 
 class _Waiting(Struct):
-    """Unwritten deliveries of a context, and for one that isn't known to be written how to keep it."""
+    """Unwritten deliveries of a context with their size in bytes, and for one that isn't known to be written
+    how to keep it."""
 
     more: Deliveries
-    kept: Callable[[], tuple[KeptContext, Sent | None]] | None
+    kept: Callable[[], tuple[KeptContext, Sent | None]] | None = None
+    size: int = 500
 
 
 class ContextHistory:
@@ -124,6 +128,7 @@ class ContextHistory:
         self._work = work
         self._system = system
         self._waiting: dict[str, _Waiting] = {}
+        self._waiting_bytes = 0
         self._known: dict[str, None] = {}
         self._last: dict[str, str] = {}
         """The id of the latest context of each scope."""
@@ -143,12 +148,13 @@ class ContextHistory:
         request_id = reply.get("request_id", "")
         waiting = self._waiting.get(context_id)
         if waiting is None:
-            kept = None
+            waiting = _Waiting(Deliveries(at, elapsed_ms, cached, preview, request_id))
             if context_id not in self._known:
                 previous = self._last.get(scope_id, "")
                 logged = {**reply, "limit": built.limit, "near": built.near}
-                kept = partial(_kept, job, agent_name, built, logged, previous, at, elapsed_ms)
-            self._wait(context_id, _Waiting(Deliveries(at, elapsed_ms, cached, preview, request_id), kept))
+                waiting.kept = partial(_kept, job, agent_name, built, logged, previous, at, elapsed_ms)
+                waiting.size = RECORD_BYTES + 2 * (len(reply["context"]) + len(job.request.prompt))
+            self._wait(context_id, waiting)
         else:
             more = waiting.more
             more.at, more.last_elapsed_ms, more.cached = at, elapsed_ms, cached
@@ -205,8 +211,9 @@ class ContextHistory:
 
     def _wait(self, context_id: str, waiting: _Waiting) -> None:
         self._waiting[context_id] = waiting
-        if len(self._waiting) > WAITING_MAX:
-            del self._waiting[next(iter(self._waiting))]
+        self._waiting_bytes += waiting.size
+        while self._waiting_bytes > WAITING_BYTES and len(self._waiting) > 1:
+            self._waiting_bytes -= self._waiting.pop(next(iter(self._waiting))).size
             self.lost += 1
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(WRITE_S, self._begin_writing)
@@ -224,10 +231,16 @@ class ContextHistory:
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
-            waiting, self._waiting = self._waiting, {}
+            waiting, self._waiting, self._waiting_bytes = self._waiting, {}, 0
+            # In another thread than the writer's, so that durable changes there don't wait for it.
+            writing = asyncio.ensure_future(asyncio.to_thread(self._write, waiting))
             try:
-                # In another thread than the writer's, so that durable changes there don't wait for it.
-                self.lost += await asyncio.to_thread(self._write, waiting)
+                self.lost += await asyncio.shield(writing)
+            except asyncio.CancelledError:  # the thread goes on: what it wrote mustn't be counted again
+                await asyncio.wait((writing,))
+                if writing.exception() is not None:
+                    self._restore(waiting)
+                raise
             except StateError as error:
                 self._restore(waiting)
                 self.problem = f"past contexts are not on the disk: {error}"
@@ -254,6 +267,7 @@ class ContextHistory:
                 later.more.request_id = later.more.request_id or earlier.more.request_id
                 earlier.more = later.more
         self._waiting = waiting
+        self._waiting_bytes = sum(each.size for each in waiting.values())
 
     def _write(self, waiting: Mapping[str, _Waiting]) -> int:
         """Write deliveries, and return how many could not be kept."""
@@ -276,6 +290,7 @@ class ContextHistory:
                 if context_id in kept:
                     _insert(database, *kept[context_id])
                 context_table.note(database, context_id, each.more)
+        ledger.prune_round()
         return lost
 
     def _given(self, row: ContextRow, record: Mapping[str, Any], access: Access, sent: Sent | None) -> Given:

@@ -23,6 +23,8 @@ from .system import System
 class RecordFile:
     """The SQLite file at `path` with the tables of `schema`. Thread-safe, one thread at a time.
 
+    What is deleted is overwritten, so that nothing stays in the free space of the file.
+
     Raises `StateError` if the disk refuses, or for a damaged file after it was put into quarantine: the next
     call finds an empty one.
     """
@@ -59,6 +61,11 @@ class RecordFile:
         with self.reading() as database, transaction(database):
             yield database
 
+    def checkpoint(self) -> None:
+        """Move the write-ahead log into the file, so that nothing deleted stays there."""
+        with self.reading() as database:
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def take_warnings(self) -> tuple[str, ...]:
         """Return the warnings since the last call."""
         with self._lock:
@@ -82,5 +89,6 @@ class RecordFile:
             raise StateError(f"{self.path} can't be opened ({error}).") from error
         if opened.replaced:
             self._warnings.append(opened.replaced)
+        opened.database.execute("PRAGMA secure_delete = ON")
         self._database = opened.database
         return opened.database

@@ -202,6 +202,18 @@ def transaction(database: Database) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def erasure(database: Database) -> Iterator[None]:
+    """Run the statements inside as one transaction, and overwrite what they delete with zeros."""
+    database.execute("PRAGMA secure_delete = ON")
+    try:
+        with transaction(database):
+            yield
+    finally:
+        database.execute("PRAGMA secure_delete = OFF")
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log has the former pages
+
+
 BATCH = 500
 """Maximum number of values in a statement of `select_in`; SQLite's limit is 32,766."""
 

@@ -206,16 +206,14 @@ class EmbeddingStore:
                 self._db.execute("VACUUM")
             return len(doomed)
 
-    def forget(self, digests: Iterable[bytes], *, dry_run: bool = False) -> int:
-        """Delete the embeddings of contents by any model; return how many there were. With `dry_run` only
-        count them."""
+    def forget(self, digests: Iterable[bytes]) -> int:
+        """Delete the embeddings of contents by any model; return how many there were."""
         wanted = list(digests)
         query = "SELECT id, model, digest FROM digests WHERE model = ? AND digest IN ({marks})"
         with self._lock:
             models = [number for (number,) in self._db.execute("SELECT id FROM models")]
             doomed = [row for number in models for row in self._select(query, (number,), wanted)]
-            if not dry_run:
-                self._delete(doomed)
+            self._delete(doomed)
         return len(doomed)
 
     def statistics(self) -> EmbeddingStatistics:

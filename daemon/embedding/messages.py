@@ -76,17 +76,16 @@ class PreferFiles(Struct, frozen=True):
 
 
 class ForgetVectors(Struct, frozen=True):
-    """Delete the embeddings of the contents that only the index in `folder` has, not those in `others`; with
-    `dry_run` only count them. The reply is `Forgotten`."""
+    """Delete the embeddings of the contents that only the index in `folder` has, not those in `others`. The
+    reply is `Forgotten`."""
 
     root: str
     folder: str
     others: tuple[str, ...]
-    dry_run: bool
 
 
 class Forgotten(Struct, frozen=True):
-    """The number of embeddings that were deleted, or would be."""
+    """The number of embeddings that were deleted."""
 
     embeddings: int
 

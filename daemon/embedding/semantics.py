@@ -260,15 +260,14 @@ class Semantics:
         pushed: Pushed = await self._ask(PushVectors(root))
         return pushed
 
-    async def forget(self, root: str, folder: str, others: tuple[str, ...], *, dry_run: bool) -> int:
-        """Delete the embeddings that only the project in a folder uses, and return their number; with
-        `dry_run` only count them. Raises `FovealError` if that isn't possible."""
+    async def forget(self, root: str, folder: str, others: tuple[str, ...]) -> int:
+        """Delete the embeddings that only the project in a folder uses, not those in `others`; return their
+        number. Raises `FovealError` if that isn't possible."""
         if not self.enabled:
             return 0
-        if not dry_run:
-            self._projects.pop(root, None)
+        self._projects.pop(root, None)
         self._check_can_ask()
-        forgotten: Forgotten = await self._ask(ForgetVectors(root, folder, others, dry_run))
+        forgotten: Forgotten = await self._ask(ForgetVectors(root, folder, others))
         return forgotten.embeddings
 
     async def search(self, command: SearchVectors) -> VectorHits:

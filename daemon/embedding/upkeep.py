@@ -148,12 +148,11 @@ class Upkeep:
     def forget(self, command: ForgetVectors) -> Forgotten:
         """Delete the embeddings that only one project uses. Raises `DatabaseError` if an index that may use
         them can't be read."""
-        if not command.dry_run:
-            self.drop(command.root)
+        self.drop(command.root)
         if not os.path.exists(self._path):
             return Forgotten(0)
         store = self._store = self._store or self._open_store()
-        return Forgotten(store.forget(_only_in(command.folder, command.others), dry_run=command.dry_run))
+        return Forgotten(store.forget(_only_in(command.folder, command.others)))
 
     def note_change(self, root: str) -> None:
         """Look for new chunks of a project, now."""

@@ -5,6 +5,7 @@ Runs on the process's one working thread. Changes are announced after they are c
 
 from __future__ import annotations
 
+import math
 import os
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
@@ -32,17 +33,19 @@ FIRST_FILES = 500
 """Maximum number of files that are read ahead of others because links that a question is about depend on
 them."""
 
-FIRST_S = 20.0
+FIRST_S = 10.0
 """Seconds after which no more files are read and linked ahead of others for one question."""
-
-LEXED_FILES = 64
-"""Number of files that are written into the lexical index in one step of a question, with one commit."""
 
 PATIENT_MAX = 16
 """Maximum number of patient requests that wait; those whose askers have given up are among them."""
 
-PATIENT_STEPS = 3
-"""Number of steps of a patient request after which events and bulk work get a step."""
+PATIENT_STEPS = 12
+"""Number of steps of a patient request after which events and bulk work get a step: half a second, for which
+side processes have work."""
+
+WORD_STEPS = 40
+"""Maximum number of steps in which the bytes of unread files are searched for words: 1.6 seconds, for some
+40,000 files, sources first. If the question is repeated, the rest is searched."""
 
 SEARCHES_MAX = 8
 """Maximum number of searches of unread files that are kept, each with some hundred paths, and while it runs
@@ -177,28 +180,30 @@ class ProjectIndexer:
         self._bulk.begin()  # the files that refer to them are linked later
         return Refreshed(self.generation, complete=True)
 
-    def link_first_in_steps(self, names: Collection[str], words: Collection[str] = ()) -> Steps[Refreshed]:
-        """Read and link the files that mention or define some names before all other files; if there are
-        none, read the files that fit some words best.
+    def link_first_in_steps(
+        self, names: Collection[str], words: Collection[str] = (), *, heirs: bool = False
+    ) -> Steps[Refreshed]:
+        """Read and link the files that mention or define some names before all other files, with `heirs`
+        also the names of subclasses; if there are none, read the files that fit some words best.
 
         The links of these files are complete, because unread files on which they depend are read too.
         """
-        if self._changes.is_listing:
+        if self._changes.is_listing or not self._changes.is_named:
             return Refreshed(self.generation, complete=False)
-        wanted, complete = yield from self._search_unread(names, ())
-        yield from self._read_first(wanted)
-        found: set[int] = set()
-        linked = bool(self._files.unread)  # other links of a file may have been of interest
-        for ids in self._index.linking.mentioning(names, linked=linked) if names else ():
-            found |= ids
-            yield
-        if words and not found and not wanted:
-            best, _ = yield from self._search_unread((), words)
+        stands, complete = False, True
+        level, done = set(names), set(names)
+        deadline = self._index.system.monotonic() + FIRST_S
+        while level and complete:
+            bears, complete = yield from self._link_named(level)
+            stands = stands or bears
+            level = self._index.linking.heirs_of(level) - done if heirs else set()
+            done |= level
+            complete = complete and not (level and self._index.system.monotonic() > deadline)
+        if words and not stands:
+            best, complete = yield from self._search_unread((), words, WORD_STEPS)
             yield from self._read_first(best)
-            yield from self._write_first(best)
-        complete &= yield from self._read_needed(found, names)
-        while self._bulk.link_first(found, STEP_S):
-            yield
+            while self._write_words(STEP_S):  # also files that were read before and aren't written yet
+                yield
         return Refreshed(self.generation, complete=complete)
 
     def sync_in_steps(self) -> Steps[Refreshed]:
@@ -242,9 +247,11 @@ class ProjectIndexer:
         self._patient_steps = 0
         return self._hears() or self._bulk.patience() == 0.0
 
-    def _search_unread(self, names: Collection[str], words: Collection[str]) -> Steps[tuple[list[str], bool]]:
+    def _search_unread(
+        self, names: Collection[str], words: Collection[str], most: float = math.inf
+    ) -> Steps[tuple[list[str], bool]]:
         """Return the unread files that have one of the names, or fit the words best, and whether these are
-        all. Files that may kill the process aren't among them."""
+        all. Files that may kill the process aren't among them. The search ends after `most` steps."""
         queued = self._files.queued
         if self._searched_at != queued:
             self._searches.clear()
@@ -256,11 +263,31 @@ class ProjectIndexer:
         self._searches[key] = search
         while len(self._searches) > SEARCHES_MAX:
             self._searches.popitem(last=False)
-        while search.step(STEP_S):
+        steps = 0
+        while (left := search.step(STEP_S)) and steps < most:
+            steps += 1
             yield
+        if search.is_cut:
+            self._searches.pop(key, None)  # when the found files are read, another search finds the next ones
         found = [path for path in search.found() if path in self._files.unread]
         safe = self._unread_among(found)
-        return safe, not search.is_cut and len(safe) == len(found)
+        return safe, not left and not search.is_cut and len(safe) == len(found)
+
+    def _link_named(self, names: Collection[str]) -> Steps[tuple[bool, bool]]:
+        """Read and link the files that mention or define some names; return whether there are any, and
+        whether none of them waits any more."""
+        wanted, complete = yield from self._search_unread(names, ())
+        yield from self._read_first(wanted)
+        found: set[int] = set()
+        linked = bool(self._files.unread)  # other links of a file may have been of interest
+        for ids in self._index.linking.mentioning(names, linked=linked):
+            found |= ids
+            yield
+        stands = bool(wanted or found)
+        complete &= yield from self._read_needed(found, names)
+        while self._bulk.link_first(found, STEP_S):
+            yield
+        return stands, complete
 
     def _unread_among(self, paths: Iterable[str]) -> list[str]:
         """Return the unread files among `paths`, without those that may kill the process."""
@@ -301,13 +328,6 @@ class ProjectIndexer:
             examined = [*again, *sorted(bases)]
             found |= bases
         return True
-
-    def _write_first(self, paths: Sequence[str]) -> Steps[None]:
-        """Write files into the lexical index before all others."""
-        for start in range(0, len(paths), LEXED_FILES):
-            with self._index.suspects.work():
-                self._index.lexing.write_now(paths[start : start + LEXED_FILES])
-            yield
 
     def _step_asked(self) -> None:
         steps, answer, patient = self._asked[0]

@@ -315,6 +315,10 @@ class LinkTable:
         query = "SELECT file_id FROM definitions WHERE base IN ({marks})"
         return {file_id for (file_id,) in select_in(self._db, query, names)}
 
+    def heirs_of(self, names: Collection[str]) -> set[str]:
+        """Return the names, without qualifiers, of the classes linked to bases of one of `names`."""
+        return {name for (name,) in select_in(self._db, _HEIRS, names)}
+
     def unqueue(self, file_ids: Iterable[int]) -> None:
         """Remove linked files from the queue."""
         self._db.executemany("DELETE FROM unlinked WHERE file_id = ?", [(each,) for each in file_ids])
@@ -370,6 +374,11 @@ SYMBOL = "d.name, d.kind, d.start_line, d.end_line, d.signature, d.doc, d.depth"
 DEFINITIONS = f"SELECT d.id, f.path, {SYMBOL} FROM definitions d JOIN files f ON f.id = d.file_id"  # noqa: S608 - fixed text
 
 _QUEUED = "SELECT u.file_id, f.path, f.language FROM unlinked u JOIN files f ON f.id = u.file_id"
+
+_HEIRS = (
+    "SELECT DISTINCT h.base FROM definitions d JOIN links l ON l.target = d.id JOIN definitions h"  # noqa: S608 - a fixed number
+    f" ON h.id = l.scope WHERE l.target > 0 AND l.kind = {KINDS.index('inherit')} AND d.base IN ({{marks}})"
+)
 
 _LINK = "SELECT f.path, l.line, l.ordinal, l.kind, n.name, l.scope, l.target, l.state"
 _LINKS = f"{_LINK} FROM links l JOIN names n ON n.id = l.name JOIN files f ON f.id = l.file_id"

@@ -137,6 +137,10 @@ class Linking:
         for start in range(0, len(among), SCANNED_FILES):
             yield self._store.facts.saying(among[start : start + SCANNED_FILES], names)
 
+    def heirs_of(self, names: Collection[str]) -> set[str]:
+        """Return the names of the classes that are linked to a base of one of `names`."""
+        return self._table.heirs_of(names)
+
     def needs(self, file_ids: Iterable[int], names: Collection[str], seconds: float) -> dict[int, LinkNeeds]:
         """Return what the links that concern `names` in files need, by file id, for as many files as can be
         examined in some seconds, one at least.

@@ -50,13 +50,14 @@ class RefreshFiles(Struct, frozen=True):
 
 
 class LinkFirst(Struct, frozen=True):
-    """Read and link the files that mention or define one of `names` before all others; if there are none,
-    read those that fit `words` best. The reply is a `Refreshed`, which is complete if none of these files
-    waits any more."""
+    """Read and link the files that mention or define one of `names` before all others, with `heirs` also one
+    of the classes below classes of these names; if there are none, read those that fit `words` best. The
+    reply is a `Refreshed`, which is complete if none of these files waits any more."""
 
     root: str
     names: tuple[str, ...]
     words: tuple[str, ...] = ()
+    heirs: bool = False
 
 
 class SyncTree(Struct, frozen=True):

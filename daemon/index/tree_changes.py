@@ -64,6 +64,8 @@ class TreeChanges:
         """Whether `sweep_in_steps` must be called to compare the tree with the disk."""
         self.sweep_s = 0.0
         """Working time of the last sweep in steps, in seconds."""
+        self.is_named = True
+        """Whether the names of all files are known: false during the first listing."""
 
     @property
     def is_listing(self) -> bool:
@@ -72,12 +74,15 @@ class TreeChanges:
 
     def list_all(self) -> Iterator[None]:
         """List all files and record their names, in steps."""
+        self.is_named = False
         for batch in self._scanner.full():
             self._apply(ScanChanges(upserted=tuple(batch)))
             yield
+        self.is_named = True
 
     def begin_watch(self) -> None:
-        """Begin to watch the folders that the last listing found."""
+        """Begin to watch the folders that the last listing or sweep found."""
+        self.is_named = True
         self._watch.end()
         self._watch.begin(self._scanner.watch_folders)
 

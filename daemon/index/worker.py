@@ -313,9 +313,10 @@ class Worker:
                 case RefreshFiles(root, paths, words):
                     project = self._project(root)
                     project.ask(project.refresh_in_steps(paths, words=words), answer)
-                case LinkFirst(root, names, words):
+                case LinkFirst(root, names, words, heirs):
                     project = self._project(root)
-                    project.ask(project.link_first_in_steps(names, words), answer, patient=True)
+                    steps = project.link_first_in_steps(names, words, heirs=heirs)
+                    project.ask(steps, answer, patient=True)
                 case SyncTree(root):
                     project = self._project(root)
                     project.ask(project.sync_in_steps(), answer)

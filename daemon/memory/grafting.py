@@ -39,6 +39,8 @@ LAG_STEPS = 10
 message: hosts write transcripts after their events."""
 FRESH_NS = 10_000_000_000
 """Maximum age of a file that may still be written; an older one belongs to an interrupted agent."""
+TURN_BYTES = 4 * 1024 * 1024
+"""Maximum bytes read at the end of a turn: a quarter of a second; more are read by the next graft."""
 BATCH = 100
 """Maximum number of experiences written at once, so that other writers wait for at most one fsync."""
 _REPLY_BYTES = 64 * 1024 * 1024
@@ -103,6 +105,17 @@ class Grafting:
         For a subagent the whole file is read, and no cursor is stored: it would skip its parent's words.
         """
         return await self._graft(project, path, session_id, agent_id, speaker)
+
+    async def read_turn(self, project: Project, path: str) -> TranscriptResult | None:
+        """Return what the agent of a conversation did to files since the last graft, and graft nothing;
+        None if there is too much to read."""
+        check_path(path)
+        cursor = await self._work.in_builder(partial(CursorStore(project.folder, self._system).find, path))
+        size = (await asyncio.to_thread(os.stat, path)).st_size
+        if size - (cursor.resume if cursor else 0) > TURN_BYTES:
+            return None
+        mined = await self._mine_to_its_end(path, cursor, "")
+        return TranscriptResult(activity=mined.activity, cwd=mined.cwd)
 
     async def _graft(
         self,

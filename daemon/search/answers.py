@@ -14,6 +14,7 @@ from msgspec import Struct
 from ..core.errors import NotFound
 from ..core.storage import DatabaseError
 from ..core.work import Work
+from ..index.messages import LinkFirst
 from ..privacy.policy import NO_POLICY, Policy
 from ..project.freshness import Deadline, TreeFreshness, deadline_of
 from ..project.project import Project
@@ -92,7 +93,8 @@ class SearchAnswers:
         """Return the definitions whose names match."""
         project, degraded = call.project, list[str]()
         await self._freshness.wait_searchable(project, call.deadline)
-        await self._searching.read_first(project, call.deadline, (), (query.lower(),))
+        wanted = LinkFirst(project.root, (), (query.lower(),))
+        await self._searching.read_first(project, call.deadline, wanted)
 
         async def read() -> tuple[list[Answer], Sequence[str]]:
             return await self._described(partial(describe_symbols, call.snapshot, query, limit), degraded)

@@ -35,15 +35,16 @@ BEHIND = 0.9
 """Maximum score of the hits that follow a complete answer, relative to the last score of the answer."""
 
 
-def asked_about(ask: SearchQuery, tree: Tree) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names that a question asks the graph about, and the words by which unread files fit it."""
+def asked_about(ask: SearchQuery, tree: Tree) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+    """Return the names that a question asks the graph about, the words by which unread files fit it, and
+    whether it asks for subclasses."""
     question = take_apart(ask.text)
     decided = asked_for(ask.relation, question) if ask.relation else classified(question, tree)
-    names: tuple[str, ...] = ()
-    if (ask.route or decided.route) == "structural":
-        _, subjects, _ = structural.asked(question, decided)
-        names = structural.last_words(subjects)
-    return names, telling_words(question)
+    words = telling_words(question)
+    if (ask.route or decided.route) != "structural":
+        return (), words, False
+    relation, subjects, _ = structural.asked(question, decided)
+    return structural.last_words(subjects), words, relation in {"subclasses", "implementations"}
 
 
 def gather_hits(

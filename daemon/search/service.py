@@ -39,6 +39,9 @@ LINKING_WAIT_S = 2.0
 LINKING_SHARE = 0.5
 """Share of this time in which files are linked; the rest is for the answer."""
 
+FEW_UNREAD = 64
+"""Maximum number of unread files for which no order is asked for: they are read in half a second."""
+
 READING_WAIT_S = 60.0
 """Maximum seconds to wait until the unread files that a question needs are read and linked, if the deadline
 allows it."""
@@ -71,15 +74,16 @@ class SearchService:
         from the same state of the index. Raises `ValueError` for an invalid glob.
         """
         tree, first = project.tree, False
-        if tree.pending:
+        unread = tree.pending > FEW_UNREAD
+        if unread:
             about = await self._work.in_builder(partial(_asked_about, ask, tree))
-            first = await self.read_first(project, deadline, *about)
+            first = await self.read_first(project, deadline, LinkFirst(project.root, *about))
         snapshot = project.snapshot(policy)
         try:
             gathered, hits, degraded, described = await self._answer(
                 project, snapshot, ask, deadline, describes=describes, linked_first=first
             )
-            unlinked = () if tree.pending else gathered.unlinked
+            unlinked = () if unread else gathered.unlinked
             if unlinked and await self._link_first(project, unlinked, deadline):
                 snapshot = project.snapshot(policy)
                 gathered, hits, degraded, described = await self._answer(
@@ -166,17 +170,13 @@ class SearchService:
 
         return await self._work.in_builder(read)
 
-    async def read_first(
-        self, project: Project, deadline: Deadline, names: tuple[str, ...], words: tuple[str, ...] = ()
-    ) -> bool:
-        """Have unread files that mention some names read and linked before all others, or else those that
-        fit some words best.
+    async def read_first(self, project: Project, deadline: Deadline, wanted: LinkFirst) -> bool:
+        """Have the unread files that a question needs read and linked before all others.
 
         Returns False if that takes too long or isn't possible yet."""
-        if not project.tree.pending or not any((*names, *words)):
+        if project.tree.pending <= FEW_UNREAD or not any((*wanted.names, *wanted.words)):
             return False
-        wait_s = before_search(deadline).left(READING_WAIT_S)
-        return await self._ask_first(LinkFirst(project.root, names, words), wait_s)
+        return await self._ask_first(wanted, before_search(deadline).left(READING_WAIT_S))
 
     async def _link_first(self, project: Project, names: tuple[str, ...], deadline: Deadline) -> bool:
         """Ask the indexer to link the files that mention some names before all others.
@@ -230,7 +230,7 @@ def _gather(
     return gather_hits(snapshot, ask, vectors, describes, reader, linked_first=linked_first)
 
 
-def _asked_about(ask: SearchQuery, tree: Tree) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _asked_about(ask: SearchQuery, tree: Tree) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
     from .pipeline import asked_about  # loaded here for the same reason
 
     return asked_about(ask, tree)

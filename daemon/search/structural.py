@@ -37,6 +37,9 @@ SUBJECTS_MAX: Final = 4
 SECTIONS_MAX: Final = 20
 """Maximum number of definitions with the same name that are read."""
 
+GUESS_PENDING: Final = 0.1
+"""Maximum share of unread files with which an unknown name is taken as a similar one."""
+
 BATCH: Final = 50
 """Number of places looked up at a time if a filter by kind or by name may reject some of them."""
 
@@ -167,6 +170,13 @@ def answer(
         meaning_of(each, graph, files_first=_means_file(relation, each, reader))
         for each in subjects[:SUBJECTS_MAX]
     ]
+    if tree.pending > GUESS_PENDING * len(tree.files):  # the name may be in a file that isn't read
+        meanings = [
+            Meaning(each.written, each.name)
+            if each.guess and not (linked_first and _has_same_words(each))
+            else each
+            for each in meanings
+        ]
     if relation in _OF_ALL:  # a plain word is no subject: `circles of imports`
         meanings = [each for each in meanings if each.known or is_code(each.written)]
     known = all(each.known for each in meanings) and bool(meanings or relation in _OF_ALL)
@@ -190,6 +200,12 @@ def answer(
         misspelt=any(each.guess and each.near for each in meanings),
         unlinked=last_words(subjects) if waiting and not linked_first else (),
     )
+
+
+def _has_same_words(meaning: Meaning) -> bool:
+    """Whether a guess differs from the name in punctuation only: `valid?` for `valid`."""
+    names = [each.symbol.name for each in meaning.definitions[:1]]
+    return bool(names) and last_words(names) == last_words([meaning.written])
 
 
 def last_words(subjects: Sequence[str]) -> tuple[str, ...]:

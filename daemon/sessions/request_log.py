@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest, NotFound
-from ..core.storage import Database
+from ..core.storage import Database, erasure
 from ..core.system import System
 from ..rules.items import ItemKey
 from . import context_table, request_table
@@ -169,7 +169,7 @@ class Ledger:
                 for key, request in waiting.items():
                     if self._waiting.get(key) is request:
                         self._take(key)
-        self._prune_round()
+        self.prune_round()
         return len(waiting)
 
     def list(self, session_id: str, limit: int = 100, before: str = "") -> tuple[RequestSummary, ...]:
@@ -251,7 +251,7 @@ class Ledger:
         """
         self._file.move_former()
         total = 0
-        while done := self._prune_round():
+        while done := self.prune_round():
             total += done
         with self._file.writing() as database:
             context_table.remove_unused(database)
@@ -270,20 +270,13 @@ class Ledger:
         """Remove all requests and contexts of a project, also from the free space of the file."""
         self.write()
         self._file.move_former()
-        with self._file.reading() as database:
-            database.execute("PRAGMA secure_delete = ON")
-        try:
-            done = contents.ROUND
-            while done:
-                with self._file.writing() as database:
-                    done = contents.forget_project(database, project_root)
-            with self._file.writing() as database:
-                request_table.forget_items(database, project_root)
-                context_table.remove_unused(database)
-        finally:
-            with self._file.reading() as database:
-                database.execute("PRAGMA secure_delete = OFF")
-                database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        done = contents.ROUND
+        while done:
+            with self._file.reading() as database, erasure(database):
+                done = contents.forget_project(database, project_root)
+        with self._file.writing() as database:
+            request_table.forget_items(database, project_root)
+            context_table.remove_unused(database)
 
     def read_sent(self, session_id: str, request_id: str) -> Sent | None:
         """Return what was sent for a request, None if that isn't kept."""
@@ -292,7 +285,8 @@ class Ledger:
         except NotFound:
             return None
 
-    def _prune_round(self) -> int:
+    def prune_round(self) -> int:
+        """Remove some of what is over the limits; returns how many requests and contexts that were."""
         with self._file.writing() as database:
             return contents.prune_round(database, self._limits, self._system.now())
 

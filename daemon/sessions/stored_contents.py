@@ -208,8 +208,8 @@ def _old_contexts(database: Database, limits: LedgerLimits, now: datetime) -> li
     """Return contexts that are too old or too many."""
     since = microseconds_of(now - timedelta(days=limits.content_days))
     query = (
-        "SELECT number FROM contexts WHERE at < ?1 OR at <="
-        " (SELECT at FROM contexts ORDER BY at DESC LIMIT 1 OFFSET ?2) ORDER BY at LIMIT ?3"
+        "SELECT number FROM contexts WHERE at < ?1 UNION SELECT number FROM contexts"
+        " WHERE number <= (SELECT MAX(number) - ?2 FROM contexts) LIMIT ?3"
     )
     return [number for (number,) in database.execute(query, (since, limits.max_contexts, ROUND))]
 

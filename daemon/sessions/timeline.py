@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Literal
 
 from msgspec import Struct
@@ -19,9 +20,6 @@ TimelineKind = Literal[
     "start", "prompt", "subagent", "edit", "read", "decision", "compaction", "resume", "end"
 ]
 Use = Literal["edited", "read", "named"]
-
-KEPT_MS = 30 * 86_400_000
-"""Milliseconds for which entries and turns are kept: 30 days."""
 
 ENTRIES_MAX = 2_000
 """Maximum number of entries of a session, the latest."""
@@ -170,13 +168,18 @@ class StoredEntry(Struct, frozen=True):
     paths_json: str
 
 
+def clean(text: str) -> str:
+    """Return a text as SQLite takes it: without half surrogates, as the names of files may have them."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def put_session(database: Database, session: SessionRow) -> int:
     """Store what is known of a session; returns its number."""
     (number,) = database.execute(
         "INSERT INTO sessions (name, project, host) VALUES (?, ?, ?)"
         " ON CONFLICT (name) DO UPDATE SET project = iif(project = '', excluded.project, project),"
         " host = iif(excluded.host = '', host, excluded.host) RETURNING id",
-        (session.session_id, session.project, session.host),
+        (clean(session.session_id), clean(session.project), clean(session.host)),
     ).fetchone()
     return int(number)
 
@@ -217,14 +220,14 @@ def put_entry(database: Database, session: int, entry: Entry) -> None:
             session,
             entry.at,
             entry.kind,
-            entry.agent_id,
-            entry.agent_name,
-            entry.text,
+            clean(entry.agent_id),
+            clean(entry.agent_name),
+            clean(entry.text),
             json.dumps(paths),
-            entry.context_id,
-            entry.request_id,
-            entry.experience_id,
-            entry.mark,
+            clean(entry.context_id),
+            clean(entry.request_id),
+            clean(entry.experience_id),
+            clean(entry.mark),
         ),
     )
 
@@ -246,9 +249,9 @@ def put_turn(database: Database, session: int, turn: Turn) -> None:
         " types) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (context_id) DO UPDATE SET"
         " times = times + excluded.times RETURNING number, times",
         (
-            turn.context_id,
+            clean(turn.context_id),
             session,
-            turn.project,
+            clean(turn.project),
             turn.at,
             turn.times,
             turn.tokens,
@@ -262,13 +265,13 @@ def put_turn(database: Database, session: int, turn: Turn) -> None:
         return
     database.executemany(
         "INSERT OR IGNORE INTO paths (project, path) VALUES (?, ?)",
-        [(turn.project, place.path) for place in turn.places],
+        [(clean(turn.project), place.path) for place in turn.places],
     )
     database.executemany(
         "INSERT OR IGNORE INTO places SELECT ?, id, ?, ?, ?, NULL, NULL, NULL FROM paths"
         " WHERE project = ? AND path = ?",
         [
-            (number, place.type, place.characters, place.size, turn.project, place.path)
+            (number, place.type, place.characters, place.size, clean(turn.project), place.path)
             for place in turn.places
         ],
     )
@@ -293,13 +296,7 @@ def mark_used(database: Database, session: int, signs: Sequence[UseSign]) -> Non
     """Mark the places of a session that were shown before they were used."""
     if not signs:
         return
-    shown = _ShownPaths(
-        database.execute(
-            "SELECT DISTINCT p.path, p.id FROM turns JOIN places ON turn = number JOIN paths p"
-            " ON p.id = places.path WHERE session = ?",
-            (session,),
-        )
-    )
+    shown = _ShownPaths(database, session)
     observe(database, session, max(sign.at for sign in signs))
     for sign in signs:
         for path in shown.meant(sign):
@@ -338,22 +335,36 @@ def count_saved(database: Database, session: int) -> None:
 
 
 class _ShownPaths:
-    """The paths that a session was shown, by number, also by their last part."""
+    """The paths that a session was shown."""
 
-    def __init__(self, rows: Iterable[tuple[str, int]]) -> None:
-        self._numbers = dict(rows)
-        self._by_name: dict[str, list[str]] = defaultdict(list)
-        for path in self._numbers:
-            self._by_name[os.path.basename(path)].append(path)
+    def __init__(self, database: Database, session: int) -> None:
+        self._database = database
+        self._session = session
 
     def meant(self, sign: UseSign) -> list[int]:
-        """Return the number of the shown file that a sign means: the file itself, else the only one that ends
-        in the same parts; none for a file that wasn't shown."""
-        if sign.path in self._numbers:
-            return [self._numbers[sign.path]]
-        named = () if sign.exact else self._by_name.get(os.path.basename(sign.path), ())
-        ending = [known for known in named if f"/{known}".endswith(f"/{sign.path}")]
-        return [self._numbers[known] for known in ending] if len(ending) == 1 else []
+        """Return the number of the file that a sign means: the file itself, else of the shown files the only
+        one that ends in the same parts."""
+        if sign.exact:
+            query = "SELECT p.id FROM paths p JOIN sessions s USING (project) WHERE s.id = ? AND path = ?"
+            return [number for (number,) in self._database.execute(query, (self._session, sign.path))]
+        named = self._by_name.get(os.path.basename(sign.path), {})
+        if sign.path in named:
+            return [named[sign.path]]
+        ending = [number for path, number in named.items() if f"/{path}".endswith(f"/{sign.path}")]
+        return ending if len(ending) == 1 else []
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, dict[str, int]]:
+        """The numbers of the shown files by path, by their last part."""
+        found: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        rows = self._database.execute(
+            "SELECT DISTINCT p.path, p.id FROM turns JOIN places ON turn = number JOIN paths p"
+            " ON p.id = places.path WHERE session = ?",
+            (self._session,),
+        )
+        for path, number in rows:
+            found[os.path.basename(path)][path] = number
+        return found
 
 
 def prune_session(database: Database, session: int) -> None:
@@ -365,9 +376,9 @@ def prune_session(database: Database, session: int) -> None:
     )
 
 
-def prune_round(database: Database, now: int) -> int:
-    """Remove some of what is too old or too much; returns how many turns and entries were removed."""
-    oldest = now - KEPT_MS
+def prune_round(database: Database, oldest: int) -> int:
+    """Remove some of what is older than a time or too much; returns how many turns and entries were
+    removed."""
     entries = database.execute("DELETE FROM entries WHERE at < ?", (oldest,)).rowcount
     turns = database.execute(
         "SELECT number FROM turns WHERE at < ?1 UNION SELECT number FROM"
@@ -380,15 +391,21 @@ def prune_round(database: Database, now: int) -> int:
     return entries + len(turns)
 
 
-def forget(database: Database, project: str) -> dict[str, int]:
-    """Remove all of a project; returns how many entries and turns there were."""
+def count_of(database: Database, project: str) -> int:
+    """Return the number of entries of a project."""
+    query = "SELECT COUNT(*) FROM entries WHERE session IN (SELECT id FROM sessions WHERE project = ?)"
+    return int(database.execute(query, (clean(project),)).fetchone()[0])
+
+
+def forget(database: Database, project: str) -> None:
+    """Remove all of a project."""
+    project = clean(project)
     turns = database.execute("SELECT number FROM turns WHERE project = ?", (project,)).fetchall()
     _remove_turns(database, turns)
-    entries = database.execute(
+    database.execute(
         "DELETE FROM entries WHERE session IN (SELECT id FROM sessions WHERE project = ?)", (project,)
-    ).rowcount
+    )
     _remove_unneeded(database)
-    return {"entries": entries, "turns": len(turns)}
 
 
 def _remove_turns(database: Database, turns: Sequence[tuple[int]]) -> None:
@@ -419,7 +436,7 @@ def last_number(database: Database) -> int:
 def session_row(database: Database, session_id: str) -> SessionRow | None:
     """Return what is stored of a session, None for nothing."""
     row = database.execute(
-        "SELECT name, project, host FROM sessions WHERE name = ?", (session_id,)
+        "SELECT name, project, host FROM sessions WHERE name = ?", (clean(session_id),)
     ).fetchone()
     return None if row is None else SessionRow(*row)
 
@@ -434,7 +451,7 @@ def entries_of(
         " FROM sessions s JOIN entries e ON e.session = s.id"
         " LEFT JOIN turns t ON e.context_id != '' AND t.context_id = e.context_id"
         " WHERE s.name = ? AND (e.at, e.number) < (?, ?) ORDER BY e.at DESC, e.number DESC LIMIT ?",
-        (session_id, *(before or (2**62, 0)), limit),
+        (clean(session_id), *(before or (2**62, 0)), limit),
     )
     return [StoredEntry(*row) for row in rows]
 
@@ -445,7 +462,7 @@ def used_places(database: Database, context_id: str) -> list[UsedPlace]:
         "SELECT p.path, edited, read, named FROM turns JOIN places ON turn = number"
         " JOIN paths p ON p.id = places.path WHERE context_id = ?"
         " AND COALESCE(edited, read, named) IS NOT NULL ORDER BY p.path",
-        (context_id,),
+        (clean(context_id),),
     )
     found = []
     for path, edited, read, named in rows:

@@ -49,11 +49,15 @@ WRITE_S = 0.5
 """Seconds until what happened is written; a killed daemon loses that much."""
 
 RETRY_S = 5.0
+DAY_MS = 86_400_000
 PRUNE_FIRST_S = 20.0
 PRUNE_EVERY_S = 86_400.0
 
 WAITING_MAX = 10_000
-"""Maximum number of unwritten entries, of turns and of signs of use; more are dropped."""
+"""Maximum number of unwritten entries and signs of use; more are dropped."""
+
+TURNS_WAITING_MAX = 1_000
+"""Maximum number of unwritten contexts, of some ten kilobytes each; more aren't counted."""
 
 CONVERSATIONS_MAX = 1_000
 """Maximum number of conversations whose latest entry is remembered."""
@@ -87,15 +91,18 @@ class TimelinePage(Struct, frozen=True):
 class Timeline:
     """What happens in sessions, and what becomes of shown places. On the event loop only.
 
-    Whatever takes something needs microseconds and never raises. If the file can't be opened nothing is
-    kept, and questions raise the reason.
+    Whatever takes something needs microseconds and never raises. All is kept for some `days`; if the
+    file can't be opened nothing is kept, and questions raise the reason.
     """
 
-    def __init__(self, state_dir: str, projects: OpenProjects, work: Work, system: System) -> None:
+    def __init__(
+        self, state_dir: str, projects: OpenProjects, work: Work, system: System, days: int = 30
+    ) -> None:
         self._file = RecordFile(os.path.join(state_dir, FILE), timeline.SCHEMA, timeline.VERSION, system)
         self._projects = projects
         self._work = work
         self._system = system
+        self._days = days
         self._waiting = Waiting()
         self._next = 0
         """The number of the next entry; 0 until the file was read."""
@@ -103,6 +110,8 @@ class Timeline:
         """The latest entry of each conversation that has no context yet, by session and agent."""
         self._latest: OrderedDict[str, Entry] = OrderedDict()
         """The latest entry of each session."""
+        self._tasks: OrderedDict[tuple[str, str], Entry] = OrderedDict()
+        """The first entry of each subagent, by session and agent."""
         self._last_context: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._writing = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
@@ -144,15 +153,24 @@ class Timeline:
         if happening.kind in {"edit", "read"} and happening.paths:
             self._touched(happening, latest)
             return
-        begun = self._open.get((session_id, agent))
+        key = session_id, agent
+        begun, task = self._open.get(key), self._tasks.get(key)
         if happening.kind == "resume" and begun is not None and begun.kind == "compaction":
             return  # the start that follows a compaction
-        if happening.kind == "prompt" and agent and begun is not None and begun.kind == "subagent":
-            begun.text = begun.text or happening.text  # its task, sent once more as a prompt
+        if (
+            happening.kind == "prompt"
+            and task is not None
+            and task.text.strip() in {"", happening.text.strip()}
+        ):
+            task.text = happening.text  # some hosts send a subagent's task once more as a prompt
+            self._waiting.entries[task.number] = task
+            self._begin()
             return
         entry = self._entry(happening)
+        if happening.kind == "subagent" and agent:
+            _remember(self._tasks, key, entry)
         if happening.kind in {"start", "resume", "prompt", "subagent", "compaction"}:
-            _remember(self._open, (session_id, agent), entry)
+            _remember(self._open, key, entry)
         self._begin()
 
     def given(
@@ -164,7 +182,7 @@ class Timeline:
         now = self._now()
         given = self._waiting.turns.get(built.context_id)
         if given is None:
-            if len(self._waiting.turns) >= WAITING_MAX:
+            if len(self._waiting.turns) >= TURNS_WAITING_MAX:
                 return
             given = self._waiting.turns[built.context_id] = GivenContext(scope, built, reply, now)
         given.times += 1
@@ -198,6 +216,10 @@ class Timeline:
             self._waiting.transcripts.append(TranscriptPart(session_id, cwd, tuple(activity), self._now()))
             self._begin()
 
+    def has_shown(self, session_id: str) -> bool:
+        """Whether this daemon gave the session a context, so that its transcript tells of use."""
+        return any(session == session_id for session, _ in self._last_context)
+
     def named(self, session_id: str, paths: Iterable[str]) -> None:
         """Take paths that an agent's reply names."""
         if self._next and len(self._waiting.signs) < WAITING_MAX:
@@ -220,20 +242,29 @@ class Timeline:
         return await self._ask(ask)
 
     async def used(self, context_id: str) -> list[UsedPlace]:
-        """Return the places of a context that were used."""
+        """Return the places of a context that were used; none if nothing is kept."""
+        if not self._next:
+            return []
         return await self._ask(lambda database: timeline.used_places(database, context_id))
 
     async def usage(self, by: Grouping, project: str | None, since: str, until: str) -> UsageReport:
         """Return the cost and use of contexts. Raises `InvalidRequest` for an unusable time."""
-        wanted = UsageFilter(project, _bound(since, "since", 0), _bound(until, "until", 2**62))
+        wanted = UsageFilter(
+            project and timeline.clean(project), _bound(since, "since", 0), _bound(until, "until", 2**62)
+        )
         return await self._ask(lambda database: usage_report(database, by, wanted))
 
-    async def forget(self, root: str) -> dict[str, int]:
-        """Remove all of a project; returns how many entries and turns there were."""
+    async def count_of(self, root: str) -> int:
+        """Return how many entries there are of a project."""
+        return await self._ask(lambda database: timeline.count_of(database, root))
+
+    async def forget_project(self, root: str) -> None:
+        """Remove all of a project."""
         await self._flush()
-        return await self._work.in_writer(
-            partial(self._change, lambda database: timeline.forget(database, root))
-        )
+        for known in (self._open, self._latest, self._tasks, self._last_context):
+            known.clear()
+        await asyncio.to_thread(self._change, partial(timeline.forget, project=root))
+        await asyncio.to_thread(self._file.checkpoint)
 
     # Taking
 
@@ -335,7 +366,7 @@ class Timeline:
             self._next += sum(len(transcript.activity) for transcript in waiting.transcripts)
             try:
                 # In another thread than the writer's, so that durable changes there don't wait for it.
-                await asyncio.to_thread(self._change, partial(store, waiting=waiting, number=numbers))
+                await asyncio.to_thread(store, self._file, waiting, numbers)
             except StateError:
                 self._put_back(waiting)
                 raise
@@ -348,7 +379,7 @@ class Timeline:
         for context_id, given in later.turns.items():
             if context_id in waiting.turns:
                 waiting.turns[context_id].times += given.times
-            elif len(waiting.turns) < WAITING_MAX:
+            elif len(waiting.turns) < TURNS_WAITING_MAX:
                 waiting.turns[context_id] = given
         waiting.signs = [*waiting.signs, *later.signs][:WAITING_MAX]
         waiting.transcripts = [*waiting.transcripts, *later.transcripts][:WAITING_MAX]
@@ -359,7 +390,8 @@ class Timeline:
 
     def prune(self) -> None:
         """Remove all that is too old or too much. Blocks."""
-        while self._change(lambda database: timeline.prune_round(database, self._now())):
+        oldest = self._now() - self._days * DAY_MS
+        while self._change(partial(timeline.prune_round, oldest=oldest)):
             pass
 
     async def _ask(self, question: Callable[[Database], T]) -> T:

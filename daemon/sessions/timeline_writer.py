@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from ..context.assembly import Built
 from ..context.scopes import Scope
 from ..core.errors import InvalidRequest
+from ..core.record_file import RecordFile
 from ..core.storage import Database
 from ..privacy.secret_values import mask_piece
 from ..project.roots import relative_path
@@ -24,7 +25,7 @@ from ..transcripts.activity import Activity
 from ..transcripts.extraction import placed
 from ..transcripts.injections import asked
 from . import timeline
-from .timeline import Entry, Place, SessionRow, TimelineKind, Turn, UseSign
+from .timeline import Entry, Place, SessionRow, TimelineKind, Turn, UseSign, clean
 
 PATHS_MAX = 50
 """Maximum number of paths of an entry."""
@@ -74,33 +75,43 @@ class Waiting(Struct):
         return not (self.entries or self.turns or self.signs or self.transcripts or self.hosts)
 
 
-def store(database: Database, waiting: Waiting, number: int) -> None:
-    """Write what waits; entries of transcripts get numbers from `number` on. Blocks, also for paths."""
+def store(file: RecordFile, waiting: Waiting, number: int) -> None:
+    """Write what waits; entries of transcripts get numbers from `number` on. Raises `StateError`."""
+    # Before the file is used: an error in there counts as damage.
+    turns = [_turn_of(given) for given in waiting.turns.values()]
+    entries = [replace(entry, text=_first_line(entry.text)) for entry in waiting.entries.values()]
+    with file.writing() as database:
+        _store(database, waiting, turns, entries, number)
+
+
+def _store(
+    database: Database, waiting: Waiting, turns: Iterable[Turn], entries: Iterable[Entry], number: int
+) -> None:
     stored = _Stored(database, waiting)
-    for given in waiting.turns.values():
-        session = stored.number_of(given.scope.session_id) if given.scope.session_id else 0
-        timeline.put_turn(database, session, _turn_of(given))
+    for turn in turns:
+        session = stored.number_of(turn.session_id) if turn.session_id else 0
+        timeline.put_turn(database, session, turn)
     signs: defaultdict[str, list[UseSign]] = defaultdict(list)
     for sign in waiting.signs:
         signs[sign.session_id] += _inside(stored.root_of(sign.session_id), sign)
-    for entry in waiting.entries.values():
+    for entry in entries:
         root, is_decision = stored.root_of(entry.session_id), entry.kind == "decision"
         paths = entry.paths if is_decision else tuple(_relative(root, entry.paths))
         if entry.kind not in {"edit", "read"} or paths:
-            kept = replace(entry, text=_first_line(entry.text), paths=paths)
-            timeline.put_entry(database, stored.number_of(entry.session_id), kept)
+            timeline.put_entry(database, stored.number_of(entry.session_id), replace(entry, paths=paths))
     for transcript in waiting.transcripts:
         session_id, at = transcript.session_id, transcript.at
         session = stored.number_of(session_id)
-        for entry in _entries_in(transcript, stored.root_of(session_id)):
-            entry.number, number = number, number + 1
-            timeline.put_entry(database, session, entry)
+        for found in _entries_in(transcript, stored.root_of(session_id)):
+            found.number, number = number, number + 1
+            timeline.put_entry(database, session, found)
         timeline.observe(database, session, at, mined=True)
         signs[session_id] += _signs_in(transcript, stored.root_of(session_id))
     for session_id, some in signs.items():
         timeline.mark_used(database, stored.number_of(session_id), some)
+    for transcript in waiting.transcripts:
+        timeline.count_saved(database, stored.number_of(transcript.session_id))
     for session in stored.numbers.values():
-        timeline.count_saved(database, session)
         timeline.prune_session(database, session)
 
 
@@ -145,7 +156,7 @@ def _turn_of(given: GivenContext) -> Turn:
         tokens, before, size = types.get(piece["type"], (0, 0, 0))
         size += len(text.encode("utf-8", "replace"))
         types[piece["type"]] = tokens + piece["tokens"], before + piece["tokens_before"], size
-        path = _text(piece.get("path", ""))
+        path = clean(piece.get("path", ""))
         if path and scope.session_id and piece["type"] in PLACE_TYPES:
             known = places.get(path)
             whole = sizes.get(os.path.join(scope.root, path), 0)
@@ -169,7 +180,7 @@ def _entries_in(transcript: TranscriptPart, root: str) -> list[Entry]:
     """Return an entry for the files that an agent read in a turn, and one for those that it edited."""
     found: dict[str, Entry] = {}
     for item in transcript.activity:
-        path = _inside_path(root, placed(item.path, transcript.cwd, root))
+        path = _inside_path(root, item.path, transcript.cwd)
         if item.how == "named" or not path:
             continue
         if not os.path.isabs(item.path) and not os.path.lexists(os.path.join(root, path)):
@@ -189,9 +200,9 @@ def _signs_in(transcript: TranscriptPart, root: str) -> Iterator[UseSign]:
         at, is_exact = milliseconds(item.last, transcript.at), os.path.isabs(item.path)
         path = item.path
         if item.how != "named" or is_exact:
-            path = _inside_path(root, placed(item.path, transcript.cwd, root))
+            path = _inside_path(root, path, transcript.cwd)
         if path:
-            yield UseSign(transcript.session_id, item.how, _text(path), at, is_exact)
+            yield UseSign(transcript.session_id, item.how, clean(path), at, is_exact)
 
 
 def _inside(root: str, sign: UseSign) -> Iterator[UseSign]:
@@ -206,24 +217,21 @@ def _relative(root: str, paths: Iterable[str]) -> Iterator[str]:
     yield from filter(None, (_inside_path(root, path) for path in paths))
 
 
-def _inside_path(root: str, path: str) -> str:
-    """Return the path of a file relative to the root, "" for one outside of it."""
+def _inside_path(root: str, path: str, cwd: str = "") -> str:
+    """Return the path of a file relative to the root, "" for one outside of it; `cwd` is the folder of a
+    transcript that has the path."""
     try:
-        return _text(relative_path(root, path)) if root else ""
-    except InvalidRequest:
+        found = placed(path, cwd, root) if cwd else path
+        return clean(relative_path(root, found)) if root else ""
+    except (InvalidRequest, ValueError, OSError):  # whatever a host or a transcript has there
         return ""
 
 
 def _first_line(text: str) -> str:
     """Return the first line of a text, cut, with secrets masked, and without what hooks added to it."""
     masked = mask_piece(asked(text[:MASKED_CHARACTERS])).text
-    first = _text(masked.partition("\n")[0].rstrip())
+    first = clean(masked.partition("\n")[0].rstrip())
     return first if len(first) <= TEXT_CHARACTERS else f"{first[: TEXT_CHARACTERS - 1]}…"
-
-
-def _text(text: str) -> str:
-    """Return a text as SQLite takes it: without half surrogates, as file names may have them."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def milliseconds(at: str, otherwise: int) -> int:

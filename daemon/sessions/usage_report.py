@@ -47,6 +47,8 @@ class UsageCounts(Struct):
     sessions: int = 0
     places_shown: int = 0
     places_used: int = 0
+    name: str = ""
+    """The first prompt of a session."""
 
 
 class Unused(Struct, frozen=True):
@@ -81,6 +83,9 @@ def usage_report(database: Database, by: Grouping, wanted: UsageFilter) -> Usage
     if by not in {"project", "session"}:
         for row in rows:
             row.project = ""
+    if by == "session":
+        for row in rows:
+            row.name = _first_prompt(database, row.key)
     bounds = {"least": NEVER_USED_SHOWN, "limit": NEVER_USED_MAX}
     never = database.execute(_query(_NEVER_USED), {**wanted.values, **bounds})
     characters, files = database.execute(_query(_SAVED), wanted.values).fetchone()
@@ -147,6 +152,15 @@ _SAVED = """
 SELECT COALESCE(SUM(saved), 0), COALESCE(SUM(saved_files), 0) FROM sessions
 WHERE saved_files AND EXISTS (SELECT 1 FROM turns t WHERE session = sessions.id AND {wanted})
 """
+
+
+def _first_prompt(database: Database, session_id: str) -> str:
+    row = database.execute(
+        "SELECT text FROM entries JOIN sessions ON id = session WHERE name = ? AND kind = 'prompt'"
+        " AND text != '' ORDER BY entries.at, number LIMIT 1",
+        (session_id,),
+    ).fetchone()
+    return row[0] if row else ""
 
 
 def _query(query: str, key: str = "") -> str:

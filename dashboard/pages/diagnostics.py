@@ -21,7 +21,7 @@ PERIODS: Final[Mapping[str, str]] = {"hour": "Last hour", "day": "Last day"}
 POINTS: Final = 120
 """Maximum points of a line; a smaller range of the same figures is finer."""
 
-TURNS: Final = 30
+TURNS: Final = 12
 """Maximum turns among the events when the page is opened, the latest ones."""
 
 TOPICS: Final[Mapping[str, str]] = {

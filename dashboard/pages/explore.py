@@ -205,19 +205,10 @@ class ExplorePage(Page):
             return []
 
     async def _turns(self, project: ProjectChoice, path: str) -> Sequence[Mapping[str, Any]]:
-        """Return the turns that showed a file, the latest first."""
-        listed = await self._view.call("ListContexts", cwd=project.root, limit=TURNS_MAX)
-        found = await asyncio.gather(*[self._shows(given, path) for given in listed["contexts"]])
-        return [given for given, shows in zip(listed["contexts"], found, strict=True) if shows]
-
-    async def _shows(self, given: Mapping[str, Any], path: str) -> bool:
-        try:
-            context = await self._view.call("GetBuiltContext", context_id=given["context_id"])
-        except RpcError as error:
-            if error.code != NOT_FOUND:
-                raise
-            return False
-        return any(piece.get("path") == path for piece in context["slices"])
+        """Return the turns that showed a file, the latest first, also those from before a restart."""
+        listed = await self._view.call("ListContexts", cwd=project.root, path=path, limit=TURNS_MAX)
+        found: Sequence[Mapping[str, Any]] = listed["contexts"]
+        return found
 
 
 def _exported_table(request: web.Request, values: Mapping[str, Any]) -> web.StreamResponse | None:

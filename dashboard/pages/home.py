@@ -11,7 +11,7 @@ from aiohttp import web
 
 from ..hosts import ConnectedHost, connected_hosts
 from ..view import Page, ProjectChoice, get, href
-from .sessions import CONTEXTS, prompts_in, session_row, usage_by, used_share
+from .sessions import CONTEXTS, name_by_prompt, prompts_in, session_row, usage_by, used_share
 
 SESSIONS: Final = 6
 """Maximum sessions on the page, the latest ones."""
@@ -54,6 +54,8 @@ class HomePage(Page):
             name: sum(row.get(name, 0) for row in today.values())
             for name in ("turns", "tokens", "places_shown", "places_used")
         }
+        sessions = latest_sessions(listed["sessions"], contexts, usage)
+        await name_by_prompt(view, sessions)
         projects = sorted(status["projects"], key=lambda one: one["state"] == "ready")
         return await view.page(
             request,
@@ -68,7 +70,7 @@ class HomePage(Page):
             closed_total=len(known["closed"]),
             wrong=faults_of(status, hosts, listed["warnings"]),
             spent={**spent, "used": used_share(spent), "sessions": len(today.keys() - {""})},
-            sessions=latest_sessions(listed["sessions"], contexts, usage),
+            sessions=sessions,
             without=[one for one in contexts if not one["session_id"]][:TURNS],
             hosts=hosts,
             progress=progress,
@@ -100,8 +102,8 @@ def latest_sessions(
     for row in rows:
         found = turns.get(row["session_id"], [])
         row["last_heard"] = max([row["last_heard"], *(one["at"] for one in found[:1])])
-        # A prompt that is the title need not be said twice.
-        row["latest"] = [one for one in found if one["prompt"] not in {"", row["title"]}][:TURNS]
+        # Also a prompt that is the title: the title leads to the session, this to the turn.
+        row["latest"] = [one for one in found if one["prompt"]][:TURNS]
     return sorted(rows, key=lambda row: str(row["last_heard"]), reverse=True)[:SESSIONS]
 
 

@@ -22,8 +22,10 @@ class Mode:
 MODES: Final[Mapping[str, Mode]] = {
     "always": Mode("Always", "accent", "In every conversation, from its first message on."),
     "manual": Mode("Manual", "", "Only where somebody adds it to a session, or a request names it."),
-    "agent": Mode("Agent", "horizon", "When a search finds that a message is about it, for that message."),
-    "glob": Mode("Glob", "anchor", "When a file that is worked on matches its patterns, for that message."),
+    "agent": Mode(
+        "When relevant", "horizon", "For a message that a search finds to be about it (mode agent)."
+    ),
+    "glob": Mode("By file", "anchor", "For a message about a file that matches its patterns (mode glob)."),
 }
 """The include modes; an unknown mode is shown by its own name."""
 

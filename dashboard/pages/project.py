@@ -98,16 +98,19 @@ class ProjectPage(Page):
         values: dict[str, Any] = {}
         if project.root:
             cwd = project.root
-            status, scopes, trust, forgets, hosts, (folders, ignored) = await asyncio.gather(
+            status, scopes, trust, hosts, (folders, ignored) = await asyncio.gather(
                 view.call("Status", cwd=cwd),
                 view.call("ListScopes", cwd=cwd),
                 view.call("GetTrust", cwd=cwd),
-                view.call("ForgetProject", path=cwd, dry_run=True),
                 asyncio.to_thread(lambda: list(hosts_of(cwd, os.environ))),
                 asyncio.to_thread(_folders, cwd),
             )
             if response := exported(request, SCOPE_COLUMNS, scopes["scopes"]):
                 return response
+            removed = None
+            if "forget" in request.query:  # counting may wait for the embedder, so only who asks waits
+                reply = await view.call("ForgetProject", path=cwd, dry_run=True)
+                removed = forgotten(reply["removed"])
             one: dict[str, Any] = (status["projects"] or [project.status])[0]
             values = {
                 "one": one,
@@ -115,7 +118,7 @@ class ProjectPage(Page):
                 "skipped": sorted(one["skipped"].items(), key=lambda pair: -pair[1]),
                 "scopes": scopes["scopes"],
                 "trust": trust["files"],
-                "removed": forgotten(forgets["removed"]),
+                "removed": removed,
                 "hosts": hosts,
                 "folders": folders,
                 "ignored": ignored,

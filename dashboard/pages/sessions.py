@@ -29,7 +29,15 @@ AGES: Final[Mapping[str, str]] = {
 }
 """The values of the filter's `days`, in words."""
 
-FILTERS: Final = ("q", "project", "agent", "state", "days")
+ORDERS: Final[Mapping[str, str]] = {
+    "": "last heard",
+    "tokens": "most tokens",
+    "turns": "most turns",
+    "used": "most used",
+}
+"""The values of the filter's `order`, in words; the others than "" name a field of a row."""
+
+FILTERS: Final = ("q", "project", "agent", "state", "days", "order")
 """The parameters of the filter, which links to other pages keep."""
 
 COLUMNS: Final = (
@@ -68,6 +76,8 @@ class SessionsPage(Page):
             return file
         last = max((len(shown) + ROWS - 1) // ROWS, 1)
         page = min(page_number(request), last)
+        rows = shown[(page - 1) * ROWS : page * ROWS]
+        await name_by_prompt(view, rows)
         return await view.page(
             request,
             "sessions.html",
@@ -80,7 +90,8 @@ class SessionsPage(Page):
             states=STATES,
             ages=AGES,
             agents=sorted({one["agent_name"] for one in sessions} - {""}),
-            sessions=shown[(page - 1) * ROWS : page * ROWS],
+            orders=ORDERS,
+            sessions=rows,
             found=len(shown),
             total=len(sessions),
             warnings=reply["warnings"],
@@ -91,9 +102,9 @@ class SessionsPage(Page):
 
 
 def chosen(
-    sessions: Iterable[Mapping[str, Any]], kept: Mapping[str, str], now: datetime
-) -> list[Mapping[str, Any]]:
-    """Return the rows that a filter lets through, in their order.
+    sessions: Iterable[dict[str, Any]], kept: Mapping[str, str], now: datetime
+) -> list[dict[str, Any]]:
+    """Return the rows that a filter lets through, in the order that it asks for.
 
     Each word of `q` must stand in the id, the title, the intent, the agent's name or the project.
     """
@@ -101,7 +112,7 @@ def chosen(
     days = int(kept["days"]) if kept["days"] in AGES and kept["days"] else 0
     since = (now - timedelta(days=days)).isoformat() if days else ""
     fields = ("session_id", "title", "current_intent", "agent_name", "project")
-    return [
+    found = [
         one
         for one in sessions
         if kept["project"] in {"", one["project"]}
@@ -110,6 +121,9 @@ def chosen(
         and one["last_heard"] >= since
         and matches(words, *(one[name] for name in fields))
     ]
+    if kept["order"] in ORDERS and kept["order"]:
+        found.sort(key=lambda one: one[kept["order"]] or 0, reverse=True)
+    return found
 
 
 def session_row(
@@ -146,8 +160,9 @@ def title_of(session: Mapping[str, Any], prompt: str = "") -> str:
 CONTEXTS: Final = 100
 """Maximum contexts in one reply of the daemon."""
 
-CONTEXT_PAGES: Final = 3
-"""Maximum replies to ask for about one session."""
+
+SEEN: Final = 8
+"""Maximum contexts of a session in which a prompt is looked for."""
 
 
 async def latest_prompts(view: View) -> dict[str, str]:
@@ -159,6 +174,16 @@ async def latest_prompts(view: View) -> dict[str, str]:
 def prompts_in(contexts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return the earliest prompt of each session in a list of contexts, the latest first."""
     return {one["session_id"]: one["prompt"] for one in contexts if one["prompt"]}
+
+
+async def name_by_prompt(view: View, rows: Iterable[dict[str, Any]]) -> None:
+    """Call sessions that would be called by their ids by the latest prompts that they got an answer to."""
+
+    async def name(row: dict[str, Any]) -> None:
+        reply = await view.call("ListContexts", session_id=row["session_id"], limit=SEEN)
+        row["title"] = prompts_in(reply["contexts"]).get(row["session_id"], row["title"])
+
+    await asyncio.gather(*[name(row) for row in rows if row["title"] == row["session_id"] and row["turns"]])
 
 
 async def usage_by(view: View, key: str, **given: Any) -> dict[str, Mapping[str, Any]]:
@@ -176,20 +201,6 @@ async def known_items(view: View, project: ProjectChoice) -> tuple[dict[ItemKey,
     except RpcError as error:
         return {}, error.message
     return {key_of(item): item for item in listed["items"]}, ""
-
-
-async def given_contexts(view: View, session_id: str) -> dict[str, Mapping[str, Any]]:
-    """Return the contexts of a session that the daemon still has, by request id. They contain the
-    beginning of the message, a recorded request only its hash."""
-    found: dict[str, Mapping[str, Any]] = {}
-    before = None
-    for _ in range(CONTEXT_PAGES):
-        reply = await view.call("ListContexts", session_id=session_id, limit=CONTEXTS, before=before)
-        found |= {context["request_id"]: context for context in reply["contexts"] if "request_id" in context}
-        if len(reply["contexts"]) < CONTEXTS:
-            break
-        before = reply["contexts"][-1]["context_id"]
-    return found
 
 
 async def named_session(view: View, session_id: str) -> dict[str, str]:

@@ -100,6 +100,10 @@ class TurnPage(Page):
         if table is not None:
             return table
         values = await asyncio.to_thread(_drawn, context, shown, page_number(request))
+        files: list[str] = []  # a place is pinned there if its scope is gone
+        if scope is None and session["link"]:
+            found = await found_or_none(view, "GetSession", session_id=context["session_id"])
+            files = found["context"].get("files", []) if found else []
         of_session = [one["context_id"] for one in turns[0]]
         at = of_session.index(context_id) if context_id in of_session else -1
         return await view.page(
@@ -117,6 +121,7 @@ class TurnPage(Page):
             named_max=NAMED,
             session=session,
             scope=scope,
+            files=files,
             focus=[*scope["focus_paths"], *scope["expanded"]] if scope else [],
             again=_again(context),
             places=[miss for miss in context["near"] if miss["kind"] == "place"],
@@ -126,6 +131,7 @@ class TurnPage(Page):
             earlier=of_session[at + 1] if 0 <= at < len(of_session) - 1 else "",
             later=of_session[at - 1] if at > 0 else "",
             used=context.get("used"),
+            how_used={place["path"]: place["how"] for place in context.get("used") or ()},
             **values,
         )
 

@@ -136,7 +136,8 @@ def name_of(group: str, row: Mapping[str, Any]) -> str:
         return key.rstrip("/").rsplit("/", 1)[-1] or key
     if group == "type":
         return str(TYPES.get(key, key))
-    return str(row.get("name") or key or "without a session" if group == "session" else key or "unknown")
+    missing = {"session": "without a session", "host": "without a host"}
+    return str(row.get("name") or key or missing.get(group, ""))
 
 
 def _note(group: str, row: Mapping[str, Any]) -> str:

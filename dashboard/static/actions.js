@@ -69,13 +69,13 @@ export function watchActions() {
 
 function told(form, params, result) {
   const text = form.dataset.done || result?.text || "Done.";
-  if (!form.dataset.undo) return say(text);
-  const undone = { ...params, ...JSON.parse(form.dataset.undoFields ?? "{}") }; // as they are now: the form is drawn anew
+  const { undo, undoFields } = form.dataset; // as they are now: the form may be another one when it is undone
+  if (!undo) return say(text);
   return say(text, {
     label: "Undo",
     run: async () => {
       try {
-        await call(form.dataset.undo, undone);
+        await call(undo, { ...params, ...JSON.parse(undoFields ?? "{}") });
         say("Taken back.");
         refresh();
       } catch (error) {

@@ -21,7 +21,10 @@ const TICKS = {
 
 const drawn = [];
 
-for (const figure of document.querySelectorAll("[data-chart]")) drawn.push(chart(figure));
+// The page is painted first.
+requestAnimationFrame(() => setTimeout(() => {
+  for (const figure of document.querySelectorAll("[data-chart]")) drawn.push(chart(figure));
+}));
 document.addEventListener("foveal:drawn", ({ detail }) => drawn.find((one) => one.figure.contains(detail))?.draw());
 addEventListener("popstate", () => refresh());
 const redrawAll = () => drawn.forEach((one) => one.plot?.redraw(false, false));

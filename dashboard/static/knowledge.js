@@ -69,7 +69,7 @@ function setMode(one, include) {
     const named = { server_name: one.server_name, name: one.name };
     return change(
       [["SetToolMode", { ...named, include }]],
-      ([{ tools }]) => `${one.name} is ${titleOf(tools[0]?.include ?? include)} now.`,
+      ([{ tools }]) => `${one.name} now has the mode “${titleOf(tools[0]?.include ?? include)}”.`,
       () => [["SetToolMode", { ...named, include: one.own_include || "default" }]],
     );
   }
@@ -85,7 +85,7 @@ function put(drawn, fields) {
     const kept = one.put || level !== one.priority_level ? { priority_level: level } : {};
     return change(
       [["PutItem", { item: { ...next, ...kept, ...(fields.text && { text: fields.text }) } }]],
-      ([{ item: changed }]) => fields.text ? `${one.name} is saved.` : `${one.name} is ${titleOf(changed.include)} now.`,
+      ([{ item: changed }]) => fields.text ? `${one.name} is saved.` : `${one.name} now has the mode “${titleOf(changed.include)}”.`,
       () => one.put ? [["PutItem", { item: { ...draft(one), ...(fields.text && { text: one.text }) } }]] : [["DeleteItem", key(one)]],
     );
   });
@@ -97,7 +97,7 @@ function remove(drawn) {
     const one = await whole(drawn);
     return change(
       [["DeleteItem", key(one)]],
-      ([{ item: own }]) => own ? `${one.name} is as in its file again: ${titleOf(own.include)}.` : `${one.name} is deleted.`,
+      ([{ item: own }]) => own ? `${one.name} is as in its file again, with the mode “${titleOf(own.include)}”.` : `${one.name} is deleted.`,
       ([{ item: own }]) => [["PutItem", { item: own ? draft(one) : { ...draft(one), text: one.text } }]],
     );
   });
@@ -147,7 +147,7 @@ document.addEventListener("change", async (event) => {
   const former = select.dataset.former;
   const isDone = await change(
     [["SetToolMode", { server_name, include: select.value }]],
-    ([{ tools }]) => `${server_name} is ${titleOf(select.value)} now: ${tools.filter((one) => one.include === select.value).length} of ${tools.length} tools.`,
+    ([{ tools }]) => `${server_name} now has the mode “${titleOf(select.value)}”: ${tools.filter((one) => one.include === select.value).length} of ${tools.length} tools.`,
     () => [["SetToolMode", { server_name, include: former }]],
   );
   if (!isDone) select.value = former;
@@ -195,7 +195,7 @@ function edit(item, type = item.type) {
   form.onchange = () => {
     part("globs").hidden = include.value !== "glob";
     globs.required = include.value === "glob";
-    part("result").textContent = isTool ? `So it is: ${titleOf(include.value === "default" ? item.server_include : include.value)}.` : "";
+    part("result").textContent = isTool ? `Its mode: ${titleOf(include.value === "default" ? item.server_include : include.value)}.` : "";
   };
   form.onchange();
   form.onsubmit = async (event) => {

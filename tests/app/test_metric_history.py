@@ -164,6 +164,19 @@ async def test_killed_daemon_loses_a_minute(tmp_path: Path) -> None:
     assert len(later.counts("day")) == 1
 
 
+async def test_agent_with_half_a_surrogate_harms_no_other_sample(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.sqlite"
+    sampled = Sampled(SampleFile(str(path), System()))
+    for name in ("sam", "a\udcff", "kim"):
+        sampled.metrics.context_given(ContextFigures(name, 10, 10))
+        sampled.pass_on(HOUR_STEP_S)
+    await sampled.history.close()
+    later = restarted(path, 40.0)
+    await later.history.load()
+    told = [dict(sample.tokens_by_agent) for sample in later.history.history("hour").samples]
+    assert told == [{"sam": 10}, {"kim": 10}]
+
+
 async def test_damaged_file_begins_anew(tmp_path: Path) -> None:
     path = tmp_path / "metrics.sqlite"
     path.write_bytes(b"no database" * 1000)

@@ -25,15 +25,17 @@ ADDRESSES = {
     "decisions": "/knowledge?project={root}&kind=decisions",
     "quarantine": "/knowledge?project={root}&kind=quarantine",
     "decision": "/knowledge/decisions/{decision}?project={root}",
+    "prune": "/knowledge/decisions/prune?project={root}&max_count=1",
     "explore": "/explore?project={root}&q=how+do+sessions+expire",
     "file": "/explore/file?project={root}&path=src/shop/auth.py",
+    "definition": "/explore/file?project={root}&path=src/shop/auth.py%23login",
     "usage": "/usage",
     "usage by session": "/usage?by=session",
     "project": "/project?project={root}",
     "diagnostics": "/diagnostics",
 }
 
-PHONE = ViewportSize(width=390, height=844)
+PHONE = ViewportSize(width=360, height=800)
 
 CONTROLS = """() => {
     const all = 'a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]';

@@ -87,7 +87,7 @@ def test_a_rule_is_pinned_in_two_clicks_into_all_sessions_or_one(site: Site, pag
         expect(page.locator("li.item", has_text="Text of naming")).to_contain_text("Always")
     assert items(site, root)["naming"]["include"] == "always"
     page.get_by_role("button", name="Undo").click()
-    expect(page.locator("li.item", has_text="Text of naming")).to_contain_text("Agent")
+    expect(page.locator("li.item", has_text="Text of naming")).to_contain_text("When relevant")
     page.goto(f"{site.address}/knowledge?project={root}")
     with at_most(2, page):
         page.get_by_role("button", name="Pin commits").click()
@@ -179,7 +179,7 @@ def test_a_list_changes_around_who_uses_it(site: Site, page: Page, root: Path) -
     mode = page.get_by_label("Mode of raw")
     mode.focus()
     mode.select_option("agent")
-    expect(page.locator("#servers .badge")).to_have_text("Agent")
+    expect(page.locator("#servers .badge")).to_have_text("When relevant")
     expect(mode).to_be_focused()
     mode.select_option("always")
     expect(page.locator("#servers .badge")).to_have_text("Always")
@@ -206,7 +206,7 @@ def test_an_item_is_saved_on_top_of_what_it_is_by_then(site: Site, page: Page, r
     site.daemon.call("PutItem", cwd=str(root), item=changed)
     page.get_by_role("dialog").get_by_label("Priority").fill("123")
     page.get_by_role("dialog").get_by_role("button", name="Save").click()
-    expect(page.locator(".message", has_text="stale is Manual")).to_be_visible()
+    expect(page.locator(".message", has_text="stale now has the mode “Manual”")).to_be_visible()
     items = site.daemon.call("ListItems", cwd=str(root))["items"]
     (item,) = [one for one in items if one["name"] == "stale"]
     assert (item["include"], item["description"], item["priority_level"]) == ("manual", "Second.", 123)
@@ -238,7 +238,7 @@ def test_how_an_item_comes_in_is_chosen_and_taken_back(site: Site, page: Page, r
     page.goto(f"{site.address}/knowledge?project={root}")
     page.get_by_role("button", name="Edit CLAUDE.md").click()
     dialog = page.get_by_role("dialog")
-    dialog.get_by_text("When a file that is worked on matches").click()
+    dialog.get_by_text("For a message about a file").click()
     dialog.get_by_role("textbox", name="Patterns").fill("*.py")
     dialog.get_by_role("button", name="Save").click()
     row = page.locator("li.item", has=page.get_by_text("CLAUDE.md", exact=True).first)
@@ -249,14 +249,18 @@ def test_how_an_item_comes_in_is_chosen_and_taken_back(site: Site, page: Page, r
     assert modes() == before
     page.goto(f"{site.address}/knowledge?project={root}&kind=tools")
     page.get_by_label("Mode of raw").select_option("agent")
-    expect(page.locator("li.item", has_text="page0")).to_contain_text("Agent")
+    expect(page.locator("li.item", has_text="page0")).to_contain_text("When relevant")
     page.get_by_role("button", name="Edit page0").click()
     dialog.get_by_text("Always", exact=True).click()
-    expect(dialog.locator("#change-result")).to_have_text("So it is: Always.")
+    expect(dialog.locator("#change-result")).to_have_text("Its mode: Always.")
     dialog.get_by_role("button", name="Save").click()
     expect(page.locator("li.item", has_text="page0")).to_contain_text("its own")
-    page.locator(".message", has_text="page0 is Always").get_by_role("button", name="Undo").click()
-    page.locator(".message", has_text="raw is Agent").get_by_role("button", name="Undo").click()
+    page.locator(".message", has_text="page0 now has the mode “Always”").get_by_role(
+        "button", name="Undo"
+    ).click()
+    page.locator(".message", has_text="raw now has the mode “When relevant”").get_by_role(
+        "button", name="Undo"
+    ).click()
     expect(page.locator("li.item", has_text="page1")).to_contain_text("Always")
 
 

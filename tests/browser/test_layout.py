@@ -81,7 +81,9 @@ ADDRESSES = (
     "/knowledge/decisions/{experience}?project={root}",
     "/explore?project={root}&q=session",
     "/explore/file?project={root}&path=src/shop/auth.py",
-    "/performance",
+    "/usage",
+    "/project?project={root}",
+    "/diagnostics",
 )
 
 

@@ -48,13 +48,15 @@ def graft(site: Site, root: Path, decision: str) -> str:
 def test_all_pages_of_a_browser_share_one_stream_which_outlives_each_of_them(
     site: Site, page: Page, root: Path, streams: list[Page]
 ) -> None:
-    page.goto(f"{site.address}/live")
+    page.goto(f"{site.address}/diagnostics")
     expect(page.locator(FOLLOWED)).to_have_count(1)
     before = len(streams)
     opened = [page.context.new_page() for _ in range(PAGES)]
     for number, one in enumerate(opened):
         one.goto(
-            f"{site.address}/knowledge?project={root}&kind=decisions" if number else f"{site.address}/live"
+            f"{site.address}/knowledge?project={root}&kind=decisions"
+            if number
+            else f"{site.address}/diagnostics"
         )
     for one in opened:
         expect(one.locator(FOLLOWED)).to_have_count(1)

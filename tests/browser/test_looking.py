@@ -74,8 +74,8 @@ def sent_by_visits(browser: Browser, site: Site, ids: Mapping[str, str]) -> list
         )
         page.goto(site.login_url())
         for address in PAGES:
-            page.goto(site.address + address.format(**ids))
-            assert page.locator("h1").count() == 1, address
+            reply = page.goto(site.address + address.format(**ids))
+            assert (reply and reply.status, page.locator("h1").count()) == (200, 1), address
         page.goto("about:blank")  # what a page sends when it is left, it has sent
     return [one for one in sent if not one.startswith("HEAD ")]
 

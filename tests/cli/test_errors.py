@@ -66,6 +66,8 @@ def test_messages_name_commands_instead_of_methods() -> None:
         "foveal sessions resume to go on with it, or choose another session_id",
     )
     check("The rule x wasn't put by PutItem.", "The rule x wasn't put by foveal items put.", "")
+    check("there is no experience 'x' here", "there is no decision 'x' here", "")
+    check("it isn't an experience: set experience.path", "it isn't a decision: set experience.path", "")
     check("no item 'PutItem'; look again", "no item 'PutItem'; look again", "")
 
 
@@ -102,7 +104,7 @@ def test_no_message_of_the_daemon_names_a_method() -> None:
 
 
 def test_every_method_of_two_words_has_its_command() -> None:
-    without = {"CheckDashboard", "HookEvent", "NotifyFile", "ReportReply"}
+    without = {"CheckDashboard", "ExcludePath", "GetTimeline", "HookEvent", "NotifyFile", "ReportReply"}
     """What only hooks, editors, the dashboard and programs call: no command does the same."""
     known = {name for name in methods() if name[1:] != name[1:].lower()} - without
     assert {name for name in known if with_commands(f"see {name} there").count(name)} == set()

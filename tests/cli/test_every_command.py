@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
+import foveal as foveal_package
 import pytest
+from foveal.cli.app import PROGRAMS
 from foveal.cli.app import foveal as program
 from foveal.cli.items import found_table
 from foveal.cli.progress import Bar
@@ -41,7 +45,17 @@ LISTS = (
     ("metrics", "--history", "hour"),
     ("tools", "list"),
     ("last",),
+    ("usage",),
+    ("usage", "--all", "--by", "project"),
+    ("usage", "--by", "session"),
+    ("usage", "--by", "type"),
+    ("forget", "--dry-run"),
+    ("decisions", "list"),
     ("decisions", "quarantine"),
+    ("hooks", "list"),
+    ("reindex",),
+    ("status", "--skipped"),
+    ("trust",),
 )
 """Commands that print tables."""
 
@@ -96,6 +110,40 @@ def test_a_folder_stands_for_the_current_one(foveal: CommandLine, monkeypatch: p
     foveal.json("close", "src", *here)
 
 
+def documented() -> Iterator[tuple[str, str]]:
+    """Yield the command lines of the documents, each with its file."""
+    root = Path(foveal_package.__file__).parent
+    for page in (root / "README.md", *sorted((root / "docs").glob("*.md"))):
+        for line in page.read_text(encoding="utf-8").splitlines():
+            if found := re.search(r"^\s*\$ (?:.*[|(] ?|cd .* && )?(foveal(?: .*)?)$", line):
+                yield page.name, re.split(r' [|>]|\)"', found[1])[0]
+
+
+def test_the_documents_name_commands_that_there_are() -> None:
+    lines = list(documented())
+    assert len(lines) > 40
+    for page, line in lines:
+        command: click.Command = program
+        words = shlex.split(line, comments=True)[1:]
+        if words[:1] in ([name] for names in PROGRAMS.values() for name in names):
+            continue
+        path = ["foveal"]
+        while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+            path.append(words.pop(0))
+            found = command.get_command(click.Context(command), path[-1])
+            assert found is not None, (page, line)
+            command = found
+        if path[-1] == "decisions":
+            continue  # its options are those of the command that is left out
+        try:
+            command.make_context(" ".join(path), words, parent=click.Context(program))
+        except (click.NoSuchOption, click.MissingParameter, click.BadOptionUsage) as error:
+            pytest.fail(f"{page}: {line}: {error.message}")
+        except (click.UsageError, click.exceptions.Exit) as error:
+            if "unexpected extra" in str(error):
+                pytest.fail(f"{page}: {line}: {error}")
+
+
 @pytest.fixture
 def deep(
     shared_daemon: DaemonProcess,
@@ -115,6 +163,7 @@ def deep(
     line.says("sessions", "set", session, "--intent", "mend how sessions expire in every place " * 3)
     for prompt in ("expire every session", "and then " * 40):
         line("context", prompt, "--session", session, "--agent", "a-long-agent-name", "--focus", deep)
+    line.says("decide", "expire sessions after an hour " * 5, "--file", deep)
     line.says("items", "put", "rule", "a-rule-" * 12, "--include", "manual", "--text", "Log. " * 40)
     return line
 

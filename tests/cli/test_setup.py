@@ -198,6 +198,12 @@ def test_init_in_the_home_folder_indexes_nothing(foveal: CommandLine, daemon: Da
     assert (found["project"], found["context"]) == (None, None)
     assert [host["host"] for host in found["hosts"]] == ["claude-code"]
     assert "foveal init FOLDER" in foveal.fails("init", "nowhere", "--yes")
+    git(daemon.home, "init", "-q")  # as people do who keep their settings in git
+    plain = write_files(daemon.home / "src" / "plain", {"a.py": "A = 1\n"})
+    assert foveal.json("init", "--yes", "--no-hosts", "--cwd", str(plain))["project"] is None
+    (plain / ".foveal").mkdir()
+    found = foveal.json("init", "--yes", "--no-hosts", "--cwd", str(plain))
+    assert found["project"]["root"] == str(plain)
 
 
 def test_uninstall_finds_the_settings_of_other_projects(foveal: CommandLine, daemon: DaemonProcess) -> None:

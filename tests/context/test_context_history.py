@@ -205,9 +205,8 @@ async def test_old_contexts_go_and_the_file_stays_within_its_size(tmp_path: Path
         await at.page()
         at.clock.moment += timedelta(days=3)
         new = at.give("new")
-        assert await at.page() == [new, old]
-        await at.requests.prune()
         assert await at.page() == [new]
+        await at.requests.prune()
         assert await at.history.get(old) is None
         assert at.requests.opened is not None
         with at.requests.opened[0].reading() as database:
@@ -217,7 +216,7 @@ async def test_old_contexts_go_and_the_file_stays_within_its_size(tmp_path: Path
         at.clock.moment += timedelta(days=9)
         ids = [at.give(f"{n}\n{Random(n).randbytes(5_000).hex()}") for n in range(100)]
         await at.page()
-        await at.requests.prune()
+        await at.requests.prune()  # a write removes a part only
         kept = await at.page()
         assert kept == ids[::-1][: len(kept)], "the oldest go first"
         assert 3 < len(kept) < 100
@@ -267,4 +266,25 @@ async def test_contexts_wait_in_memory_while_the_disk_refuses(
             await at.page()
         rows = {row.id: row.times for row in await at.rows()}
         assert rows == {first: 2, second: 2}
-        assert at.history.problem == ""
+        assert (at.history.problem, at.history.lost) == ("", 0)
+
+
+async def test_the_oldest_are_lost_where_too_much_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("foveal.daemon.context.context_history.WAITING_BYTES", 200_000)
+    async with opened(tmp_path) as at:
+        ids = [at.give("x" * 10_000) for _ in range(20)]
+        assert await at.page() == ids[:-5:-1]
+        assert at.history.lost == 16
+
+
+async def test_a_cancelled_write_counts_each_context_once(tmp_path: Path) -> None:
+    async with opened(tmp_path) as at:
+        first = at.give("a")
+        writing = asyncio.create_task(at.history.write())
+        await asyncio.sleep(0)  # it begins
+        writing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await writing
+        assert [(row.id, row.times) for row in await at.rows()] == [(first, 1)]

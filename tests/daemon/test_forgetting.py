@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import shutil
 import signal
+import sqlite3
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,8 @@ from foveal.daemon.project.roots import project_folder
 from foveal.ipc import errors as codes
 
 from tests.command_cases import CommandLine
-from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
+from tests.conftest import SMALL_PROJECT, DaemonProcess, link_models, running_daemon, write_files
+from tests.search_cases import until
 
 SECRET = "ghp_" + "Zk3vQ9xLw2RtYb7NmPc5HdJfSgUaEo8iT1Xq"
 
@@ -49,6 +53,20 @@ def test_contexts_outlast_the_daemon(daemon: DaemonProcess, shop: Path, number: 
     assert listed(daemon, until=before[1]["at"], cwd=str(shop)) == [first["context_id"]]
     error = daemon.error("ListContexts", since="yesterday")
     assert (error.code, error.data) == (codes.INVALID_PARAMS, {"field": "since"})
+
+
+def test_contexts_are_written_without_being_asked_for(daemon: DaemonProcess, shop: Path) -> None:
+    daemon.open_ready(shop)
+    context_id = daemon.call("GetContext", cwd=str(shop), prompt="how does login end?")["context_id"]
+    file = daemon.state / "requests.sqlite"
+
+    def written() -> int:
+        with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
+            return int(database.execute("SELECT COUNT(*) FROM contexts").fetchone()[0])
+
+    until(lambda: written() == 1, "it is on the disk")
+    daemon.stop(signal.SIGKILL)
+    assert listed(daemon) == [context_id]
 
 
 def filled(daemon: DaemonProcess, root: Path) -> dict[str, Any]:
@@ -97,7 +115,10 @@ def test_a_project_is_forgotten_and_no_other(daemon: DaemonProcess, tmp_path: Pa
     assert removed["index_bytes"] > 10_000
     assert known(daemon, root) == {name: before[name] for name in known(daemon, root)}, "only counted"
     found = daemon.call("ForgetProject", path=str(root))
-    assert found["removed"] | {"index_bytes": 0, "feedback": 0} == removed | {"index_bytes": 0, "feedback": 0}
+    told = found["removed"]
+    assert told | {"index_bytes": 0, "feedback": 0} == removed | {
+        "index_bytes": 0, "feedback": 0, "embeddings": told["embeddings"],
+    }  # fmt: skip
     assert found["problem"] == ""
     assert not Path(project_folder(str(daemon.state), str(root))).exists()
     assert str(root) not in str(daemon.call("ListProjects"))
@@ -116,6 +137,29 @@ def test_a_project_is_forgotten_and_no_other(daemon: DaemonProcess, tmp_path: Pa
     assert empty["trusted"] == [False]
     shutil.rmtree(root)
     assert daemon.call("ForgetProject", path=str(root))["removed"]["sessions"] == 0, "its folder is gone too"
+
+
+def test_embeddings_that_only_a_forgotten_project_used_go(tmp_path: Path, models: Path) -> None:
+    link_models(models, tmp_path / "d/state")
+    roots = [tmp_path.resolve() / name for name in ("gone", "stays")]
+    for root in roots:
+        own = f'def walk_{root.name}():\n    """Walk in {root.name}."""\n'
+        write_files(root, {**SMALL_PROJECT, "own.py": own})
+    (tmp_path / "d").mkdir(exist_ok=True)
+    with running_daemon(tmp_path / "d", embedding=True) as daemon:
+
+        def is_embedded(root: Path) -> bool:
+            daemon.call("OpenProject", path=str(root))
+            [found] = daemon.call("Status", cwd=str(root))["projects"]
+            return (found["state"], found["embedding"], found["pending"]) == ("ready", "done", 0)
+
+        for root in roots:
+            until(partial(is_embedded, root), f"{root} is embedded")
+        found = daemon.call("ForgetProject", path=str(roots[0]))
+        assert (found["removed"]["embeddings"], found["problem"]) == (1, "")
+        assert is_embedded(roots[1])
+        hits = daemon.call("Query", cwd=str(roots[1]), query="how do people go on foot?")["results"]
+        assert any("vector" in hit["sources"] for hit in hits)
 
 
 def test_a_path_that_no_project_can_have_is_refused(daemon: DaemonProcess) -> None:

@@ -294,7 +294,7 @@ def test_the_history_of_the_metrics_begins_empty(shop: Shop) -> None:
 
 
 def test_the_command_line_lists_prints_and_explains(foveal: CommandLine) -> None:
-    assert foveal.says("contexts") == "no agent got a context since the daemon started\n"
+    assert foveal.says("contexts") == "no agent got a context yet\n"
     assert "no agent got a context of this project" in foveal.fails("why", "last", "web/app.ts")
     reply = foveal.json("context", "add up prices", "--focus", "web/app.ts")
     header, row = foveal.says("contexts").splitlines()

@@ -107,6 +107,18 @@ def test_prompt_that_needs_no_context_is_in_the_timeline(host: Host) -> None:
     assert not {"context_id", "tokens", "used", "shown"} & set(entry)
 
 
+def test_session_outside_of_any_project_has_no_timeline(shared_daemon: DaemonProcess) -> None:
+    host = Host(shared_daemon, Path("/"), "outside")
+    host.tell("SessionStart", source="startup")
+    assert shared_daemon.error("GetTimeline", session_id="outside").code == "not_found"
+
+
+def test_session_without_an_entry_has_an_empty_timeline(shared_daemon: DaemonProcess, shop: Path) -> None:
+    session = shared_daemon.call("CreateSession", cwd=str(shop))["session_id"]
+    empty = {"session_id": session, "project": str(shop), "entries": []}
+    assert shared_daemon.call("GetTimeline", session_id=session) == empty
+
+
 def test_secrets_in_prompts_are_masked(host: Host) -> None:
     host.tell("UserPromptSubmit", prompt_id="p1", prompt="Use api_key = 'sk-ant-REDACTED'")
     key = "ghp_" + "a1B2c3D4e5" * 4
@@ -269,3 +281,26 @@ def _wait_for_use(host: Host, context_id: str) -> None:
     with host.daemon.client() as client:
         while not client.call("GetBuiltContext", {"context_id": context_id}, DEADLINE_S)["used"]:
             client.call("Ping", {}, DEADLINE_S)
+
+
+def test_use_in_a_turn_is_known_when_it_ends(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
+    root = write_files(tmp_path / "project", {"pyproject.toml": "", "starlette/schemas.py": "x = 1\n"})
+    shared_daemon.open_ready(root)
+    host = Host(shared_daemon, root, f"turn-{tmp_path.name}")
+    host.tell("SessionStart", source="startup")
+    ask = {"cwd": str(root), "session_id": host.session_id, "focus_paths": ["starlette/schemas.py"]}
+    context = shared_daemon.call("GetContext", **ask)
+    transcript = tmp_path / "transcript.jsonl"
+    text = (
+        (SAMPLES / "claude-code" / "main-transcript.jsonl")
+        .read_text()
+        .replace("/home/dev/project", str(root))
+    )
+    transcript.write_text(text.replace("2026-11-23T", "2099-11-23T"))
+    host.tell("Stop", transcript_path=str(transcript))
+    _wait_for_use(host, context["context_id"])
+    assert host.used(context["context_id"]) == {"starlette/schemas.py": "edited"}
+    again = shared_daemon.call("GetTimeline", session_id=host.session_id)
+    host.tell("SessionEnd", transcript_path=str(transcript), reason="other")
+    kinds = [entry["kind"] for entry in again["entries"]]
+    assert sorted(kinds) == ["edit", "read", "start", "start"]

@@ -55,7 +55,8 @@ def test_usage_by_each_key_adds_up(daemon: DaemonProcess, shop: Path) -> None:
     hosts = {row["key"]: row for row in usage(daemon, "host")["rows"]}
     assert set(hosts) == {"", "claude-code"}
     assert hosts["claude-code"]["name"] == "Claude Code"
-    assert {row["key"] for row in usage(daemon, "session")["rows"]} == {"", "s1"}
+    names = {row["key"]: row.get("name") for row in usage(daemon, "session")["rows"]}
+    assert names == {"": None, "s1": PROMPT}
     types = {row["key"]: row for row in usage(daemon, "type")["rows"]}
     assert figures(types["document"]) == (1, 1, 1, 1)
     assert types["focus"]["turns"] == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from foveal.dashboard.drawings import BAR_WIDTH, HEIGHT, ChartPart, sparkline, stacked_bar
+from foveal.dashboard.drawings import BAR_WIDTH, ChartPart, stacked_bar
 
 
 def widths(drawing: str) -> list[float]:
@@ -30,22 +30,9 @@ def test_parts_too_small_to_see_are_shown_and_all_fit() -> None:
     assert sum(drawn) <= BAR_WIDTH
 
 
-def test_a_line_has_gaps_where_there_is_no_value() -> None:
-    drawing = sparkline([1.0, None, 3.0, 2.0], "requests")
-    line = re.search(r'class="line" d="([^"]*)"', drawing)
-    assert line is not None
-    assert line[1].count("M") == 2
-    assert f",{HEIGHT - 1:.1f}" not in line[1]  # nothing is drawn as zero
-
-
-@pytest.mark.parametrize("values", [[], [None], [0.0], [5.0]])
-def test_a_line_of_little_is_still_a_drawing(values: list[float | None]) -> None:
-    assert sparkline(values, "x").startswith("<svg")
-
-
 @pytest.mark.parametrize(
     "drawing",
-    [sparkline([1.0], '"><script>'), stacked_bar([ChartPart(1, "a", "<script>", '"x')], 1, "<script>")],
+    [stacked_bar([ChartPart(1, "a", "<script>", '"x')], 1, "<script>")],
 )
 def test_labels_are_escaped_and_nothing_has_a_style(drawing: str) -> None:
     assert "<script>" not in drawing

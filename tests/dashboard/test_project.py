@@ -72,18 +72,12 @@ async def test_a_project_is_told_with_all_its_scopes(
     for number in range(3):
         shared_daemon.call("GetContext", cwd=root, prompt=f"sessions {number}", agent_name=f"agent-{number}")
     text = await read(pages, f"/project?project={quote(root)}")
-    for said in (
-        "sh&lt;op",
-        "agent-0",
-        "agent-1",
-        "agent-2",
-        "build/",
-        "docs/",
-        "Forget sh&lt;op",
-        "3 contexts",
-    ):
+    for said in ("sh&lt;op", "agent-0", "agent-1", "agent-2", "build/", "docs/", "Forget sh&lt;op"):
         assert said in text, said
     assert "style=" not in text
+    asked = await read(pages, f"/project?project={quote(root)}&forget=1")
+    assert "3 contexts" in asked
+    assert "data-live" not in asked
     async with pages.get(f"/project?project={quote(root)}&format=csv") as answer:
         rows = list(csv.DictReader(io.StringIO(await answer.text())))
     assert {row["agent_name"] for row in rows} >= {"agent-0", "agent-1", "agent-2"}

@@ -11,7 +11,6 @@ from foveal.dashboard.drawings import (
     SHAPE,
     budget_bar,
     by_layer,
-    layers_bar,
     layers_of,
     percent,
     sandwich,
@@ -107,11 +106,3 @@ def test_the_budget_bar_tells_what_was_free_and_what_was_reserved() -> None:
     assert sum(use.tokens for use in uses) == context["max_tokens"]
     assert budget_bar(context, uses).count("<rect") == len(uses)
     assert [use.label for use in by_layer(uses, rows)["focus"]] == ["in focus", "neighbour"]
-
-
-def test_a_list_has_small_bars_of_the_layers() -> None:
-    bar = layers_bar(
-        {"layers": {"anchor": 10, "focus": 90, "horizon": 0}, "max_tokens": 200, "reserve_tokens": 100}
-    )
-    assert bar.count("<rect") == 2
-    assert 'aria-label="anchor 10 tokens, focus 90 tokens"' in bar

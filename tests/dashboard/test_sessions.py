@@ -73,8 +73,15 @@ def test_a_filter_takes_all_words_from_any_field() -> None:
     now = datetime(2030, 1, 9, tzinfo=UTC)
     fields = {"agent_name": "codex", "current_intent": "Fix the Payment", "ended": None, "project": "/p"}
     sessions: list[dict[str, Any]] = [
-        {"session_id": "a", "title": "Checkout", "last_heard": "2030-01-08T12:00:00Z", **fields},
-        {"session_id": "b", "title": "Search", "last_heard": "2030-01-01T00:00:00Z", **fields, "ended": "x"},
+        {"session_id": "a", "title": "Checkout", "last_heard": "2030-01-08T12:00:00Z", "tokens": 1, **fields},
+        {
+            "session_id": "b",
+            "title": "Search",
+            "last_heard": "2030-01-01T00:00:00Z",
+            **fields,
+            "tokens": 2,
+            "ended": "x",
+        },
     ]
 
     def found(**given: str) -> list[str]:
@@ -88,6 +95,7 @@ def test_a_filter_takes_all_words_from_any_field() -> None:
     assert found(project="/q") == []
     assert found(days="1") == ["a"]
     assert found(days="30") == ["a", "b"]
+    assert found(order="tokens") == ["b", "a"]
 
 
 async def test_the_list_is_exported_with_its_filter(
@@ -101,6 +109,18 @@ async def test_the_list_is_exported_with_its_filter(
     head, line = (await read(pages, f"{about}&format=csv")).splitlines()
     assert head.startswith("session_id,name,project,agent_name")
     assert line.startswith(f"{session},Payment bug,{root},codex")
+
+
+async def test_a_session_without_a_name_is_called_by_its_prompt(
+    pages: Pages, shared_daemon: DaemonProcess, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("foveal.dashboard.pages.sessions.CONTEXTS", 1)
+    for session, prompt in (("older", "how do carts work?"), ("newer", "what is a session?")):
+        shared_daemon.call("CreateSession", cwd=str(root), session_id=session)
+        ask(shared_daemon, root, session, prompt)
+    text = await read(pages, f"/sessions?project={quote(str(root))}&order=tokens")
+    assert ">how do carts work?</a>" in text
+    assert ">what is a session?</a>" in text
 
 
 # A session

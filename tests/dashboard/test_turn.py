@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html import unescape
 from pathlib import Path
@@ -10,6 +11,7 @@ from urllib.parse import quote
 
 import pytest
 from foveal.dashboard.pages.slices import slice_rows
+from foveal.dashboard.view import View
 from foveal.ipc.errors import NOT_FOUND
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
@@ -234,6 +236,40 @@ async def test_near_misses_can_be_pinned_and_the_limit_that_bound_is_named(
     assert shared_daemon.call("ExpandFocus", **pinned)["unknown"] == []
     assert "Unpin" in await read(pages, f"/turns/{given['context_id']}")
     shared_daemon.call("ContractFocus", **pinned)
+
+
+async def test_a_place_is_pinned_to_the_session_if_its_scope_is_gone(
+    pages: Pages, shared_daemon: DaemonProcess, root: str
+) -> None:
+    shared_daemon.call("CreateSession", cwd=root, session_id="outlives")
+    prompt = "Which rule checks number 12?"
+    given = ask(shared_daemon, root, prompt=prompt, session_id="outlives", max_tokens=200, reserve_tokens=0)
+    shared_daemon.call("ReleaseScope", scope_id=given["scope_id"])
+    page = await read(pages, f"/turns/{given['context_id']}")
+    fields = re.search(r'data-method="SetRelevantContext" data-fields="([^"]*)"', page)
+    assert fields is not None
+    shared_daemon.call("SetRelevantContext", **json.loads(unescape(fields[1])))
+    page = await read(pages, f"/turns/{given['context_id']}")
+    assert "pinned" in page.split('id="near"')[1].partition('id="why"')[0]
+
+
+async def test_what_was_used_afterwards_is_marked(
+    pages: Pages, shared_daemon: DaemonProcess, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ask(shared_daemon, root, "src/shop/auth.py")
+    asked = View.call
+
+    async def call(view: View, name: str, **params: Any) -> Any:
+        answer = await asked(view, name, **params)
+        if name == "GetBuiltContext":
+            answer["used"] = [{"path": "src/shop/auth.py", "how": "edited", "at": "2030-01-01T00:00:00Z"}]
+        return answer
+
+    monkeypatch.setattr(View, "call", call)
+    page = await read(pages, f"/turns/{given['context_id']}")
+    assert '<a href="#used"><strong>1</strong> file</a>' in page
+    assert 'title="By the agent, after it was shown">edited</span>' in page
+    assert "2030-01-01" in page.split('id="used"')[1].partition("</section>")[0]
 
 
 async def test_slices_are_exported(pages: Pages, shared_daemon: DaemonProcess, root: str) -> None:

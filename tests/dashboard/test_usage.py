@@ -46,8 +46,8 @@ def test_the_chart_has_a_bar_for_each_day_between_the_first_and_the_last() -> No
         ("session", "s1", "Payment bug", "Payment bug"),
         ("session", "s1", None, "s1"),
         ("session", "", None, "without a session"),
-        ("host", "", None, "unknown"),
-        ("host", "codex", None, "codex"),
+        ("host", "", None, "without a host"),
+        ("host", "codex", "Codex", "Codex"),
         ("type", "agent_history", None, "earlier decision"),
     ],
 )

@@ -20,7 +20,6 @@ from foveal.daemon.embedding.upkeep import (
     STORE_FILE,
 )
 from foveal.daemon.index.store import FILE_NAME
-from msgspec.structs import replace
 
 from tests.search_cases import put, remove
 from tests.upkeep_cases import GENEROUS_S, Bench, some
@@ -79,16 +78,13 @@ def test_a_project_is_forgotten_without_what_others_use(bench: Bench) -> None:
     bench.keep("b", *some("f", 5), *some("g", 1))
     bench.run()
     folders = [bench.folder(name) for name in ("a", "b")]
-    command = ForgetVectors("a", folders[0], (folders[1], bench.folder("none")), dry_run=True)
-    assert bench.upkeep.forget(command) == Forgotten(2)
-    assert bench.upkeep.get("a") is not None, "only counted"
-    command = replace(command, dry_run=False)
+    command = ForgetVectors("a", folders[0], (folders[1], bench.folder("none")))
     assert bench.upkeep.forget(command) == Forgotten(2)
     assert bench.upkeep.get("a") is None
     assert bench.upkeep.forget(command) == Forgotten(0)
     bench.upkeep.note_change("b")
     assert bench.counts("b") == (6, 0, "")
-    assert bench.upkeep.forget(ForgetVectors("c", bench.folder("none"), (), False)) == Forgotten(0)
+    assert bench.upkeep.forget(ForgetVectors("c", bench.folder("none"), ())) == Forgotten(0)
 
 
 def test_a_pause_stops_embedding_and_nothing_else(bench: Bench) -> None:

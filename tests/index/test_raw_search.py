@@ -10,6 +10,8 @@ import foveal
 import pytest
 from foveal.daemon.index import indexer as indexing
 from foveal.daemon.index import raw_search
+from foveal.daemon.index.indexer import Steps
+from foveal.daemon.index.messages import Refreshed
 from foveal.daemon.search import structural
 from foveal.daemon.search.query import Relation
 
@@ -24,12 +26,15 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
 
 def link_first(bench: Bench, names: tuple[str, ...], words: tuple[str, ...] = ()) -> bool:
     """Read and link what mentions names first, or fits words; return whether this is complete."""
-    steps = bench.indexer.link_first_in_steps(names, words)
+    return run(bench.indexer.link_first_in_steps(names, words)).complete
+
+
+def run(steps: Steps[Refreshed]) -> Refreshed:
     while True:
         try:
             next(steps)
         except StopIteration as end:
-            return bool(end.value.complete)
+            return end.value  # type: ignore[no-any-return]  # what the generator returns
 
 
 def unread(bench: Bench) -> set[str]:
@@ -38,7 +43,7 @@ def unread(bench: Bench) -> set[str]:
 
 def name_all(bench: Bench, count: int) -> None:
     """Work until the names of `count` files are known; nothing is read by then."""
-    bench.until(lambda: len(unread(bench)) == count and not bench.indexer._changes.is_listing)
+    bench.until(lambda: len(unread(bench)) == count and bench.indexer._changes.is_named)
 
 
 def open_unread(bench: Bench, files: dict[str, str | bytes]) -> None:
@@ -134,12 +139,45 @@ def test_a_repeated_question_goes_on_with_its_search(bench: Bench, monkeypatch: 
     assert sorted([*first, *bench.files_read()]) == sorted([*bench.tree.files, "u19.py"])
 
 
+def test_subclasses_of_subclasses_are_read_first(bench: Bench) -> None:
+    files: dict[str, str | bytes] = {
+        "base.py": "class Base: ...\n",
+        "near.py": "from base import Base\n\n\nclass Near(Base): ...\n",
+        "far.py": "from near import Near\n\n\nclass Far(Near): ...\n",
+        "other.py": "class Other: ...\n",
+    }
+    open_unread(bench, files)
+    steps = bench.indexer.link_first_in_steps(("Base",), heirs=True)
+    assert run(steps).complete
+    assert unread(bench) == {"other.py"}
+    assert [hit[0] for hit in hits(bench, "subclasses", "Base")] == ["near.py#Near", "far.py#Far"]
+    bench.settle()
+    check_true(bench)
+
+
 def test_a_secret_file_is_not_read_first(bench: Bench) -> None:
     open_unread(bench, {".env": "KEY=settle\n", "a.py": "settle()\n"})
     assert link_first(bench, ("settle",))
     assert bench.tree.files[".env"].skipped == "secret"
     bench.settle()
     check_true(bench)
+
+
+def test_an_unknown_name_is_not_taken_as_another_while_many_files_are_unread(bench: Bench) -> None:
+    files: dict[str, str | bytes] = {
+        "bill.py": "def settle_bill(): ...\n",
+        "bill.rb": "def valid_bill?\nend\n",
+        "desk.py": "def setle_bill2(): ...\n",
+    }
+    open_unread(bench, files)
+    assert link_first(bench, ("settle_bill",))
+    assert hits(bench, "definition", "settle_bill")
+    assert not hits(bench, "definition", "settle_bil")
+    assert link_first(bench, ("valid_bill",))
+    assert unread(bench) == {"desk.py"}
+    assert hits(bench, "definition", "valid_bill"), "the question's mark isn't that of a name"
+    bench.settle()
+    assert hits(bench, "definition", "settle_bil")
 
 
 ROOMS = ("core", "graph", "index", "languages", "linking", "project", "search")
@@ -195,4 +233,18 @@ def test_only_some_patient_requests_wait(bench: Bench, monkeypatch: pytest.Monke
     assert answers == [False]
     bench.settle()
     assert answers == [False, True, True]
+    check_true(bench)
+
+
+def test_nothing_is_read_first_while_the_names_of_files_are_listed(bench: Bench) -> None:
+    put(bench.root, {f"folder{number}/a.py": "settle()\n" for number in range(3)})
+    bench.open()
+    listing = bench.indexer._changes.list_all()
+    next(listing)
+    known = unread(bench)
+    assert known
+    assert not link_first(bench, ("settle",))
+    assert unread(bench) == known
+    bench.settle()
+    assert link_first(bench, ("settle",))
     check_true(bench)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import pytest
 from foveal.daemon.context.assembly import Built
@@ -23,6 +24,7 @@ from foveal.daemon.core.work import Work
 from foveal.daemon.sessions import timeline, timeline_service
 from foveal.daemon.sessions.timeline import Entry, Place, SessionRow, Turn, Use, UseSign
 from foveal.daemon.sessions.timeline_service import Happening, Timeline
+from foveal.daemon.transcripts.activity import Activity
 
 DAY_MS = 86_400_000
 
@@ -138,7 +140,8 @@ async def test_project_is_forgotten(tmp_path: Path, clock: Clock) -> None:
         give(kept, "c1", "a.py")
         kept.happened(happening("edit", "/p/a.py"))
         kept.happened(Happening("other", "codex", "/q", "start"))
-        assert await kept.forget("/p") == {"entries": 2, "turns": 1}
+        assert await kept.count_of("/p") == 2
+        await kept.forget_project("/p")
         assert await kept._ask(everything) == {"sessions": 1, "entries": 1}
 
 
@@ -169,6 +172,7 @@ def refused(file: RecordFile) -> Iterator[Database]:
 
 async def test_what_waits_is_bounded(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timeline_service, "WAITING_MAX", 3)
+    monkeypatch.setattr(timeline_service, "TURNS_WAITING_MAX", 3)
     async with running(tmp_path, clock) as kept:
         for number in range(9):
             kept.happened(happening("prompt"))
@@ -177,11 +181,47 @@ async def test_what_waits_is_bounded(tmp_path: Path, clock: Clock, monkeypatch: 
         assert (await kept.usage("day", None, "", "")).total.turns == 3
 
 
+async def test_task_of_a_subagent_is_told_once(tmp_path: Path, clock: Clock) -> None:
+    async with running(tmp_path, clock) as kept:
+        kept.happened(happening("subagent", agent_id="a", text="Find it"))
+        kept.happened(happening("prompt", agent_id="a", text="Find it"))
+        kept.happened(happening("subagent", agent_id="b"))
+        kept.happened(happening("prompt", agent_id="b", text="Look there"))
+        kept.happened(happening("prompt", agent_id="b", text="And there"))
+        page = await kept.page("s", 10, "")
+    told = [(entry.kind, entry.agent_id, entry.text) for entry in reversed(page.entries)]
+    assert told == [
+        ("subagent", "a", "Find it"),
+        ("subagent", "b", "Look there"),
+        ("prompt", "b", "And there"),
+    ]
+
+
 async def test_without_a_project_paths_are_left_out(tmp_path: Path, clock: Clock) -> None:
     async with running(tmp_path, clock) as kept:
         kept.happened(happening("start", cwd="/nowhere"))
         kept.happened(happening("edit", "/nowhere/a.py", cwd="/nowhere"))
         assert await kinds(kept) == ["start"]
+
+
+async def test_no_text_of_a_client_damages_the_file(tmp_path: Path, clock: Clock) -> None:
+    odd = "a\udcff\0b"
+    async with running(tmp_path, clock) as kept:
+        give(kept, odd, odd, session=odd, prompt=odd)
+        kept.happened(Happening(odd, odd, f"/{odd}", "edit", odd, odd, odd, (odd, "", "/", "../..")))
+        kept.happened(happening("edit", odd, f"/p/{odd}", "a.py", text=odd))
+        activity = [Activity(how, odd, 1, odd, odd, odd) for how in get_args(Use)]
+        kept.read_transcript(f"/{odd}", odd, odd, activity)
+        kept.read_transcript("/p", "s", odd, [*activity, Activity("read", "/p/a.py", 2, "", "", "")])
+        kept.named(odd, [odd])
+        await kept._flush()
+        assert await kinds(kept) == ["edit", "read"]
+        assert (await kept.usage("session", f"/{odd}", "", "")).rows == ()
+        assert (await kept.usage("session", None, "", "")).total.turns == 1
+        assert [place.how for place in await kept.used(odd)] == ["named"]
+        assert (await kept.page(odd, 10, "")).entries
+        await kept.forget_project(odd)
+    assert not any("damaged" in name for name in os.listdir(tmp_path))
 
 
 async def test_numbers_go_on_after_a_restart(tmp_path: Path, clock: Clock) -> None:
@@ -257,7 +297,7 @@ def test_counts_are_those_of_the_places(tmp_path: Path, seed: int) -> None:
                 case 6:
                     timeline.observe(database, session, at, mined=True)
                 case 7:
-                    timeline.prune_round(database, at)
+                    timeline.prune_round(database, at - 20 * DAY_MS)
             check_counts(database)
         timeline.forget(database, "/p")
         assert everything(database) == {}

@@ -1,16 +1,25 @@
-"""The commands `foveal last` and `usage`: what was sent last and why, what all of it cost, what was used."""
+"""The commands on what was sent: `foveal last`, `contexts`, `why` and `usage`, which says what it cost."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 import click
 
 from . import terminal
-from .command import Command, all_option, ask, current_folder, json_option, list_options
+from .command import (
+    Command,
+    all_option,
+    ask,
+    current_folder,
+    cwd_option,
+    json_option,
+    list_options,
+    locate,
+    moment,
+)
 from .errors import CliError
 from .terminal import local_time
 
@@ -72,14 +81,16 @@ def describe_last(given: Mapping[str, Any]) -> Iterator[str]:
         ("for", ", ".join(filter(None, (given["agent_name"], given["session_id"])))),
         ("prompt", terminal.shortened(given["prompt"], terminal.room(LABEL_WIDTH))),
         ("cost", f"{given['tokens']:,} of {room:,} tokens, {terminal.size(given['bytes'])}"),
-        ("limit", given.get("limit", "")),
+        ("limit", "" if given.get("verdict") else given.get("limit", "")),
     ):
         if value:
             yield from _labelled(label, value)
     yield from _shown(given)
     yield from _used(given)
     yield from _near(given)
-    for label, lines in (("missing", given["gaps"]), ("degraded", given["degraded"])):
+    # The verdict names what is degraded.
+    degraded = () if given.get("verdict") else given["degraded"]
+    for label, lines in (("missing", given["gaps"]), ("degraded", degraded)):
         for line in lines:
             yield from _labelled(label, line)
     yield ""
@@ -135,8 +146,165 @@ def _near(given: Mapping[str, Any]) -> Iterator[str]:
         most = terminal.room(NEAR_WIDTH)
         what = " ".join(filter(None, (terminal.end_of_path(name, most), place.get("symbol", ""))))
         yield f"  {score:>6}  {terminal.clean(terminal.shortened(what, most))}"
-        for line in textwrap.wrap(terminal.clean(place["reason"]), min(most, 1_000)):
-            yield f"{'':<{NEAR_WIDTH}}{line}"
+        why = place["reason"].partition("; found by")[0]  # --json has how it was found, too
+        yield f"{'':<{NEAR_WIDTH}}{terminal.clean(terminal.shortened(why, most))}"
+
+
+LIST_LIMIT = 100
+PROMPT_CHARACTERS = 50
+LAST = "last"
+"""The name of the latest context of this project."""
+
+CONTEXTS_EXAMPLES = (
+    "foveal contexts",
+    "foveal contexts last > context.md",
+    "foveal contexts --path src/auth.py    # which turns showed this file",
+    "foveal contexts --session s-1 --json | jq '.contexts[].tokens'",
+)
+WHY_EXAMPLES = (
+    "foveal why last src/auth.py",
+    "foveal why c_0123456789abcdef docs/plan.md --json",
+)
+
+
+@click.command(
+    "contexts",
+    cls=Command,
+    short_help="List the contexts that agents got.",
+    examples=CONTEXTS_EXAMPLES,
+)
+@click.argument("context_id", metavar="[CONTEXT]", required=False)
+@all_option
+@click.option("--scope", metavar="ID", help="Of this scope.")
+@click.option("--session", metavar="ID", help="Of this session.")
+@click.option("--path", metavar="PATH", help="Those that showed this file.")
+@click.option("--agent", metavar="NAME", help="Of this agent.")
+@click.option("--since", metavar="TIME", help="Only from this day or time on.")
+@click.option("--until", metavar="TIME", help="Only before this day or time.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, LIST_LIMIT),
+    default=20,
+    show_default=True,
+    help="Maximum number of contexts.",
+)
+@json_option
+@click.pass_context
+def contexts_command(
+    context: click.Context,
+    /,
+    context_id: str | None,
+    cwd: str | None,
+    everywhere: bool,
+    scope: str | None,
+    session: str | None,
+    path: str | None,
+    since: str | None,
+    until: str | None,
+    as_json: bool,
+    **chosen: Any,
+) -> None:
+    """List the contexts that agents got, the latest first.
+
+    With CONTEXT, an id or `last`, print exactly the text of that context.
+    """
+    folder = cwd or current_folder()
+    if context_id is not None:
+        _show(context, context_id, folder, as_json=as_json)
+        return
+    params = {
+        **chosen,
+        "cwd": None if everywhere else folder,
+        "scope_id": scope,
+        "session_id": session,
+        "path": None if path is None else locate(path, [folder]),
+        "since": moment(context, "--since", since),
+        "until": moment(context, "--until", until),
+    }
+    reply = ask(context, "ListContexts", params)
+    given = reply["contexts"]
+    table = contexts_table(given, everywhere=everywhere) if given else ""
+    terminal.say_reply(reply, as_json, table or "no agent got a context yet")
+
+
+@click.command(
+    "why", cls=Command, short_help="Say why a file is in a context, or why not.", examples=WHY_EXAMPLES
+)
+@click.argument("context_id", metavar="CONTEXT")
+@click.argument("path")
+@cwd_option
+@json_option
+@click.pass_context
+def why_command(context: click.Context, context_id: str, path: str, cwd: str | None, as_json: bool) -> None:
+    """Say why PATH is in CONTEXT, an id or `last`, or what kept it out and what would bring it in.
+
+    Exits with 1 where nothing of it is shown.
+    """
+    folder = cwd or current_folder()
+    folders = [folder] if cwd is None else [folder, current_folder()]
+    params = {"context_id": _resolved(context, context_id, folder), "path": locate(path, folders)}
+    reply = ask(context, "ExplainPath", params, hint="foveal contexts")
+    terminal.say_reply(reply, as_json, *describe_explanation(reply, path))
+    if not as_json:
+        terminal.note_degraded(reply)
+    if not reply["shown"]:
+        context.exit(1)
+
+
+def contexts_table(contexts: Sequence[Mapping[str, Any]], *, everywhere: bool) -> str:
+    """Return contexts as a table, in their order; with `everywhere` it has a column for the project."""
+    header = ["CONTEXT", "AT", "TIMES", "TOKENS", "OF", "MS", "FOR", "PROMPT"]
+    rows = [
+        [
+            given["context_id"],
+            local_time(given["at"]),
+            f"{given['times']:,}",
+            f"{given['tokens']:,}",
+            f"{max(given['max_tokens'] - given['reserve_tokens'], 0):,}",
+            f"{given['elapsed_ms']:,.1f}",
+            given["agent_name"] or given["session_id"],
+            terminal.shortened(given["prompt"], PROMPT_CHARACTERS),
+        ]
+        for given in contexts
+    ]
+    if everywhere:
+        header.append("PROJECT")
+        for row, context in zip(rows, contexts, strict=True):
+            row.append(terminal.short_path(context["project"]))
+    # Where there is no room, the middle columns go first: their figures are in the context itself.
+    return terminal.table(header, rows, right=(2, 3, 4, 5), paths=(8,), texts=(6, 7), spare=(2, 5, 4))
+
+
+def describe_explanation(reply: Mapping[str, Any], path: str) -> Sequence[str]:
+    """Return the lines about a reply to ExplainPath: a verdict, the reasons, what to do."""
+    verdict = "shown" if reply["shown"] else "only named" if reply["named"] else "not in it"
+    return [
+        f"{terminal.styled(terminal.clean(path), bold=True)}: {verdict}",
+        *(f"  {terminal.clean(reason)}" for reason in reply["reasons"]),
+        *(f"  -> {terminal.clean(advice)}" for advice in reply["advice"]),
+    ]
+
+
+def _show(context: click.Context, context_id: str, folder: str, *, as_json: bool) -> None:
+    """Print a context as it was given. Raises `CliError` where its text is gone."""
+    params = {"context_id": _resolved(context, context_id, folder)}
+    reply = ask(context, "GetBuiltContext", params, hint="foveal contexts")
+    if as_json:
+        terminal.say_json(reply)
+    elif not reply["text_kept"]:
+        raise CliError(reply["problem"], "foveal contexts ID --json still shows what it consisted of")
+    else:
+        terminal.say_text(reply["context"])
+
+
+def _resolved(context: click.Context, context_id: str, folder: str) -> str:
+    """Return an id, of the last context of the project for `last`. Raises `CliError` where there is none."""
+    if context_id != LAST:
+        return context_id
+    found = ask(context, "ListContexts", {"cwd": folder, "limit": 1})["contexts"]
+    if not found:
+        raise CliError("no agent got a context of this project yet", 'foveal context "…"')
+    return str(found[0]["context_id"])
 
 
 GROUPS = ("day", "project", "host", "session", "type")
@@ -176,8 +344,8 @@ def usage_command(
     params = {
         "cwd": None if everywhere else cwd or current_folder(),
         "by": by,
-        "since": _moment("--since", since),
-        "until": _moment("--until", until),
+        "since": moment(context, "--since", since),
+        "until": moment(context, "--until", until),
     }
     reply = ask(context, "GetUsage", params)
     terminal.say_reply(reply, as_json, *describe_usage(reply, by))
@@ -209,13 +377,12 @@ def describe_usage(reply: Mapping[str, Any], by: str) -> Iterator[str]:
 
 def usage_table(rows: Sequence[Mapping[str, Any]], by: str) -> str:
     """Return the rows of GetUsage as a table, in their order."""
-    header = (by.upper(), "TURNS", "TOKENS", "UNCUT", "SHOWN", "USED", "SHARE", "SESSIONS")
+    header = (by.upper(), "TURNS", "TOKENS", "SHOWN", "USED", "SHARE", "SESSIONS")
     cells = [
         (
             _key(row, by),
             f"{row['turns']:,}",
             f"{row['tokens']:,}",
-            f"{row['tokens_before']:,}",
             f"{row['places_shown']:,}",
             f"{row['places_used']:,}",
             f"{row['places_used'] / row['places_shown']:.0%}" if row["places_shown"] else "",
@@ -224,7 +391,7 @@ def usage_table(rows: Sequence[Mapping[str, Any]], by: str) -> str:
         for row in rows
     ]
     of_path = {"paths": (0,)} if by == "project" else {"texts": (0,)}
-    return terminal.table(header, cells, right=tuple(range(1, 8)), spare=(3, 7), **of_path)
+    return terminal.table(header, cells, right=tuple(range(1, 7)), spare=(6,), **of_path)
 
 
 def _key(row: Mapping[str, Any], by: str) -> str:
@@ -232,15 +399,3 @@ def _key(row: Mapping[str, Any], by: str) -> str:
     if by == "project" and key != "total":
         return terminal.short_path(key)
     return str(row.get("name") or key) or "(none)"
-
-
-def _moment(option: str, text: str | None) -> str | None:
-    """Return a day or a local time in ISO 8601 with its zone. Raises `BadParameter`."""
-    if text is None:
-        return None
-    try:
-        return datetime.fromisoformat(text).astimezone().isoformat()
-    except (ValueError, OverflowError) as error:
-        raise click.BadParameter(
-            f"{text} is no day or time such as 2026-01-31 or 2026-01-31T12:00", param_hint=f"'{option}'"
-        ) from error

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
+import click
 import pytest
-from foveal.cli.usage import describe_last, describe_usage
+from foveal.cli import terminal
+from foveal.cli.history import describe_last, describe_usage
 
 from tests.command_cases import CommandLine
 
@@ -64,7 +67,7 @@ def test_the_last_context_reads() -> None:
                 "line": 7,
                 "symbol": "expire",
                 "score": 0.25,
-                "reason": "no room",
+                "reason": "no room; found by its name",
                 "node_id": "b.py#expire",
             },
             {"kind": "rule", "path": "", "line": 0, "score": None, "reason": "removed", "name": "sql"},
@@ -78,7 +81,6 @@ def test_the_last_context_reads() -> None:
         "for:      claude-code, s-1",
         "prompt:   how do sessions expire?",
         "cost:     1,234 of 1,500 tokens, 4.9 kB",
-        "limit:    max_tokens",
         "sent (2 parts):",
         "   1,200  focus   a.py:3-9 (shortened)",
         "      34  map     map",
@@ -100,6 +102,7 @@ def test_the_last_context_reads() -> None:
 def test_the_last_context_is_the_one_that_was_sent(foveal: CommandLine) -> None:
     nothing = foveal.fails("last")
     assert nothing == 'error: no agent got a context of this project yet\nhint: foveal context "…"\n'
+    foveal.json("up", ".")
     sent = foveal.json("context", "how do sessions expire?")
     foveal.json("context", "what is a cart?", "--preview")
     assert foveal.json("last")["context_id"] == sent["context_id"]
@@ -130,8 +133,8 @@ def test_usage_reads() -> None:
         "saved": {"characters": 120_000, "basis": "4.1 characters read for each character sent"},
     }
     header, row, total, *rest = "\n".join(describe_usage(reply, "day")).splitlines()
-    assert header.split() == ["DAY", "TURNS", "TOKENS", "UNCUT", "SHOWN", "USED", "SHARE", "SESSIONS"]
-    assert row.split() == ["2026-01-31", "12", "12,345", "20,000", "40", "10", "25%", "3"]
+    assert header.split() == ["DAY", "TURNS", "TOKENS", "SHOWN", "USED", "SHARE", "SESSIONS"]
+    assert row.split() == ["2026-01-31", "12", "12,345", "40", "10", "25%", "3"]
     assert total.split()[0] == "total"
     assert rest[1] == "shown most and never used (12 files):"
     assert rest[2] == "      9 times  src/0.py"
@@ -153,5 +156,67 @@ def test_usage_of_projects_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "/shop " in table
 
 
+def test_what_hooks_tell_is_counted_and_forgotten(
+    foveal: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The events of a session as Claude Code sends them, through the daemon and back to a person."""
+    foveal.json("up", ".")
+    own = {"session_id": f"s-{foveal.folder.parent.name}", "cwd": str(foveal.folder), "transcript_path": ""}
+
+    def happens(name: str, **fields: Any) -> None:
+        payload = {"hook_event_name": name, **own, **fields}
+        foveal.daemon.call("HookEvent", host="claude-code", payload=payload)
+
+    happens("SessionStart", source="startup")
+    happens("UserPromptSubmit", prompt="how do sessions expire in src/shop/sessions.py?")
+    file = str(foveal.folder / "src" / "shop" / "sessions.py")
+    happens("PostToolUse", tool_name="Edit", tool_input={"file_path": file}, tool_response={})
+    shown = foveal.says("last")
+    assert shown.startswith("Sent ")
+    assert "for:      claude-code, s-" in shown
+    assert "  edited  src/shop/sessions.py\n" in shown
+
+    [found] = foveal.json("contexts", "--path", "src/shop/sessions.py", "--agent", "claude-code")["contexts"]
+    assert found["session_id"] == own["session_id"]
+    assert foveal.json("contexts", "--path", "logo.png")["contexts"] == []
+    assert foveal.json("contexts", "--until", "2001-01-01")["contexts"] == []
+
+    [row] = foveal.json("usage", "--by", "session")["rows"]
+    assert (row["key"], row["places_used"]) == (own["session_id"], 1)
+    assert foveal.says("usage").splitlines()[0].split()[0] == "DAY"
+    assert foveal.json("usage", "--until", "2001-01-01")["rows"] == []
+    assert str(foveal.folder) in [
+        row["key"] for row in foveal.json("usage", "--all", "--by", "project")["rows"]
+    ]
+
+    assert foveal.fails("forget") == "error: can't prompt: stdin is not a terminal; pass --yes\n"
+    assert "--json needs --yes or --dry-run" in foveal.fails("forget", "--json", code=2)
+    listed = foveal.says("forget", "--dry-run")
+    assert "\n  1 session\n" in listed
+    assert foveal.json("last")["session_id"] == own["session_id"]
+    monkeypatch.setattr(terminal, "is_terminal", lambda stream: stream is sys.stdin)
+    monkeypatch.setattr(click.termui, "visible_prompt_func", lambda text: "n")
+    code, output, errors = foveal("forget")
+    assert (code, output) == (1, listed)
+    assert errors.endswith("note: nothing was deleted\n")
+    monkeypatch.undo()
+    root = str(foveal.folder)
+    gone = foveal.daemon.call("ForgetProject", path=root, dry_run=True)["removed"]
+    assert gone["contexts"] >= 1
+
+
+def test_forget_deletes_what_is_known(foveal: CommandLine) -> None:
+    assert "nothing is known of " in foveal.fails("forget", "--yes")
+    foveal.json("up", ".")
+    foveal.json("context", "how do sessions expire?")
+    below = ("--cwd", str(foveal.folder / "src"))
+    reply = foveal.json("forget", "--yes", *below)
+    assert (reply["root"], reply["dry_run"]) == (str(foveal.folder), False)
+    assert reply["removed"]["contexts"] == 1
+    assert "no agent got a context of this project yet" in foveal.fails("last")
+    assert "nothing is known of " in foveal.fails("forget", str(foveal.folder), "--yes")
+    assert (foveal.folder / "src" / "shop" / "sessions.py").exists()
+
+
 def test_usage_takes_days_and_times(foveal: CommandLine) -> None:
-    assert "no day or time such as 2026-01-31" in foveal.fails("usage", "--since", "soon", code=2)
+    assert "--since takes a day or a time such as " in foveal.fails("usage", "--since", "soon", code=2)
