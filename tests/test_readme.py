@@ -64,7 +64,7 @@ PRINTS = {
     "foveal hooks check": "events registered",
     "foveal last": "Sent",
     "foveal why last": "src/auth.py",
-    "foveal usage": "tokens",
+    "foveal usage": "TOKENS",
     "foveal dashboard": "http://127.0.0.1:",
     'foveal context "how': "class Session",
     'foveal query "how': "src/auth.py",
