@@ -76,7 +76,7 @@ PRINTS = {
     "foveal items put": "sql",
     "foveal items list": "sql",
     "foveal items search": "sql",
-    "foveal items usage": "sql",
+    "foveal items usage": "request",
     "foveal decide": "",
     "foveal decisions list": "Retries are bounded to three",
     "foveal status": "shop",
