@@ -303,14 +303,12 @@ def _check_config(settings: Settings, roots: Sequence[str]) -> Iterator[Check]:
         )
         yield Check("config", "ok", what)
     except ConfigError as error:
-        yield Check("config", "wrong", str(error), "correct the file; docs/configuration.md lists the keys")
+        yield Check("config", "wrong", str(error), "correct the file; docs/settings.md lists the keys")
     for root in roots:
         try:
             yield from _config_warnings(load_project_config(root, user, system).warnings)
         except ConfigError as error:
-            yield Check(
-                "config", "wrong", str(error), "correct the file; docs/configuration.md lists the keys"
-            )
+            yield Check("config", "wrong", str(error), "correct the file; docs/settings.md lists the keys")
 
 
 def _config_warnings(warnings: tuple[str, ...]) -> Iterator[Check]:

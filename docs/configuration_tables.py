@@ -1,4 +1,4 @@
-"""Writes the tables of settings in docs/configuration.md from the settings themselves.
+"""Writes the tables of settings in docs/settings.md from the settings themselves.
 
 Run it as `python -m docs.configuration_tables`; a test compares the page with what it would write.
 """
@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from foveal.daemon.config.settings import KEYS, TABLES, TYPE_NAMES, KeyRule, ProjectRule, rule_of
 
-PAGE = Path(__file__).parent / "configuration.md"
-SECTIONS = re.compile(r"^## `\[daemon\]`.*?(?=^## `\[context\.models\]`)", re.DOTALL | re.MULTILINE)
+PAGE = Path(__file__).parent / "settings.md"
+SECTIONS = re.compile(r"^## `\[daemon\]`.*", re.DOTALL | re.MULTILINE)
 """The generated part of the page: a section for each table of settings."""
 
 

@@ -1,4 +1,4 @@
-"""Writes the table of methods in docs/protocol.md from the types that declare them.
+"""Writes the table of methods in docs/methods.md from the types that declare them.
 
 Run it as `python -m docs.protocol_table`; a test compares the page with what it would write.
 """
@@ -21,7 +21,7 @@ from foveal.daemon.api.scopes import ScopeReply
 from foveal.daemon.api.sessions import SessionReply
 from msgspec import NODEFAULT, UnsetType, inspect
 
-PAGE = Path(__file__).parent / "protocol.md"
+PAGE = Path(__file__).parent / "methods.md"
 ROWS = re.compile(r"(?<=\|---\|---\|---\|\n)(?:\| [A-Z]\w+ \|.*\n)+")
 """The rows of the table, which the page has once."""
 

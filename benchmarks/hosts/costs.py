@@ -47,7 +47,7 @@ def _timed(command: Sequence[str], fields: Mapping[str, Any], world: World) -> f
 
 
 def tables(results: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the lines of the two tables for docs/hooks.md."""
+    """Yield the lines of the two tables for docs/hosts.md."""
     yield f"| host | {' | '.join(COLUMNS)} |"
     yield f"|---|{'---|' * len(COLUMNS)}"
     for title, result in results.items():

@@ -1,6 +1,6 @@
 """The methods about past contexts: their content, and why a file is or isn't in them.
 
-Their docstrings become rows of docs/protocol.md; "below" means a section there.
+Their docstrings become rows of docs/methods.md; "below" means a section of docs/protocol-*.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The methods about recorded requests: the texts sent to an agent, and the items its reply referred to.
 
-Their docstrings become rows of docs/protocol.md; "below" means a section there.
+Their docstrings become rows of docs/methods.md; "below" means a section of docs/protocol-*.md.
 """
 
 from __future__ import annotations

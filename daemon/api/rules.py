@@ -1,6 +1,6 @@
 """The methods about items (rules, references and tools) and about the servers of tools.
 
-Their docstrings become rows of docs/protocol.md; "below" means a section there.
+Their docstrings become rows of docs/methods.md; "below" means a section of docs/protocol-*.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The methods that search code: questions, names, files, and the relations of a node.
 
-Their docstrings become rows of docs/protocol.md; "below" means a section there.
+Their docstrings become rows of docs/methods.md; "below" means a section of docs/protocol-*.md.
 """
 
 from __future__ import annotations

@@ -357,7 +357,7 @@ class Warnings:
         is_table = not table and isinstance(value, dict)
         nearest = _nearest_table(name) if is_table else _nearest_key(table, name)
         what = f"unknown {'table' if is_table else 'key'} {quoted(f'{table}.{name}' if table else name)}"
-        hint = f"did you mean {nearest}?" if nearest else "docs/configuration.md lists the known ones."
+        hint = f"did you mean {nearest}?" if nearest else "docs/settings.md lists the known ones."
         self.add(table, name, f"{what} is ignored; {hint}")
 
     def sentences(self) -> tuple[str, ...]:

@@ -274,7 +274,7 @@ APPLET: Final = "applet"
 """The set with what was last open in another program: `[slug, "key=value", …]`."""
 
 SET_MAX: Final = 10
-"""Maximum entries of a set (docs/protocol.md, Sessions)."""
+"""Maximum entries of a set (docs/protocol-records.md, Sessions)."""
 
 TITLES: Final[Mapping[str, str]] = {"files": "Files", "endpoints": "Endpoints", "ports": "Ports"}
 """Titles of the known sets; others are shown by name, with their entries as text."""

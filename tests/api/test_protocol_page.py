@@ -10,6 +10,9 @@ from foveal.daemon.api.method import AgentRequest, MethodRequest, declared_metho
 from foveal.docs.protocol_table import CELL_CHARACTERS, COMMON, PAGE, fields_of, page
 
 TEXT = PAGE.read_text(encoding="utf-8")
+SECTIONS = "".join(
+    one.read_text(encoding="utf-8") for one in (PAGE, *sorted(PAGE.parent.glob("protocol-*.md")))
+)
 
 
 def test_table_is_the_one_of_the_types() -> None:
@@ -23,7 +26,7 @@ def test_sections_have_the_parameters_of_long_requests() -> None:
     }
     assert {"GetContext", "Query"} <= set(long)
     for name in set(long) - {"PrepareContext"}:
-        written = re.search(rf"^(?:### )?{name}(?:\n\n|, )`\{{(.*?)\}}`", TEXT, re.MULTILINE | re.DOTALL)
+        written = re.search(rf"^(?:## )?{name}(?:\n\n|, )`\{{(.*?)\}}`", SECTIONS, re.MULTILINE | re.DOTALL)
         assert written is not None, name
         flat = re.sub(r"\[\{.*?\}\]", "", written[1])
         names = {re.split(r"[?:=]", part)[0].strip() for part in re.split(r", | \| (?=\w)", flat)}

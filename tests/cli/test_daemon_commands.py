@@ -308,7 +308,7 @@ def test_doctor_names_what_is_wrong_and_what_to_run(daemon: DaemonProcess, shop:
     code, output, _ = said(daemon, "doctor")
     assert code == 1
     assert f"✗ {config}/config.toml, line 2: scan.exclude must be a list of strings" in output
-    assert "    run: correct the file; docs/configuration.md lists the keys\n" in output
+    assert "    run: correct the file; docs/settings.md lists the keys\n" in output
     assert "did you mean context.max_tokens?" in output
     assert output.endswith("1 problem, 1 warning\n")
 

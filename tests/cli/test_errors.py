@@ -79,7 +79,7 @@ def test_a_hint_of_the_command_goes_first() -> None:
 
 def methods() -> list[str]:
     """Return the methods of the wire, from the table of the protocol."""
-    page = Path(foveal.__file__).parent / "docs" / "protocol.md"
+    page = Path(foveal.__file__).parent / "docs" / "methods.md"
     return re.findall(r"(?m)^\| ([A-Z]\w+) \|", page.read_text(encoding="utf-8"))
 
 

@@ -31,7 +31,7 @@ def load_user(folder: Path, content: str) -> LoadedConfig[UserConfig]:
             2,
             "unknown key 'scan.log_levle' is ignored; did you mean daemon.log_level?",
         ),
-        ("[zzz]\n", 1, "unknown table 'zzz' is ignored; docs/configuration.md lists the known ones."),
+        ("[zzz]\n", 1, "unknown table 'zzz' is ignored; docs/settings.md lists the known ones."),
         ('["\\u001b[31m"]\n', None, "unknown table '\\x1b[31m' is ignored"),
     ],
 )

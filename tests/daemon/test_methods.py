@@ -1,4 +1,4 @@
-"""Every method of docs/protocol.md over the real socket: what it answers, changes and announces."""
+"""Every method of docs/methods.md over the real socket: what it answers, changes and announces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ import pytest
 
 from tests.conftest import DEADLINE_S, DaemonProcess, git, next_event, running_daemon, write_files
 
-PROTOCOL = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
+PAGES = ("protocol.md", "methods.md", "protocol-requests.md", "protocol-records.md")
+PROTOCOL = "\n".join(
+    (Path(__file__).parents[2] / "docs" / name).read_text(encoding="utf-8") for name in PAGES
+)
 
 CELL = r"((?:[^|\\\n]|\\.)*)"
 ROW = re.compile(rf"^\| ([A-Z]\w+) \|{CELL}\|{CELL}\|$", re.MULTILINE)

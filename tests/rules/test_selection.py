@@ -121,7 +121,9 @@ def test_the_page_about_settings_shows_the_presets(kind: str) -> None:
     profiles = RULE_PROFILES if kind == "rules" else TOOL_PROFILES
     for name, profile in profiles.items():
         row = next(
-            line for line in PAGE.read_text(encoding="utf-8").split("\n") if line.startswith(f"| `{name}` |")
+            line
+            for line in PAGE.with_name("configuration.md").read_text(encoding="utf-8").split("\n")
+            if line.startswith(f"| `{name}` |")
         )
         cells = [cell.strip() for cell in row.strip("|").split("|")][1:]
         top_n, *rules_and_tools, top_k = map(float, cells)
