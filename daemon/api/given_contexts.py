@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 from ..app.engine import Engine
 from ..context.context_history import TEXT_FIELDS, Access, Given
 from ..context.misses import verdict_of
-from ..core.errors import FovealError, InvalidRequest, NotFound
+from ..core.errors import FovealError, InvalidRequest, NotFound, StateError
 from ..core.parameters import NonEmpty
 from ..privacy.permissions import Agent
 from ..project.roots import relative_path
@@ -146,6 +146,13 @@ class GivenContextMethods:
         """Return a context as it was given; below."""
         given = await self._given(request)
         scope, reply = given.scope, given.reply
+        used, problem = [], ""
+        try:
+            used = list(await self._engine.timeline.used(given.id))
+        except StateError as error:  # the context can be read all the same
+            problem = f"what was used of it can't be told: {error}"
+        if not given.has_text:
+            problem = "its text isn't kept any more, only what it was made of"
         return {
             **_entry(given.row),
             **{name: list(reply.get(name, ())) for name in COUNTED},
@@ -153,14 +160,11 @@ class GivenContextMethods:
             "focus_paths": list(scope.focus_paths),
             "expanded": list(scope.expanded),
             "constraints": list(scope.constraints),
-            "used": [
-                {"path": place.path, "how": place.how, "at": iso_of(place.at)}
-                for place in await self._engine.timeline.used(given.id)
-            ],
+            "used": [{"path": place.path, "how": place.how, "at": iso_of(place.at)} for place in used],
             "verdict": verdict_of(given.request, reply, given.row.elapsed_ms),
             "limit": reply.get("limit", ""),
             "near": list(reply.get("near", ())),
-            "problem": "" if given.has_text else "its text isn't kept any more, only what it was made of",
+            "problem": problem,
             **{name: reply[name] for name in TEXT_FIELDS if name in reply},
             "text_kept": given.has_text,
             "prompt": given.request.prompt,

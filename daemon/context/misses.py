@@ -284,10 +284,14 @@ def verdict_of(request: ContextRequest, reply: Mapping[str, Any], elapsed_ms: fl
 
 
 def _parts(slices: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    others = len(slices)
     for types, one, many in GROUPS:
         count = sum(part["type"] in types for part in slices)
+        others -= count
         if count:
             yield f"{count:,} {one if count == 1 else many}"
+    if 0 < others < len(slices):
+        yield f"{others:,} other" if others == 1 else f"{others:,} others"
 
 
 def _missed(request: ContextRequest, reply: Mapping[str, Any]) -> str:

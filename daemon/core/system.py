@@ -7,7 +7,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
@@ -182,7 +182,9 @@ class System:
     def write_atomic(self, path: str, data: bytes, *, mode: int = 0o600) -> None:
         """Replace a file atomically: write a temporary file, fsync it, rename it, and fsync the folder."""
         temporary = f"{path}.{os.getpid()}.tmp"
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
+        with suppress(FileNotFoundError):  # of a process that was killed, or a link that leads elsewhere
+            os.unlink(temporary)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         try:
             with open(descriptor, "wb") as file:
                 file.write(data)

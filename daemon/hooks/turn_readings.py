@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from ...hooks.hosts.events import Origin, TurnEnded
 from ..core.errors import FovealError, InvalidRequest
@@ -51,6 +52,9 @@ class TurnReadings:
         try:
             await self._read(origin, path)
         except InvalidRequest:
+            with suppress(OSError):
+                if not os.stat(path).st_size:
+                    return  # the host hasn't written it yet
             self._refused[path] = None
             if len(self._refused) > REFUSED_MAX:
                 del self._refused[next(iter(self._refused))]

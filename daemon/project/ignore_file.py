@@ -78,7 +78,12 @@ def _with(data: bytes, line: str) -> bytes:
 
 
 def _without(data: bytes, line: str) -> bytes:
-    """Return the file without the line, with and without slashes at its ends."""
+    """Return the file without the line, with and without slashes at its ends. A name without any slash before
+    its end matches in every folder, so such a line stays."""
     bare = os.fsencode(line.strip("/"))
-    lines = data.splitlines(keepends=True)
-    return b"".join(each for each in lines if each.rstrip(b"\r\n").strip(b"/") != bare)
+
+    def is_named(each: bytes) -> bool:
+        text = each.rstrip(b"\r\n")
+        return text.strip(b"/") == bare and b"/" in text.rstrip(b"/")
+
+    return b"".join(each for each in data.splitlines(keepends=True) if not is_named(each))

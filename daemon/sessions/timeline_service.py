@@ -8,6 +8,7 @@ import logging
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -357,16 +358,24 @@ class Timeline:
             waiting, self._waiting = self._waiting, Waiting()
             if not self._next or waiting.is_empty:
                 return
-            for session_id, (_, cwd) in waiting.hosts.items():
-                try:
-                    waiting.roots[session_id] = await self._projects.root_of(cwd)
-                except FovealError:  # a folder without a project
-                    continue
+            try:
+                for session_id, (_, cwd) in waiting.hosts.items():
+                    with suppress(FovealError):  # a folder without a project
+                        waiting.roots[session_id] = await self._projects.root_of(cwd)
+            except BaseException:
+                self._put_back(waiting)
+                raise
             numbers = self._next
             self._next += sum(len(transcript.activity) for transcript in waiting.transcripts)
+            # In another thread than the writer's, so that durable changes there don't wait for it.
+            writing = asyncio.ensure_future(asyncio.to_thread(store, self._file, waiting, numbers))
             try:
-                # In another thread than the writer's, so that durable changes there don't wait for it.
-                await asyncio.to_thread(store, self._file, waiting, numbers)
+                await asyncio.shield(writing)
+            except asyncio.CancelledError:  # the thread goes on: what it wrote mustn't be written again
+                await asyncio.wait((writing,))
+                if writing.exception() is not None:
+                    self._put_back(waiting)
+                raise
             except StateError:
                 self._put_back(waiting)
                 raise

@@ -130,7 +130,7 @@ _WANTED = "(:project IS NULL OR t.project = :project) AND t.at >= :since AND t.a
 
 _TURNS = """
 SELECT {key}, MAX(t.project), SUM(times), SUM(times * tokens), SUM(times * bytes),
-    SUM(times * tokens_before), COUNT(DISTINCT NULLIF(session, 0)),
+    SUM(times * MAX(tokens_before, tokens)), COUNT(DISTINCT NULLIF(session, 0)),
     SUM(iif(s.observed, shown, 0)), SUM(iif(s.observed, used, 0))
 FROM turns t LEFT JOIN sessions s ON s.id = t.session WHERE {wanted} GROUP BY 1
 """
@@ -182,7 +182,7 @@ def _by_type(database: Database, wanted: UsageFilter) -> list[UsageCounts]:
             row = found.setdefault(name, UsageCounts(name))
             row.turns += times
             row.tokens += times * tokens
-            row.tokens_before += times * tokens_before
+            row.tokens_before += times * max(tokens_before, tokens)
             row.bytes += times * size
             if session:
                 sessions[name].add(session)

@@ -23,7 +23,8 @@ READERS = words("cat head tail sed nl less more bat awk grep egrep rg ag ack wc 
 
 _SEGMENT = re.compile(r"\|\|?|&&|[;\n]")
 _PREFIX = re.compile(r"\s*(?:(?:sudo|command|time|xargs|\w+=\S*)\s+|[({]\s*)*")
-_IN_PLACE = re.compile(r"(?:sed|perl)\b.*\s-\w*i")
+_EDITORS = frozenset({"sed", "gsed", "perl"})
+_IN_PLACE = re.compile(r"\s(?:-[pnEWrs0]{0,3}i[pne]{0,2}(?:\.\w*)?(?=\s|'|\"|$)|--in-place)")
 _WRITTEN = re.compile(r">{1,2}\s*(?P<path>[^\s;&|<>]+)")
 
 
@@ -100,7 +101,7 @@ def in_command(command: str) -> Iterator[tuple[Use, str]]:
     for segment in _SEGMENT.split(without_heredocs(command)):
         written = {path for found in _WRITTEN.finditer(segment) for path in named_paths(found["path"])}
         program = os.path.basename((_PREFIX.sub("", segment, count=1).split(maxsplit=1) or [""])[0])
-        in_place = _IN_PLACE.search(segment) is not None
+        in_place = program in _EDITORS and _IN_PLACE.search(segment) is not None
         for path in named_paths(segment):
             if path in written or in_place:
                 yield "edited", path

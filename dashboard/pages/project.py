@@ -211,8 +211,11 @@ def _ignored(path: str) -> Sequence[str]:
     try:
         # Not through a link, which might lead out of the project.
         number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with open(number, encoding="utf-8", errors="replace") as file:
-            text = file.read(IGNORE_BYTES)
+        try:
+            with open(number, encoding="utf-8", errors="replace", closefd=False) as file:
+                text = file.read(IGNORE_BYTES)
+        finally:
+            os.close(number)  # also of a folder, which `open` refuses without closing
     except OSError:
         return ()
     lines = (line.rstrip() for line in text.splitlines())

@@ -201,16 +201,18 @@ class Bar:
 
 
 def bars_of(turns: Sequence[Turn]) -> list[Bar]:
-    """Return a bar for each context that was given, the earliest first."""
+    """Return a bar for each prompt and each context that was given, the earliest first."""
     entries = [turn.head for turn in turns if turn.head] + [
         step.entry for turn in turns for step in turn.steps
     ]
-    given = sorted((one for one in entries if one["tokens"]), key=lambda one: str(one["at"]))[-BARS:]
-    most = max((one["tokens"] for one in given), default=1)
+    given = sorted(
+        (one for one in entries if one["tokens"] or one["kind"] == "prompt"), key=lambda one: str(one["at"])
+    )[-BARS:]
+    most = max((one["tokens"] or 0 for one in given), default=0) or 1
     width = 100 / max(len(given), 12)
     bars = []
     for at, one in enumerate(given):
-        height = max(one["tokens"] / most * 100, 2)
+        height = max((one["tokens"] or 0) / most * 100, 2)
         share = (one["used"] or 0) / one["shown"] if one["shown"] else 0
         bars.append(Bar(one, at * width, width * 0.8, height, height * min(share, 1)))
     return bars

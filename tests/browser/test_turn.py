@@ -95,7 +95,7 @@ def test_any_two_turns_are_compared_by_three_clicks(
     page: Page, site: Site, given: tuple[str, str, str]
 ) -> None:
     page.goto(f"{site.address}/turns/{given[1]}")
-    page.get_by_label("What changed since").select_option(index=0)
+    page.get_by_label("Compare with").select_option(index=0)
     page.get_by_role("button", name="Compare").click()
     expect(page.locator("h1")).to_have_text("What changed")
     expect(page.locator(".changes tbody tr").first).to_be_visible()

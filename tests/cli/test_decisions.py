@@ -96,7 +96,7 @@ def test_what_can_not_be_changed(foveal: CommandLine) -> None:
         assert expected in foveal.fails("decisions", *arguments, code=code)
 
     for command in ("show", "delete", "restore"):
-        check([command, "x_none"], 1, "there is no experience 'x_none' in this project")
+        check([command, "x_none"], 1, "there is no decision 'x_none' in this project")
         check([command, "x_none"], 1, "hint: foveal decisions")
     check(["edit", first], 2, "no change was given")
     check(["mark", first], 2, "no change was given")

@@ -71,7 +71,7 @@ def test_reply(shared_daemon: DaemonProcess, ready_shop: str) -> None:
 
 
 def test_parameters_are_those_of_the_protocol(shared_daemon: DaemonProcess, ready_shop: str) -> None:
-    signature = PROTOCOL.partition("### Query\n\n")[2].partition("\n")[0]
+    signature = PROTOCOL.partition("## Query\n\n")[2].partition("\n")[0]
     wrong: dict[str, Any] = {
         "scope_id": "none",
         "query": 1,

@@ -257,7 +257,7 @@ def test_what_happened_after_a_prompt_stands_below_it() -> None:
 def test_a_bar_is_as_high_as_its_tokens_and_dark_as_far_as_they_were_used() -> None:
     sub = entry(2, "subagent", tokens=500, shown=0, used=0)
     turns = turns_of([entry(1, "prompt", tokens=1000, shown=4, used=1), sub, entry(3, "prompt")])
-    assert [(bar.height, bar.used) for bar in bars_of(turns)] == [(100.0, 25.0), (50.0, 0)]
+    assert [(bar.height, bar.used) for bar in bars_of(turns)] == [(100.0, 25.0), (50.0, 0), (2, 0)]
 
 
 async def test_a_session_shows_its_timeline_with_what_each_turn_cost(

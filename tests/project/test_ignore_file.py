@@ -42,10 +42,10 @@ def test_a_line_is_added_once_and_removed(tmp_path: Path, before: bytes, path: s
     assert not set_excluded(root, path, system, excluded=False).changed
 
 
-def test_lines_by_hand_that_name_the_path_are_removed_and_patterns_are_not(tmp_path: Path) -> None:
+def test_lines_by_hand_that_name_the_path_alone_are_removed(tmp_path: Path) -> None:
     file = write_files(tmp_path, {"docs/b.md": "b\n", NAME: "docs\n/docs/\ndocs/*\n!docs\n"}) / NAME
     set_excluded(str(tmp_path), "docs", System(), excluded=False)
-    assert file.read_text() == "docs/*\n!docs\n"
+    assert file.read_text() == "docs\ndocs/*\n!docs\n", "a bare name holds in every folder"
 
 
 def test_the_mode_of_the_file_stays(tmp_path: Path) -> None:
