@@ -1,7 +1,7 @@
 """The run: pictures of every page in both themes and several widths, or how quick pages are.
 
 python -m benchmarks.dashboard pictures FOLDER     a PNG of each page, theme and width
-python -m benchmarks.dashboard times               first paint of the overview with many projects and sessions
+python -m benchmarks.dashboard times               first paint of Home with many projects and sessions
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MISSING = frozenset({"not-open", "not-found"})
 """Pages that say that there is nothing, with 404."""
 
 FIRST_PAINT_MS = 200.0
-"""Of the overview on a warm daemon with 50 projects and 1,000 sessions."""
+"""Of Home on a warm daemon with 50 projects and 1,000 sessions."""
 
 PAGE_BYTES = 300_000
 
