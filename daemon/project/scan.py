@@ -203,8 +203,13 @@ class Scanner:
             below = known if "" in named else (path for path in known if path.startswith(prefixes))
             files.update(path for path in below if path.rpartition("/")[0] in named)
             folders |= named
-        self._suspect_below(self._replaced(folders), known, files, folders)
-        return self._compare(known, files, list(folders))
+        inodes = {folder: self._lister.folders[folder].inode for folder in folders}
+        replaced = self._replaced(folders)
+        self._suspect_below(replaced, known, files, folders)
+        changes = self._compare(known, files, list(folders))
+        if self._were_replaced(inodes.keys() - replaced, inodes):
+            return self._relist(known)
+        return changes
 
     def _is_doubtful(self) -> bool:
         """Whether the tree was never listed, only in part, or by rules that have changed since."""
@@ -334,6 +339,14 @@ class Scanner:
             if (stamp := self._lister.folder_stamp(folder)) is None
             or stamp.inode != self._lister.folders[folder].inode
         ]
+
+    def _were_replaced(self, folders: Iterable[str], inodes: Mapping[str, int]) -> bool:
+        """Whether one of these folders was removed or replaced during the comparison. Nothing below it was
+        compared then, and its new state would hide that from the next call."""
+        states = self._lister.folders
+        return any(
+            (state := states.get(folder)) is None or state.inode != inodes[folder] for folder in folders
+        )
 
     def _suspect_below(
         self, above: list[str], known: Mapping[str, FileRecord], files: set[str], folders: set[str]

@@ -264,6 +264,31 @@ def test_a_folder_that_was_named_too_early_is_examined_again(root: Path) -> None
     assert ([record.path for record in changes.upserted], changes.removed) == (["new/b.py"], ("new/gone.py",))
 
 
+def test_examine_finds_a_folder_replaced_while_it_compares(root: Path) -> None:
+    """The folder is replaced after it was compared with the one that is known, and before it is listed."""
+
+    class Replacing(System):
+        stats: int | None = None
+
+        def lstat(self, path: str) -> os.stat_result:
+            if path == f"{root}/n" and self.stats is not None:
+                self.stats += 1
+                if self.stats == 2:
+                    (root / "n").rename(root / "away")
+                    make(root, "n/new/c.py")
+            return super().lstat(path)
+
+    make(root, "n/old/a.py")
+    system = Replacing()
+    scanner = scanner_of(root, system=system)
+    known = full(scanner)
+    system.stats = 0
+    known = applied(known, scanner.examine([f"{root}/n"], known))
+    assert system.stats > 2
+    known = applied(known, scanner.examine([f"{root}/n", f"{root}/away"], known))
+    assert known == full(scanner_of(root))
+
+
 def test_a_folder_that_changes_twice_within_a_tick_of_the_clock(root: Path) -> None:
     class Ticking(System):
         """A file system whose clock stands still."""
