@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -138,6 +138,18 @@ class DaemonProcess:
             left.kill()
         assert not descriptors, f"{list(descriptors.values())} outlived the daemon's end"
 
+    def processes(self) -> list[psutil.Process]:
+        """Return all daemons with this state folder, those that wait for its lock too."""
+        found = []
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if (
+                    process.environ().get("FOVEAL_STATE_DIR") == str(self.state)
+                    and "--foreground" in process.cmdline()
+                ):
+                    found.append(process)
+        return found
+
 
 def _open_end(pid: int) -> int:
     """Return a descriptor that is readable when a process has ended, reaped or not; -1 if it has."""
@@ -187,6 +199,9 @@ def running_daemon(
         yield daemon
     finally:
         daemon.stop()
+        for process in daemon.processes():  # a client may have started another one while the first restarted
+            process.terminate()
+            process.wait(DEADLINE_S)
 
 
 @pytest.fixture
