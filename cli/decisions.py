@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
 from typing import Any, TextIO
 
 import click
@@ -34,6 +33,7 @@ EXAMPLES = (
     "foveal decisions mark x_0123456789abcdef --outcome reverted",
     "foveal decisions prune --older-than 365 --outcome success",
 )
+LIST_LIMIT = 1_000
 SESSION = "command-line"
 """The default session of decisions that a person notes."""
 
@@ -120,7 +120,7 @@ def decisions_command() -> None:
 @click.option("--deleted", is_flag=True, help="Only deleted ones.")
 @click.option(
     "--limit",
-    type=click.IntRange(0, 1000),
+    type=click.IntRange(0, LIST_LIMIT),
     default=20,
     show_default=True,
     help="Maximum number of decisions.",
@@ -145,7 +145,8 @@ def list_command(
         return
     for experience in reply["experiences"]:
         _say_all(describe(experience))
-    _say_rest(len(reply["experiences"]), reply["total"], "no decisions")
+    more = "foveal decisions export has all" if filters["limit"] == LIST_LIMIT else "--limit shows more"
+    _say_rest(len(reply["experiences"]), reply["total"], "no decisions", more)
 
 
 @decisions_command.command("show", cls=Command, short_help="Show a decision and what became of it.")
@@ -225,20 +226,18 @@ IMPORTED = ("agent_id", "session_id", "decision", "rationale", "files_touched", 
 
 
 def _all_decisions(context: click.Context, folder: str) -> Iterator[dict[str, Any]]:
-    """Yield all decisions of a project, the newest first."""
+    """Yield all decisions of a project once, the newest first. Raises `CliError` where a daemon of an earlier
+    version doesn't give all of them."""
     seen: set[str] = set()
-    until = None
-    while True:
-        params = {"cwd": folder, "limit": EXPORT_PAGE, "until": until}
-        page = ask(context, "ListExperiences", params)["experiences"]
-        new = [experience for experience in page if experience["experience_id"] not in seen]
-        yield from new
-        if len(page) < EXPORT_PAGE or not new:
-            return
+    page: dict[str, Any] = {"next": None}
+    while "next" in page:
+        params = {"cwd": folder, "limit": EXPORT_PAGE, "before": page["next"]}
+        page = ask(context, "ListExperiences", params)
+        new = [one for one in page["experiences"] if one["experience_id"] not in seen]
         seen.update(experience["experience_id"] for experience in new)
-        # `until` leaves that very moment out, in which others may have been made as well.
-        last = datetime.fromisoformat(page[-1]["timestamp"])
-        until = (last + timedelta(microseconds=1)).isoformat()
+        yield from new
+    if len(page["experiences"]) == EXPORT_PAGE and len(seen) < page["total"]:
+        raise CliError(f"the daemon gave {len(seen):,} of {page['total']:,} decisions", "foveal restart")
 
 
 def _decision_in(line: str, number: int) -> tuple[dict[str, Any], str]:
@@ -288,13 +287,13 @@ def _say_all(lines: Iterator[str]) -> None:
         terminal.say(line)
 
 
-def _say_rest(shown: int, total: int, nothing: str) -> None:
+def _say_rest(shown: int, total: int, nothing: str, more: str = "--limit shows more") -> None:
     """Say that there is nothing, or how many entries the limit left out."""
     if not total:
         terminal.say(nothing)
     elif shown < total:
         terminal.flush()
-        terminal.note(f"{shown} of {total:,}; --limit shows more")
+        terminal.note(f"{shown:,} of {total:,}; {more}")
 
 
 PRUNE_EXAMPLES = (

@@ -177,13 +177,13 @@ class Pool:
     def list(self, listing: ExperienceListing = ALL) -> tuple[tuple[Experience, ...], int]:
         """Return the matching experiences, newest first, and how many match in all.
 
-        Raises `InvalidRequest` for a `since` or `until` that is no time.
+        Raises `InvalidRequest` for a `since` or `until` that is no time, or a `before` that is no cursor.
         """
         records = self._store.records
         with records.lock:
             newest_first = records.trash() if listing.deleted else records.shown()
         found = listing.matching(newest_first)
-        return tuple(found if listing.limit is None else found[: max(listing.limit, 0)]), len(found)
+        return tuple(listing.page_of(found)), len(found)
 
     def relevant(
         self, focus: Collection[str], neighbours: Collection[str], words: Collection[str], limit: int = 5

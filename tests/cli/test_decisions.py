@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 import pytest
+from foveal.cli import decisions as decisions_module
 from foveal.cli import terminal
 
 from tests.command_cases import CommandLine
@@ -185,6 +186,20 @@ def test_decisions_are_exported_and_imported_with_their_provenance(
         old, new = json.loads(before), json.loads(after)
         assert {name: old.get(name) for name in kept} == {name: new.get(name) for name in kept}
         assert old["provenance"]["trust"] == new["provenance"]["trust"]
+
+
+def test_more_decisions_of_one_moment_than_fit_on_a_page_are_exported(
+    foveal: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decisions_module, "EXPORT_PAGE", 4)
+    moment = {"agent_id": "eve", "session_id": "s", "timestamp": "2025-01-31T12:00:00Z"}
+    given = [f"decision {number}" for number in range(11)]
+    lines = "\n".join(json.dumps({"decision": text, **moment}) for text in given)
+    file = write_files(tmp_path, {"many.jsonl": lines}) / "many.jsonl"
+    assert foveal.says("decisions", "import", str(file)) == "imported: 11, known already: 0\n"
+    exported = foveal.says("decisions", "export").splitlines()
+    assert sorted(json.loads(line)["decision"] for line in exported) == sorted(given)
+    assert len(foveal.json("decisions", "export")["experiences"]) == 11
 
 
 @pytest.mark.parametrize(
