@@ -133,8 +133,10 @@ class App(click.Group):
         """Run the command line and exit: 0 when all went well, 1 when it failed, 2 for wrong usage."""
         terminal.prepare_streams()
         extra["standalone_mode"] = False
+        given = list(args[0] if args else extra.get("args") or sys.argv[1:])
+        as_json = "--json" in given[: given.index("--") if "--" in given else None]
         try:
-            code = _run(lambda: super(App, self).main(*args, **extra))
+            code = _run(lambda: super(App, self).main(*args, **extra), as_json=as_json)
             terminal.flush()
         except OutputClosed:
             terminal.drop_output()
@@ -146,21 +148,28 @@ class App(click.Group):
         sys.exit(code)
 
 
-def _run(work: Any) -> int:
+def _run(work: Any, *, as_json: bool) -> int:
     try:
         result = work()
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
-    except CliError as error:
-        terminal.show_error(error.message, error.hint)
-        return error.exit_code
-    except click.UsageError as error:
-        terminal.show_error(_usage_message(error), _usage_hint(error))
-        return USAGE
     except click.ClickException as error:
-        terminal.show_error(error.format_message())
-        return error.exit_code
+        return _fail(error, as_json=as_json)
     return result if isinstance(result, int) else OK
+
+
+def _fail(error: click.ClickException, *, as_json: bool) -> int:
+    """Say what failed, with --json to the program too; returns the exit code."""
+    message, hint, code = error.format_message(), "", "failed"
+    if isinstance(error, CliError):
+        hint, code = error.hint, error.code
+    elif isinstance(error, click.UsageError):
+        message, hint, code = _usage_message(error), _usage_hint(error), "usage"
+    if as_json:
+        terminal.say_json_error(message, hint, code)
+        terminal.flush()
+    terminal.show_error(message, hint)
+    return USAGE if isinstance(error, click.UsageError) else error.exit_code
 
 
 def _usage_message(error: click.UsageError) -> str:

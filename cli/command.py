@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 import click
@@ -81,10 +82,43 @@ class Command(click.Command):
                 terminal.end_line()
             raise click.Abort from error
         except Exception as error:
-            explained = explain(error)
+            explained = explain(error, typed_names(ctx))
             if explained is None:
                 raise
             raise explained from error
+
+
+FIELDS = {
+    "agent": ("agent_id", "agent_name"),
+    "entries": ("items",),
+    "files": ("files_touched",),
+    "focus": ("focus_paths",),
+    "kind": ("type",),
+    "nodes": ("node_ids",),
+    "project": ("path", "cwd"),
+    "question": ("query",),
+    "scope": ("scope_id",),
+    "server": ("server_name",),
+    "session": ("session_id",),
+    "session_ids": ("session_id",),
+    "tool": ("name",),
+    "why": ("rationale",),
+}
+"""The wire's fields of parameters that have another name."""
+
+
+def typed_names(context: click.Context) -> dict[str, str]:
+    """Return the names of the running command's options and arguments as a person types them, by the wire's
+    fields."""
+    names = {}
+    for parameter in context.command.get_params(context):
+        if isinstance(parameter, click.Option):
+            shown = max(parameter.opts, key=len)
+        else:
+            shown = (parameter.metavar or parameter.name or "").strip("[].").upper()
+        name = parameter.name or ""
+        names.update(dict.fromkeys((name, *FIELDS.get(name, ())), shown))
+    return names
 
 
 def write_examples(formatter: click.HelpFormatter, examples: Sequence[str]) -> None:
@@ -226,14 +260,45 @@ def read_text(what: str) -> str:
     return data.decode("utf-8", "replace")
 
 
-def moment(context: click.Context, option: str, text: str | None) -> str | None:
-    """Return a day or a local time in ISO 8601 with its zone. Raises `click.UsageError`."""
-    if text is None:
+_UNITS = {"min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def moment(context: click.Context, option: click.Parameter, written: str | None) -> str | None:
+    """Return a day or a time (local without a zone), or a span before now, in ISO 8601 UTC.
+
+    Raises `click.BadParameter`.
+    """
+    if written is None:
         return None
+    span = re.fullmatch(rf"(\d{{1,6}})\s*({'|'.join(_UNITS)})", written.strip())
     try:
-        return datetime.fromisoformat(text).astimezone().isoformat()
+        if span:
+            found = datetime.now(UTC) - timedelta(**{_UNITS[span[2]]: int(span[1])})
+        else:
+            found = datetime.fromisoformat(written.strip())
+        return found.astimezone(UTC).isoformat().replace("+00:00", "Z")
     except (ValueError, OverflowError) as error:
-        raise click.UsageError(f"{option} takes a day or a time such as 2025-01-31T12:00", context) from error
+        raise click.BadParameter(
+            f"{written} is no time: write 2026-01-31, 2026-01-31T12:00 or 2026-01-31T12:00Z,"
+            " or a span such as 30min, 3h, 2d, 1w",
+            context,
+            option,
+        ) from error
+
+
+def time_option(*names: str, help: str) -> Callable[[F], F]:  # noqa: A002 - click's own name
+    """Add an option that takes a time, which the function gets in ISO 8601 UTC."""
+    return click.option(*names, metavar="TIME", callback=moment, help=help)
+
+
+def since_option(command: F) -> F:
+    """Add --since."""
+    return time_option("--since", help="Only from this time on: 2026-01-31, 2026-01-31T12:00, 2d.")(command)
+
+
+def until_option(command: F) -> F:
+    """Add --until, which once was --before."""
+    return time_option("--until", "--before", "until", help="Only before this time.")(command)
 
 
 class UnknownCommand(click.UsageError):

@@ -9,6 +9,7 @@ from typing import Any, TextIO
 
 import click
 
+from ..ipc.errors import INVALID_PARAMS
 from . import terminal
 from .command import (
     Command,
@@ -18,10 +19,12 @@ from .command import (
     cwd_option,
     json_option,
     locate,
-    moment,
+    since_option,
+    typed_names,
+    until_option,
     yes_option,
 )
-from .errors import CliError
+from .errors import CliError, as_typed
 from .terminal import local_time
 
 OUTCOMES = ("success", "failure", "reverted")
@@ -93,8 +96,9 @@ def decide_command(
     reply = ask(context, "GraftExperience", {"cwd": folder, "experience": experience})
     for warning in reply.get("warnings", ()):
         terminal.warn(warning)
-    if reply["skipped"]:
-        raise CliError(f"the decision was not noted: {reply['skipped'][0]['reason']}")
+    for skipped in reply["skipped"]:
+        reason = as_typed(skipped["reason"], skipped.get("field", ""), typed_names(context))
+        raise CliError(f"the decision was not noted: {reason}", code=INVALID_PARAMS)
     noted = "already noted earlier" if reply["duplicates"] else f"noted: {reply['experience_ids'][0]}"
     terminal.say_reply(reply, as_json, noted)
 
@@ -115,8 +119,8 @@ def decisions_command() -> None:
 @click.option("--session", "session_id", metavar="ID", help="Only of this session.")
 @click.option("--outcome", type=click.Choice((*OUTCOMES, "none")), help="With this outcome.")
 @click.option("--trust", type=click.Choice(("normal", "low")), help="With this trust.")
-@click.option("--since", metavar="TIME", help="Only from this day or time on.")
-@click.option("--until", metavar="TIME", help="Only before this day or time.")
+@since_option
+@until_option
 @click.option("--deleted", is_flag=True, help="Only deleted ones.")
 @click.option(
     "--limit",
@@ -131,15 +135,12 @@ def decisions_command() -> None:
 def list_command(
     context: click.Context,
     /,
-    since: str | None,
-    until: str | None,
     cwd: str | None,
     as_json: bool,
     **filters: Any,
 ) -> None:
     """List this project's decisions, the newest first."""
-    times = {"since": moment(context, "--since", since), "until": moment(context, "--until", until)}
-    reply = ask(context, "ListExperiences", {"cwd": cwd or current_folder(), **times, **filters})
+    reply = ask(context, "ListExperiences", {"cwd": cwd or current_folder(), **filters})
     if as_json:
         terminal.say_json(reply)
         return

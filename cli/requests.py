@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import click
@@ -22,8 +23,11 @@ from .command import (
     cwd_option,
     json_option,
     settings_of,
+    since_option,
+    until_option,
 )
 from .errors import CliError, hint_if_unknown
+from .history import LAST, sent_contexts
 from .items import item_label
 from .terminal import local_time
 
@@ -61,8 +65,9 @@ def requests_command() -> None:
 def list_command(
     context: click.Context, session_id: str | None, limit: int, cwd: str | None, as_json: bool
 ) -> None:
-    """List the requests of SESSION, the latest first; without it those of the session with the last one."""
-    if session_id is None:
+    """List the requests of SESSION, the latest first; without it, or with `last`, those of the session with
+    the last one."""
+    if session_id in {None, LAST}:
         session_id = _last_request(context, cwd or current_folder())[0]
     reply = ask(
         context, "ListRequests", {"session_id": session_id, "limit": limit}, hint="foveal sessions list"
@@ -91,10 +96,13 @@ def show_command(
 ) -> None:
     """Show a request: the items that were in it and those that were considered, with scores.
 
-    Without REQUEST it is the last one of SESSION, without both the last one of this project.
+    Without REQUEST, or with `last`, it is the last one of SESSION; without both, or with `last` alone, the
+    last one of this project.
     """
     if sent and messages:
         raise click.UsageError("--sent and --messages exclude each other", context)
+    session_id = None if session_id == LAST else session_id
+    request_id = None if request_id == LAST else request_id
     if session_id is None:
         session_id, request_id = _last_request(context, cwd or current_folder())
     elif request_id is None:
@@ -121,8 +129,8 @@ def show_command(
 @requests_command.command("export", cls=Command, short_help="Write requests as lines of JSON, for analysis.")
 @click.argument("session_ids", nargs=-1, metavar="[SESSION]...")
 @click.option("--content", is_flag=True, help="With what was sent: code, and what people and agents wrote.")
-@click.option("--since", metavar="TIME", help="From this time or day on, in ISO 8601.")
-@click.option("--before", metavar="TIME", help="Those before this time or day.")
+@since_option
+@until_option
 @cwd_option
 @json_option
 @click.pass_context
@@ -131,7 +139,7 @@ def export_command(
     session_ids: tuple[str, ...],
     content: bool,
     since: str | None,
-    before: str | None,
+    until: str | None,
     cwd: str | None,
     as_json: bool,
 ) -> None:
@@ -141,7 +149,7 @@ def export_command(
     writes one list of them.
     Requests of sessions that were never created, or are gone, are included.
     """
-    bounds = {"content": content, "since": since, "before": before}
+    bounds = {"content": content, "since": since, "before": until}
     with connect(settings_of(context)) as client, hint_if_unknown("foveal sessions list"):
         chosen: list[dict[str, str]] = [{"session_id": session_id} for session_id in session_ids]
         given = {name: value for name, value in bounds.items() if value}
@@ -169,8 +177,7 @@ SESSIONS_SEARCHED = 20
 
 def _last_request(context: click.Context, folder: str) -> tuple[str, str]:
     """Return the ids of the session and of the last request in a project. Raises `CliError` without one."""
-    contexts = ask(context, "ListContexts", {"cwd": folder, "limit": CONTEXTS_SEARCHED})["contexts"]
-    for given in contexts:
+    for given in islice(sent_contexts(context, folder), CONTEXTS_SEARCHED):
         if given.get("request_id"):
             return given["session_id"], given["request_id"]
     sessions = ask(context, "ListSessions", {"cwd": folder})["sessions"]

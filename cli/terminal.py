@@ -25,8 +25,19 @@ NARROW, READABLE = 8, 24
 """Characters that a column keeps that is cut; it keeps more if spare columns can go instead."""
 
 
+@dataclass(slots=True)
+class _Said:
+    """What was written in this run."""
+
+    json: bool = False
+
+
+_said = _Said()
+
+
 def prepare_streams() -> None:
     """Make the standard output take any text: UTF-8 in a pipe, escapes on a terminal that can't show it."""
+    _said.json = False
     stream = sys.stdout
     if stream is None or not hasattr(stream, "reconfigure"):
         return
@@ -91,10 +102,20 @@ def say_text(text: str) -> None:
 
 
 def say_json(value: Any) -> None:
-    """Write a value as indented JSON."""
+    """Write a value as indented JSON: the document that --json promises."""
     import json
 
     say(json.dumps(value, ensure_ascii=False, indent=2))
+    _said.json = True
+
+
+def say_json_error(message: str, hint: str, code: str) -> None:
+    """Write an error as a line of JSON, unless a document was written already."""
+    import json
+
+    if not _said.json:
+        error = {"code": code, "message": message, **({"hint": hint} if hint else {})}
+        say(json.dumps({"error": error}, ensure_ascii=False))
 
 
 def say_reply(reply: Any, as_json: bool, *lines: str) -> None:

@@ -40,6 +40,7 @@ class GraftRequest(ProjectRequest, frozen=True, kw_only=True):
 class SkippedReply(Struct, frozen=True):
     reason: str
     line: int | UnsetType = UNSET
+    field: str | UnsetType = UNSET
 
 
 class GraftReply(Struct, frozen=True):
@@ -222,7 +223,7 @@ class ExperienceMethods(EngineMethods):
         return GraftReply(
             result.grafted,
             result.duplicates,
-            [SkippedReply(reason) for _, reason in result.skipped],
+            [SkippedReply(draft.reason, field=draft.field) for draft in result.skipped],
             list(result.ids),
             [warning for _, warning in result.warnings],
         )

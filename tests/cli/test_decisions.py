@@ -52,7 +52,7 @@ def test_listing_with_and_without_its_name(foveal: CommandLine) -> None:
         (("--deleted",), []),
     ):
         assert decided(foveal, *arguments) == decided(foveal, "list", *arguments) == expected
-    assert "--since takes a day or a time" in foveal.fails("decisions", "--since", "yesterday", code=2)
+    assert "yesterday is no time" in foveal.fails("decisions", "--since", "yesterday", code=2)
     assert "did you mean foveal decisions list?" in foveal.fails("decisions", "lst", code=2)
     assert foveal.says("decisions", "--help").startswith("Usage: foveal decisions")
 

@@ -110,6 +110,77 @@ def test_a_folder_stands_for_the_current_one(foveal: CommandLine, monkeypatch: p
     foveal.json("close", "src", *here)
 
 
+WRONG: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (("query", "x", "--kind", "bogus"), "invalid_params", "--kind has the unknown name 'bogus'"),
+    (("query", "x", "--language", "pyton"), "invalid_params", "--language has the unknown name 'pyton'"),
+    (("query", "x", "--relation", "calers"), "invalid_params", "--relation must be one of callers"),
+    (
+        ("context", "x", "--max-tokens", "9", "--reserve-tokens", "9"),
+        "invalid_params",
+        "--reserve-tokens (9) leaves nothing of --max-tokens (9)",
+    ),
+    (("context", "x", "--model", "m" * 999), "invalid_params", "--model is longer than"),
+    (("decide", " "), "invalid_params", "the decision was not noted: DECISION is empty"),
+    (
+        ("decide", "x", "--agent", "a" * 999),
+        "invalid_params",
+        "the decision was not noted: --agent is longer than",
+    ),
+    (
+        ("decide", "x", "--why", "a" * 70_000),
+        "invalid_params",
+        "the decision was not noted: --why is longer than",
+    ),
+    (("items", "put", "rule", " ", "--include", "always"), "invalid_params", "NAME must not be empty"),
+    (("items", "put", "rule", "r", "--include", "glob"), "invalid_params", "--glob must name at least one"),
+    (
+        ("items", "put", "tool", "t", "--server", "s", "--glob", "x"),
+        "invalid_params",
+        "--include can't be glob",
+    ),
+    (("sessions", "create", "--id", "///"), "invalid_params", "--id must have 1 to 128 characters"),
+    (
+        ("sessions", "create", "--selection", '{"tools": {"top_k": -1}}'),
+        "invalid_params",
+        "--selection: tools.top_k must be from 0",
+    ),
+    (("sessions", "show", "none"), "not_found", "no session 'none'"),
+    (
+        ("requests", "export", "--since", "yesterday"),
+        "usage",
+        "invalid value for '--since': yesterday is no time",
+    ),
+    (("contexts", "--until", "x"), "usage", "invalid value for '--until' / '--before': x is no time"),
+    (("query", "x", "--limit", "many"), "usage", "invalid value for '--limit'"),
+    (("items", "no-such"), "usage", "there is no command 'no-such'"),
+    (("no-such",), "usage", "there is no command 'no-such'"),
+    (("query", "x", "--cwd", "nowhere"), "usage", "invalid value for '--cwd'"),
+    (("requests", "show"), "failed", "no session of this project has a request yet"),
+)
+"""Command lines that fail, with the code for programs and how the message begins."""
+
+
+def test_an_error_names_what_was_typed_and_is_json_for_programs(foveal: CommandLine) -> None:
+    foveal.json("open", ".")
+    for arguments, code, message in WRONG:
+        exit_code, output, errors = foveal(*arguments, "--json")
+        assert output.count("\n") == 1, (arguments, output)
+        error = json.loads(output)["error"]
+        assert (exit_code, error["code"]) == (2 if code == "usage" else 1, code), arguments
+        assert error["message"].startswith(message), (arguments, error)
+        assert errors.startswith(f"error: {error['message']}\n")
+        assert ("hint" in error) == ("\nhint: " in errors)
+        assert foveal(*arguments)[1:] == ("", errors), "without --json nothing is printed"
+
+
+def test_a_failure_after_the_document_adds_none(foveal: CommandLine, tmp_path: Path) -> None:
+    lines = '{"decision": "a", "agent_id": "b", "session_id": "c"}\n{"decision": " ", "agent_id": "b", "session_id": "c"}\n'
+    file = write_files(tmp_path, {"d.jsonl": lines}) / "d.jsonl"
+    code, output, errors = foveal("decisions", "import", str(file), "--json")
+    assert (code, json.loads(output)["grafted"]) == (1, 1)
+    assert "error: 1 decision could not be added" in errors
+
+
 def documented() -> Iterator[tuple[str, str]]:
     """Yield the command lines of the documents, each with its file."""
     root = Path(foveal_package.__file__).parent

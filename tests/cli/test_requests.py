@@ -64,7 +64,7 @@ def test_requests_are_exported_the_first_first(foveal: CommandLine) -> None:
     assert len(foveal.says("requests", "list", sessions[0], "--limit", "1").splitlines()) == 2
     assert foveal.says("requests", "export", "--since", "2100-01-01") == ""
     assert len(foveal.says("requests", "export", "--before", "2100-01-01").splitlines()) == 4
-    assert "2026-01-31" in foveal.fails("requests", "export", "--since", "soon")
+    assert "2026-01-31" in foveal.fails("requests", "export", "--since", "soon", code=2)
 
 
 def test_requests_of_sessions_that_nobody_made_are_exported_too(foveal: CommandLine) -> None:
