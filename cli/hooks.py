@@ -273,7 +273,7 @@ def describe_facts(name: str, facts: Mapping[str, str | None]) -> Iterator[str]:
         yield f"    reads by itself: {facts['reads']}"
     event, at = facts["last_event"], facts["last_event_at"]
     yield (
-        f"    last event: {terminal.clean(event)} at {terminal.clean(at)}"
+        f"    last event: {terminal.clean(event)} at {terminal.local_time(at)}"
         if event and at
         else ("    last event: none yet")
     )

@@ -284,7 +284,8 @@ def background_remark(client: Client, root: str) -> str:
     if project["embedding"] not in UNFINISHED:
         return ""
     soon = f", {rate(project)}" if rate(project) else ""
-    return f"{how_far(project)}; that goes on in the background{soon}; to wait for it: foveal embed"
+    goes_on = "" if project["embedding"] == "waiting" else f"; that goes on in the background{soon}"
+    return f"{how_far(project)}{goes_on}; to wait for it: foveal embed"
 
 
 def _wait_for_estimate(client: Client, project: dict[str, Any]) -> None:
@@ -397,9 +398,10 @@ def watch_command(context: click.Context, topics: tuple[str, ...], cwd: str | No
 
 
 def to_line(event: dict[str, Any]) -> str:
-    """Return an event as one line: time in UTC, topic, and its data as `name=value`."""
+    """Return an event as one line: local time, topic, and its data as `name=value`."""
     data = " ".join(f"{name}={_value(value)}" for name, value in event["data"].items())
-    return terminal.clean(f"{event.get('at', '')[11:23] or '            '}  {event['topic']:<18}  {data}")
+    at = terminal.local_time(event.get("at", ""), "%H:%M:%S.%f")[:12]
+    return terminal.clean(f"{at:<12}  {event['topic']:<18}  {data}")
 
 
 def _value(value: Any) -> str:

@@ -349,11 +349,11 @@ def say_warnings(reply: Mapping[str, Any]) -> None:
         warn(warning)
 
 
-def local_time(timestamp: str) -> str:
-    """Return the wire's time to the minute as the user's clock shows it; a text that is no time is returned
-    unchanged."""
+def local_time(timestamp: str, form: str = "%Y-%m-%d %H:%M") -> str:
+    """Return the wire's time as the user's clock shows it, to the minute or in another form; a text that is
+    no time is returned unchanged."""
     try:
-        return f"{datetime.fromisoformat(timestamp).astimezone():%Y-%m-%d %H:%M}"
+        return datetime.fromisoformat(timestamp).astimezone().strftime(form)
     except ValueError:
         return clean(timestamp)
 

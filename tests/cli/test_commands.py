@@ -13,6 +13,7 @@ import pytest
 from foveal.cli.app import MODULES, PROGRAMS, SECTIONS
 from foveal.cli.decisions import login_name
 from foveal.cli.projects import TOPICS, to_line
+from foveal.cli.terminal import local_time
 from foveal.daemon.core import events
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, git, running_daemon, write_files
@@ -179,7 +180,7 @@ def test_a_decision_is_noted_listed_and_shown(foveal: Program) -> None:
 
 def test_a_decision_that_can_not_be_noted(foveal: Program) -> None:
     assert foveal("decide", "  ")[0] == 1
-    assert foveal("decide", "  ")[2].startswith("error: the decision was not noted: decision ")
+    assert foveal("decide", "  ")[2].startswith("error: the decision was not noted: DECISION ")
     assert foveal("decide", "x", "--error", "boom")[0] == 2
     code, _, errors = foveal("decide", "y", "--file", "/etc/passwd")
     assert code == 0
@@ -216,8 +217,13 @@ def test_watch_knows_every_topic(foveal: Program) -> None:
 
 
 def test_events_are_one_clean_line() -> None:
-    event = {"topic": "scope.created", "at": "2026-01-31T12:00:00.125Z", "data": {"path": "a\nb", "n": [1]}}
-    assert to_line(event) == "12:00:00.125  scope.created       path=a\\nb n=[1]"
+    event: dict[str, Any] = {
+        "topic": "scope.created",
+        "at": "2026-01-31T12:00:00.125Z",
+        "data": {"path": "a\nb", "n": [1]},
+    }
+    at = local_time(event["at"], "%H:%M:%S")
+    assert to_line(event) == f"{at}.125  scope.created       path=a\\nb n=[1]"
     assert to_line({"topic": "lost", "data": {"count": 3}}) == "              lost                count=3"
 
 

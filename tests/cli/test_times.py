@@ -10,6 +10,8 @@ import click
 import pytest
 from foveal.cli.app import foveal
 from foveal.cli.command import moment
+from foveal.cli.hooks import describe_facts
+from foveal.cli.projects import to_line
 from foveal.cli.terminal import local_time
 
 from tests.cli.test_every_command import commands
@@ -28,6 +30,10 @@ def test_shown_times() -> None:
     assert local_time("2026-01-31T23:30:59.125Z") == "2026-02-01 01:30"
     assert local_time("yesterday\x1b[2J") == "yesterday\\x1b[2J"
     assert local_time("") == ""
+    line = to_line({"at": "2026-01-31T23:30:59.125Z", "topic": "items.changed", "data": {"project": "/p"}})
+    assert line.split() == ["01:30:59.125", "items.changed", "project=/p"]
+    facts = {"version": "1", "reads": None, "last_event": "Stop", "last_event_at": "2026-01-31T23:30:59.125Z"}
+    assert list(describe_facts("cursor", facts))[-1] == "    last event: Stop at 2026-02-01 01:30"
 
 
 TIMES = [
