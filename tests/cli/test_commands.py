@@ -178,6 +178,15 @@ def test_a_decision_is_noted_listed_and_shown(foveal: Program) -> None:
     assert "bob: use JWT (failed: too long)" in foveal("context", "-q")[1]
 
 
+def test_a_question_makes_no_project_of_a_folder_of_the_system(foveal: Program) -> None:
+    code, _, errors = foveal("query", "root", "--cwd", "/etc")
+    assert code == 1
+    assert "/etc would make a folder of the system (/etc) one project" in errors
+    assert "foveal open /etc" in errors
+    roots = [project["root"] for project in foveal.daemon.call("ListProjects")["projects"]]
+    assert "/etc" not in roots
+
+
 def test_a_decision_that_can_not_be_noted(foveal: Program) -> None:
     assert foveal("decide", "  ")[0] == 1
     assert foveal("decide", "  ")[2].startswith("error: the decision was not noted: DECISION ")
