@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 import click
 
-from ..ipc.errors import INVALID_PARAMS
+from ..ipc.errors import INVALID_PARAMS, NOT_FOUND
 from . import terminal
 from .command import (
     Command,
     CommandGroup,
+    F,
     ask,
     current_folder,
     cwd_option,
@@ -41,6 +42,12 @@ SESSION = "command-line"
 """The default session of decisions that a person notes."""
 
 
+def missing_option(command: F) -> F:
+    """Add --allow-missing."""
+    text = "Take a --file that isn't there, such as one that was deleted."
+    return click.option("--allow-missing", is_flag=True, help=text)(command)
+
+
 class DecisionsGroup(CommandGroup):
     """Commands on decisions; without one they are listed."""
 
@@ -59,6 +66,7 @@ class DecisionsGroup(CommandGroup):
 @click.argument("decision")
 @click.option("--why", metavar="TEXT", help="The reason.")
 @click.option("--file", "files", multiple=True, metavar="PATH", help="A file that it is about.")
+@missing_option
 @click.option("--agent", metavar="NAME", help="Who decided [default: your login name].")
 @click.option("--session", metavar="ID", default=SESSION, show_default=True, help="In which session.")
 @click.option("--outcome", type=click.Choice(OUTCOMES), help="What came of it.")
@@ -71,6 +79,7 @@ def decide_command(
     decision: str,
     why: str | None,
     files: tuple[str, ...],
+    allow_missing: bool,
     agent: str | None,
     session: str,
     outcome: str | None,
@@ -82,12 +91,11 @@ def decide_command(
     if error is not None and outcome != "failure":
         raise click.UsageError("--error says what went wrong: it goes with --outcome failure", context)
     folder = cwd or current_folder()
-    folders = [folder] if cwd is None else [folder, current_folder()]
     experience: dict[str, Any] = {
         "decision": decision,
         "agent_id": agent or login_name(),
         "session_id": session,
-        "files_touched": [locate(path, folders) for path in files],
+        "files_touched": _located(context, files, folder, allow_missing=allow_missing),
     }
     if why is not None:
         experience["rationale"] = why
@@ -226,6 +234,24 @@ IMPORTED = ("agent_id", "session_id", "decision", "rationale", "files_touched", 
 """The fields of an exported decision that it keeps where it is imported."""
 
 
+def _located(context: click.Context, files: Sequence[str], folder: str, *, allow_missing: bool) -> list[str]:
+    """Return files as the daemon takes them. Raises `CliError` for one that isn't there."""
+    folders = dict.fromkeys((folder, current_folder()))
+    found = [locate(path, list(folders)) for path in files]
+    if found and not allow_missing:
+        root = ask(context, "OpenProject", {"cwd": folder})["root"]
+        for given, path in zip(files, found, strict=True):
+            if not os.path.lexists(os.path.join(root, path)):
+                places = dict.fromkeys(map(terminal.short_path, (folder, root)))
+                where = "" if os.path.isabs(given) else f" in {' or '.join(places)}"
+                raise CliError(
+                    f"there is no {given}{where}",
+                    "look at its name; --allow-missing takes a file that was deleted",
+                    NOT_FOUND,
+                )
+    return found
+
+
 def _all_decisions(context: click.Context, folder: str) -> Iterator[dict[str, Any]]:
     """Yield all decisions of a project once, the newest first. Raises `CliError` where a daemon of an earlier
     version doesn't give all of them."""
@@ -316,6 +342,7 @@ PRUNE_EXAMPLES = (
     help="A file that it is about; replaces all earlier files.",
 )
 @click.option("--no-files", is_flag=True, help="Remove all its files.")
+@missing_option
 @cwd_option
 @json_option
 @click.pass_context
@@ -326,6 +353,7 @@ def edit_command(
     why: str | None,
     files: tuple[str, ...],
     no_files: bool,
+    allow_missing: bool,
     cwd: str | None,
     as_json: bool,
 ) -> None:
@@ -333,10 +361,9 @@ def edit_command(
     if files and no_files:
         raise click.UsageError("--file and --no-files exclude each other", context)
     folder = cwd or current_folder()
-    folders = [folder] if cwd is None else [folder, current_folder()]
     changes: dict[str, Any] = {"decision": decision, "rationale": why}
     if files or no_files:
-        changes["files_touched"] = [locate(path, folders) for path in files]
+        changes["files_touched"] = _located(context, files, folder, allow_missing=allow_missing)
     _update(context, folder, experience_id, changes, as_json=as_json)
 
 

@@ -235,13 +235,13 @@ def count(number: int, noun: str) -> str:
 
 
 def size(amount: int) -> str:
-    """Return bytes in decimal units with three digits at most: `950 B`, `4.2 kB`, `85 MB`."""
-    value = float(amount)
-    for unit in ("B", "kB", "MB", "GB"):
-        if value < 1000 or unit == "GB":
-            break
+    """Return bytes in decimal units with two or three digits: `950 B`, `4.2 kB`, `85 MB`, `1.0 GB`."""
+    value, units = float(amount), ["B", "kB", "MB", "GB", "TB"]
+    while round(value) >= 1000 and len(units) > 1:  # as it is shown
         value /= 1000
-    return f"{value:.1f} {unit}" if value < 10 and unit != "B" else f"{value:,.0f} {unit}"
+        del units[0]
+    unit = units[0]
+    return f"{value:.1f} {unit}" if round(value, 1) < 10 and unit != "B" else f"{value:,.0f} {unit}"
 
 
 def duration(seconds: float) -> str:

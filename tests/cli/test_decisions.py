@@ -75,6 +75,25 @@ def test_a_decision_is_changed_and_shows_its_history(foveal: CommandLine) -> Non
     assert foveal.json("decisions", "show", first)["experience"]["files_touched"] == ["src/shop/auth.py"]
 
 
+def test_a_file_that_is_not_there_is_refused(foveal: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = decide(foveal, "tokens expire", "--file", "src/shop", "--file", "src/shop/auth.py")
+    root = str(foveal.folder)
+    monkeypatch.chdir(foveal.folder / "src")
+    for command in (("decide", "x"), ("decisions", "edit", first)):
+        for given, where in (
+            ("shop/atuh.py", f"in {root}/src or in {root}"),
+            ("./src/shop/auth.py", f"in {root}/src or in {root}"),
+            (f"{root}/gone.py", ""),
+        ):
+            told = foveal.fails(*command, "--file", "shop/auth.py", "--file", given)
+            assert told.startswith(f"error: there is no {given} {where}".rstrip().replace(" or in ", " or "))
+            assert "--allow-missing takes a file that was deleted" in told
+    assert decided(foveal) == ["tokens expire"]
+    files = ("--file", "src/shop/auth.py", "--file", "shop/auth.py", "--file", "old.py", "--allow-missing")
+    noted = foveal.json("decisions", "show", decide(foveal, "drop the old API", *files))["experience"]
+    assert noted["files_touched"] == ["src/shop/auth.py", "old.py"]
+
+
 def test_a_decision_is_deleted_and_comes_back(foveal: CommandLine) -> None:
     first = decide(foveal, "use WAL")
     assert foveal.says("decisions", "delete", first) == f"deleted: {first}\n"
@@ -109,7 +128,7 @@ def test_what_can_not_be_changed(foveal: CommandLine) -> None:
 
 def test_pruning_shows_first_and_asks(foveal: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     for text in ("one", "two", "three"):
-        decide(foveal, text, "--outcome", "success", "--file", "gone.py")
+        decide(foveal, text, "--outcome", "success", "--file", "gone.py", "--allow-missing")
     decide(foveal, "four", "--file", "README.md")
     code, output, errors = foveal("decisions", "prune", "--outcome", "success", "--dry-run")
     assert code == 0
@@ -134,7 +153,7 @@ def test_pruning_shows_first_and_asks(foveal: CommandLine, monkeypatch: pytest.M
 
 
 def test_pruning_without_asking(foveal: CommandLine) -> None:
-    first = decide(foveal, "one", "--file", "gone.py")
+    first = decide(foveal, "one", "--file", "gone.py", "--allow-missing")
     decide(foveal, "two", "--file", "README.md")
     reply = foveal.json("decisions", "prune", "--irrelevant", "--yes")
     assert (reply["pruned"], reply["kept"], reply["dry_run"]) == (1, 1, False)
