@@ -10,7 +10,7 @@ import click
 
 from .. import __version__
 from . import terminal
-from .command import Command, CommandGroup, Settings, UnknownCommand, socket_option, write_examples
+from .command import Command, CommandGroup, Settings, UnknownCommand, label_of, socket_option, write_examples
 from .errors import FAILED, INTERRUPTED, OK, OUTPUT_CLOSED, USAGE, CliError, OutputClosed, OutputFailed
 
 SECTIONS = {
@@ -165,6 +165,7 @@ def _fail(error: click.ClickException, *, as_json: bool) -> int:
         hint, code = error.hint, error.code
     elif isinstance(error, click.UsageError):
         message, hint, code = _usage_message(error), _usage_hint(error), "usage"
+    hint = "" if hint in message else hint  # which says what to run already
     if as_json:
         terminal.say_json_error(message, hint, code)
         terminal.flush()
@@ -173,6 +174,8 @@ def _fail(error: click.ClickException, *, as_json: bool) -> int:
 
 
 def _usage_message(error: click.UsageError) -> str:
+    if isinstance(error, click.BadParameter) and isinstance(error.param, click.Argument):
+        error.param_hint = f"'{label_of(error.param)}'"  # click's own has the choices, or brackets
     message = error.format_message().rstrip(".")
     return message[:1].lower() + message[1:]
 

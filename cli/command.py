@@ -16,7 +16,7 @@ from ..ipc.client import Client, ensure_daemon, lock_holder
 from ..ipc.paths import find_socket, state_folder
 from ..ipc.protocol import MAX_FRAME_BYTES
 from . import terminal
-from .errors import CliError, explain, hint_if_unknown
+from .errors import NO_DAEMON, CliError, explain, hint_if_unknown
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -112,13 +112,15 @@ def typed_names(context: click.Context) -> dict[str, str]:
     fields."""
     names = {}
     for parameter in context.command.get_params(context):
-        if isinstance(parameter, click.Option):
-            shown = max(parameter.opts, key=len)
-        else:
-            shown = (parameter.metavar or parameter.name or "").strip("[].").upper()
+        shown = max(parameter.opts, key=len) if isinstance(parameter, click.Option) else label_of(parameter)
         name = parameter.name or ""
         names.update(dict.fromkeys((name, *FIELDS.get(name, ())), shown))
     return names
+
+
+def label_of(argument: click.Parameter) -> str:
+    """Return the name of an argument as the help has it, without the marks for what may be left out."""
+    return (argument.metavar or argument.name or "").strip("[].").upper()
 
 
 def write_examples(formatter: click.HelpFormatter, examples: Sequence[str]) -> None:
@@ -421,7 +423,7 @@ def connect_running(settings: Settings) -> Client:
     if client is None:
         place = f" on {settings.named_socket}" if settings.named_socket else ""
         option = f" --socket {settings.named_socket}" if settings.socket else ""
-        raise CliError(f"no daemon runs{place}", f"foveal up{option}")
+        raise CliError(f"no daemon runs{place}", f"foveal up{option}", NO_DAEMON)
     return client
 
 
@@ -454,5 +456,5 @@ def try_connect(settings: Settings) -> Client | None:
         return None
     except TimeoutError as error:
         raise CliError(
-            f"the daemon at {path} doesn't accept connections: it may hang", "foveal restart"
+            f"the daemon at {path} doesn't accept connections: it may hang", "foveal restart", NO_DAEMON
         ) from error

@@ -475,7 +475,7 @@ def prune_command(
     if reply["pruned"] and not dry_run and (yes or _confirmed(reply)):
         reply = ask(context, "PruneExperiences", params)
     if as_json:
-        terminal.say_json(reply)
+        terminal.say_json({**reply, "dry_run": dry_run})
     elif not reply["dry_run"]:
         terminal.say(f"pruned: {reply['pruned']:,}, {reply['kept']:,} are left")
 

@@ -22,6 +22,9 @@ from ..ipc.errors import (
 from ..ipc.paths import PathError
 from ..ipc.protocol import ProtocolError
 
+NO_DAEMON = "no_daemon"
+"""The code for programs where no daemon answers."""
+
 OK = 0
 FAILED = 1
 USAGE = 2
@@ -65,16 +68,18 @@ def explain(error: Exception, typed: Mapping[str, str] = MappingProxyType({})) -
             as_typed(error.message, str((error.data or {}).get("field", "")), typed)
         )
         return CliError(message, _RPC_HINTS.get(error.code, advice), error.code)
-    if isinstance(error, DaemonUnavailable | PathError):
+    if isinstance(error, DaemonUnavailable):
+        return CliError(str(error), code=NO_DAEMON)
+    if isinstance(error, PathError):
         return CliError(str(error))
     if isinstance(error, ProtocolError):
         return CliError(
             f"the program that answers on the socket is not a foveal daemon: {error}", "foveal doctor"
         )
     if isinstance(error, ConnectionRefusedError | FileNotFoundError) and error.filename is None:
-        return CliError("no daemon answers on the socket", "foveal up")
+        return CliError("no daemon answers on the socket", "foveal up", NO_DAEMON)
     if isinstance(error, ConnectionError):
-        return CliError("the daemon closed the connection; its log may say why", "foveal logs")
+        return CliError("the daemon closed the connection; its log may say why", "foveal logs", NO_DAEMON)
     if isinstance(error, OSError):
         return _explain_system(error)
     return None

@@ -98,7 +98,7 @@ def describe_last(given: Mapping[str, Any]) -> Iterator[str]:
         ),
         ("for", ", ".join(filter(None, (given["agent_name"], given["session_id"])))),
         ("prompt", terminal.shortened(given["prompt"], terminal.room(LABEL_WIDTH))),
-        ("cost", f"{given['tokens']:,} of {room:,} tokens, {terminal.size(given['bytes'])}"),
+        ("cost", f"{given['tokens']:,} of {terminal.count(room, 'token')}, {terminal.size(given['bytes'])}"),
         ("limit", "" if given.get("verdict") else given.get("limit", "")),
     ):
         if value:
@@ -237,8 +237,9 @@ def contexts_command(
     }
     reply = ask(context, "ListContexts", params)
     given = reply["contexts"]
-    table = contexts_table(given, everywhere=everywhere) if given else ""
-    terminal.say_reply(reply, as_json, table or "no agent got a context yet")
+    filtered = any(value is not None for name, value in params.items() if name not in {"cwd", "limit"})
+    nothing = "no context matches" if filtered else "no agent got a context yet"
+    terminal.say_reply(reply, as_json, contexts_table(given, everywhere=everywhere) if given else nothing)
 
 
 @click.command(

@@ -277,8 +277,9 @@ def _score(item: Mapping[str, Any]) -> str:
 def _slice(part: Mapping[str, Any]) -> str:
     cut = " (shortened)" if part["compressed"] else ""
     head = f"{part['layer']:<7} {part['tokens']:>6,} tokens  {part['type']:<12} "
-    name = terminal.end_of_path(part.get("path") or part["id"], terminal.room(2 + len(head) + len(cut)))
-    return f"{head}{name}{cut}"
+    name = part.get("path") or ("" if part["id"] == part["type"] else part["id"])
+    name = terminal.end_of_path(name, terminal.room(2 + len(head) + len(cut)))
+    return f"{head}{name}{cut}".rstrip()
 
 
 def _remarks(request: Mapping[str, Any]) -> Iterator[str]:

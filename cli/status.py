@@ -50,8 +50,11 @@ def status_command(
     reply = ask(context, "Status", {"cwd": None if cwd is None else absolute(cwd)}, start=False)
     if as_json:
         terminal.say_json(reply)
-        return
-    for line in describe(reply, find_socket(settings.socket, settings.environ).path, skipped=skipped):
+    for line in (
+        ()
+        if as_json
+        else describe(reply, find_socket(settings.socket, settings.environ).path, skipped=skipped)
+    ):
         terminal.say(line)
     if cwd is not None and not reply["projects"]:
         raise CliError(f"no project is open at {cwd}", f"foveal open {cwd}")

@@ -222,7 +222,7 @@ def test_watch_knows_every_topic(foveal: Program) -> None:
     assert set(TOPICS) == events.TOPICS
     code, output, errors = foveal("watch", "nope")
     assert (code, output) == (2, "")
-    assert errors.startswith("error: invalid value for '[TOPIC]...': 'nope' is not one of ")
+    assert errors.startswith("error: invalid value for 'TOPIC': 'nope' is not one of ")
 
 
 def test_events_are_one_clean_line() -> None:

@@ -155,6 +155,19 @@ WRONG: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("items", "no-such"), "usage", "there is no command 'no-such'"),
     (("no-such",), "usage", "there is no command 'no-such'"),
     (("query", "x", "--cwd", "nowhere"), "usage", "invalid value for '--cwd'"),
+    (("watch", "bogus"), "usage", "invalid value for 'TOPIC': 'bogus' is not one of"),
+    (("editors", "path", "bogus"), "usage", "invalid value for 'EDITOR'"),
+    (("completion", "bogus"), "usage", "invalid value for 'SHELL'"),
+    (("tools", "mode", "s", "bogus"), "usage", "invalid value for 'MODE'"),
+    (("decisions", "import", "/nowhere"), "usage", "invalid value for 'FILE'"),
+    (("tools", "mode", "s", "always"), "not_found", "no server 's' is configured"),
+    (("items", "delete", "rule", "none"), "not_found", "there is no rule none"),
+    (
+        ("forget", "/nowhere", "--yes"),
+        "not_found",
+        "nothing is known of /nowhere; to see what is: foveal projects",
+    ),
+    (("status", "--socket", "/nowhere/s"), "no_daemon", "no daemon runs on /nowhere/s"),
     (("requests", "show"), "failed", "no session of this project has a request yet"),
 )
 """Command lines that fail, with the code for programs and how the message begins."""
@@ -171,6 +184,30 @@ def test_an_error_names_what_was_typed_and_is_json_for_programs(foveal: CommandL
         assert errors.startswith(f"error: {error['message']}\n")
         assert ("hint" in error) == ("\nhint: " in errors)
         assert foveal(*arguments)[1:] == ("", errors), "without --json nothing is printed"
+
+
+def test_a_hint_says_nothing_twice(foveal: CommandLine) -> None:
+    told = foveal.fails("forget", "/nowhere", "--yes")
+    assert told == "error: nothing is known of /nowhere; to see what is: foveal projects\n"
+
+
+def test_json_ends_with_the_same_code_as_words(foveal: CommandLine, tmp_path: Path) -> None:
+    other = str(write_files(tmp_path / "other", {".git/HEAD": "x"}))
+    foveal.json("up", ".")
+    for arguments in (("status", other), ("query", "zzzz", "--path", "none"), ("why", "last", "README.md")):
+        if arguments[0] == "why":
+            foveal.json("context", "x", "--max-tokens", "1")
+        code, output, _ = foveal(*arguments, "--json")
+        assert (code, foveal(*arguments)[0]) == (1, 1), arguments
+        assert "error" not in json.loads(output)
+    assert foveal.json("decisions", "prune", "--keep", "9", "--yes")["dry_run"] is False
+    assert foveal.json("decisions", "prune", "--keep", "9", "--dry-run")["dry_run"] is True
+
+
+def test_empty_lists_say_whether_anything_was_asked_for(foveal: CommandLine) -> None:
+    assert foveal.says("contexts") == "no agent got a context yet\n"
+    for filtered in (("--path", "a.py"), ("--session", "s"), ("--since", "2001-01-01")):
+        assert foveal.says("contexts", *filtered) == "no context matches\n"
 
 
 def test_a_failure_after_the_document_adds_none(foveal: CommandLine, tmp_path: Path) -> None:
