@@ -236,7 +236,7 @@ def node_command(context: click.Context, node_id: str, cwd: str | None, as_json:
 def describe_node(node: dict[str, Any]) -> Iterator[str]:
     """Yield the lines about a node: its head, its neighbours, its text."""
     first, last = node["start_line"], node["end_line"]
-    place = f"{node['kind']}, {f'line {first}' if first == last else f'lines {first}-{last}'}"
+    place = f"{node['kind']}, line{'' if first == last else 's'} {terminal.lines_of(first, last)}"
     yield f"{terminal.styled(terminal.clean(node['node_id']), bold=True)} ({terminal.clean(place)})"
     if node.get("doc"):
         yield terminal.clean(node["doc"])

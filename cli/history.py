@@ -132,7 +132,7 @@ def _shown(given: Mapping[str, Any]) -> Iterator[str]:
     yield f"sent ({terminal.count(len(slices), 'part')}{more}):"
     for part in slices[:SHOWN_MAX]:
         start = part.get("start_line")
-        lines = f":{start}-{part['end_line']}" if start and part.get("end_line") else ""
+        lines = f":{terminal.lines_of(start, part['end_line'])}" if start and part.get("end_line") else ""
         cut = " (shortened)" if part["compressed"] else ""
         head = f"  {part['tokens']:>6,}  {LAYERS.get(part['layer'], part['layer']):<6}  "
         name = f"{part['path']}{lines}" if part.get("path") else str(part["id"]).replace("_", " ")

@@ -438,7 +438,9 @@ def trust_command(context: click.Context, yes: bool, revoke: bool, cwd: str | No
     folder = cwd or current_folder()
     if revoke:
         reply = ask(context, "RevokeTrust", {"cwd": folder})
-        terminal.say_reply(reply, as_json, f"nothing of {reply['root']} is trusted any more")
+        terminal.say_reply(
+            reply, as_json, f"nothing of {terminal.short_path(reply['root'])} is trusted any more"
+        )
         return
     found = ask(context, "GetTrust", {"cwd": folder})
     waiting = [file for file in found["files"] if not file["trusted"] and "problem" not in file]
@@ -464,7 +466,7 @@ def trust_command(context: click.Context, yes: bool, revoke: bool, cwd: str | No
 
 def _show_files(found: dict[str, Any]) -> None:
     if not found["files"]:
-        terminal.say(f"{terminal.clean(found['root'])} has no files that need trust")
+        terminal.say(f"{terminal.short_path(found['root'])} has no files that need trust")
     for file in found["files"]:
         state = file.get("problem") or ("trusted" if file["trusted"] else "not trusted")
         effect = next(words for ending, words in EFFECTS.items() if file["path"].endswith(ending))

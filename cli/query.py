@@ -230,7 +230,7 @@ def describe_for_agent(reply: dict[str, Any], question: str, folder: str) -> Ite
         name = (
             f" {_name(result['symbol'], result['kind'])} ({result['kind']})" if result.get("symbol") else ""
         )
-        yield terminal.clean(f"{place}:{result['start_line']}-{result['end_line']}{name}")
+        yield terminal.clean(f"{place}:{terminal.lines_of(result['start_line'], result['end_line'])}{name}")
         if "definition" in result:
             yield from _numbered(result["definition"], result["start_line"])
             if result["truncated"]:
@@ -301,7 +301,7 @@ def _other(place: dict[str, Any], result: dict[str, Any]) -> str:
     """Return another place in the file of a result: its line and what it is."""
     _, _, symbol = place["node_id"].partition("#")
     name = "" if symbol == result.get("symbol") else _name(symbol, place["kind"])
-    return f"{place['start_line']}-{place['end_line']} {name}".rstrip()
+    return f"{terminal.lines_of(place['start_line'], place['end_line'])} {name}".rstrip()
 
 
 def _name(symbol: str, kind: str) -> str:

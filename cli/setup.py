@@ -96,7 +96,9 @@ class FoundHost:
     examples=INIT_EXAMPLES,
 )
 @click.argument("project", required=False, type=FOLDER)
-@click.option("--host", "names", multiple=True, type=HOST_CHOICE, help="Only this agent, found or not.")
+@click.option(
+    "--host", "names", multiple=True, metavar="HOST", type=HOST_CHOICE, help="Only this agent, found or not."
+)
 @click.option("--no-hosts", is_flag=True, help="Register no agent, only index the project.")
 @click.option("--no-mcp", is_flag=True, help="Register hooks only, without the MCP server.")
 @click.option(

@@ -234,6 +234,11 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def lines_of(first: int, last: int) -> str:
+    """Return a range of lines as behind the colon of a path: `3-8`, or `3` for one line."""
+    return str(first) if first == last else f"{first}-{last}"
+
+
 def size(amount: int) -> str:
     """Return bytes in decimal units with two or three digits: `950 B`, `4.2 kB`, `85 MB`, `1.0 GB`."""
     value, units = float(amount), ["B", "kB", "MB", "GB", "TB"]

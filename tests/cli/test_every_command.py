@@ -204,6 +204,13 @@ def test_json_ends_with_the_same_code_as_words(foveal: CommandLine, tmp_path: Pa
     assert foveal.json("decisions", "prune", "--keep", "9", "--dry-run")["dry_run"] is True
 
 
+def test_no_context_is_compressed_to_more_than_it_was(foveal: CommandLine) -> None:
+    for prompt in ("how do sessions expire?", "what is a cart?"):
+        assert foveal.json("context", prompt)["tokens"]
+    contexts = foveal.json("metrics")["contexts"]
+    assert 0 < contexts["tokens_after"] <= contexts["tokens_before"]
+
+
 def test_empty_lists_say_whether_anything_was_asked_for(foveal: CommandLine) -> None:
     assert foveal.says("contexts") == "no agent got a context yet\n"
     for filtered in (("--path", "a.py"), ("--session", "s"), ("--since", "2001-01-01")):

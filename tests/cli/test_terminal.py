@@ -34,6 +34,10 @@ def test_size() -> None:
     check(1_900_000_000_000_000, "1,900 TB")
 
 
+def test_lines() -> None:
+    assert (terminal.lines_of(3, 8), terminal.lines_of(3, 3)) == ("3-8", "3")
+
+
 def test_duration() -> None:
     def check(seconds: float, expected: str) -> None:
         assert terminal.duration(seconds) == expected
