@@ -30,7 +30,7 @@ from .command import (
     yes_option,
 )
 from .errors import FAILED, CliError
-from .progress import Bar, enter_and_wait, next_news, project_status, warn_if_wide
+from .progress import LOOK_S, Bar, enter_and_wait, next_news, project_status, warn_if_wide
 from .status import UNFINISHED, how_far, projects_table, rate
 
 
@@ -165,6 +165,9 @@ def describe_removed(reply: dict[str, Any]) -> Iterator[str]:
     yield "The files of the project stay as they are."
 
 
+KNOWN_S = 5.0
+"""Maximum wait in seconds for what is embedded already: the process that tells it takes a second to start."""
+
 ESTIMATE_S = 2.0
 """Maximum wait in seconds for the first estimate: the process that embeds starts and embeds its first batches
 in about this time."""
@@ -275,8 +278,9 @@ def wait_for_vectors(client: Client, root: str) -> str:
 
 def background_remark(client: Client, root: str) -> str:
     """Return a line on the unfinished embedding of an indexed project, empty if it is done. The connection
-    must be subscribed, as after `open_and_wait`. Waits up to `ESTIMATE_S` for an estimate."""
-    project = project_status(client, root)
+    must be subscribed, as after `open_and_wait`. Waits up to `KNOWN_S` for what is embedded already, and on a
+    terminal up to `ESTIMATE_S` for an estimate."""
+    project = _known_progress(client, root)
     if project["embedding"] in UNFINISHED and terminal.is_terminal(sys.stderr):
         _wait_for_estimate(client, project)
     if project["embedding"] == "paused":
@@ -286,6 +290,17 @@ def background_remark(client: Client, root: str) -> str:
     soon = f", {rate(project)}" if rate(project) else ""
     goes_on = "" if project["embedding"] == "waiting" else f"; that goes on in the background{soon}"
     return f"{how_far(project)}{goes_on}; to wait for it: foveal embed"
+
+
+def _known_progress(client: Client, root: str) -> dict[str, Any]:
+    """Return a project once it is known how much of it is embedded, or time is up."""
+    deadline = time.monotonic() + KNOWN_S
+    while True:
+        project = project_status(client, root)
+        left = deadline - time.monotonic()
+        if project["embedding"] != "waiting" or left <= 0:
+            return project
+        next_news(client, root, min(left, LOOK_S))
 
 
 def _wait_for_estimate(client: Client, project: dict[str, Any]) -> None:
