@@ -282,7 +282,11 @@ def _decision_in(line: str, number: int) -> tuple[dict[str, Any], str]:
 
 @decisions_command.command("quarantine", cls=Command, short_help="List the lines that can't be read.")
 @click.option(
-    "--limit", type=click.IntRange(0, 1000), default=20, show_default=True, help="Maximum number of lines."
+    "--limit",
+    type=click.IntRange(0, LIST_LIMIT),
+    default=20,
+    show_default=True,
+    help="Maximum number of lines.",
 )
 @cwd_option
 @json_option
@@ -296,7 +300,8 @@ def quarantine_command(context: click.Context, limit: int, cwd: str | None, as_j
         return
     for line in reply["lines"]:
         _say_all(describe_line(line))
-    _say_rest(len(reply["lines"]), reply["total"], "no lines in quarantine")
+    more = "those are the latest" if limit == LIST_LIMIT else "--limit shows more"
+    _say_rest(len(reply["lines"]), reply["total"], "no lines in quarantine", more)
 
 
 def login_name() -> str:

@@ -212,6 +212,7 @@ def contexts_command(
     context: click.Context,
     /,
     context_id: str | None,
+    limit: int,
     cwd: str | None,
     everywhere: bool,
     scope: str | None,
@@ -230,16 +231,19 @@ def contexts_command(
         return
     params = {
         **chosen,
+        "limit": limit if as_json else min(limit + 1, LIST_LIMIT),
         "cwd": None if everywhere else folder,
         "scope_id": scope,
         "session_id": session,
         "path": None if path is None else locate(path, [folder]),
     }
     reply = ask(context, "ListContexts", params)
-    given = reply["contexts"]
+    given = reply["contexts"][:limit]
     filtered = any(value is not None for name, value in params.items() if name not in {"cwd", "limit"})
     nothing = "no context matches" if filtered else "no agent got a context yet"
     terminal.say_reply(reply, as_json, contexts_table(given, everywhere=everywhere) if given else nothing)
+    if not as_json:
+        terminal.note_more(len(reply["contexts"]), limit)
 
 
 @click.command(

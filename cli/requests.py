@@ -69,12 +69,12 @@ def list_command(
     the last one."""
     if session_id in {None, LAST}:
         session_id = _last_request(context, cwd or current_folder())[0]
-    reply = ask(
-        context, "ListRequests", {"session_id": session_id, "limit": limit}, hint="foveal sessions list"
-    )
-    terminal.say_reply(
-        reply, as_json, requests_table(reply["requests"]) if reply["requests"] else "no requests"
-    )
+    params = {"session_id": session_id, "limit": limit if as_json else min(limit + 1, LIST_LIMIT)}
+    reply = ask(context, "ListRequests", params, hint="foveal sessions list")
+    found = reply["requests"][:limit]
+    terminal.say_reply(reply, as_json, requests_table(found) if found else "no requests")
+    if not as_json:
+        terminal.note_more(len(reply["requests"]), limit)
 
 
 @requests_command.command("show", cls=Command, short_help="Show a request: its items, slices and time.")

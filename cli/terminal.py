@@ -132,6 +132,13 @@ def note(text: str) -> None:
     _complain(f"note: {clean(text)}", dim=True)
 
 
+def note_more(found: int, limit: int) -> None:
+    """Write that a list was cut, if more was found than its limit."""
+    if found > limit:
+        flush()
+        note(f"only the latest {limit:,}; --limit shows more")
+
+
 def note_degraded(reply: Mapping[str, Any]) -> None:
     """Write why a reply is poorer than it could be, below what was said of it."""
     flush()
