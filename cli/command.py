@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 import click
@@ -260,47 +258,6 @@ def read_text(what: str) -> str:
     if len(data) > MAX_FRAME_BYTES:
         raise CliError(f"the {what} is larger than {MAX_FRAME_BYTES:,} bytes", "send the part that matters")
     return data.decode("utf-8", "replace")
-
-
-_UNITS = {"min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-
-
-def moment(context: click.Context, option: click.Parameter, written: str | None) -> str | None:
-    """Return a day or a time (local without a zone), or a span before now, in ISO 8601 UTC.
-
-    Raises `click.BadParameter`.
-    """
-    if written is None:
-        return None
-    span = re.fullmatch(rf"(\d{{1,6}})\s*({'|'.join(_UNITS)})", written.strip())
-    try:
-        if span:
-            found = datetime.now(UTC) - timedelta(**{_UNITS[span[2]]: int(span[1])})
-        else:
-            found = datetime.fromisoformat(written.strip())
-        return found.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    except (ValueError, OverflowError) as error:
-        raise click.BadParameter(
-            f"{written} is no time: write 2026-01-31, 2026-01-31T12:00 or 2026-01-31T12:00Z,"
-            " or a span such as 30min, 3h, 2d, 1w",
-            context,
-            option,
-        ) from error
-
-
-def time_option(*names: str, help: str) -> Callable[[F], F]:  # noqa: A002 - click's own name
-    """Add an option that takes a time, which the function gets in ISO 8601 UTC."""
-    return click.option(*names, metavar="TIME", callback=moment, help=help)
-
-
-def since_option(command: F) -> F:
-    """Add --since."""
-    return time_option("--since", help="Only from this time on: 2026-01-31, 2026-01-31T12:00, 2d.")(command)
-
-
-def until_option(command: F) -> F:
-    """Add --until, which once was --before."""
-    return time_option("--until", "--before", "until", help="Only before this time.")(command)
 
 
 class UnknownCommand(click.UsageError):

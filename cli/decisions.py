@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TextIO
+from typing import Any
 
 import click
 
@@ -20,13 +19,12 @@ from .command import (
     cwd_option,
     json_option,
     locate,
-    since_option,
     typed_names,
-    until_option,
     yes_option,
 )
+from .decision_lines import export_command, import_command
 from .errors import CliError, as_typed
-from .terminal import local_time
+from .times import local_time, since_option, until_option
 
 OUTCOMES = ("success", "failure", "reverted")
 EXAMPLE = 'foveal decide "tokens expire after an hour" --why "audit finding 7" --file src/auth.py'
@@ -172,66 +170,8 @@ def show_command(context: click.Context, experience_id: str, cwd: str | None, as
         _say_all(describe_whole(reply))
 
 
-@decisions_command.command("export", cls=Command, short_help="Print all decisions as JSON lines.")
-@cwd_option
-@json_option
-@click.pass_context
-def export_command(context: click.Context, cwd: str | None, as_json: bool) -> None:
-    """Print this project's decisions as JSON lines, the oldest first, each with its id, agent, session, time,
-    files, outcome and provenance. 'foveal decisions import' reads them. --json prints one list."""
-    found = reversed(list(_all_decisions(context, cwd or current_folder())))
-    if as_json:
-        terminal.say_json({"experiences": list(found)})
-        return
-    for experience in found:
-        terminal.say(json.dumps(experience, ensure_ascii=False, sort_keys=True))
-
-
-@decisions_command.command(
-    "import",
-    cls=Command,
-    short_help="Add decisions from JSON lines.",
-    examples=[
-        "foveal decisions import decisions.jsonl",
-        "foveal decisions export | ssh HOST foveal decisions import --cwd /srv/shop -",
-    ],
-)
-@click.argument("file", type=click.File(encoding="utf-8"))
-@cwd_option
-@json_option
-@click.pass_context
-def import_command(context: click.Context, file: TextIO, cwd: str | None, as_json: bool) -> None:
-    """Add the decisions of FILE ('-' for standard input) to this project, with their agents, sessions, times,
-    files and outcomes. A decision that is there already is left as it is. Nothing is added if a line can't be
-    read."""
-    decisions = [_decision_in(line, number) for number, line in enumerate(file, 1) if line.strip()]
-    folder = cwd or current_folder()
-    total = {"grafted": 0, "duplicates": 0}
-    skipped: list[str] = []
-    for number, (decision, trust) in enumerate(decisions, 1):
-        reply = ask(context, "GraftExperience", {"cwd": folder, "experience": decision})
-        for name in total:
-            total[name] += reply[name]
-        skipped += [f"decision {number}: {skip['reason']}" for skip in reply["skipped"]]
-        if trust == "low" and reply["grafted"]:
-            _call(
-                context, "UpdateExperience", cwd or current_folder(), reply["experience_ids"][0], trust=trust
-            )
-    if as_json:
-        terminal.say_json({**total, "skipped": skipped})
-    else:
-        terminal.say(f"imported: {total['grafted']:,}, known already: {total['duplicates']:,}")
-    for reason in skipped:
-        terminal.warn(reason)
-    if skipped:
-        raise CliError(f"{terminal.count(len(skipped), 'decision')} could not be added")
-
-
-EXPORT_PAGE = 1_000
-"""Decisions asked for at once."""
-
-IMPORTED = ("agent_id", "session_id", "decision", "rationale", "files_touched", "timestamp", "outcome")
-"""The fields of an exported decision that it keeps where it is imported."""
+decisions_command.add_command(export_command)
+decisions_command.add_command(import_command)
 
 
 def _located(context: click.Context, files: Sequence[str], folder: str, *, allow_missing: bool) -> list[str]:
@@ -250,34 +190,6 @@ def _located(context: click.Context, files: Sequence[str], folder: str, *, allow
                     NOT_FOUND,
                 )
     return found
-
-
-def _all_decisions(context: click.Context, folder: str) -> Iterator[dict[str, Any]]:
-    """Yield all decisions of a project once, the newest first. Raises `CliError` where a daemon of an earlier
-    version doesn't give all of them."""
-    seen: set[str] = set()
-    page: dict[str, Any] = {"next": None}
-    while "next" in page:
-        params = {"cwd": folder, "limit": EXPORT_PAGE, "before": page["next"]}
-        page = ask(context, "ListExperiences", params)
-        new = [one for one in page["experiences"] if one["experience_id"] not in seen]
-        seen.update(experience["experience_id"] for experience in new)
-        yield from new
-    if len(page["experiences"]) == EXPORT_PAGE and len(seen) < page["total"]:
-        raise CliError(f"the daemon gave {len(seen):,} of {page['total']:,} decisions", "foveal restart")
-
-
-def _decision_in(line: str, number: int) -> tuple[dict[str, Any], str]:
-    """Return a line's decision for the wire, and its trust. Raises `CliError`."""
-    try:
-        found = json.loads(line)
-    except ValueError as error:
-        raise CliError(f"line {number} is no JSON: {error}; nothing was added") from error
-    if not isinstance(found, dict) or not isinstance(found.get("decision"), str):
-        raise CliError(f"line {number} holds no decision; nothing was added")
-    provenance = found.get("provenance")
-    trust = provenance.get("trust", "") if isinstance(provenance, dict) else ""
-    return {name: found[name] for name in IMPORTED if name in found}, str(trust)
 
 
 @decisions_command.command("quarantine", cls=Command, short_help="List the lines that can't be read.")

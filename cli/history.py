@@ -19,11 +19,9 @@ from .command import (
     json_option,
     list_options,
     locate,
-    since_option,
-    until_option,
 )
 from .errors import CliError
-from .terminal import local_time
+from .times import local_time, since_option, until_option
 
 PAGE = 100
 """Contexts asked for at once, while the last one is looked for."""

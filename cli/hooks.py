@@ -54,6 +54,7 @@ from .command import (
 )
 from .errors import FAILED, CliError
 from .terminal import Check, to_text
+from .times import local_time
 
 MAX_DIFF_LINES = 400
 """Maximum lines shown of one file's diff; the longest registration takes about 150."""
@@ -273,7 +274,7 @@ def describe_facts(name: str, facts: Mapping[str, str | None]) -> Iterator[str]:
         yield f"    reads by itself: {facts['reads']}"
     event, at = facts["last_event"], facts["last_event_at"]
     yield (
-        f"    last event: {terminal.clean(event)} at {terminal.local_time(at)}"
+        f"    last event: {terminal.clean(event)} at {local_time(at)}"
         if event and at
         else ("    last event: none yet")
     )

@@ -32,6 +32,7 @@ from .command import (
 from .errors import FAILED, CliError
 from .progress import LOOK_S, Bar, enter_and_wait, next_news, project_status, warn_if_wide
 from .status import UNFINISHED, how_far, projects_table, rate
+from .times import local_time
 
 
 @click.command("open", cls=Command, short_help="Open a folder as a project.")
@@ -415,7 +416,7 @@ def watch_command(context: click.Context, topics: tuple[str, ...], cwd: str | No
 def to_line(event: dict[str, Any]) -> str:
     """Return an event as one line: local time, topic, and its data as `name=value`."""
     data = " ".join(f"{name}={_value(value)}" for name, value in event["data"].items())
-    at = terminal.local_time(event.get("at", ""), "%H:%M:%S.%f")[:12]
+    at = local_time(event.get("at", ""), "%H:%M:%S.%f")[:12]
     return terminal.clean(f"{at:<12}  {event['topic']:<18}  {data}")
 
 

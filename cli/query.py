@@ -22,10 +22,10 @@ from .command import (
     read_text,
     seen_from,
     settings_of,
-    time_option,
 )
 from .errors import FAILED
 from .progress import spinner, wait_until_known
+from .times import time_option
 
 LISTS = {"tree": "structure", "lexical": "words", "vector": "meaning"}
 """The names of the indexes in which a result may rank; unknown ones keep their name."""

@@ -23,13 +23,11 @@ from .command import (
     cwd_option,
     json_option,
     settings_of,
-    since_option,
-    until_option,
 )
 from .errors import CliError, hint_if_unknown
 from .history import LAST, sent_contexts
 from .items import item_label
-from .terminal import local_time
+from .times import local_time, since_option, until_option
 
 LIST_LIMIT = 1_000
 CONTEXTS_SEARCHED = 100

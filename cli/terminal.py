@@ -12,7 +12,6 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import IO, Any, Literal
 
 import click
@@ -359,15 +358,6 @@ def say_warnings(reply: Mapping[str, Any]) -> None:
     flush()
     for warning in reply.get("warnings", ()):
         warn(warning)
-
-
-def local_time(timestamp: str, form: str = "%Y-%m-%d %H:%M") -> str:
-    """Return the wire's time as the user's clock shows it, to the minute or in another form; a text that is
-    no time is returned unchanged."""
-    try:
-        return datetime.fromisoformat(timestamp).astimezone().strftime(form)
-    except ValueError:
-        return clean(timestamp)
 
 
 Level = Literal["ok", "warning", "wrong"]

@@ -13,7 +13,7 @@ import pytest
 from foveal.cli.app import MODULES, PROGRAMS, SECTIONS
 from foveal.cli.decisions import login_name
 from foveal.cli.projects import TOPICS, to_line
-from foveal.cli.terminal import local_time
+from foveal.cli.times import local_time
 from foveal.daemon.core import events
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, git, running_daemon, write_files

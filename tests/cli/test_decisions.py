@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 import pytest
-from foveal.cli import decisions as decisions_module
-from foveal.cli import terminal
+from foveal.cli import decision_lines, terminal
 
 from tests.command_cases import CommandLine
 from tests.conftest import write_files
@@ -210,7 +209,7 @@ def test_decisions_are_exported_and_imported_with_their_provenance(
 def test_more_decisions_of_one_moment_than_fit_on_a_page_are_exported(
     foveal: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(decisions_module, "EXPORT_PAGE", 4)
+    monkeypatch.setattr(decision_lines, "EXPORT_PAGE", 4)
     moment = {"agent_id": "eve", "session_id": "s", "timestamp": "2025-01-31T12:00:00Z"}
     given = [f"decision {number}" for number in range(11)]
     lines = "\n".join(json.dumps({"decision": text, **moment}) for text in given)

@@ -9,10 +9,9 @@ from datetime import UTC, datetime, timedelta
 import click
 import pytest
 from foveal.cli.app import foveal
-from foveal.cli.command import moment
 from foveal.cli.hooks import describe_facts
 from foveal.cli.projects import to_line
-from foveal.cli.terminal import local_time
+from foveal.cli.times import local_time, moment
 
 from tests.cli.test_every_command import commands
 
