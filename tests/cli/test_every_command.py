@@ -186,6 +186,37 @@ def test_an_error_names_what_was_typed_and_is_json_for_programs(foveal: CommandL
         assert foveal(*arguments)[1:] == ("", errors), "without --json nothing is printed"
 
 
+ENDLESS = {"watch", "dashboard", "down", "restart"}
+"""Commands that go on, open a browser, or end the daemon of other tests; `down` and `restart` print JSON in a
+test above."""
+
+
+def minimal(name: str, command: click.Command) -> list[str]:
+    """Return a command line that changes nothing outside of the daemon, with an `x` for each argument that
+    must be given."""
+    words = name.split()
+    options = {option for known in command.params for option in known.opts}
+    for parameter in command.params:
+        if isinstance(parameter, click.Argument) and parameter.required:
+            kind = parameter.type
+            words.append(str(kind.choices[0]) if isinstance(kind, click.Choice) else "x")
+    words += ["--dry-run"] if "--dry-run" in options else ["--yes"] if "--yes" in options else []
+    return [*words, "--json"]
+
+
+def test_every_command_prints_one_json_document_whatever_happens(foveal: CommandLine) -> None:
+    names = [name for name in ALL if name not in ENDLESS]
+    assert len(names) >= 55
+    for name in names:
+        arguments = minimal(name, ALL[name])
+        code, output, errors = foveal(*arguments)
+        document = json.loads(output)
+        failed = isinstance(document, dict) and set(document) == {"error"}
+        assert code in ({1, 2} if failed else {0, 1}), (arguments, code, errors)
+        assert errors.startswith("error: ") or not failed, arguments
+        assert "Traceback" not in errors
+
+
 def test_a_hint_says_nothing_twice(foveal: CommandLine) -> None:
     told = foveal.fails("forget", "/nowhere", "--yes")
     assert told == "error: nothing is known of /nowhere; to see what is: foveal projects\n"
