@@ -10,7 +10,7 @@ import click
 
 from .. import __version__
 from . import terminal
-from .command import Command, CommandGroup, Settings, UnknownCommand, socket_option, write_examples
+from .command import Command, CommandGroup, Settings, UnknownCommand, label_of, socket_option, write_examples
 from .errors import FAILED, INTERRUPTED, OK, OUTPUT_CLOSED, USAGE, CliError, OutputClosed, OutputFailed
 
 SECTIONS = {
@@ -133,8 +133,10 @@ class App(click.Group):
         """Run the command line and exit: 0 when all went well, 1 when it failed, 2 for wrong usage."""
         terminal.prepare_streams()
         extra["standalone_mode"] = False
+        given = list(args[0] if args else extra.get("args") or sys.argv[1:])
+        as_json = "--json" in given[: given.index("--") if "--" in given else None]
         try:
-            code = _run(lambda: super(App, self).main(*args, **extra))
+            code = _run(lambda: super(App, self).main(*args, **extra), as_json=as_json)
             terminal.flush()
         except OutputClosed:
             terminal.drop_output()
@@ -146,24 +148,34 @@ class App(click.Group):
         sys.exit(code)
 
 
-def _run(work: Any) -> int:
+def _run(work: Any, *, as_json: bool) -> int:
     try:
         result = work()
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
-    except CliError as error:
-        terminal.show_error(error.message, error.hint)
-        return error.exit_code
-    except click.UsageError as error:
-        terminal.show_error(_usage_message(error), _usage_hint(error))
-        return USAGE
     except click.ClickException as error:
-        terminal.show_error(error.format_message())
-        return error.exit_code
+        return _fail(error, as_json=as_json)
     return result if isinstance(result, int) else OK
 
 
+def _fail(error: click.ClickException, *, as_json: bool) -> int:
+    """Say what failed, with --json to the program too; returns the exit code."""
+    message, hint, code = error.format_message(), "", "failed"
+    if isinstance(error, CliError):
+        hint, code = error.hint, error.code
+    elif isinstance(error, click.UsageError):
+        message, hint, code = _usage_message(error), _usage_hint(error), "usage"
+    hint = "" if hint in message else hint  # which says what to run already
+    if as_json:
+        terminal.say_json_error(message, hint, code)
+        terminal.flush()
+    terminal.show_error(message, hint)
+    return USAGE if isinstance(error, click.UsageError) else error.exit_code
+
+
 def _usage_message(error: click.UsageError) -> str:
+    if isinstance(error, click.BadParameter) and isinstance(error.param, click.Argument):
+        error.param_hint = f"'{label_of(error.param)}'"  # click's own has the choices, or brackets
     message = error.format_message().rstrip(".")
     return message[:1].lower() + message[1:]
 

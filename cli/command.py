@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, TypeVar
 
 import click
@@ -15,7 +14,7 @@ from ..ipc.client import Client, ensure_daemon, lock_holder
 from ..ipc.paths import find_socket, state_folder
 from ..ipc.protocol import MAX_FRAME_BYTES
 from . import terminal
-from .errors import CliError, explain, hint_if_unknown
+from .errors import NO_DAEMON, CliError, explain, hint_if_unknown
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -81,10 +80,45 @@ class Command(click.Command):
                 terminal.end_line()
             raise click.Abort from error
         except Exception as error:
-            explained = explain(error)
+            explained = explain(error, typed_names(ctx))
             if explained is None:
                 raise
             raise explained from error
+
+
+FIELDS = {
+    "agent": ("agent_id", "agent_name"),
+    "entries": ("items",),
+    "files": ("files_touched",),
+    "focus": ("focus_paths",),
+    "kind": ("type",),
+    "nodes": ("node_ids",),
+    "project": ("path", "cwd"),
+    "question": ("query",),
+    "scope": ("scope_id",),
+    "server": ("server_name",),
+    "session": ("session_id",),
+    "session_ids": ("session_id",),
+    "tool": ("name",),
+    "why": ("rationale",),
+}
+"""The wire's fields of parameters that have another name."""
+
+
+def typed_names(context: click.Context) -> dict[str, str]:
+    """Return the names of the running command's options and arguments as a person types them, by the wire's
+    fields."""
+    names = {}
+    for parameter in context.command.get_params(context):
+        shown = max(parameter.opts, key=len) if isinstance(parameter, click.Option) else label_of(parameter)
+        name = parameter.name or ""
+        names.update(dict.fromkeys((name, *FIELDS.get(name, ())), shown))
+    return names
+
+
+def label_of(argument: click.Parameter) -> str:
+    """Return the name of an argument as the help has it, without the marks for what may be left out."""
+    return (argument.metavar or argument.name or "").strip("[].").upper()
 
 
 def write_examples(formatter: click.HelpFormatter, examples: Sequence[str]) -> None:
@@ -226,16 +260,6 @@ def read_text(what: str) -> str:
     return data.decode("utf-8", "replace")
 
 
-def moment(context: click.Context, option: str, text: str | None) -> str | None:
-    """Return a day or a local time in ISO 8601 with its zone. Raises `click.UsageError`."""
-    if text is None:
-        return None
-    try:
-        return datetime.fromisoformat(text).astimezone().isoformat()
-    except (ValueError, OverflowError) as error:
-        raise click.UsageError(f"{option} takes a day or a time such as 2025-01-31T12:00", context) from error
-
-
 class UnknownCommand(click.UsageError):
     """An unknown command; `hint` is what to run instead."""
 
@@ -356,7 +380,7 @@ def connect_running(settings: Settings) -> Client:
     if client is None:
         place = f" on {settings.named_socket}" if settings.named_socket else ""
         option = f" --socket {settings.named_socket}" if settings.socket else ""
-        raise CliError(f"no daemon runs{place}", f"foveal up{option}")
+        raise CliError(f"no daemon runs{place}", f"foveal up{option}", NO_DAEMON)
     return client
 
 
@@ -389,5 +413,5 @@ def try_connect(settings: Settings) -> Client | None:
         return None
     except TimeoutError as error:
         raise CliError(
-            f"the daemon at {path} doesn't accept connections: it may hang", "foveal restart"
+            f"the daemon at {path} doesn't accept connections: it may hang", "foveal restart", NO_DAEMON
         ) from error

@@ -235,7 +235,8 @@ def node_command(context: click.Context, node_id: str, cwd: str | None, as_json:
 
 def describe_node(node: dict[str, Any]) -> Iterator[str]:
     """Yield the lines about a node: its head, its neighbours, its text."""
-    place = f"{node['kind']}, lines {node['start_line']}-{node['end_line']}"
+    first, last = node["start_line"], node["end_line"]
+    place = f"{node['kind']}, line{'' if first == last else 's'} {terminal.lines_of(first, last)}"
     yield f"{terminal.styled(terminal.clean(node['node_id']), bold=True)} ({terminal.clean(place)})"
     if node.get("doc"):
         yield terminal.clean(node["doc"])

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
-from typing import Any, TextIO
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import click
 
+from ..ipc.errors import INVALID_PARAMS, NOT_FOUND
 from . import terminal
 from .command import (
     Command,
     CommandGroup,
+    F,
     ask,
     current_folder,
     cwd_option,
     json_option,
     locate,
-    moment,
+    typed_names,
     yes_option,
 )
-from .errors import CliError
-from .terminal import local_time
+from .decision_lines import export_command, import_command
+from .errors import CliError, as_typed
+from .times import local_time, since_option, until_option
 
 OUTCOMES = ("success", "failure", "reverted")
 EXAMPLE = 'foveal decide "tokens expire after an hour" --why "audit finding 7" --file src/auth.py'
@@ -34,8 +35,15 @@ EXAMPLES = (
     "foveal decisions mark x_0123456789abcdef --outcome reverted",
     "foveal decisions prune --older-than 365 --outcome success",
 )
+LIST_LIMIT = 1_000
 SESSION = "command-line"
 """The default session of decisions that a person notes."""
+
+
+def missing_option(command: F) -> F:
+    """Add --allow-missing."""
+    text = "Take a --file that isn't there, such as one that was deleted."
+    return click.option("--allow-missing", is_flag=True, help=text)(command)
 
 
 class DecisionsGroup(CommandGroup):
@@ -56,6 +64,7 @@ class DecisionsGroup(CommandGroup):
 @click.argument("decision")
 @click.option("--why", metavar="TEXT", help="The reason.")
 @click.option("--file", "files", multiple=True, metavar="PATH", help="A file that it is about.")
+@missing_option
 @click.option("--agent", metavar="NAME", help="Who decided [default: your login name].")
 @click.option("--session", metavar="ID", default=SESSION, show_default=True, help="In which session.")
 @click.option("--outcome", type=click.Choice(OUTCOMES), help="What came of it.")
@@ -68,6 +77,7 @@ def decide_command(
     decision: str,
     why: str | None,
     files: tuple[str, ...],
+    allow_missing: bool,
     agent: str | None,
     session: str,
     outcome: str | None,
@@ -79,12 +89,11 @@ def decide_command(
     if error is not None and outcome != "failure":
         raise click.UsageError("--error says what went wrong: it goes with --outcome failure", context)
     folder = cwd or current_folder()
-    folders = [folder] if cwd is None else [folder, current_folder()]
     experience: dict[str, Any] = {
         "decision": decision,
         "agent_id": agent or login_name(),
         "session_id": session,
-        "files_touched": [locate(path, folders) for path in files],
+        "files_touched": _located(context, files, folder, allow_missing=allow_missing),
     }
     if why is not None:
         experience["rationale"] = why
@@ -93,8 +102,9 @@ def decide_command(
     reply = ask(context, "GraftExperience", {"cwd": folder, "experience": experience})
     for warning in reply.get("warnings", ()):
         terminal.warn(warning)
-    if reply["skipped"]:
-        raise CliError(f"the decision was not noted: {reply['skipped'][0]['reason']}")
+    for skipped in reply["skipped"]:
+        reason = as_typed(skipped["reason"], skipped.get("field", ""), typed_names(context))
+        raise CliError(f"the decision was not noted: {reason}", code=INVALID_PARAMS)
     noted = "already noted earlier" if reply["duplicates"] else f"noted: {reply['experience_ids'][0]}"
     terminal.say_reply(reply, as_json, noted)
 
@@ -115,12 +125,12 @@ def decisions_command() -> None:
 @click.option("--session", "session_id", metavar="ID", help="Only of this session.")
 @click.option("--outcome", type=click.Choice((*OUTCOMES, "none")), help="With this outcome.")
 @click.option("--trust", type=click.Choice(("normal", "low")), help="With this trust.")
-@click.option("--since", metavar="TIME", help="Only from this day or time on.")
-@click.option("--until", metavar="TIME", help="Only before this day or time.")
+@since_option
+@until_option
 @click.option("--deleted", is_flag=True, help="Only deleted ones.")
 @click.option(
     "--limit",
-    type=click.IntRange(0, 1000),
+    type=click.IntRange(0, LIST_LIMIT),
     default=20,
     show_default=True,
     help="Maximum number of decisions.",
@@ -131,21 +141,19 @@ def decisions_command() -> None:
 def list_command(
     context: click.Context,
     /,
-    since: str | None,
-    until: str | None,
     cwd: str | None,
     as_json: bool,
     **filters: Any,
 ) -> None:
     """List this project's decisions, the newest first."""
-    times = {"since": moment(context, "--since", since), "until": moment(context, "--until", until)}
-    reply = ask(context, "ListExperiences", {"cwd": cwd or current_folder(), **times, **filters})
+    reply = ask(context, "ListExperiences", {"cwd": cwd or current_folder(), **filters})
     if as_json:
         terminal.say_json(reply)
         return
     for experience in reply["experiences"]:
         _say_all(describe(experience))
-    _say_rest(len(reply["experiences"]), reply["total"], "no decisions")
+    more = "foveal decisions export has all" if filters["limit"] == LIST_LIMIT else "--limit shows more"
+    _say_rest(len(reply["experiences"]), reply["total"], "no decisions", more)
 
 
 @decisions_command.command("show", cls=Command, short_help="Show a decision and what became of it.")
@@ -162,101 +170,35 @@ def show_command(context: click.Context, experience_id: str, cwd: str | None, as
         _say_all(describe_whole(reply))
 
 
-@decisions_command.command("export", cls=Command, short_help="Print all decisions as JSON lines.")
-@cwd_option
-@json_option
-@click.pass_context
-def export_command(context: click.Context, cwd: str | None, as_json: bool) -> None:
-    """Print this project's decisions as JSON lines, the oldest first, each with its id, agent, session, time,
-    files, outcome and provenance. 'foveal decisions import' reads them. --json prints one list."""
-    found = reversed(list(_all_decisions(context, cwd or current_folder())))
-    if as_json:
-        terminal.say_json({"experiences": list(found)})
-        return
-    for experience in found:
-        terminal.say(json.dumps(experience, ensure_ascii=False, sort_keys=True))
+decisions_command.add_command(export_command)
+decisions_command.add_command(import_command)
 
 
-@decisions_command.command(
-    "import",
-    cls=Command,
-    short_help="Add decisions from JSON lines.",
-    examples=[
-        "foveal decisions import decisions.jsonl",
-        "foveal decisions export | ssh HOST foveal decisions import --cwd /srv/shop -",
-    ],
-)
-@click.argument("file", type=click.File(encoding="utf-8"))
-@cwd_option
-@json_option
-@click.pass_context
-def import_command(context: click.Context, file: TextIO, cwd: str | None, as_json: bool) -> None:
-    """Add the decisions of FILE ('-' for standard input) to this project, with their agents, sessions, times,
-    files and outcomes. A decision that is there already is left as it is. Nothing is added if a line can't be
-    read."""
-    decisions = [_decision_in(line, number) for number, line in enumerate(file, 1) if line.strip()]
-    folder = cwd or current_folder()
-    total = {"grafted": 0, "duplicates": 0}
-    skipped: list[str] = []
-    for number, (decision, trust) in enumerate(decisions, 1):
-        reply = ask(context, "GraftExperience", {"cwd": folder, "experience": decision})
-        for name in total:
-            total[name] += reply[name]
-        skipped += [f"decision {number}: {skip['reason']}" for skip in reply["skipped"]]
-        if trust == "low" and reply["grafted"]:
-            _call(
-                context, "UpdateExperience", cwd or current_folder(), reply["experience_ids"][0], trust=trust
-            )
-    if as_json:
-        terminal.say_json({**total, "skipped": skipped})
-    else:
-        terminal.say(f"imported: {total['grafted']:,}, known already: {total['duplicates']:,}")
-    for reason in skipped:
-        terminal.warn(reason)
-    if skipped:
-        raise CliError(f"{terminal.count(len(skipped), 'decision')} could not be added")
-
-
-EXPORT_PAGE = 1_000
-"""Decisions asked for at once."""
-
-IMPORTED = ("agent_id", "session_id", "decision", "rationale", "files_touched", "timestamp", "outcome")
-"""The fields of an exported decision that it keeps where it is imported."""
-
-
-def _all_decisions(context: click.Context, folder: str) -> Iterator[dict[str, Any]]:
-    """Yield all decisions of a project, the newest first."""
-    seen: set[str] = set()
-    until = None
-    while True:
-        params = {"cwd": folder, "limit": EXPORT_PAGE, "until": until}
-        page = ask(context, "ListExperiences", params)["experiences"]
-        new = [experience for experience in page if experience["experience_id"] not in seen]
-        yield from new
-        if len(page) < EXPORT_PAGE or not new:
-            return
-        seen.update(experience["experience_id"] for experience in new)
-        # `until` leaves that very moment out, in which others may have been made as well.
-        last = datetime.fromisoformat(page[-1]["timestamp"])
-        until = (last + timedelta(microseconds=1)).isoformat()
-
-
-def _decision_in(line: str, number: int) -> tuple[dict[str, Any], str]:
-    """Return a line's decision for the wire, and its trust. Raises `CliError`."""
-    try:
-        found = json.loads(line)
-    except ValueError as error:
-        raise CliError(f"line {number} is no JSON: {error}; nothing was added") from error
-    if not isinstance(found, dict) or not isinstance(found.get("decision"), str):
-        raise CliError(f"line {number} holds no decision; nothing was added")
-    provenance = found.get("provenance")
-    trust = provenance.get("trust", "") if isinstance(provenance, dict) else ""
-    return {name: found[name] for name in IMPORTED if name in found}, str(trust)
+def _located(context: click.Context, files: Sequence[str], folder: str, *, allow_missing: bool) -> list[str]:
+    """Return files as the daemon takes them. Raises `CliError` for one that isn't there."""
+    folders = dict.fromkeys((folder, current_folder()))
+    found = [locate(path, list(folders)) for path in files]
+    if found and not allow_missing:
+        root = ask(context, "OpenProject", {"cwd": folder})["root"]
+        for given, path in zip(files, found, strict=True):
+            if not os.path.lexists(os.path.join(root, path)):
+                places = dict.fromkeys(map(terminal.short_path, (folder, root)))
+                where = "" if os.path.isabs(given) else f" in {' or '.join(places)}"
+                raise CliError(
+                    f"there is no {given}{where}",
+                    "look at its name; --allow-missing takes a file that was deleted",
+                    NOT_FOUND,
+                )
+    return found
 
 
 @decisions_command.command("quarantine", cls=Command, short_help="List the lines that can't be read.")
 @click.option(
-    "--limit", type=click.IntRange(0, 1000), default=20, show_default=True, help="Maximum number of lines."
+    "--limit",
+    type=click.IntRange(0, LIST_LIMIT),
+    default=20,
+    show_default=True,
+    help="Maximum number of lines.",
 )
 @cwd_option
 @json_option
@@ -270,7 +212,8 @@ def quarantine_command(context: click.Context, limit: int, cwd: str | None, as_j
         return
     for line in reply["lines"]:
         _say_all(describe_line(line))
-    _say_rest(len(reply["lines"]), reply["total"], "no lines in quarantine")
+    more = "those are the latest" if limit == LIST_LIMIT else "--limit shows more"
+    _say_rest(len(reply["lines"]), reply["total"], "no lines in quarantine", more)
 
 
 def login_name() -> str:
@@ -288,13 +231,13 @@ def _say_all(lines: Iterator[str]) -> None:
         terminal.say(line)
 
 
-def _say_rest(shown: int, total: int, nothing: str) -> None:
+def _say_rest(shown: int, total: int, nothing: str, more: str = "--limit shows more") -> None:
     """Say that there is nothing, or how many entries the limit left out."""
     if not total:
         terminal.say(nothing)
     elif shown < total:
         terminal.flush()
-        terminal.note(f"{shown} of {total:,}; --limit shows more")
+        terminal.note(f"{shown:,} of {total:,}; {more}")
 
 
 PRUNE_EXAMPLES = (
@@ -316,6 +259,7 @@ PRUNE_EXAMPLES = (
     help="A file that it is about; replaces all earlier files.",
 )
 @click.option("--no-files", is_flag=True, help="Remove all its files.")
+@missing_option
 @cwd_option
 @json_option
 @click.pass_context
@@ -326,6 +270,7 @@ def edit_command(
     why: str | None,
     files: tuple[str, ...],
     no_files: bool,
+    allow_missing: bool,
     cwd: str | None,
     as_json: bool,
 ) -> None:
@@ -333,10 +278,9 @@ def edit_command(
     if files and no_files:
         raise click.UsageError("--file and --no-files exclude each other", context)
     folder = cwd or current_folder()
-    folders = [folder] if cwd is None else [folder, current_folder()]
     changes: dict[str, Any] = {"decision": decision, "rationale": why}
     if files or no_files:
-        changes["files_touched"] = [locate(path, folders) for path in files]
+        changes["files_touched"] = _located(context, files, folder, allow_missing=allow_missing)
     _update(context, folder, experience_id, changes, as_json=as_json)
 
 
@@ -448,7 +392,7 @@ def prune_command(
     if reply["pruned"] and not dry_run and (yes or _confirmed(reply)):
         reply = ask(context, "PruneExperiences", params)
     if as_json:
-        terminal.say_json(reply)
+        terminal.say_json({**reply, "dry_run": dry_run})
     elif not reply["dry_run"]:
         terminal.say(f"pruned: {reply['pruned']:,}, {reply['kept']:,} are left")
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 
 import click
 
@@ -21,6 +22,9 @@ from ..ipc.errors import (
 from ..ipc.paths import PathError
 from ..ipc.protocol import ProtocolError
 
+NO_DAEMON = "no_daemon"
+"""The code for programs where no daemon answers."""
+
 OK = 0
 FAILED = 1
 USAGE = 2
@@ -31,13 +35,15 @@ OUTPUT_CLOSED = 141
 
 
 class CliError(click.ClickException):
-    """A failure that a person can understand: what is wrong, and with `hint` what to run next."""
+    """A failure that a person can understand: what is wrong, and with `hint` what to run next. `code` is for
+    programs: that of the wire, or `failed`."""
 
     exit_code = FAILED
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    def __init__(self, message: str, hint: str = "", code: str = "failed") -> None:
         super().__init__(message)
         self.hint = hint
+        self.code = code
 
 
 class OutputClosed(Exception):
@@ -48,28 +54,53 @@ class OutputFailed(Exception):
     """The standard output can't be written: a full disk, most likely. `str()` is fit for a person."""
 
 
-def explain(error: Exception) -> CliError | None:
-    """Return the error for a person, or None for a bug."""
+def explain(error: Exception, typed: Mapping[str, str] = MappingProxyType({})) -> CliError | None:
+    """Return the error for a person, or None for a bug. `typed` are the names of a command's options and
+    arguments by the wire's fields that they are for."""
     if isinstance(error, RpcError):
         if error.code == UNKNOWN_METHOD:
             return CliError(
-                "the daemon that runs is older than this program and can't do this", "foveal restart"
+                "the daemon that runs is older than this program and can't do this",
+                "foveal restart",
+                error.code,
             )
-        message, advice = for_a_person(error.message)
-        return CliError(message, _RPC_HINTS.get(error.code, advice))
-    if isinstance(error, DaemonUnavailable | PathError):
+        message, advice = for_a_person(
+            as_typed(error.message, str((error.data or {}).get("field", "")), typed)
+        )
+        return CliError(message, _RPC_HINTS.get(error.code, advice), error.code)
+    if isinstance(error, DaemonUnavailable):
+        return CliError(str(error), code=NO_DAEMON)
+    if isinstance(error, PathError):
         return CliError(str(error))
     if isinstance(error, ProtocolError):
         return CliError(
             f"the program that answers on the socket is not a foveal daemon: {error}", "foveal doctor"
         )
     if isinstance(error, ConnectionRefusedError | FileNotFoundError) and error.filename is None:
-        return CliError("no daemon answers on the socket", "foveal up")
+        return CliError("no daemon answers on the socket", "foveal up", NO_DAEMON)
     if isinstance(error, ConnectionError):
-        return CliError("the daemon closed the connection; its log may say why", "foveal logs")
+        return CliError("the daemon closed the connection; its log may say why", "foveal logs", NO_DAEMON)
     if isinstance(error, OSError):
         return _explain_system(error)
     return None
+
+
+def as_typed(message: str, field: str, typed: Mapping[str, str]) -> str:
+    """Return a message about a field of the wire with what a person typed in its place, and in place of other
+    fields whose names can't be plain words. A field in a field keeps its own name behind that."""
+    first, _, rest = field.partition(".")
+    name = typed.get(_INDEX.sub("", field).rpartition(".")[2]) or (
+        f"{typed[first]}: {rest}" if first in typed else ""
+    )
+    if field and name and re.match(rf"{re.escape(field)}(?!\w)", message):
+        message = name + message[len(field) :]
+    for known in typed:
+        if "_" in known:
+            message = re.sub(rf"(?<![\w'\"./-]){known}(?![\w'\"])", typed[known], message)
+    return message
+
+
+_INDEX = re.compile(r"\[\d+\]$")
 
 
 def _explain_system(error: OSError) -> CliError:
@@ -193,4 +224,4 @@ def hint_if_unknown(hint: str) -> Iterator[None]:
         if error.code != NOT_FOUND:
             raise
         message, advice = for_a_person(error.message)
-        raise CliError(message, hint or advice) from error
+        raise CliError(message, hint or advice, error.code) from error

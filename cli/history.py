@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from ..ipc.errors import NOT_FOUND
 from . import terminal
 from .command import (
     Command,
@@ -18,13 +19,12 @@ from .command import (
     json_option,
     list_options,
     locate,
-    moment,
 )
 from .errors import CliError
-from .terminal import local_time
+from .times import local_time, since_option, until_option
 
-LOOKED_AT = 20
-"""Contexts that are looked at for the last one that was sent: previews are passed over."""
+PAGE = 100
+"""Contexts asked for at once, while the last one is looked for."""
 
 SHOWN_MAX = 12
 """Maximum places that `foveal last` lists."""
@@ -49,12 +49,7 @@ def last_command(
     """Show the context that an agent of this project got last: a verdict, what was in it, what it cost, which
     of it was used, and what came near but wasn't sent."""
     folder = cwd or current_folder()
-    params = {"cwd": None if everywhere else folder, "limit": LOOKED_AT}
-    contexts = ask(context, "ListContexts", params)["contexts"]
-    sent = next((given for given in contexts if not given.get("preview")), None)
-    if sent is None:
-        where = "any project" if everywhere else "this project"
-        raise CliError(f"no agent got a context of {where} yet", 'foveal context "…"')
+    sent = last_context(context, None if everywhere else folder)
     reply = ask(context, "GetBuiltContext", {"context_id": sent["context_id"]}, hint="foveal contexts")
     if text and not as_json:
         if not reply["text_kept"]:
@@ -62,6 +57,27 @@ def last_command(
         terminal.say_text(reply["context"])
         return
     terminal.say_reply(reply, as_json, *describe_last(reply))
+
+
+def sent_contexts(context: click.Context, folder: str | None) -> Iterator[dict[str, Any]]:
+    """Yield the contexts that agents got of a folder's project, or of all, the latest first: no previews."""
+    page: list[dict[str, Any]] = []
+    while True:
+        params = {"cwd": folder, "limit": PAGE, "before": page[-1]["context_id"] if page else None}
+        page = ask(context, "ListContexts", params)["contexts"]
+        yield from (given for given in page if not given.get("preview"))
+        if len(page) < PAGE:
+            return
+
+
+def last_context(context: click.Context, folder: str | None) -> dict[str, Any]:
+    """Return the context that `last` means: the latest that an agent got. Raises `CliError` without one."""
+    for given in sent_contexts(context, folder):
+        return given
+    where = "any project" if folder is None else "this project"
+    raise CliError(
+        f"no agent got a context of {where} yet (a preview is none)", 'foveal context "…"', NOT_FOUND
+    )
 
 
 def describe_last(given: Mapping[str, Any]) -> Iterator[str]:
@@ -80,7 +96,7 @@ def describe_last(given: Mapping[str, Any]) -> Iterator[str]:
         ),
         ("for", ", ".join(filter(None, (given["agent_name"], given["session_id"])))),
         ("prompt", terminal.shortened(given["prompt"], terminal.room(LABEL_WIDTH))),
-        ("cost", f"{given['tokens']:,} of {room:,} tokens, {terminal.size(given['bytes'])}"),
+        ("cost", f"{given['tokens']:,} of {terminal.count(room, 'token')}, {terminal.size(given['bytes'])}"),
         ("limit", "" if given.get("verdict") else given.get("limit", "")),
     ):
         if value:
@@ -114,7 +130,7 @@ def _shown(given: Mapping[str, Any]) -> Iterator[str]:
     yield f"sent ({terminal.count(len(slices), 'part')}{more}):"
     for part in slices[:SHOWN_MAX]:
         start = part.get("start_line")
-        lines = f":{start}-{part['end_line']}" if start and part.get("end_line") else ""
+        lines = f":{terminal.lines_of(start, part['end_line'])}" if start and part.get("end_line") else ""
         cut = " (shortened)" if part["compressed"] else ""
         head = f"  {part['tokens']:>6,}  {LAYERS.get(part['layer'], part['layer']):<6}  "
         name = f"{part['path']}{lines}" if part.get("path") else str(part["id"]).replace("_", " ")
@@ -153,7 +169,7 @@ def _near(given: Mapping[str, Any]) -> Iterator[str]:
 LIST_LIMIT = 100
 PROMPT_CHARACTERS = 50
 LAST = "last"
-"""The name of the latest context of this project."""
+"""The name of the context that `last_context` finds."""
 
 CONTEXTS_EXAMPLES = (
     "foveal contexts",
@@ -179,8 +195,8 @@ WHY_EXAMPLES = (
 @click.option("--session", metavar="ID", help="Of this session.")
 @click.option("--path", metavar="PATH", help="Those that showed this file.")
 @click.option("--agent", metavar="NAME", help="Of this agent.")
-@click.option("--since", metavar="TIME", help="Only from this day or time on.")
-@click.option("--until", metavar="TIME", help="Only before this day or time.")
+@since_option
+@until_option
 @click.option(
     "--limit",
     type=click.IntRange(1, LIST_LIMIT),
@@ -194,13 +210,12 @@ def contexts_command(
     context: click.Context,
     /,
     context_id: str | None,
+    limit: int,
     cwd: str | None,
     everywhere: bool,
     scope: str | None,
     session: str | None,
     path: str | None,
-    since: str | None,
-    until: str | None,
     as_json: bool,
     **chosen: Any,
 ) -> None:
@@ -214,17 +229,19 @@ def contexts_command(
         return
     params = {
         **chosen,
+        "limit": limit if as_json else min(limit + 1, LIST_LIMIT),
         "cwd": None if everywhere else folder,
         "scope_id": scope,
         "session_id": session,
         "path": None if path is None else locate(path, [folder]),
-        "since": moment(context, "--since", since),
-        "until": moment(context, "--until", until),
     }
     reply = ask(context, "ListContexts", params)
-    given = reply["contexts"]
-    table = contexts_table(given, everywhere=everywhere) if given else ""
-    terminal.say_reply(reply, as_json, table or "no agent got a context yet")
+    given = reply["contexts"][:limit]
+    filtered = any(value is not None for name, value in params.items() if name not in {"cwd", "limit"})
+    nothing = "no context matches" if filtered else "no agent got a context yet"
+    terminal.say_reply(reply, as_json, contexts_table(given, everywhere=everywhere) if given else nothing)
+    if not as_json:
+        terminal.note_more(len(reply["contexts"]), limit)
 
 
 @click.command(
@@ -301,10 +318,7 @@ def _resolved(context: click.Context, context_id: str, folder: str) -> str:
     """Return an id, of the last context of the project for `last`. Raises `CliError` where there is none."""
     if context_id != LAST:
         return context_id
-    found = ask(context, "ListContexts", {"cwd": folder, "limit": 1})["contexts"]
-    if not found:
-        raise CliError("no agent got a context of this project yet", 'foveal context "…"')
-    return str(found[0]["context_id"])
+    return str(last_context(context, folder)["context_id"])
 
 
 GROUPS = ("day", "project", "host", "session", "type")
@@ -322,8 +336,8 @@ NEVER_USED_MAX = 10
 @click.option(
     "--by", type=click.Choice(GROUPS), default="day", show_default=True, help="What a row is about."
 )
-@click.option("--since", metavar="TIME", help="Only from this day or time on.")
-@click.option("--until", metavar="TIME", help="Only before this day or time.")
+@since_option
+@until_option
 @all_option
 @json_option
 @click.pass_context
@@ -344,8 +358,8 @@ def usage_command(
     params = {
         "cwd": None if everywhere else cwd or current_folder(),
         "by": by,
-        "since": moment(context, "--since", since),
-        "until": moment(context, "--until", until),
+        "since": since,
+        "until": until,
     }
     reply = ask(context, "GetUsage", params)
     terminal.say_reply(reply, as_json, *describe_usage(reply, by))

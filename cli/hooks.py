@@ -54,6 +54,7 @@ from .command import (
 )
 from .errors import FAILED, CliError
 from .terminal import Check, to_text
+from .times import local_time
 
 MAX_DIFF_LINES = 400
 """Maximum lines shown of one file's diff; the longest registration takes about 150."""
@@ -143,9 +144,11 @@ def install_command(
     with explained():
         chosen, files = _chosen(context, host, level, cwd)
         changes = plan_install(files, mcp=mcp, plugin=plugin)
-    _carry_out(
+    backups = _carry_out(
         context, changes, dry_run=dry_run, yes=yes, as_json=as_json, nothing="it is registered already"
     )
+    if as_json:
+        terminal.say_json(_done_map(changes, backups, changed=bool(changes) and not dry_run))
     if changes and not dry_run and not as_json and chosen.next_step:
         terminal.note(chosen.next_step)
 
@@ -173,14 +176,18 @@ def uninstall_command(
     with explained():
         _, files = _chosen(context, host, level, cwd)
         changes = plan_uninstall(files)
-    _carry_out(context, changes, dry_run=dry_run, yes=yes, as_json=as_json, nothing="it isn't registered")
-    if dry_run:
-        return
+    backups = _carry_out(
+        context, changes, dry_run=dry_run, yes=yes, as_json=as_json, nothing="it isn't registered"
+    )
     with explained():
         left = copies_left(files)
-        if purge:
-            remove_copies(left)
-    if left and not as_json:
+        deleted = left if purge and not dry_run else ()
+        remove_copies(deleted)
+    if as_json:
+        changed = bool(deleted or (changes and not dry_run))
+        kept = {"copies_left": [] if deleted else list(left), "copies_deleted": list(deleted)}
+        terminal.say_json({**_done_map(changes, backups, changed=changed), **kept})
+    elif not dry_run:
         verb = "deleted" if purge else "kept (--purge deletes it)"
         for copy in left:
             terminal.say(f"copy of earlier settings {verb}: {terminal.short_path(copy)}")
@@ -267,7 +274,7 @@ def describe_facts(name: str, facts: Mapping[str, str | None]) -> Iterator[str]:
         yield f"    reads by itself: {facts['reads']}"
     event, at = facts["last_event"], facts["last_event_at"]
     yield (
-        f"    last event: {terminal.clean(event)} at {terminal.clean(at)}"
+        f"    last event: {terminal.clean(event)} at {local_time(at)}"
         if event and at
         else ("    last event: none yet")
     )
@@ -338,36 +345,37 @@ def _carry_out(
     yes: bool,
     as_json: bool,
     nothing: str,
-) -> None:
-    """Show the changes, ask, and do them. Ends with 1 where a person says no."""
+) -> tuple[str, ...]:
+    """Show the changes, ask, and do them; returns the copies of the earlier files. Ends with 1 where a person
+    says no."""
     asks = not (yes or dry_run)
     check_json_can_ask(context, as_json=as_json, asks=asks and bool(changes or as_json))
-    if not as_json:
-        for line in (line for change in changes for line in describe_change(change)):
-            terminal.say(line)
-        terminal.flush()
+    say = (lambda line: None) if as_json else terminal.say
+    for line in (line for change in changes for line in describe_change(change)):
+        say(line)
+    terminal.flush()
     if asks and changes and not click.confirm(f"Change {terminal.count(len(changes), 'file')}?", err=True):
         terminal.note("nothing was changed")
         context.exit(FAILED)
     with explained():
         copies = () if dry_run else apply(changes)
-    if as_json:
-        terminal.say_json(
-            {
-                "changed": not dry_run,
-                "changes": [change_map(change) for change in changes],
-                "backups": list(copies),
-            }
-        )
-        return
     if not changes:
-        terminal.say(f"nothing to do: {nothing}")
-    elif not dry_run:
-        for change in changes:
-            terminal.say(f"done: {summarize(change)}")
-        for copy in copies:
-            terminal.say(f"the earlier file is kept as {terminal.short_path(copy)}")
+        say(f"nothing to do: {nothing}")
+    for change in () if dry_run else changes:
+        say(f"done: {summarize(change)}")
+    for copy in copies:
+        say(f"the earlier file is kept as {terminal.short_path(copy)}")
     terminal.flush()
+    return copies
+
+
+def _done_map(changes: Sequence[Change], backups: Sequence[str], *, changed: bool) -> dict[str, Any]:
+    """Return what was done, or would be, for programs."""
+    return {
+        "changed": changed,
+        "changes": [change_map(change) for change in changes],
+        "backups": list(backups),
+    }
 
 
 @contextmanager

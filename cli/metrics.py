@@ -10,7 +10,7 @@ import click
 
 from . import terminal
 from .command import Command, ask, json_option
-from .terminal import local_time
+from .times import local_time
 
 BARS = "▁▂▃▄▅▆▇█"
 GAP = " "

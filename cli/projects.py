@@ -30,8 +30,9 @@ from .command import (
     yes_option,
 )
 from .errors import FAILED, CliError
-from .progress import Bar, enter_and_wait, next_news, project_status, warn_if_wide
+from .progress import LOOK_S, Bar, enter_and_wait, next_news, project_status, warn_if_wide
 from .status import UNFINISHED, how_far, projects_table, rate
+from .times import local_time
 
 
 @click.command("open", cls=Command, short_help="Open a folder as a project.")
@@ -165,6 +166,9 @@ def describe_removed(reply: dict[str, Any]) -> Iterator[str]:
     yield "The files of the project stay as they are."
 
 
+KNOWN_S = 5.0
+"""Maximum wait in seconds for what is embedded already: the process that tells it takes a second to start."""
+
 ESTIMATE_S = 2.0
 """Maximum wait in seconds for the first estimate: the process that embeds starts and embeds its first batches
 in about this time."""
@@ -275,8 +279,9 @@ def wait_for_vectors(client: Client, root: str) -> str:
 
 def background_remark(client: Client, root: str) -> str:
     """Return a line on the unfinished embedding of an indexed project, empty if it is done. The connection
-    must be subscribed, as after `open_and_wait`. Waits up to `ESTIMATE_S` for an estimate."""
-    project = project_status(client, root)
+    must be subscribed, as after `open_and_wait`. Waits up to `KNOWN_S` for what is embedded already, and on a
+    terminal up to `ESTIMATE_S` for an estimate."""
+    project = _known_progress(client, root)
     if project["embedding"] in UNFINISHED and terminal.is_terminal(sys.stderr):
         _wait_for_estimate(client, project)
     if project["embedding"] == "paused":
@@ -284,7 +289,19 @@ def background_remark(client: Client, root: str) -> str:
     if project["embedding"] not in UNFINISHED:
         return ""
     soon = f", {rate(project)}" if rate(project) else ""
-    return f"{how_far(project)}; that goes on in the background{soon}; to wait for it: foveal embed"
+    goes_on = "" if project["embedding"] == "waiting" else f"; that goes on in the background{soon}"
+    return f"{how_far(project)}{goes_on}; to wait for it: foveal embed"
+
+
+def _known_progress(client: Client, root: str) -> dict[str, Any]:
+    """Return a project once it is known how much of it is embedded, or time is up."""
+    deadline = time.monotonic() + KNOWN_S
+    while True:
+        project = project_status(client, root)
+        left = deadline - time.monotonic()
+        if project["embedding"] != "waiting" or left <= 0:
+            return project
+        next_news(client, root, min(left, LOOK_S))
 
 
 def _wait_for_estimate(client: Client, project: dict[str, Any]) -> None:
@@ -397,9 +414,10 @@ def watch_command(context: click.Context, topics: tuple[str, ...], cwd: str | No
 
 
 def to_line(event: dict[str, Any]) -> str:
-    """Return an event as one line: time in UTC, topic, and its data as `name=value`."""
+    """Return an event as one line: local time, topic, and its data as `name=value`."""
     data = " ".join(f"{name}={_value(value)}" for name, value in event["data"].items())
-    return terminal.clean(f"{event.get('at', '')[11:23] or '            '}  {event['topic']:<18}  {data}")
+    at = local_time(event.get("at", ""), "%H:%M:%S.%f")[:12]
+    return terminal.clean(f"{at:<12}  {event['topic']:<18}  {data}")
 
 
 def _value(value: Any) -> str:
@@ -436,7 +454,9 @@ def trust_command(context: click.Context, yes: bool, revoke: bool, cwd: str | No
     folder = cwd or current_folder()
     if revoke:
         reply = ask(context, "RevokeTrust", {"cwd": folder})
-        terminal.say_reply(reply, as_json, f"nothing of {reply['root']} is trusted any more")
+        terminal.say_reply(
+            reply, as_json, f"nothing of {terminal.short_path(reply['root'])} is trusted any more"
+        )
         return
     found = ask(context, "GetTrust", {"cwd": folder})
     waiting = [file for file in found["files"] if not file["trusted"] and "problem" not in file]
@@ -462,7 +482,7 @@ def trust_command(context: click.Context, yes: bool, revoke: bool, cwd: str | No
 
 def _show_files(found: dict[str, Any]) -> None:
     if not found["files"]:
-        terminal.say(f"{terminal.clean(found['root'])} has no files that need trust")
+        terminal.say(f"{terminal.short_path(found['root'])} has no files that need trust")
     for file in found["files"]:
         state = file.get("problem") or ("trusted" if file["trusted"] else "not trusted")
         effect = next(words for ending, words in EFFECTS.items() if file["path"].endswith(ending))

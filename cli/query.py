@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import click
@@ -26,6 +25,7 @@ from .command import (
 )
 from .errors import FAILED
 from .progress import spinner, wait_until_known
+from .times import time_option
 
 LISTS = {"tree": "structure", "lexical": "words", "vector": "meaning"}
 """The names of the indexes in which a result may rank; unknown ones keep their name."""
@@ -95,11 +95,8 @@ ARGUMENT_HINT = 'put the question into quotes: foveal query "how do sessions exp
     "--kind", "kinds", multiple=True, metavar="NAME", help="Only what is this: function, class, section, …"
 )
 @click.option("--symbol", metavar="NAME", help="Only in this definition or section, such as Session.login.")
-@click.option(
-    "--since",
-    "changed_since",
-    metavar="TIME",
-    help="Only in files changed since then: 2026-01-31, or 3h, 2d, 1w ago.",
+@time_option(
+    "--since", "changed_since", help="Only in files changed since then: 2026-01-31, or 3h, 2d, 1w ago."
 )
 @click.option("--min-score", metavar="S", type=click.FloatRange(0, 1), help="Nothing with a lower score.")
 @click.option(
@@ -118,7 +115,6 @@ def query_command(
     cwd: str | None,
     limit: int | None,
     path_prefix: str | None,
-    changed_since: str | None,
     quiet: bool,
     as_json: bool,
     **filters: Any,
@@ -145,7 +141,6 @@ def query_command(
         "limit": AGENT_PLACES if for_agent else limit,
         "for_agent": for_agent,
         "path_prefix": None if path_prefix is None else _prefix(path_prefix, folder, cwd),
-        "changed_since": None if changed_since is None else _moment(changed_since),
     }
     params = {name: value for name, value in given.items() if value not in (None, ())}
     with connect(settings) as client:
@@ -177,11 +172,19 @@ def remarks(reply: dict[str, Any]) -> Iterator[str]:
     for reason in reply["degraded"]:
         yield f"degraded: {reason}"
     if reply["results"]:
-        what = "place" if are_references(reply) else "file"
-        yield f"{terminal.count(len(reply['results']), what)} in {reply['elapsed_ms']:.1f} ms"
+        yield f"{_how_many(reply)} in {reply['elapsed_ms']:.1f} ms"
     else:
         hint = f": {reply['hint']}" if reply.get("hint") else ""
         yield f"nothing found in {reply['elapsed_ms']:.1f} ms{hint}"
+
+
+def _how_many(reply: dict[str, Any]) -> str:
+    """Return the number of results: of files, if each is another file, else of places."""
+    results = reply["results"]
+    files = len({result["path"] for result in results})
+    if files == len(results):
+        return terminal.count(files, "place" if are_references(reply) else "file")
+    return f"{terminal.count(len(results), 'place')} of {terminal.count(files, 'file')}"
 
 
 def _prefix(given: str, folder: str, cwd: str | None) -> str:
@@ -191,25 +194,6 @@ def _prefix(given: str, folder: str, cwd: str | None) -> str:
     found = locate(given, folders)
     is_folder = os.path.isabs(found) and os.path.isdir(found)
     return os.path.join(found, "") if is_folder else found
-
-
-_UNITS = {"min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-
-
-def _moment(written: str) -> str:
-    """Return a time in ISO 8601 with its zone, given in ISO 8601 or as a time span before now."""
-    span = re.fullmatch(rf"(\d{{1,6}})\s*({'|'.join(_UNITS)})", written.strip())
-    try:
-        if span:
-            moment = datetime.now(UTC) - timedelta(**{_UNITS[span[2]]: int(span[1])})
-        else:
-            moment = datetime.fromisoformat(written.strip()).astimezone()  # without a zone it is local time
-    except (ValueError, OverflowError) as error:
-        raise click.BadParameter(
-            f"{written} is no time: write 2026-01-31, 2026-01-31T12:00, or a span such as 30min, 3h, 2d, 1w",
-            param_hint="'--since'",
-        ) from error
-    return moment.isoformat()
 
 
 def describe_results(reply: dict[str, Any], question: str, folder: str) -> Iterator[str]:
@@ -246,7 +230,7 @@ def describe_for_agent(reply: dict[str, Any], question: str, folder: str) -> Ite
         name = (
             f" {_name(result['symbol'], result['kind'])} ({result['kind']})" if result.get("symbol") else ""
         )
-        yield terminal.clean(f"{place}:{result['start_line']}-{result['end_line']}{name}")
+        yield terminal.clean(f"{place}:{terminal.lines_of(result['start_line'], result['end_line'])}{name}")
         if "definition" in result:
             yield from _numbered(result["definition"], result["start_line"])
             if result["truncated"]:
@@ -317,7 +301,7 @@ def _other(place: dict[str, Any], result: dict[str, Any]) -> str:
     """Return another place in the file of a result: its line and what it is."""
     _, _, symbol = place["node_id"].partition("#")
     name = "" if symbol == result.get("symbol") else _name(symbol, place["kind"])
-    return f"{place['start_line']}-{place['end_line']} {name}".rstrip()
+    return f"{terminal.lines_of(place['start_line'], place['end_line'])} {name}".rstrip()
 
 
 def _name(symbol: str, kind: str) -> str:

@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import click
@@ -24,8 +25,9 @@ from .command import (
     settings_of,
 )
 from .errors import CliError, hint_if_unknown
+from .history import LAST, sent_contexts
 from .items import item_label
-from .terminal import local_time
+from .times import local_time, since_option, until_option
 
 LIST_LIMIT = 1_000
 CONTEXTS_SEARCHED = 100
@@ -61,15 +63,16 @@ def requests_command() -> None:
 def list_command(
     context: click.Context, session_id: str | None, limit: int, cwd: str | None, as_json: bool
 ) -> None:
-    """List the requests of SESSION, the latest first; without it those of the session with the last one."""
-    if session_id is None:
+    """List the requests of SESSION, the latest first; without it, or with `last`, those of the session with
+    the last one."""
+    if session_id in {None, LAST}:
         session_id = _last_request(context, cwd or current_folder())[0]
-    reply = ask(
-        context, "ListRequests", {"session_id": session_id, "limit": limit}, hint="foveal sessions list"
-    )
-    terminal.say_reply(
-        reply, as_json, requests_table(reply["requests"]) if reply["requests"] else "no requests"
-    )
+    params = {"session_id": session_id, "limit": limit if as_json else min(limit + 1, LIST_LIMIT)}
+    reply = ask(context, "ListRequests", params, hint="foveal sessions list")
+    found = reply["requests"][:limit]
+    terminal.say_reply(reply, as_json, requests_table(found) if found else "no requests")
+    if not as_json:
+        terminal.note_more(len(reply["requests"]), limit)
 
 
 @requests_command.command("show", cls=Command, short_help="Show a request: its items, slices and time.")
@@ -91,10 +94,13 @@ def show_command(
 ) -> None:
     """Show a request: the items that were in it and those that were considered, with scores.
 
-    Without REQUEST it is the last one of SESSION, without both the last one of this project.
+    Without REQUEST, or with `last`, it is the last one of SESSION; without both, or with `last` alone, the
+    last one of this project.
     """
     if sent and messages:
         raise click.UsageError("--sent and --messages exclude each other", context)
+    session_id = None if session_id == LAST else session_id
+    request_id = None if request_id == LAST else request_id
     if session_id is None:
         session_id, request_id = _last_request(context, cwd or current_folder())
     elif request_id is None:
@@ -121,8 +127,8 @@ def show_command(
 @requests_command.command("export", cls=Command, short_help="Write requests as lines of JSON, for analysis.")
 @click.argument("session_ids", nargs=-1, metavar="[SESSION]...")
 @click.option("--content", is_flag=True, help="With what was sent: code, and what people and agents wrote.")
-@click.option("--since", metavar="TIME", help="From this time or day on, in ISO 8601.")
-@click.option("--before", metavar="TIME", help="Those before this time or day.")
+@since_option
+@until_option
 @cwd_option
 @json_option
 @click.pass_context
@@ -131,7 +137,7 @@ def export_command(
     session_ids: tuple[str, ...],
     content: bool,
     since: str | None,
-    before: str | None,
+    until: str | None,
     cwd: str | None,
     as_json: bool,
 ) -> None:
@@ -141,7 +147,7 @@ def export_command(
     writes one list of them.
     Requests of sessions that were never created, or are gone, are included.
     """
-    bounds = {"content": content, "since": since, "before": before}
+    bounds = {"content": content, "since": since, "before": until}
     with connect(settings_of(context)) as client, hint_if_unknown("foveal sessions list"):
         chosen: list[dict[str, str]] = [{"session_id": session_id} for session_id in session_ids]
         given = {name: value for name, value in bounds.items() if value}
@@ -169,8 +175,7 @@ SESSIONS_SEARCHED = 20
 
 def _last_request(context: click.Context, folder: str) -> tuple[str, str]:
     """Return the ids of the session and of the last request in a project. Raises `CliError` without one."""
-    contexts = ask(context, "ListContexts", {"cwd": folder, "limit": CONTEXTS_SEARCHED})["contexts"]
-    for given in contexts:
+    for given in islice(sent_contexts(context, folder), CONTEXTS_SEARCHED):
         if given.get("request_id"):
             return given["session_id"], given["request_id"]
     sessions = ask(context, "ListSessions", {"cwd": folder})["sessions"]
@@ -270,8 +275,9 @@ def _score(item: Mapping[str, Any]) -> str:
 def _slice(part: Mapping[str, Any]) -> str:
     cut = " (shortened)" if part["compressed"] else ""
     head = f"{part['layer']:<7} {part['tokens']:>6,} tokens  {part['type']:<12} "
-    name = terminal.end_of_path(part.get("path") or part["id"], terminal.room(2 + len(head) + len(cut)))
-    return f"{head}{name}{cut}"
+    name = part.get("path") or ("" if part["id"] == part["type"] else part["id"])
+    name = terminal.end_of_path(name, terminal.room(2 + len(head) + len(cut)))
+    return f"{head}{name}{cut}".rstrip()
 
 
 def _remarks(request: Mapping[str, Any]) -> Iterator[str]:

@@ -20,7 +20,8 @@ from .command import (
     list_options,
 )
 from .items import item_arguments, item_label, key_of
-from .terminal import local_time, say_warnings
+from .terminal import say_warnings
+from .times import local_time
 
 PRESETS = ("aggressive", "normal", "conservative", "off")
 

@@ -96,7 +96,9 @@ class FoundHost:
     examples=INIT_EXAMPLES,
 )
 @click.argument("project", required=False, type=FOLDER)
-@click.option("--host", "names", multiple=True, type=HOST_CHOICE, help="Only this agent, found or not.")
+@click.option(
+    "--host", "names", multiple=True, metavar="HOST", type=HOST_CHOICE, help="Only this agent, found or not."
+)
 @click.option("--no-hosts", is_flag=True, help="Register no agent, only index the project.")
 @click.option("--no-mcp", is_flag=True, help="Register hooks only, without the MCP server.")
 @click.option(
@@ -152,10 +154,9 @@ def init_command(
             terminal.note("nothing was changed")
             context.exit(FAILED)
         chosen = picked
-    if not dry_run:
-        _register(chosen, place, program, mcp=not no_mcp, say=say)
+    changed = not dry_run and _register(chosen, place, program, mcp=not no_mcp, say=say)
     report: dict[str, Any] = {
-        "changed": not dry_run,
+        "changed": changed,
         "program": program,
         "hosts": [found.as_map() for found in hosts],
         "editors": editors,
@@ -318,8 +319,10 @@ def _titles(hosts: Sequence[FoundHost]) -> str:
     return " and ".join(filter(None, (", ".join(titles[:-1]), titles[-1])))
 
 
-def _register(hosts: Iterable[FoundHost], place: SettingsPlace, program: str, *, mcp: bool, say: Any) -> None:
-    """Apply the changes, host by host: two hosts may share a file, so each is planned anew."""
+def _register(hosts: Iterable[FoundHost], place: SettingsPlace, program: str, *, mcp: bool, say: Any) -> bool:
+    """Apply the changes, host by host: two hosts may share a file, so each is planned anew. Returns whether
+    there were any."""
+    changed = False
     for found in hosts:
         level = found.host.default_level
         own = registered_program(program, found.host, level)
@@ -327,10 +330,12 @@ def _register(hosts: Iterable[FoundHost], place: SettingsPlace, program: str, *,
             files = host_files(found.host, level, place, own, __version__)
             changes = plan_install(files, mcp=mcp, plugin=_is_plugin(files))
             found.copies += apply(changes)
+        changed = changed or bool(changes)
         for change in changes:
             say(f"done: {summarize(change)}")
         if changes and found.host.next_step:
             say(f"  {found.host.next_step}")
+    return changed
 
 
 def _index(client: Client, root: str, say: Any) -> dict[str, Any]:

@@ -50,8 +50,11 @@ def status_command(
     reply = ask(context, "Status", {"cwd": None if cwd is None else absolute(cwd)}, start=False)
     if as_json:
         terminal.say_json(reply)
-        return
-    for line in describe(reply, find_socket(settings.socket, settings.environ).path, skipped=skipped):
+    for line in (
+        ()
+        if as_json
+        else describe(reply, find_socket(settings.socket, settings.environ).path, skipped=skipped)
+    ):
         terminal.say(line)
     if cwd is not None and not reply["projects"]:
         raise CliError(f"no project is open at {cwd}", f"foveal open {cwd}")
@@ -172,11 +175,14 @@ def other_reasons(project: dict[str, Any]) -> list[str]:
 
 
 def in_a_cell(project: dict[str, Any]) -> str:
-    """Return how far it is in a word or two: `done`, `52%`, `paused 52%`, `off`."""
+    """Return how far it is in a word or two: `done`, `52%`, `paused 52%`, `off`; `starting` while it isn't
+    known."""
     state, total = project["embedding"], project["embedded"] + project["pending"]
     percent = f"{project['embedded'] * 100 // total}%" if total else ""
     if state == "running":
         return percent
+    if state == "waiting":
+        return "starting"
     return f"{state} {percent}" if state == "paused" and percent else str(state)
 
 
@@ -191,7 +197,10 @@ def rate(project: dict[str, Any]) -> str:
 def how_far(project: dict[str, Any]) -> str:
     """Return how far it is as a sentence: `384 of 3,342 chunks are embedded`."""
     if project["embedding"] == "waiting":
-        return f"{terminal.count(project['chunks'], 'chunk')} wait to be embedded"
+        total = terminal.count(project["chunks"], "chunk")
+        return f"the embedder is starting: how much of {total} is embedded isn't known yet"
+    if project["embedding"] == "off":
+        return "embedding is switched off"
     total = terminal.count(project["embedded"] + project["pending"], "chunk")
     return f"{project['embedded']:,} of {total} are embedded"
 

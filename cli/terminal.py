@@ -12,7 +12,6 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import IO, Any, Literal
 
 import click
@@ -25,8 +24,19 @@ NARROW, READABLE = 8, 24
 """Characters that a column keeps that is cut; it keeps more if spare columns can go instead."""
 
 
+@dataclass(slots=True)
+class _Said:
+    """What was written in this run."""
+
+    json: bool = False
+
+
+_said = _Said()
+
+
 def prepare_streams() -> None:
     """Make the standard output take any text: UTF-8 in a pipe, escapes on a terminal that can't show it."""
+    _said.json = False
     stream = sys.stdout
     if stream is None or not hasattr(stream, "reconfigure"):
         return
@@ -91,10 +101,20 @@ def say_text(text: str) -> None:
 
 
 def say_json(value: Any) -> None:
-    """Write a value as indented JSON."""
+    """Write a value as indented JSON: the document that --json promises."""
     import json
 
     say(json.dumps(value, ensure_ascii=False, indent=2))
+    _said.json = True
+
+
+def say_json_error(message: str, hint: str, code: str) -> None:
+    """Write an error as a line of JSON, unless a document was written already."""
+    import json
+
+    if not _said.json:
+        error = {"code": code, "message": message, **({"hint": hint} if hint else {})}
+        say(json.dumps({"error": error}, ensure_ascii=False))
 
 
 def say_reply(reply: Any, as_json: bool, *lines: str) -> None:
@@ -109,6 +129,13 @@ def say_reply(reply: Any, as_json: bool, *lines: str) -> None:
 def note(text: str) -> None:
     """Write a dim remark to the standard error, which programs that read the output never see."""
     _complain(f"note: {clean(text)}", dim=True)
+
+
+def note_more(found: int, limit: int) -> None:
+    """Write that a list was cut, if more was found than its limit."""
+    if found > limit:
+        flush()
+        note(f"only the latest {limit:,}; --limit shows more")
 
 
 def note_degraded(reply: Mapping[str, Any]) -> None:
@@ -213,14 +240,19 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def lines_of(first: int, last: int) -> str:
+    """Return a range of lines as behind the colon of a path: `3-8`, or `3` for one line."""
+    return str(first) if first == last else f"{first}-{last}"
+
+
 def size(amount: int) -> str:
-    """Return bytes in decimal units with three digits at most: `950 B`, `4.2 kB`, `85 MB`."""
-    value = float(amount)
-    for unit in ("B", "kB", "MB", "GB"):
-        if value < 1000 or unit == "GB":
-            break
+    """Return bytes in decimal units with two or three digits: `950 B`, `4.2 kB`, `85 MB`, `1.0 GB`."""
+    value, units = float(amount), ["B", "kB", "MB", "GB", "TB"]
+    while round(value) >= 1000 and len(units) > 1:  # as it is shown
         value /= 1000
-    return f"{value:.1f} {unit}" if value < 10 and unit != "B" else f"{value:,.0f} {unit}"
+        del units[0]
+    unit = units[0]
+    return f"{value:.1f} {unit}" if round(value, 1) < 10 and unit != "B" else f"{value:,.0f} {unit}"
 
 
 def duration(seconds: float) -> str:
@@ -326,15 +358,6 @@ def say_warnings(reply: Mapping[str, Any]) -> None:
     flush()
     for warning in reply.get("warnings", ()):
         warn(warning)
-
-
-def local_time(timestamp: str) -> str:
-    """Return the wire's time to the minute as the user's clock shows it; a text that is no time is returned
-    unchanged."""
-    try:
-        return f"{datetime.fromisoformat(timestamp).astimezone():%Y-%m-%d %H:%M}"
-    except ValueError:
-        return clean(timestamp)
 
 
 Level = Literal["ok", "warning", "wrong"]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import stat
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import click
@@ -55,14 +54,33 @@ UNINSTALL_EXAMPLES = (
 
 @dataclass(slots=True)
 class Registered:
-    """A host at a level in whose files foveal stands, or that can't be read (`problem`)."""
+    """A host at a level: what takes foveal out of its files, and the copies beside them; or why they can't be
+    used (`problem`)."""
 
     host: Host
     level: Level
     place: SettingsPlace
     files: HostFiles
     changes: tuple[Change, ...] = ()
+    copies: tuple[str, ...] = ()
     problem: str = ""
+
+
+@dataclass(slots=True)
+class Done:
+    """What an uninstall has done, and what it could not do."""
+
+    taken_out: bool = False
+    copies_left: list[str] = field(default_factory=list)
+    copies_deleted: list[str] = field(default_factory=list)
+    stopped_pid: int | None = None
+    state_deleted: bool = False
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything is other than before."""
+        return self.taken_out or bool(self.copies_deleted) or self.state_deleted
 
 
 @click.command(
@@ -90,53 +108,70 @@ def uninstall_command(
     with explained():
         place, program = settings_place(context, None), running_program(context)
     folder = state_folder(settings.environ)
+    if state:
+        _check_state(folder, place.home)  # before anything is changed
     roots = [place.root, *(root for root in _known_roots(settings) if root != place.root)]
     found = list(_registered(place, program, roots))
-    for line in _describe_registered(found, folder, state=state):
+    for line in _describe_registered(found, folder, state=state, purge=purge):
         say(line)
     terminal.flush()
-    changes = [change for one in found for change in one.changes]
-    if (
-        asks
-        and changes
-        and not click.confirm(f"Take foveal out of {_files(changes)}?", default=True, err=True)
-    ):
+    question = _question(found, purge=purge)
+    if asks and question and not click.confirm(question, default=True, err=True):
         terminal.note("nothing was changed")
         context.exit(FAILED)
     if asks and not state and os.path.isdir(folder):
         state = click.confirm(f"Also delete {_shown_state(folder)}?", default=False, err=True)
-    stopped, copies = None, []
-    if not dry_run:
-        copies = _take_out(found, program, say, purge=purge)
-        stopped = _stop(settings, say)
         if state:
-            _delete_state(folder, place.home)
-            say(f"deleted: {terminal.short_path(folder)}")
+            _check_state(folder, place.home)
+    done = Done(problems=[one.problem for one in found if one.problem])
+    if not dry_run:
+        _take_out(found, program, done, say, purge=purge)
+        done.stopped_pid = _stop(settings, say)
+        if state:
+            _delete_state(folder, done, say)
     if as_json:
-        report = {
-            "changed": not dry_run,
-            "changes": [
-                {"host": one.host.name, "level": one.level, **action_map(change)}
-                for one in found
-                for change in one.changes
-            ],
-            "problems": [one.problem for one in found if one.problem],
-            "copies_left": copies,
-            "stopped_pid": stopped,
-            "state": folder,
-            "state_deleted": state and not dry_run,
-        }
-        terminal.say_json(report)
+        terminal.say_json(_report(found, done, folder, dry_run=dry_run))
     elif dry_run:
         terminal.say("nothing was changed: --dry-run only shows it")
     else:
-        _say_what_stays(settings, folder, program, copies)
-    if any(one.problem for one in found):
+        _say_what_stays(settings, folder, program, done.copies_left)
+    if done.problems:
         context.exit(FAILED)
 
 
+def _question(found: Sequence[Registered], *, purge: bool) -> str:
+    """Return what is asked before anything is changed, "" if there is nothing to change."""
+    changes = [change for one in found for change in one.changes]
+    copies = {copy for one in found for copy in one.copies}
+    if changes:
+        return f"Take foveal out of {terminal.count(len(changes), 'file')}?"
+    if purge and copies:
+        what = "the kept copy" if len(copies) == 1 else f"{len(copies):,} kept copies"
+        return f"Delete {what} of earlier settings?"
+    return ""
+
+
+def _report(found: Sequence[Registered], done: Done, folder: str, *, dry_run: bool) -> dict[str, Any]:
+    """Return what was done, or would be, for programs."""
+    return {
+        "changed": done.changed,
+        "changes": [
+            {"host": one.host.name, "level": one.level, **action_map(change)}
+            for one in found
+            for change in one.changes
+        ],
+        "problems": done.problems,
+        "copies_left": [copy for one in found for copy in one.copies] if dry_run else done.copies_left,
+        "copies_deleted": done.copies_deleted,
+        "stopped_pid": done.stopped_pid,
+        "state": folder,
+        "state_deleted": done.state_deleted,
+    }
+
+
 def _registered(place: SettingsPlace, program: str, roots: Sequence[str]) -> Iterator[Registered]:
-    """Yield the hosts in whose files foveal stands: the user's, and those of each project."""
+    """Yield the hosts in whose files foveal stands or beside whose files copies lie: the user's, and those
+    of each project."""
     seen: set[str] = set()
     places: list[tuple[Level, SettingsPlace]] = [("user", place)]
     places += [("project", SettingsPlace(place.home, root, place.environ)) for root in roots]
@@ -148,53 +183,70 @@ def _registered(place: SettingsPlace, program: str, roots: Sequence[str]) -> Ite
                 continue
             problem = ""
             changes: tuple[Change, ...] = ()
+            copies: tuple[str, ...] = ()
             try:
+                copies = copies_left(files)
                 changes = plan_uninstall(files)
             except InstallError as error:
                 problem = str(error)
             except OSError as error:
                 problem = f"{error.filename}: {error.strerror}"
             fresh = tuple(change for change in changes if change.found.place not in seen)
-            seen.update(change.found.place for change in fresh)
-            if fresh or (problem and problem not in seen):
+            kept = tuple(copy for copy in copies if copy not in seen)
+            seen.update(kept, (change.found.place for change in fresh))
+            if fresh or kept or (problem and problem not in seen):
                 seen.add(problem)
-                yield Registered(host, level, where, files, fresh, problem)
+                yield Registered(host, level, where, files, fresh, kept, problem)
 
 
-def _describe_registered(found: Sequence[Registered], folder: str, *, state: bool) -> Iterator[str]:
+def _describe_registered(
+    found: Sequence[Registered], folder: str, *, state: bool, purge: bool
+) -> Iterator[str]:
     """Yield the lines about what goes."""
-    for one in found:
+    shown = [one for one in found if one.changes or one.problem or (purge and one.copies)]
+    for one in shown:
         yield terminal.styled(f"{one.host.title}, {one.level}", bold=True)
         if one.problem:
             yield f"  ✗ {terminal.clean(one.problem)}"
         for change in one.changes:
             yield f"  {summarize(change)} ({lines_changed(change)})"
-    if not found:
+        for copy in one.copies if purge else ():
+            yield f"  delete the copy {terminal.short_path(copy)}"
+    if not any(one.changes or one.problem for one in found):
         yield "foveal is registered nowhere"
     if state and os.path.isdir(folder):
         yield terminal.styled("State", bold=True)
         yield f"  delete {_shown_state(folder)}"
 
 
-def _take_out(found: Sequence[Registered], program: str, say: Any, *, purge: bool) -> list[str]:
-    """Apply the changes, host by host, and return the copies of earlier settings that are left."""
+def _take_out(found: Sequence[Registered], program: str, done: Done, say: Any, *, purge: bool) -> None:
+    """Apply the changes, host by host; one that can't be changed keeps no other from it. With `purge` delete
+    the copies of earlier settings too, else note them."""
     left: dict[str, None] = {}
     for one in found:
         if one.problem:
             continue
         own = registered_program(program, one.host, one.level)
-        with explained():
+        try:
             files = host_files(one.host, one.level, one.place, own, __version__)
             changes = plan_uninstall(files)
             apply(changes)
             copies = copies_left(files)
             if purge:
                 remove_copies(copies)
+                done.copies_deleted += copies
             else:
                 left.update(dict.fromkeys(copies))
+        except (InstallError, OSError) as error:
+            done.problems.append(str(error))
+            say(f"  ✗ {terminal.clean(str(error))}")
+            continue
+        done.taken_out = done.taken_out or bool(changes)
         for change in changes:
             say(f"done: {summarize(change)}")
-    return list(left)
+        for copy in copies if purge else ():
+            say(f"deleted: {terminal.short_path(copy)}")
+    done.copies_left = list(left)
 
 
 def _stop(settings: Settings, say: Any) -> int | None:
@@ -221,23 +273,33 @@ def _known_roots(settings: Settings) -> list[str]:
     return [root for root in roots if os.path.isdir(root)]
 
 
-def _delete_state(folder: str, home: str) -> None:
-    """Delete the state folder. Raises `CliError` for a folder that is more than that."""
-    mode = os.lstat(folder).st_mode
-    is_ours = os.path.isfile(os.path.join(folder, "version.json"))
-    if not stat.S_ISDIR(mode) or not is_ours or is_inside(os.path.realpath(home), os.path.realpath(folder)):
+def _check_state(folder: str, home: str) -> None:
+    """Raise `CliError` for a folder that is there, but is more than foveal's state folder."""
+    if not os.path.lexists(folder):
+        return
+    is_ours = os.path.isfile(os.path.join(folder, "version.json")) and not os.path.islink(folder)
+    if not is_ours or is_inside(os.path.realpath(home), os.path.realpath(folder)):
         raise CliError(
-            f"{folder} doesn't look like foveal's state folder, so it isn't deleted", "delete it by hand"
+            f"{folder} doesn't look like foveal's state folder, so nothing was changed",
+            "foveal uninstall, then delete it by hand",
         )
+
+
+def _delete_state(folder: str, done: Done, say: Any) -> None:
+    """Delete the state folder, if there is one."""
     deadline = time.monotonic() + DELETE_S
-    while True:
+    while os.path.lexists(folder):
         try:
             shutil.rmtree(folder)
-            return
-        except OSError:  # a process of the daemon that is just ending wrote another file
+            done.state_deleted = True
+        except OSError as error:  # a process of the daemon that is just ending wrote another file
             if time.monotonic() > deadline:
-                raise
+                done.problems.append(f"{error.filename}: {error.strerror}")
+                say(f"  ✗ {terminal.clean(done.problems[-1])}")
+                return
             time.sleep(0.1)
+    shown = terminal.short_path(folder)
+    say(f"deleted: {shown}" if done.state_deleted else f"there is no state folder at {shown}")
 
 
 def _shown_state(folder: str) -> str:
@@ -248,10 +310,6 @@ def _shown_state(folder: str) -> str:
                 total += os.lstat(os.path.join(parent, name)).st_size
     what = "indexes, sessions, decisions, log"
     return f"the state folder {terminal.short_path(folder)} ({terminal.size(total)}: {what})"
-
-
-def _files(changes: Sequence[Change]) -> str:
-    return terminal.count(len(changes), "file")
 
 
 def _say_what_stays(settings: Settings, folder: str, program: str, copies: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -15,8 +16,16 @@ from ..ipc.errors import INVALID_PARAMS, RpcError
 FORMATS: Final[Mapping[str, str]] = {"csv": "text/csv", "json": "application/json"}
 """The values of `format` in an address, each with its content type."""
 
-FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""How a text begins that a spreadsheet would run as a formula."""
+FORMULA: Final = frozenset("=+-@\N{MINUS SIGN}")
+"""How a text begins that a spreadsheet would run as a formula: its first visible character, in its plain
+form. Spreadsheets pass over what stands before it, and take wide and small forms for the same."""
+
+MARK: Final = "'"
+"""What marks a cell as a text. A text that begins with it gets another one, so that removing one from each
+cell that begins with it gives all texts back."""
+
+INVISIBLE: Final = frozenset({"Cc", "Cf", "Mn", "Me", "Zl", "Zp", "Zs"})
+"""Unicode categories of what nobody sees: controls, zero-width characters and marks, white space."""
 
 
 def exported(
@@ -64,6 +73,19 @@ def _cell(value: Any) -> str | float:
     if isinstance(value, (int, float)):
         return value
     if isinstance(value, (list, tuple)) and all(isinstance(part, str) for part in value):
-        value = "; ".join(value)
-    text = value if isinstance(value, str) else to_json(value).decode()
-    return f"'{text}" if text.startswith(FORMULA) else text
+        return "; ".join(map(_marked, value))  # each, where `;` separates cells
+    return _marked(value if isinstance(value, str) else to_json(value).decode())
+
+
+def _marked(text: str) -> str:
+    return f"{MARK}{text}" if _needs_mark(text) else text
+
+
+def _needs_mark(text: str) -> bool:
+    """Whether a spreadsheet might run a text as a formula, or take a mark of its own for ours."""
+    if text.startswith(("\t", "\r", "\n")):
+        return True
+    for character in text:
+        if unicodedata.category(character) not in INVISIBLE:
+            return unicodedata.normalize("NFKC", character)[0] in FORMULA or character == MARK
+    return False

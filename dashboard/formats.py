@@ -60,6 +60,10 @@ NOTHING: Final = "–"  # noqa: RUF001 - a dash, as people write it
 """Shown for a missing value."""
 
 
+ROUNDED_UP = 0.9995
+"""Share of a unit from which a number in the next smaller one would be rounded up to 1000."""
+
+
 def number(value: float | None) -> str:
     """Write a count with its thousands apart: `12,345`."""
     return NOTHING if value is None else f"{value:,.0f}"
@@ -70,7 +74,7 @@ def short(value: float | None) -> str:
     if value is None:
         return NOTHING
     for limit, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= limit:
+        if abs(value) >= limit * ROUNDED_UP:
             return f"{value / limit:.3g}{unit}"
     return f"{value:.0f}"
 
@@ -89,8 +93,8 @@ def size(value: float | None) -> str:
     """Write a number of bytes: `1.2 MB`, in powers of 1,000."""
     if value is None:
         return NOTHING
-    for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if value >= limit:
+    for limit, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if value >= limit * ROUNDED_UP:
             return f"{value / limit:.1f} {unit}"
     return f"{value:.0f} B"
 
@@ -101,7 +105,7 @@ def milliseconds(value: float | None) -> str:
         return NOTHING
     if value >= 10_000:
         return duration(value / 1000)
-    if value >= 1000:
+    if value >= 1000 * ROUNDED_UP:
         return f"{value / 1000:.1f} s"
     return f"{value:.0f} ms" if value >= 10 else f"{value:.2g} ms"
 

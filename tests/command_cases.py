@@ -55,7 +55,10 @@ class CommandLine:
         return json.loads(self.says(*arguments, "--json"))
 
     def fails(self, *arguments: str, code: int = 1) -> str:
-        """Run a command that must fail without output; returns what it says."""
+        """Run a command that must fail without output but the error as JSON; returns what it says."""
         found, output, errors = self(*arguments)
+        if "--json" in arguments:
+            assert errors.startswith(f"error: {json.loads(output)['error']['message']}\n")
+            output = ""
         assert (found, output) == (code, "")
         return errors

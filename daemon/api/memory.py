@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -10,12 +11,16 @@ from ..core.errors import InvalidRequest
 from ..core.parameters import LIST_MAX, NonEmpty, Texts
 from ..memory.edits import Edit, changed_fields
 from ..memory.experience import Experience, Provenance, draft_of
-from ..memory.pool_filters import Criteria, ExperienceListing
+from ..memory.pool_filters import Criteria, ExperienceListing, cursor_after
 from ..memory.records import Known
 from ..rules.items import ItemType
 from .method import EngineMethods, ProjectRequest, method, reply_of
 
 LIST_LIMIT = 1_000
+PAGE_CHARACTERS = 3_500_000
+"""Maximum characters of the texts on a page: a message of the wire has 16 MiB, a character at most four
+bytes."""
+
 SHOWN_MAX = 100
 """Maximum number of pruned experiences shown in a reply."""
 
@@ -35,6 +40,7 @@ class GraftRequest(ProjectRequest, frozen=True, kw_only=True):
 class SkippedReply(Struct, frozen=True):
     reason: str
     line: int | UnsetType = UNSET
+    field: str | UnsetType = UNSET
 
 
 class GraftReply(Struct, frozen=True):
@@ -55,6 +61,7 @@ class ListExperiencesRequest(ProjectRequest, frozen=True, kw_only=True):
     query: str | None = None
     deleted: bool = False
     limit: Limit = 50
+    before: str = ""
 
 
 class OutcomeReply(Struct, frozen=True):
@@ -87,6 +94,7 @@ class ExperienceReply(Struct, frozen=True, kw_only=True, rename={"id": "experien
 class ExperiencesReply(Struct, frozen=True):
     experiences: list[ExperienceReply]
     total: int
+    next: str | UnsetType = UNSET
 
 
 class ExperienceRequest(ProjectRequest, frozen=True, kw_only=True):
@@ -215,16 +223,17 @@ class ExperienceMethods(EngineMethods):
         return GraftReply(
             result.grafted,
             result.duplicates,
-            [SkippedReply(reason) for _, reason in result.skipped],
+            [SkippedReply(draft.reason, field=draft.field) for draft in result.skipped],
             list(result.ids),
             [warning for _, warning in result.warnings],
         )
 
     @method("ListExperiences", policy="project")
     async def list_experiences(self, request: ListExperiencesRequest) -> ExperiencesReply:
-        """List experiences, newest first."""
+        """List experiences, newest first. `next` is present if there is more: pass it as `before`. Large
+        pages end early."""
         listing = ExperienceListing(
-            request.limit,
+            request.limit + 1,
             request.agent_id,
             request.session_id,
             None if request.outcome is None else _outcome(request.outcome),
@@ -233,10 +242,13 @@ class ExperienceMethods(EngineMethods):
             request.until,
             request.query,
             request.deleted,
+            request.before,
         )
         project = await self._engine.projects.at(request.cwd)
-        experiences, total = await self._engine.experiences.listed(project, listing)
-        return ExperiencesReply([experience_reply(experience) for experience in experiences], total)
+        found, total = await self._engine.experiences.listed(project, listing)
+        page = _fitting(found[: request.limit])
+        more = cursor_after(page[-1]) if page and len(page) < len(found) else UNSET
+        return ExperiencesReply([experience_reply(experience) for experience in page], total, more)
 
     @method("GetExperience", policy="project")
     async def get(self, request: ExperienceRequest) -> KnownReply:
@@ -335,6 +347,17 @@ def experience_reply(experience: Experience) -> ExperienceReply:
     marks = [MarkReply(mark.kind, mark.at, mark.by or experience.id) for mark in experience.marks]
     outcome = OutcomeReply(experience.outcome, experience.error or UNSET) if experience.outcome else UNSET
     return reply_of(ExperienceReply, experience, outcome=outcome, marks=marks or UNSET)
+
+
+def _fitting(experiences: Sequence[Experience]) -> Sequence[Experience]:
+    """Return the first experiences whose texts fit into an answer, at least one."""
+    room = PAGE_CHARACTERS
+    for place, experience in enumerate(experiences):
+        room -= len(experience.decision) + len(experience.rationale) + len(experience.error)
+        room -= sum(map(len, experience.files_touched))
+        if room < 0 and place:
+            return experiences[:place]
+    return experiences
 
 
 def _known(known: Known) -> KnownReply:

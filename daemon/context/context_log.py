@@ -70,7 +70,7 @@ class ContextLog:
         figures = ContextFigures(
             agent_name,
             reply["tokens"],
-            built.tokens_before,
+            max(built.tokens_before, reply["tokens"]),  # those are of slices, without headings
             built.tokens_by_type,
             reply["cached"],
             reply["partial"],

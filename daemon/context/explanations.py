@@ -410,7 +410,10 @@ def _why_shown(entry: Mapping[str, Any], path: str) -> str:
 def _amount(entry: Mapping[str, Any]) -> str:
     """Return the shown lines, tokens and weight of a slice in words."""
     tokens, before = entry["tokens"], entry["tokens_before"]
-    lines = f"lines {entry['start_line']} to {entry['end_line']}, " if "start_line" in entry else ""
+    lines = ""
+    if "start_line" in entry:
+        first, last = entry["start_line"], entry["end_line"]
+        lines = f"line {first}, " if first == last else f"lines {first} to {last}, "
     size = f"{tokens:,} of its {before:,} tokens" if entry["compressed"] else f"{tokens:,} tokens"
     return f"{lines}{size}, weight {entry['weight']:g}"
 

@@ -185,7 +185,7 @@ class Semantics:
             return ""
         kept = self._projects.get(root)
         if kept is None or kept.progress is None:
-            return f"{INCOMPLETE}: nothing of it is known to be embedded"
+            return f"{INCOMPLETE}: the embedder is starting"
         chunks, pending = kept.progress.chunks, kept.progress.pending
         if not pending:
             return ""

@@ -153,7 +153,7 @@ class Grafting:
             result.grafted += kept.grafted
             result.duplicates += kept.duplicates
             result.experience_ids += kept.ids
-            result.skipped += [SkippedLine(reason, lines[number]) for number, reason in kept.skipped]
+            result.skipped += [SkippedLine(draft.reason, lines[draft.number]) for draft in kept.skipped]
             result.warnings += [f"line {lines[number]}: {reason}" for number, reason in kept.warnings]
         return result
 

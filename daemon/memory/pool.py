@@ -29,17 +29,25 @@ RETENTION_INTERVAL_S = 86_400
 """Seconds between prunings by retention, which counts in days."""
 
 
+class SkippedDraft(Struct, frozen=True):
+    """A draft that was left out: its index in the batch, why in words, and the field that can't be used."""
+
+    number: int
+    reason: str
+    field: str
+
+
 class GraftResult(Struct, frozen=True):
     """The result of grafting a batch: counts, the new ids in the order of their drafts, and what was left
     out.
 
-    `skipped` and `warnings` are pairs of a draft's index and a sentence; a draft with a warning was grafted,
-    or duplicates a deleted experience.
+    `warnings` are pairs of a draft's index and a sentence; a draft with a warning was grafted, or duplicates
+    a deleted experience.
     """
 
     grafted: int
     duplicates: int
-    skipped: tuple[tuple[int, str], ...]
+    skipped: tuple[SkippedDraft, ...]
     ids: tuple[str, ...]
     warnings: tuple[tuple[int, str], ...] = ()
 
@@ -140,14 +148,14 @@ class Pool:
         Raises `StateError` if the disk refused it, leaving the file unchanged; `Busy` if another process kept
         the file locked.
         """
-        skipped: list[tuple[int, str]] = []
+        skipped: list[SkippedDraft] = []
         valid: list[tuple[int, Checked]] = []
         now = timestamp_of(self._system.now())
         for number, draft in enumerate(drafts):
             try:
                 valid.append((number, checked(draft, now, self._root)))
             except BadField as error:
-                skipped.append((number, f"{error.field} {error}"))
+                skipped.append(SkippedDraft(number, f"{error.field} {error}", error.field))
         warnings = [
             (number, warning) for number, checked_draft in valid for warning in _warnings(checked_draft)
         ]
@@ -177,13 +185,13 @@ class Pool:
     def list(self, listing: ExperienceListing = ALL) -> tuple[tuple[Experience, ...], int]:
         """Return the matching experiences, newest first, and how many match in all.
 
-        Raises `InvalidRequest` for a `since` or `until` that is no time.
+        Raises `InvalidRequest` for a `since` or `until` that is no time, or a `before` that is no cursor.
         """
         records = self._store.records
         with records.lock:
             newest_first = records.trash() if listing.deleted else records.shown()
         found = listing.matching(newest_first)
-        return tuple(found if listing.limit is None else found[: max(listing.limit, 0)]), len(found)
+        return tuple(listing.page_of(found)), len(found)
 
     def relevant(
         self, focus: Collection[str], neighbours: Collection[str], words: Collection[str], limit: int = 5

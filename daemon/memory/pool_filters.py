@@ -17,7 +17,7 @@ class ExperienceListing(Struct, frozen=True):
 
     `limit` is their maximum number. `since` is inclusive, `until` exclusive, both ISO 8601. Each word of
     `query` must occur, whatever its case, in the decision, the rationale or the files. With `deleted` only
-    those that were deleted are listed.
+    those that were deleted are listed. `before` is the cursor of the last experience of the page before.
     """
 
     limit: int | None = None
@@ -29,6 +29,7 @@ class ExperienceListing(Struct, frozen=True):
     until: str | None = None
     query: str | None = None
     deleted: bool = False
+    before: str = ""
 
     def matching(self, experiences: Sequence[Experience]) -> list[Experience]:
         """Return the experiences that match, whatever the limit.
@@ -48,6 +49,32 @@ class ExperienceListing(Struct, frozen=True):
             and (until is None or experience.timestamp < until)
             and contains(experience, words)
         ]
+
+    def page_of(self, found: Sequence[Experience]) -> Sequence[Experience]:
+        """Return the page of the experiences that match, newest first. Raises `InvalidRequest` for an
+        unusable cursor."""
+        limit = len(found) if self.limit is None else max(self.limit, 0)
+        start = _place_after(self.before, found) if self.before else 0
+        return found[start : start + limit]
+
+
+def cursor_after(experience: Experience) -> str:
+    """Return what `before` of a listing is for the page after this experience."""
+    return f"{experience.timestamp}{_CURSOR}{experience.id}"
+
+
+_CURSOR = "~"
+
+
+def _place_after(cursor: str, found: Sequence[Experience]) -> int:
+    time, mark, experience_id = cursor.partition(_CURSOR)
+    if not mark:
+        raise InvalidRequest(f"before is no next of a page: {cursor!r:.60}", "before")
+    for place, experience in enumerate(found):
+        if experience.id == experience_id:
+            return place + 1
+    # It was deleted meanwhile. Others of its moment may come twice, rather than not at all.
+    return sum(experience.timestamp > time for experience in found)
 
 
 def time_of(text: str | None, name: str) -> str | None:

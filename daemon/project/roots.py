@@ -42,6 +42,43 @@ TEMPORARY_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - recognized,
 """Folders for everybody's temporary files, besides that of this process's environment."""
 
 
+SYSTEM_FOLDERS = (
+    *(
+        "/bin",
+        "/boot",
+        "/dev",
+        "/etc",
+        "/lib",
+        "/lib32",
+        "/lib64",
+        "/libx32",
+        "/nix",
+        "/proc",
+        "/run",
+        "/sbin",
+    ),
+    *(
+        "/snap",
+        "/sys",
+        "/usr",
+        "/var",
+        "/Applications",
+        "/Library",
+        "/System",
+        "/private/etc",
+        "/private/var",
+    ),
+)
+"""Folders of the system. They never become projects without being named explicitly, what lies in them only
+with a repository."""
+
+SOURCE_FOLDERS = ("/usr/src", "/usr/local/src")
+"""Folders of a system in which people keep sources, such as the ones of a container."""
+
+SECRET_FOLDERS = words(".aws .azure .docker .gnupg .kube .password-store .ssh")
+"""Folders in a home folder that hold keys, which may be a repository all the same."""
+
+
 def find_root(cwd: str, home: str, known: Collection[str] = ()) -> str:
     """Return the root of the project that the folder or file `cwd` belongs to, absolute, symlinks resolved.
 
@@ -49,8 +86,9 @@ def find_root(cwd: str, home: str, known: Collection[str] = ()) -> str:
     (whatever git thinks of it), else the topmost one strictly below `home` with a build manifest, else the
     nearest of the `known` roots, else the folder itself. `known` are the roots that were opened before.
     Raises `InvalidRequest` for a `cwd` that can't be used, and for a root that must be opened by name unless
-    it is `known`: `/`, `home`, a temporary folder, and, if nothing marks it as a project, a folder that
-    contains one of these or is large.
+    it is `known`: `/`, `home`, a temporary folder, a folder of the system or one in that without a
+    repository, a folder of keys, a hidden folder of the home folder that nothing marks as a project, and
+    without a mark too, a folder that contains one of these or is large.
     """
     folder = _existing_folder(cwd, "cwd")
     home = os.path.realpath(home) if home else ""
@@ -137,13 +175,40 @@ def _why_not_unasked(root: str, home: str) -> str:
         return "your whole home folder"
     if is_temporary(root):
         return "the folder for temporary files"
-    if _has_foveal(root) or _has_git(root) or _has_manifest(root):
+    if _has_foveal(root):
+        return ""
+    below_home = _parts_below(root, home)
+    if not below_home and (why := _why_not_of_system(root)):
+        return why
+    if below_home and below_home[0] in SECRET_FOLDERS:
+        return "a folder of keys"
+    if _has_git(root) or _has_manifest(root):
         return ""  # also one that holds such a folder, as where tests have a home of their own
+    if below_home and below_home[0].startswith("."):
+        return "a hidden folder of your home folder"
     if any(root in _upwards(folder) for folder in (home, *_temporary_folders()) if folder):
         return "a folder of home folders or temporary files"
     if _is_large(root):
         return f"more than {UNMARKED_ENTRIES_MAX:,} files without a repository or a build manifest"
     return ""
+
+
+def _why_not_of_system(root: str) -> str:
+    """Return why a root outside of the home folder is a folder of the system that may be no project, "" if it
+    may."""
+    own = (*_temporary_folders(), *map(os.path.realpath, SOURCE_FOLDERS))
+    if any(_parts_below(root, folder) for folder in own):
+        return ""
+    for folder in map(os.path.realpath, SYSTEM_FOLDERS):
+        if root == folder or (_parts_below(root, folder) and not _has_git(root)):
+            return "a folder of the system"
+    return ""
+
+
+def _parts_below(path: str, folder: str) -> list[str]:
+    """Return the names that lead from a folder to a path below it; none for any other path."""
+    inside = _with_separator(folder)
+    return path[len(inside) :].split(os.path.sep) if folder and path.startswith(inside) else []
 
 
 def _temporary_folders() -> set[str]:

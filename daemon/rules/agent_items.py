@@ -118,7 +118,7 @@ def delete_item(store: ItemStore, key: ItemKey, known: AgentItems) -> None:
         return
     item = known.get(key)
     if item is None:
-        raise NotFound(f"There is no {key}.{_nearest(key, known)}")
+        raise NotFound(f"there is no {key}.{_nearest(key, known)}")
     raise InvalidRequest(
         f"The {key} wasn't put by PutItem, it comes from {_place(item)}: change it there, or "
         "put it with include manual to keep it out.",
@@ -148,9 +148,9 @@ def set_tool_mode(
     if include is not None or not _has_mode(stored, server_name, name):
         if not tools and server_name not in servers:
             names = {*servers, *(item.server_name for item in known.items if item.type == "tool")}
-            raise NotFound(f"No server {server_name!r} is configured.{_hint(server_name, names)}")
+            raise NotFound(f"no server {server_name!r} is configured.{_hint(server_name, names)}")
         if name and (listed or server_name not in servers) and name not in tools:
-            raise NotFound(f"The server {server_name} has no tool {name!r}.{_hint(name, tools)}")
+            raise NotFound(f"the server {server_name} has no tool {name!r}.{_hint(name, tools)}")
     return store.set_mode(server_name, name, include)
 
 

@@ -71,7 +71,7 @@ class ItemStore:
             place = _place(items, draft.key)
             if added := place is None:
                 if len(items) >= MAX_ITEMS:
-                    raise TooLarge(f"The project has {MAX_ITEMS} items already: delete some first.")
+                    raise TooLarge(f"the project has {MAX_ITEMS} items already: delete some first.")
                 items.append(fields_of(draft))
             else:
                 unknown = {key: value for key, value in items[place].items() if key not in _FIELDS}
@@ -125,7 +125,7 @@ class ItemStore:
                 "utf-8", "replace"
             )
             if len(data) > MAX_FILE_BYTES:
-                raise TooLarge(f"The project's items would exceed {MAX_FILE_BYTES} bytes: delete some first.")
+                raise TooLarge(f"the project's items would exceed {MAX_FILE_BYTES} bytes: delete some first.")
             try:
                 self._system.write_atomic(self.path, data + b"\n")
             except OSError as error:
@@ -200,7 +200,7 @@ def _stored(content: Mapping[str, Any]) -> StoredItems:
         for name, include in tools.items():
             tool_modes[server_name, name] = _mode(include, f"{server_name}.tools.{name}")
     if len(drafts) > MAX_ITEMS or len(tool_modes) + len(server_modes) > MAX_MODES:
-        raise TooLarge(f"At most {MAX_ITEMS} items and {MAX_MODES} modes of tools are kept for a project.")
+        raise TooLarge(f"at most {MAX_ITEMS} items and {MAX_MODES} modes of tools are kept for a project.")
     return StoredItems(drafts, server_modes, tool_modes)
 
 

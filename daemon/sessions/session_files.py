@@ -131,7 +131,7 @@ class SessionFiles:
         data = bytes_of(session)
         path = self._path(session.id)
         if len(data) > MAX_META_BYTES:
-            raise TooLarge(f"The session {session.id} would take more than {MAX_META_BYTES:,} bytes.")
+            raise TooLarge(f"the session {session.id} would take more than {MAX_META_BYTES:,} bytes.")
         try:
             self._system.write_atomic(path, data)
             return stamp_of(self._system.lstat(path))

@@ -139,16 +139,15 @@ async def listed_decisions(view: View, request: web.Request, root: str) -> dict[
 
 
 async def all_decisions(view: View, request: web.Request, root: str) -> list[Mapping[str, Any]]:
-    """Return all decisions that the address asks for, the newest first, in parts by their time."""
+    """Return all decisions that the address asks for once, the newest first, page by page."""
     asked, deleted = _asked(request)
+    wanted = {"cwd": root, "limit": EXPORTED_MAX, **_listing(asked, deleted)}
     found: dict[str, Mapping[str, Any]] = {}
-    while True:
-        reply = await view.call("ListExperiences", cwd=root, limit=EXPORTED_MAX, **_listing(asked, deleted))
-        before = len(found)
-        found.update((one["experience_id"], one) for one in reply["experiences"])
-        if len(reply["experiences"]) < EXPORTED_MAX or len(found) == before:
-            return list(found.values())
-        asked["until"] = reply["experiences"][-1]["timestamp"]
+    page: dict[str, Any] = {"next": None}
+    while "next" in page:
+        page = await view.call("ListExperiences", **wanted, before=page["next"])
+        found.update((one["experience_id"], one) for one in page["experiences"])
+    return list(found.values())
 
 
 def decision_row(experience: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import pytest
 from foveal.cli.app import MODULES, PROGRAMS, SECTIONS
 from foveal.cli.decisions import login_name
 from foveal.cli.projects import TOPICS, to_line
+from foveal.cli.times import local_time
 from foveal.daemon.core import events
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, git, running_daemon, write_files
@@ -177,9 +178,18 @@ def test_a_decision_is_noted_listed_and_shown(foveal: Program) -> None:
     assert "bob: use JWT (failed: too long)" in foveal("context", "-q")[1]
 
 
+def test_a_question_makes_no_project_of_a_folder_of_the_system(foveal: Program) -> None:
+    code, _, errors = foveal("query", "root", "--cwd", "/etc")
+    assert code == 1
+    assert "/etc would make a folder of the system (/etc) one project" in errors
+    assert "foveal open /etc" in errors
+    roots = [project["root"] for project in foveal.daemon.call("ListProjects")["projects"]]
+    assert "/etc" not in roots
+
+
 def test_a_decision_that_can_not_be_noted(foveal: Program) -> None:
     assert foveal("decide", "  ")[0] == 1
-    assert foveal("decide", "  ")[2].startswith("error: the decision was not noted: decision ")
+    assert foveal("decide", "  ")[2].startswith("error: the decision was not noted: DECISION ")
     assert foveal("decide", "x", "--error", "boom")[0] == 2
     code, _, errors = foveal("decide", "y", "--file", "/etc/passwd")
     assert code == 0
@@ -212,12 +222,17 @@ def test_watch_knows_every_topic(foveal: Program) -> None:
     assert set(TOPICS) == events.TOPICS
     code, output, errors = foveal("watch", "nope")
     assert (code, output) == (2, "")
-    assert errors.startswith("error: invalid value for '[TOPIC]...': 'nope' is not one of ")
+    assert errors.startswith("error: invalid value for 'TOPIC': 'nope' is not one of ")
 
 
 def test_events_are_one_clean_line() -> None:
-    event = {"topic": "scope.created", "at": "2026-01-31T12:00:00.125Z", "data": {"path": "a\nb", "n": [1]}}
-    assert to_line(event) == "12:00:00.125  scope.created       path=a\\nb n=[1]"
+    event: dict[str, Any] = {
+        "topic": "scope.created",
+        "at": "2026-01-31T12:00:00.125Z",
+        "data": {"path": "a\nb", "n": [1]},
+    }
+    at = local_time(event["at"], "%H:%M:%S")
+    assert to_line(event) == f"{at}.125  scope.created       path=a\\nb n=[1]"
     assert to_line({"topic": "lost", "data": {"count": 3}}) == "              lost                count=3"
 
 

@@ -155,7 +155,7 @@ def test_errors(daemon: DaemonProcess, shop: Path) -> None:
         ["--focus", "../../../../etc/passwd"], 1, f"{shop}/../../../../etc/passwd lies outside of the project"
     )
     check(["--max-tokens", "0"], 2, "invalid value for '--max-tokens'")
-    check(["--max-tokens", "99999999999"], 1, "max_tokens must be from 1 to ")
+    check(["--max-tokens", "99999999999"], 1, "--max-tokens must be from 1 to ")
     check(["--cwd", "none"], 2, "invalid value for '--cwd': none is not a folder")
     check(["--format", "yaml"], 2, "invalid value for '--format'")
     check(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 import pytest
-from foveal.cli import terminal
+from foveal.cli import decision_lines, terminal
 
 from tests.command_cases import CommandLine
 from tests.conftest import write_files
@@ -51,7 +51,7 @@ def test_listing_with_and_without_its_name(foveal: CommandLine) -> None:
         (("--deleted",), []),
     ):
         assert decided(foveal, *arguments) == decided(foveal, "list", *arguments) == expected
-    assert "--since takes a day or a time" in foveal.fails("decisions", "--since", "yesterday", code=2)
+    assert "yesterday is no time" in foveal.fails("decisions", "--since", "yesterday", code=2)
     assert "did you mean foveal decisions list?" in foveal.fails("decisions", "lst", code=2)
     assert foveal.says("decisions", "--help").startswith("Usage: foveal decisions")
 
@@ -72,6 +72,25 @@ def test_a_decision_is_changed_and_shows_its_history(foveal: CommandLine) -> Non
     assert foveal.json("decisions", "mark", first, "--outcome", "none")["experience"].get("outcome") is None
     foveal.says("decisions", "edit", first, "--file", "src/shop/auth.py")
     assert foveal.json("decisions", "show", first)["experience"]["files_touched"] == ["src/shop/auth.py"]
+
+
+def test_a_file_that_is_not_there_is_refused(foveal: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = decide(foveal, "tokens expire", "--file", "src/shop", "--file", "src/shop/auth.py")
+    root = str(foveal.folder)
+    monkeypatch.chdir(foveal.folder / "src")
+    for command in (("decide", "x"), ("decisions", "edit", first)):
+        for given, where in (
+            ("shop/atuh.py", f"in {root}/src or in {root}"),
+            ("./src/shop/auth.py", f"in {root}/src or in {root}"),
+            (f"{root}/gone.py", ""),
+        ):
+            told = foveal.fails(*command, "--file", "shop/auth.py", "--file", given)
+            assert told.startswith(f"error: there is no {given} {where}".rstrip().replace(" or in ", " or "))
+            assert "--allow-missing takes a file that was deleted" in told
+    assert decided(foveal) == ["tokens expire"]
+    files = ("--file", "src/shop/auth.py", "--file", "shop/auth.py", "--file", "old.py", "--allow-missing")
+    noted = foveal.json("decisions", "show", decide(foveal, "drop the old API", *files))["experience"]
+    assert noted["files_touched"] == ["src/shop/auth.py", "old.py"]
 
 
 def test_a_decision_is_deleted_and_comes_back(foveal: CommandLine) -> None:
@@ -108,7 +127,7 @@ def test_what_can_not_be_changed(foveal: CommandLine) -> None:
 
 def test_pruning_shows_first_and_asks(foveal: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     for text in ("one", "two", "three"):
-        decide(foveal, text, "--outcome", "success", "--file", "gone.py")
+        decide(foveal, text, "--outcome", "success", "--file", "gone.py", "--allow-missing")
     decide(foveal, "four", "--file", "README.md")
     code, output, errors = foveal("decisions", "prune", "--outcome", "success", "--dry-run")
     assert code == 0
@@ -133,7 +152,7 @@ def test_pruning_shows_first_and_asks(foveal: CommandLine, monkeypatch: pytest.M
 
 
 def test_pruning_without_asking(foveal: CommandLine) -> None:
-    first = decide(foveal, "one", "--file", "gone.py")
+    first = decide(foveal, "one", "--file", "gone.py", "--allow-missing")
     decide(foveal, "two", "--file", "README.md")
     reply = foveal.json("decisions", "prune", "--irrelevant", "--yes")
     assert (reply["pruned"], reply["kept"], reply["dry_run"]) == (1, 1, False)
@@ -185,6 +204,20 @@ def test_decisions_are_exported_and_imported_with_their_provenance(
         old, new = json.loads(before), json.loads(after)
         assert {name: old.get(name) for name in kept} == {name: new.get(name) for name in kept}
         assert old["provenance"]["trust"] == new["provenance"]["trust"]
+
+
+def test_more_decisions_of_one_moment_than_fit_on_a_page_are_exported(
+    foveal: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decision_lines, "EXPORT_PAGE", 4)
+    moment = {"agent_id": "eve", "session_id": "s", "timestamp": "2025-01-31T12:00:00Z"}
+    given = [f"decision {number}" for number in range(11)]
+    lines = "\n".join(json.dumps({"decision": text, **moment}) for text in given)
+    file = write_files(tmp_path, {"many.jsonl": lines}) / "many.jsonl"
+    assert foveal.says("decisions", "import", str(file)) == "imported: 11, known already: 0\n"
+    exported = foveal.says("decisions", "export").splitlines()
+    assert sorted(json.loads(line)["decision"] for line in exported) == sorted(given)
+    assert len(foveal.json("decisions", "export")["experiences"]) == 11
 
 
 @pytest.mark.parametrize(

@@ -153,11 +153,22 @@ def test_any_folder_will_do_to_pause_and_go_on(tmp_path: Path, models: Path, pro
         assert (code, errors) == (0, "")
         goes_on, how_far = output.splitlines()
         assert goes_on == "embedding continues in all projects"
-        assert re.fullmatch(rf"{re.escape(str(project))}: .* embedded", how_far)
+        assert re.fullmatch(rf"{re.escape(str(project))}: .* (embedded|isn't known yet)", how_far)
         until(lambda: daemon.call("Status")["projects"][0]["embedding"] == "done", "nobody had to be there")
         _, output, _ = run(daemon, elsewhere, "embed", "--resume")
         assert output == "embedding was not paused\nnothing is left to embed in 1 open project\n"
         assert [one["root"] for one in daemon.call("Status")["projects"]] == [str(project)], "none was opened"
+
+
+def test_after_a_restart_nothing_embedded_waits(tmp_path: Path, models: Path, project: Path) -> None:
+    link_models(models, tmp_path / "d/state")
+    with running_daemon(tmp_path / "d", embedding=True) as daemon:
+        assert run(daemon, project, "embed")[0] == 0
+        assert run(daemon, project, "restart")[0] == 0
+        code, _, errors = run(daemon, project, "up", ".")
+        assert (code, errors) == (0, "")
+        assert run(daemon, project, "status")[1].splitlines()[-1].split()[5] == "done"
+        assert run(daemon, project, "down")[0] == 0
 
 
 def test_a_terminal_sees_how_far_it_is(daemon: DaemonProcess, project: Path) -> None:

@@ -16,8 +16,12 @@ def project(state: str, embedded: int = 0, pending: int = 0, **more: Any) -> dic
 @pytest.mark.parametrize(
     ("given", "cell", "sentence"),
     [
-        (project("off"), "off", "0 of 0 chunks are embedded"),
-        (project("waiting"), "waiting", "2,000 chunks wait to be embedded"),
+        (project("off"), "off", "embedding is switched off"),
+        (
+            project("waiting"),
+            "starting",
+            "the embedder is starting: how much of 2,000 chunks is embedded isn't known yet",
+        ),
         (project("running", 1_999, 1), "99%", "1,999 of 2,000 chunks are embedded"),
         (project("paused", 500, 500), "paused 50%", "500 of 1,000 chunks are embedded"),
         (project("paused"), "paused", "0 of 0 chunks are embedded"),

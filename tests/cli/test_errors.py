@@ -71,6 +71,29 @@ def test_messages_name_commands_instead_of_methods() -> None:
     check("no item 'PutItem'; look again", "no item 'PutItem'; look again", "")
 
 
+def test_fields_of_the_wire_become_what_was_typed() -> None:
+    typed = {
+        "kinds": "--kind",
+        "max_tokens": "--max-tokens",
+        "name": "NAME",
+        "text": "--text",
+        "scope_id": "--scope",
+    }
+
+    def check(field: str, message: str, shown: str) -> None:
+        explained = explain(RpcError("invalid_params", message, {"field": field}), typed)
+        assert explained is not None
+        assert (explained.message, explained.code) == (shown, "invalid_params")
+
+    check("kinds", "kinds has the unknown name 'kinds'", "--kind has the unknown name 'kinds'")
+    check("item.name", "item.name is empty: kinds", "NAME is empty: kinds")
+    check("kinds[2]", "kinds[2] must not be empty", "--kind must not be empty")
+    check("text.a.b", "text.a.b must be a map", "--text: a.b must be a map")
+    check("reserve", "reserve leaves nothing of max_tokens (5)", "reserve leaves nothing of --max-tokens (5)")
+    check("cwd", "'/a/max_tokens' is no folder: max_tokens_a", "'/a/max_tokens' is no folder: max_tokens_a")
+    check("name", "names are unlike name", "names are unlike name")
+
+
 def test_a_hint_of_the_command_goes_first() -> None:
     with pytest.raises(CliError) as raised, hint_if_unknown("foveal sessions list"):
         raise RpcError("not_found", "no session 's-1'. Call CreateSession to make it.")

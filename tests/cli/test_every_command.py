@@ -110,6 +110,152 @@ def test_a_folder_stands_for_the_current_one(foveal: CommandLine, monkeypatch: p
     foveal.json("close", "src", *here)
 
 
+WRONG: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (("query", "x", "--kind", "bogus"), "invalid_params", "--kind has the unknown name 'bogus'"),
+    (("query", "x", "--language", "pyton"), "invalid_params", "--language has the unknown name 'pyton'"),
+    (("query", "x", "--relation", "calers"), "invalid_params", "--relation must be one of callers"),
+    (
+        ("context", "x", "--max-tokens", "9", "--reserve-tokens", "9"),
+        "invalid_params",
+        "--reserve-tokens (9) leaves nothing of --max-tokens (9)",
+    ),
+    (("context", "x", "--model", "m" * 999), "invalid_params", "--model is longer than"),
+    (("decide", " "), "invalid_params", "the decision was not noted: DECISION is empty"),
+    (
+        ("decide", "x", "--agent", "a" * 999),
+        "invalid_params",
+        "the decision was not noted: --agent is longer than",
+    ),
+    (
+        ("decide", "x", "--why", "a" * 70_000),
+        "invalid_params",
+        "the decision was not noted: --why is longer than",
+    ),
+    (("items", "put", "rule", " ", "--include", "always"), "invalid_params", "NAME must not be empty"),
+    (("items", "put", "rule", "r", "--include", "glob"), "invalid_params", "--glob must name at least one"),
+    (
+        ("items", "put", "tool", "t", "--server", "s", "--glob", "x"),
+        "invalid_params",
+        "--include can't be glob",
+    ),
+    (("sessions", "create", "--id", "///"), "invalid_params", "--id must have 1 to 128 characters"),
+    (
+        ("sessions", "create", "--selection", '{"tools": {"top_k": -1}}'),
+        "invalid_params",
+        "--selection: tools.top_k must be from 0",
+    ),
+    (("sessions", "show", "none"), "not_found", "no session 'none'"),
+    (
+        ("requests", "export", "--since", "yesterday"),
+        "usage",
+        "invalid value for '--since': yesterday is no time",
+    ),
+    (("contexts", "--until", "x"), "usage", "invalid value for '--until' / '--before': x is no time"),
+    (("query", "x", "--limit", "many"), "usage", "invalid value for '--limit'"),
+    (("items", "no-such"), "usage", "there is no command 'no-such'"),
+    (("no-such",), "usage", "there is no command 'no-such'"),
+    (("query", "x", "--cwd", "nowhere"), "usage", "invalid value for '--cwd'"),
+    (("watch", "bogus"), "usage", "invalid value for 'TOPIC': 'bogus' is not one of"),
+    (("editors", "path", "bogus"), "usage", "invalid value for 'EDITOR'"),
+    (("completion", "bogus"), "usage", "invalid value for 'SHELL'"),
+    (("tools", "mode", "s", "bogus"), "usage", "invalid value for 'MODE'"),
+    (("decisions", "import", "/nowhere"), "usage", "invalid value for 'FILE'"),
+    (("tools", "mode", "s", "always"), "not_found", "no server 's' is configured"),
+    (("items", "delete", "rule", "none"), "not_found", "there is no rule none"),
+    (
+        ("forget", "/nowhere", "--yes"),
+        "not_found",
+        "nothing is known of /nowhere; to see what is: foveal projects",
+    ),
+    (("status", "--socket", "/nowhere/s"), "no_daemon", "no daemon runs on /nowhere/s"),
+    (("requests", "show"), "failed", "no session of this project has a request yet"),
+)
+"""Command lines that fail, with the code for programs and how the message begins."""
+
+
+def test_an_error_names_what_was_typed_and_is_json_for_programs(foveal: CommandLine) -> None:
+    foveal.json("open", ".")
+    for arguments, code, message in WRONG:
+        exit_code, output, errors = foveal(*arguments, "--json")
+        assert output.count("\n") == 1, (arguments, output)
+        error = json.loads(output)["error"]
+        assert (exit_code, error["code"]) == (2 if code == "usage" else 1, code), arguments
+        assert error["message"].startswith(message), (arguments, error)
+        assert errors.startswith(f"error: {error['message']}\n")
+        assert ("hint" in error) == ("\nhint: " in errors)
+        assert foveal(*arguments)[1:] == ("", errors), "without --json nothing is printed"
+
+
+ENDLESS = {"watch", "dashboard", "down", "restart"}
+"""Commands that go on, open a browser, or end the daemon of other tests; `down` and `restart` print JSON in a
+test above."""
+
+
+def minimal(name: str, command: click.Command) -> list[str]:
+    """Return a command line that changes nothing outside of the daemon, with an `x` for each argument that
+    must be given."""
+    words = name.split()
+    options = {option for known in command.params for option in known.opts}
+    for parameter in command.params:
+        if isinstance(parameter, click.Argument) and parameter.required:
+            kind = parameter.type
+            words.append(str(kind.choices[0]) if isinstance(kind, click.Choice) else "x")
+    words += ["--dry-run"] if "--dry-run" in options else ["--yes"] if "--yes" in options else []
+    return [*words, "--json"]
+
+
+def test_every_command_prints_one_json_document_whatever_happens(foveal: CommandLine) -> None:
+    names = [name for name in ALL if name not in ENDLESS]
+    assert len(names) >= 55
+    for name in names:
+        arguments = minimal(name, ALL[name])
+        code, output, errors = foveal(*arguments)
+        document = json.loads(output)
+        failed = isinstance(document, dict) and set(document) == {"error"}
+        assert code in ({1, 2} if failed else {0, 1}), (arguments, code, errors)
+        assert errors.startswith("error: ") or not failed, arguments
+        assert "Traceback" not in errors
+
+
+def test_a_hint_says_nothing_twice(foveal: CommandLine) -> None:
+    told = foveal.fails("forget", "/nowhere", "--yes")
+    assert told == "error: nothing is known of /nowhere; to see what is: foveal projects\n"
+
+
+def test_json_ends_with_the_same_code_as_words(foveal: CommandLine, tmp_path: Path) -> None:
+    other = str(write_files(tmp_path / "other", {".git/HEAD": "x"}))
+    foveal.json("up", ".")
+    for arguments in (("status", other), ("query", "zzzz", "--path", "none"), ("why", "last", "README.md")):
+        if arguments[0] == "why":
+            foveal.json("context", "x", "--max-tokens", "1")
+        code, output, _ = foveal(*arguments, "--json")
+        assert (code, foveal(*arguments)[0]) == (1, 1), arguments
+        assert "error" not in json.loads(output)
+    assert foveal.json("decisions", "prune", "--keep", "9", "--yes")["dry_run"] is False
+    assert foveal.json("decisions", "prune", "--keep", "9", "--dry-run")["dry_run"] is True
+
+
+def test_no_context_is_compressed_to_more_than_it_was(foveal: CommandLine) -> None:
+    for prompt in ("how do sessions expire?", "what is a cart?"):
+        assert foveal.json("context", prompt)["tokens"]
+    contexts = foveal.json("metrics")["contexts"]
+    assert 0 < contexts["tokens_after"] <= contexts["tokens_before"]
+
+
+def test_empty_lists_say_whether_anything_was_asked_for(foveal: CommandLine) -> None:
+    assert foveal.says("contexts") == "no agent got a context yet\n"
+    for filtered in (("--path", "a.py"), ("--session", "s"), ("--since", "2001-01-01")):
+        assert foveal.says("contexts", *filtered) == "no context matches\n"
+
+
+def test_a_failure_after_the_document_adds_none(foveal: CommandLine, tmp_path: Path) -> None:
+    lines = '{"decision": "a", "agent_id": "b", "session_id": "c"}\n{"decision": " ", "agent_id": "b", "session_id": "c"}\n'
+    file = write_files(tmp_path, {"d.jsonl": lines}) / "d.jsonl"
+    code, output, errors = foveal("decisions", "import", str(file), "--json")
+    assert (code, json.loads(output)["grafted"]) == (1, 1)
+    assert "error: 1 decision could not be added" in errors
+
+
 def documented() -> Iterator[tuple[str, str]]:
     """Yield the command lines of the documents, each with its file."""
     root = Path(foveal_package.__file__).parent

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 import pytest
-from foveal.cli import terminal
+from foveal.cli import history, terminal
 from foveal.cli.history import describe_last, describe_usage
 
 from tests.command_cases import CommandLine
@@ -101,7 +101,7 @@ def test_the_last_context_reads() -> None:
 
 def test_the_last_context_is_the_one_that_was_sent(foveal: CommandLine) -> None:
     nothing = foveal.fails("last")
-    assert nothing == 'error: no agent got a context of this project yet\nhint: foveal context "…"\n'
+    assert nothing.startswith("error: no agent got a context of this project yet (a preview is none)\nhint: ")
     foveal.json("up", ".")
     sent = foveal.json("context", "how do sessions expire?")
     foveal.json("context", "what is a cart?", "--preview")
@@ -111,6 +111,30 @@ def test_the_last_context_is_the_one_that_was_sent(foveal: CommandLine) -> None:
     assert "prompt:   how do sessions expire?\n" in shown
     assert "src/shop/sessions.py" in shown
     assert foveal.json("last", "--all")["context_id"] == sent["context_id"]
+
+
+def test_last_means_one_thing(foveal: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "PAGE", 2)
+    foveal.json("up", ".")
+    sent = foveal.json("context", "how do sessions expire?", "--session", "s-1")
+    for prompt in ("a cart", "a user", "a visit", "a shop", "a test"):
+        foveal.json("context", prompt, "--preview")
+    ids = [context["context_id"] for context in foveal.json("contexts")["contexts"]]
+    assert len(ids) == 6
+    expected = ids[-1]
+    assert foveal.json("last")["context_id"] == expected
+    assert foveal.json("contexts", "last")["context_id"] == expected
+    assert foveal.says("contexts", "last") == sent["context"]
+    assert foveal.json("why", "last", "src/shop/sessions.py")["context_id"] == expected
+    for arguments in ((), ("last",), ("s-1",), ("s-1", "last")):
+        assert foveal.json("requests", "show", *arguments)["request_id"] == sent["request_id"]
+    assert foveal.json("requests", "list", "last") == foveal.json("requests", "list", "s-1")
+
+
+def test_previews_are_no_last_context(foveal: CommandLine) -> None:
+    foveal.json("context", "how do sessions expire?", "--preview")
+    for arguments in (("last",), ("contexts", "last"), ("why", "last", "README.md")):
+        assert "no agent got a context of this project yet" in foveal.fails(*arguments)
 
 
 ROW: dict[str, Any] = {
@@ -219,4 +243,4 @@ def test_forget_deletes_what_is_known(foveal: CommandLine) -> None:
 
 
 def test_usage_takes_days_and_times(foveal: CommandLine) -> None:
-    assert "--since takes a day or a time such as " in foveal.fails("usage", "--since", "soon", code=2)
+    assert "soon is no time: write 2026-01-31" in foveal.fails("usage", "--since", "soon", code=2)

@@ -9,13 +9,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
-from foveal.cli.query import _moment, remarks
+from foveal.cli.query import remarks
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, git, running_daemon, write_files
 
@@ -219,10 +217,10 @@ def test_errors(daemon: DaemonProcess, root: Path) -> None:
     check(
         ["how", "do", "we"], 2, "got unexpected extra arguments (do we)\nhint: put the question into quotes"
     )
-    check(["x", "--language", "pyton"], 1, "languages has the unknown name 'pyton'; is it python")
-    check(["x", "--glob", "!a"], 1, "glob can't be used: ")
-    check(["x", "--glob", "src/[ab"], 1, "glob can't be used: nothing closes the '[' in 'src/[ab'")
-    check(["x", "--kind", "clas"], 1, "kinds has the unknown name 'clas'; is it class? here there can be ")
+    check(["x", "--language", "pyton"], 1, "--language has the unknown name 'pyton'; is it python")
+    check(["x", "--glob", "!a"], 1, "--glob can't be used: ")
+    check(["x", "--glob", "src/[ab"], 1, "--glob can't be used: nothing closes the '[' in 'src/[ab'")
+    check(["x", "--kind", "clas"], 1, "--kind has the unknown name 'clas'; is it class? here there can be ")
     check(["x", "--path", "/etc"], 1, "/etc/ lies outside of the project ")
     check(["x", "--since", "yesterday"], 2, "invalid value for '--since': yesterday is no time: write ")
     check(["x", "--since", "999999w"], 2, "invalid value for '--since': 999999w is no time")
@@ -258,32 +256,20 @@ def test_a_terminal_gets_colours_and_a_pipe_the_very_text(daemon: DaemonProcess,
     assert b"\x1b[2mnote: hybrid: " in seen
 
 
-def test_times() -> None:
-    now = datetime.now(UTC)
-
-    def ago(written: str) -> timedelta:
-        return now - datetime.fromisoformat(_moment(written))
-
-    for written, expected in (
-        ("30min", timedelta(minutes=30)),
-        ("3 h", timedelta(hours=3)),
-        ("2w", timedelta(14)),
-    ):
-        assert abs(ago(written) - expected) < timedelta(minutes=1)
-    assert _moment("2026-01-31T12:00:00Z") == datetime(2026, 1, 31, 12, tzinfo=UTC).astimezone().isoformat()
-    assert _moment("2026-01-31") == datetime(2026, 1, 31).astimezone().isoformat()
-    with pytest.raises(click.BadParameter):
-        _moment("3 fortnights")
-
-
 def test_remarks() -> None:
     reply: dict[str, Any] = {"route": "hybrid", "evidence": ["a", "b"], "degraded": [], "elapsed_ms": 1.25}
 
     def check(changes: dict[str, Any], expected: list[str]) -> None:
-        assert list(remarks({**reply, "results": [{}], **changes})) == expected
+        assert list(remarks({**reply, "results": [{"path": "a.py"}], **changes})) == expected
 
     check({}, ["hybrid: a; b", "1 file in 1.2 ms"])
     check({"degraded": ["no words"]}, ["hybrid: a; b", "degraded: no words", "1 file in 1.2 ms"])
     check({"evidence": []}, ["hybrid", "1 file in 1.2 ms"])
+    places = [{"path": path} for path in ("a.py", "b.py", "a.py")]
+    check({"results": places[:2]}, ["hybrid: a; b", "2 files in 1.2 ms"])
+    check({"results": places}, ["hybrid: a; b", "3 places of 2 files in 1.2 ms"])
+    references = [{**place, "certainty": "name"} for place in places]
+    check({"results": references}, ["hybrid: a; b", "3 places of 2 files in 1.2 ms"])
+    check({"results": references[1:2]}, ["hybrid: a; b", "1 place in 1.2 ms"])
     check({"results": []}, ["hybrid: a; b", "nothing found in 1.2 ms"])
     check({"results": [], "hint": "ask"}, ["hybrid: a; b", "nothing found in 1.2 ms: ask"])

@@ -61,10 +61,16 @@ def test_requests_are_exported_the_first_first(foveal: CommandLine) -> None:
     [first, second] = foveal.says("requests", "export", sessions[1], "--content").splitlines()
     assert json.loads(first)["request_id"] == asked[2]
     assert json.loads(second)["messages"][-1]["content"] == "two"
-    assert len(foveal.says("requests", "list", sessions[0], "--limit", "1").splitlines()) == 2
+    code, output, errors = foveal("requests", "list", sessions[0], "--limit", "1")
+    assert (code, len(output.splitlines())) == (0, 2)
+    assert errors == "note: only the latest 1; --limit shows more\n"
+    assert len(foveal.says("requests", "list", sessions[0], "--limit", "2").splitlines()) == 3
+    assert len(foveal.json("requests", "list", sessions[0], "--limit", "1")["requests"]) == 1
+    assert foveal("contexts", "--limit", "3")[2] == "note: only the latest 3; --limit shows more\n"
+    assert len(foveal("contexts", "--limit", "3")[1].splitlines()) == 4
     assert foveal.says("requests", "export", "--since", "2100-01-01") == ""
     assert len(foveal.says("requests", "export", "--before", "2100-01-01").splitlines()) == 4
-    assert "2026-01-31" in foveal.fails("requests", "export", "--since", "soon")
+    assert "2026-01-31" in foveal.fails("requests", "export", "--since", "soon", code=2)
 
 
 def test_requests_of_sessions_that_nobody_made_are_exported_too(foveal: CommandLine) -> None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 from foveal.cli import terminal
+from foveal.hooks.install import plan
+from foveal.hooks.install.errors import InstallError
+from foveal.hooks.install.plan import Change
 
 from tests.command_cases import CommandLine
 from tests.conftest import SMALL_PROJECT, DaemonProcess, git, need_tool, running_daemon, write_files
@@ -102,6 +106,7 @@ def test_init_sets_all_up_and_uninstall_gives_every_byte_back(
 
     after = settings_tree(daemon)
     again = foveal.json("init", "--yes")
+    assert again["changed"] is False
     assert [host["state"] for host in again["hosts"]] == ["registered"] * len(HOSTS)
     assert sorted(host["host"] for host in again["hosts"]) == sorted(HOSTS)
     assert settings_tree(daemon) == after
@@ -238,9 +243,66 @@ def test_uninstall_asks_for_the_state_apart(
 
 
 def test_a_folder_that_is_no_state_folder_stays(foveal: CommandLine, daemon: DaemonProcess) -> None:
+    foveal.says("init", "--yes", "--host", "cursor")
+    foveal.says("down")
+    shutil.rmtree(daemon.state)
     write_files(daemon.state, {"precious": "mine"})
+    before = settings_tree(daemon)
     assert "doesn't look like foveal's state folder" in foveal("uninstall", "--yes", "--state")[2]
+    assert settings_tree(daemon) == before, "it is refused before anything is changed"
     assert (daemon.state / "precious").read_text() == "mine"
+
+
+def test_uninstall_without_a_state_folder_says_what_it_did(
+    foveal: CommandLine, daemon: DaemonProcess
+) -> None:
+    foveal.says("init", "--yes", "--host", "cursor")
+    foveal.says("down")
+    shutil.rmtree(daemon.state)
+    done = foveal.json("uninstall", "--yes", "--state")
+    assert [done[name] for name in ("changed", "problems", "state_deleted")] == [True, [], False]
+    assert {change["host"] for change in done["changes"]} == {"cursor"}
+    again = foveal.json("uninstall", "--yes", "--state")
+    assert [again[name] for name in ("changed", "changes", "state_deleted")] == [False, [], False]
+
+
+def test_uninstall_goes_on_after_a_file_that_can_not_be_written(
+    foveal: CommandLine, daemon: DaemonProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    foveal.says("init", "--yes", "--host", "cursor", "--host", "gemini")
+    apply = plan.apply
+
+    def refuse(changes: Sequence[Change]) -> tuple[str, ...]:
+        if any(".cursor" in change.target.path for change in changes):
+            raise InstallError("the file was changed meanwhile", "foveal uninstall")
+        return apply(changes)
+
+    monkeypatch.setattr("foveal.cli.uninstall.apply", refuse)
+    code, output, _ = foveal("uninstall", "--yes", "--state", "--json")
+    done = json.loads(output)
+    assert (code, done["problems"]) == (1, ["the file was changed meanwhile"])
+    assert (done["changed"], done["state_deleted"]) == (True, True)
+    assert not any("foveal" in name for name in tree(daemon.home / ".gemini"))
+
+
+def test_purge_deletes_copies_of_an_earlier_uninstall(
+    foveal: CommandLine, daemon: DaemonProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = daemon.home / ".cursor" / "hooks.json"
+    write_files(daemon.home, {".cursor/hooks.json": '{"version": 1, "hooks": {}}'})
+    foveal.says("init", "--yes", "--host", "cursor")
+    settings.write_text(settings.read_text().replace('"version": 1', '"version": 2'))
+    first = foveal.json("uninstall", "--yes")
+    copies = first["copies_left"]
+    assert copies
+    planned = foveal.json("uninstall", "--dry-run", "--purge")
+    assert (planned["changed"], planned["copies_left"]) == (False, copies)
+    assert all(Path(copy).exists() for copy in copies)
+    asked = answer(monkeypatch, "y", "n")
+    assert foveal("uninstall", "--purge")[0] == 0
+    assert asked[0].startswith(f"Delete {len(copies)} kept copies of earlier settings?")
+    assert not any(Path(copy).exists() for copy in copies)
+    assert foveal.json("uninstall", "--yes", "--purge")["copies_deleted"] == []
 
 
 COMPLETE_BASH = """

@@ -23,10 +23,19 @@ def test_size() -> None:
     check(0, "0 B")
     check(999, "999 B")
     check(1_000, "1.0 kB")
-    check(9_960, "10.0 kB")
+    check(9_940, "9.9 kB")
+    check(9_960, "10 kB")
+    check(999_499, "999 kB")
     check(85_300_000, "85 MB")
     check(19_000_000_000, "19 GB")
-    check(1_900_000_000_000, "1,900 GB")
+    for unit, (amount, larger) in enumerate((("kB", "MB"), ("MB", "GB"), ("GB", "TB")), 2):
+        check(1000**unit - 1, f"1.0 {larger}")
+        check(1000**unit - 1000 ** (unit - 1), f"999 {amount}")
+    check(1_900_000_000_000_000, "1,900 TB")
+
+
+def test_lines() -> None:
+    assert (terminal.lines_of(3, 8), terminal.lines_of(3, 3)) == ("3-8", "3")
 
 
 def test_duration() -> None:

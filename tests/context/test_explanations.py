@@ -75,6 +75,11 @@ def test_it_says_how_much_is_shown_and_what_is_missing_of_it() -> None:
     )
 
 
+def test_a_slice_of_one_line_says_so() -> None:
+    found = told("a.py", a_slice("focus:a.py#f", "focus", "asked for", start_line=3, end_line=3))
+    assert found.reasons == ("it is in focus: asked for; line 3, 1,200 tokens, weight 0.5",)
+
+
 def test_of_a_folder_each_file_is_told() -> None:
     slices = [a_slice(f"focus:src/{name}", "focus", "asked for") for name in ("a.py", "b.py")]
     found = told("src", *slices, a_slice("focus:srcs/c.py", "focus", "asked for"))

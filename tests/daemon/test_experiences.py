@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,37 @@ def test_pruning_by_each_criterion(shared_daemon: DaemonProcess, root: str) -> N
     prune(["here"], max_age_days=300, outcomes=["none"])
     prune(["new"], max_count=0)
     assert listed(shared_daemon, root) == []
+
+
+def test_pages_go_through_experiences_of_one_moment(shared_daemon: DaemonProcess, root: str) -> None:
+    decisions = [f"d{number}" for number in range(7)]
+    for decision in decisions:
+        graft(shared_daemon, root, decision, timestamp="2025-01-31T12:00:00Z", rationale="r" * 60_000)
+
+    def pages(**params: Any) -> list[list[str]]:
+        found: list[list[str]] = []
+        more: dict[str, Any] | None = {}
+        while more is not None:
+            reply = shared_daemon.call("ListExperiences", cwd=root, **params, **more)
+            assert reply["total"] == len(decisions)
+            found.append([one["decision"] for one in reply["experiences"]])
+            more = {"before": reply["next"]} if "next" in reply else None
+        return found
+
+    assert [len(page) for page in pages(limit=3)] == [3, 3, 1]
+    assert sorted(chain.from_iterable(pages(limit=3))) == decisions
+    assert [len(page) for page in pages(limit=7)] == [7]
+    assert pages(limit=0) == [[]]
+    assert shared_daemon.error("ListExperiences", cwd=root, before="x").data == {"field": "before"}
+
+
+def test_page_ends_before_it_is_too_large_for_a_message(shared_daemon: DaemonProcess, root: str) -> None:
+    for number in range(140):
+        graft(shared_daemon, root, f"{number} {'🦊' * 16_000}", rationale="🦉" * 16_000)
+    first = shared_daemon.call("ListExperiences", cwd=root, limit=1_000)
+    rest = shared_daemon.call("ListExperiences", cwd=root, limit=1_000, before=first["next"])
+    assert len(first["experiences"]) + len(rest["experiences"]) == first["total"] == 140
+    assert "next" not in rest
 
 
 def test_what_can_not_be_asked(shared_daemon: DaemonProcess, root: str) -> None:

@@ -51,7 +51,7 @@ def test_it_can_be_switched_off(shared_daemon: DaemonProcess, tmp_path: Path) ->
 
 def test_the_command_shows_and_forgets_it(foveal: CommandLine) -> None:
     assert "no file or item stands out yet" in foveal.says("feedback")
-    foveal.says("decide", "Paid at once", "--file", "pay.py")
+    foveal.says("decide", "Paid at once", "--file", "pay.py", "--allow-missing")
     assert "pay.py" in foveal.says("feedback")
     assert foveal.json("feedback")["boosts"][0]["boost"] == 1.05
     assert foveal.says("feedback", "--clear") == "forgotten: 1 file or item\n"

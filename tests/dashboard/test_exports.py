@@ -14,6 +14,8 @@ from foveal.dashboard.exports import exported
 from foveal.dashboard.formats import FILTERS
 from foveal.dashboard.view import FOLDER, href
 from foveal.ipc.errors import INVALID_PARAMS, RpcError
+from hypothesis import given
+from hypothesis import strategies as st
 
 ROWS: list[dict[str, Any]] = [
     {"path": "src/ä b.py", "tokens": 1200, "share": 0.5, "used": True, "by": ["read", "edited"]},
@@ -45,12 +47,49 @@ def test_csv_has_a_line_of_names_and_each_row() -> None:
     ]
 
 
-@pytest.mark.parametrize("begins", ["=", "+", "-", "@", "\t", "\r", "\n"])
-def test_no_text_is_a_formula(begins: str) -> None:
-    rows = [{"path": f"{begins}HYPERLINK(1)", "by": [f"{begins}1+1"]}]
-    _, row = cells("/usage?format=csv", rows)
-    assert row[0] == f"'{begins}HYPERLINK(1)"
-    assert row[4] == f"'{begins}1+1"
+SIGNS = "=+-@" + "＝＋－＠﹦﹢﹣﹫−"  # noqa: RUF001 - the forms that look like them
+BEFORE = (
+    "",
+    " ",
+    "\ufeff",
+    "\u200b",
+    "\u2060\u00ad",
+    "\u3000",
+    "\xa0",
+    "\x00",
+    "\x1b",
+    "\u202e",
+    "\ufe0f",
+    " \ufeff\t",
+)
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+def test_no_text_is_a_formula(sign: str) -> None:
+    for before in BEFORE:
+        text = f"{before}{sign}HYPERLINK(1)"
+        _, row = cells("/usage?format=csv", [{"path": text, "by": [text, "a", text]}])
+        assert (row[0], row[4]) == (f"'{text}", f"'{text}; a; '{text}")
+
+
+@pytest.mark.parametrize("begins", ["\t", "\r", "\n", "'"])
+def test_a_text_that_begins_like_a_cell_or_a_mark_is_marked(begins: str) -> None:
+    _, row = cells("/usage?format=csv", [{"path": f"{begins}a"}])
+    assert row[0] == f"'{begins}a"
+
+
+def test_other_texts_and_numbers_stay() -> None:
+    texts = ["a=b", "src/-x.py", "é", "1-2", "“=”", "", "[]"]
+    rows = [{"path": text, "tokens": -3, "share": -0.5} for text in texts]
+    assert [row[:3] for row in cells("/usage?format=csv", rows)[1:]] == [
+        [text, "-3", "-0.5"] for text in texts
+    ]
+
+
+@given(st.text())
+def test_every_text_comes_back_without_its_mark(text: str) -> None:
+    _, row = cells("/usage?format=csv", [{"path": text}])
+    assert row[0].removeprefix("'") == text.encode("utf-8", "replace").decode()
 
 
 def test_json_keeps_types_and_gives_every_column() -> None:

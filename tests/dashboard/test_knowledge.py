@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import pytest
 from foveal.dashboard.formats import PAGE_BYTES
+from foveal.dashboard.pages import decisions
 from foveal.dashboard.pages.knowledge import ROWS, TABS, chosen, server_rows
 from yarl import URL
 
@@ -120,6 +121,18 @@ async def test_each_table_is_exported_with_its_filter(pages: Pages, root: Path) 
     for kind in ("decisions", "quarantine"):
         async with pages.get(address(root, kind=kind, format="json")) as reply:
             assert await reply.json() == []
+
+
+async def test_all_decisions_of_one_moment_are_exported(
+    pages: Pages, shared_daemon: DaemonProcess, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decisions, "EXPORTED_MAX", 2)
+    moment = {"agent_id": "eve", "session_id": "s", "timestamp": "2025-01-31T12:00:00Z"}
+    given = [f"decision {number}" for number in range(5)]
+    for text in given:
+        shared_daemon.call("GraftExperience", cwd=str(root), experience={"decision": text, **moment})
+    async with pages.get(address(root, kind="decisions", agent="eve", format="json")) as reply:
+        assert sorted(row["decision"] for row in await reply.json()) == given
 
 
 @pytest.mark.parametrize(

@@ -525,7 +525,14 @@ def test_install_json_output(machine: Machine) -> None:
         (".claude.json", "create"),
     ]
     assert reply["backups"] == [str(machine.home / ".claude" / "settings.json.foveal-backup-0001")]
+    assert reply["changed"] is True
+    again = json.loads(machine.does("install", "claude-code", "--yes", "--json"))
+    assert (again["changed"], again["changes"]) == (False, [])
     assert machine.run("install", "claude-code", "--json")[0] == 2
+    assert json.loads(machine.does("uninstall", "claude-code", "--dry-run", "--json"))["changed"] is False
+    gone = json.loads(machine.does("uninstall", "claude-code", "--yes", "--purge", "--json"))
+    assert (gone["changed"], len(gone["changes"]), gone["copies_left"]) == (True, 2, [])
+    assert json.loads(machine.does("uninstall", "claude-code", "--yes", "--json"))["changed"] is False
 
 
 def test_host_folders_from_variables(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

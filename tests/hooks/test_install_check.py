@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from foveal.cli.times import local_time
 
 from tests.hook_install_cases import Machine, text_of, tree
 
@@ -195,6 +196,6 @@ def test_check_says_what_is_known_of_the_host(machine: Machine, monkeypatch: pyt
     assert "last event: none yet" in output
     (state / "hook-events.json").write_text('{"claude-code": ["Stop", "2026-11-23T21:00:00+00:00"]}')
     _, output = checked(machine, "claude-code")
-    assert "last event: Stop at 2026-11-23T21:00:00+00:00" in output
+    assert f"last event: Stop at {local_time('2026-11-23T21:00:00+00:00')}" in output
     program.write_text("#!/bin/sh\nexit 1\n")
     assert "claude-code: no program of it in PATH" in checked(machine, "claude-code")[1]

@@ -23,7 +23,7 @@ from foveal.daemon.core.errors import InvalidRequest, StateError
 from foveal.daemon.core.system import System
 from foveal.daemon.memory.experience import MAX_FILES, MAX_TEXT_BYTES, Draft, Experience, Provenance
 from foveal.daemon.memory.lines import MAX_LINE_BYTES
-from foveal.daemon.memory.pool import Pool
+from foveal.daemon.memory.pool import Pool, SkippedDraft
 from foveal.daemon.memory.pool_filters import ExperienceListing
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -189,7 +189,7 @@ def test_what_is_not_our_file_is_refused(tmp_path: Path) -> None:
 WRITER = """
 import sys
 from foveal.daemon.memory.experience import Draft
-from foveal.daemon.memory.pool import Pool
+from foveal.daemon.memory.pool import SkippedDraft, Pool
 from foveal.daemon.core.system import System
 path, name, count, size = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 pool = Pool(path, System())
@@ -502,9 +502,9 @@ def test_a_draft_that_cannot_be_kept_is_skipped_with_its_reason(tmp_path: Path) 
     )
     assert result.grafted == 2
     assert result.skipped == (
-        (0, "decision is empty"),
-        (2, "outcome.kind must be success, failure or reverted"),
-        (3, "timestamp must be a time in ISO 8601, such as 2025-01-31T12:00:00Z"),
+        SkippedDraft(0, "decision is empty", "decision"),
+        SkippedDraft(2, "outcome.kind must be success, failure or reverted", "outcome.kind"),
+        SkippedDraft(3, "timestamp must be a time in ISO 8601, such as 2025-01-31T12:00:00Z", "timestamp"),
     )
     assert result.warnings == ((1, "2 of its files were left out: outside the project, or too many"),)
     [kept] = pool.list(ExperienceListing(query="d" * MAX_TEXT_BYTES))[0]

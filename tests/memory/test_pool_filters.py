@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.memory.experience import Experience, Provenance
-from foveal.daemon.memory.pool_filters import Criteria, ExperienceListing, chosen, time_of
+from foveal.daemon.memory.pool_filters import Criteria, ExperienceListing, chosen, cursor_after, time_of
+from msgspec.structs import replace
 
 ONE = Experience(
     "x_1", "2025-01-02T00:00:00.000Z", "a", "s", "Use WAL", "Readers wait", ("src/db.py",), "failure",
@@ -35,6 +36,24 @@ ONE = Experience(
 )
 def test_listing_matches_all_filters(filters: ExperienceListing, expected: bool) -> None:
     assert bool(filters.matching([ONE])) is expected
+
+
+def test_page_after_a_cursor_even_if_its_experience_is_gone() -> None:
+    moments = ("2025-01-03", *("2025-01-02",) * 4, "2025-01-01")
+    found = [replace(ONE, id=f"x_{n}", timestamp=f"{day}T00:00:00.000Z") for n, day in enumerate(moments)]
+
+    def page(limit: int | None, before: str) -> list[str]:
+        return [one.id for one in ExperienceListing(limit, before=before).page_of(found)]
+
+    assert page(2, "") == ["x_0", "x_1"]
+    assert page(2, cursor_after(found[1])) == ["x_2", "x_3"]
+    assert page(None, cursor_after(found[3])) == ["x_4", "x_5"]
+    assert page(9, cursor_after(found[5])) == []
+    cursor = cursor_after(found.pop(2))
+    assert page(9, cursor) == ["x_1", "x_3", "x_4", "x_5"], "those of its moment may come again, none is lost"
+    with pytest.raises(InvalidRequest, match="no next of a page") as caught:
+        page(9, "x_1")
+    assert caught.value.field == "before"
 
 
 def test_times() -> None:

@@ -102,6 +102,78 @@ def test_temporary_folders_and_parents_of_home_are_refused_unless_opened(
     assert find_root(str(home.parent), str(home)) == str(home.parent)
 
 
+def test_folders_of_the_system_are_refused_unless_opened(home: Path) -> None:
+    there = [
+        folder
+        for folder in (
+            "/etc",
+            "/usr",
+            "/var",
+            "/proc",
+            "/sys",
+            "/dev",
+            "/boot",
+            "/bin",
+            "/usr/share",
+            "/etc/ssl",
+            "/usr/lib",
+        )
+        if Path(folder).is_dir()
+    ]
+    assert len(there) >= 6
+    for folder in there:
+        with pytest.raises(InvalidRequest, match=r"a folder of the system .*: foveal open /") as refused:
+            find_root(folder, str(home))
+        assert refused.value.field == "cwd"
+        root = os.path.realpath(folder)
+        assert find_root(folder, str(home), {root}) == root
+
+
+def test_a_repository_in_a_folder_of_the_system_is_a_project(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path.resolve() / "tmp"
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    monkeypatch.setattr(roots, "TEMPORARY_FOLDERS", ())
+    system = tmp_path.resolve() / "usr"
+    monkeypatch.setattr(roots, "SYSTEM_FOLDERS", (str(system),))
+    monkeypatch.setattr(roots, "SOURCE_FOLDERS", (str(system / "src"),))
+    make(system, ".git/", "www/shop/.git/", "lib/node/package.json", "src/app/", "own/.foveal/", "share/doc/")
+    make(temporary, "p/")
+    for folder in (system, system / "lib", system / "lib/node", system / "share/doc"):
+        # All belong to the repository around them, which is the folder of the system itself.
+        with pytest.raises(InvalidRequest, match="a folder of the system"):
+            find_root(str(folder), str(home))
+    (system / ".git").rmdir()
+    for folder in (system / "lib/node", system / "share/doc"):
+        with pytest.raises(InvalidRequest, match="a folder of the system"):
+            find_root(str(folder), str(home))
+    for folder in (system / "www/shop", system / "src/app", system / "own", temporary / "p"):
+        assert find_root(str(folder), str(home)) == str(folder)
+
+
+def test_hidden_folders_of_home_are_refused_unless_opened(home: Path) -> None:
+    make(
+        home,
+        ".ssh/.git/",
+        ".aws/package.json",
+        ".cache/x/",
+        ".dotfiles/.git/",
+        ".gnupg/.foveal/",
+        "p/.hidden/",
+    )
+    for folder, why in (
+        (".ssh", "a folder of keys"),
+        (".aws", "a folder of keys"),
+        (".cache/x", "a hidden folder"),
+    ):
+        with pytest.raises(InvalidRequest, match=why):
+            find_root(str(home / folder), str(home))
+        assert find_root(str(home / folder), str(home), {str(home / folder)}) == str(home / folder)
+    for folder in (".dotfiles", ".gnupg", "p/.hidden"):
+        assert find_root(str(home / folder), str(home)) == str(home / folder)
+
+
 def test_a_large_folder_without_a_mark_is_refused_unless_opened(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -169,7 +169,7 @@ def test_a_tool_has_its_own_mode_else_its_servers_else_always(agent: Agent) -> N
 
 
 def test_a_mode_is_of_a_server_or_tool_that_is_known(agent: Agent) -> None:
-    with pytest.raises(NotFound, match=r"No server 'wed' is configured\. Did you mean 'web'"):
+    with pytest.raises(NotFound, match=r"no server 'wed' is configured\. Did you mean 'web'"):
         agent.set("wed", "", "manual")
     with pytest.raises(NotFound, match=r"no tool 'serch'\. Did you mean 'search'"):
         agent.set("web", "serch", "manual")
