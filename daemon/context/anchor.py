@@ -39,7 +39,8 @@ def item_slices(state: BuildState, items: Sequence[PlannedItem]) -> Iterator[Sli
         if item.type == "tool":
             continue
         is_rule, is_file = item.type == "rule", render.is_file(item)
-        grow = partial(render.rule_form, printable(item.name), item.text, is_file=is_file, words=state.words)
+        name, whose = printable(item.name), render.whose(item)
+        grow = partial(render.rule_form, name, item.text, whose=whose, is_file=is_file, words=state.words)
         yield Slice(
             id=planned.slice_id,
             type="rule" if is_rule else "reference",
@@ -50,7 +51,7 @@ def item_slices(state: BuildState, items: Sequence[PlannedItem]) -> Iterator[Sli
             grow=grow,
             full_characters=len(grow(UNLIMITED).text),
             path=item.name if is_file else "",
-            source=f"{item.name}:{item.line}, {planned.include}",
+            source=f"{item.name}:{item.line}, {planned.include}, {whose}",
             score=planned.score,
             required=planned.score is None,
         )

@@ -350,7 +350,12 @@ def _item(fields: Mapping[str, object], path: str, line: int, stamp: Stamp | Non
         raise InvalidRequest("tools come from MCP servers: name a rule or a reference.", "type")
     if not draft.text:
         raise InvalidRequest("text is missing: give it in the file.", "text")
-    return replace(draft.item(path, line), priority_level=_level(draft, trusted=trusted), stamp=stamp)
+    return replace(
+        draft.item(path, line),
+        priority_level=_level(draft, trusted=trusted),
+        stamp=stamp,
+        owner="user" if trusted else "project",
+    )
 
 
 def _level(draft: ItemDraft, *, trusted: bool) -> int:
