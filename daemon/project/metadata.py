@@ -341,7 +341,7 @@ class ProjectMetadata(Struct, frozen=True):
     """A description of a project from its own files and git. All texts are single lines of plain text.
 
     `languages` are names with their share of the source files, 0 to 1, the largest first. `commits` are the
-    subjects of the latest commits, the latest first. `branch` is "" if no branch is checked out.
+    latest, the latest first. `branch` is "" if no branch is checked out.
     """
 
     name: str
@@ -349,7 +349,7 @@ class ProjectMetadata(Struct, frozen=True):
     languages: tuple[tuple[str, float], ...] = ()
     commands: tuple[ProjectCommand, ...] = ()
     branch: str = ""
-    commits: tuple[str, ...] = ()
+    commits: tuple[git.LatestCommit, ...] = ()
 
 
 class MetadataKey(Struct, frozen=True):
@@ -374,14 +374,17 @@ class KnownMetadata:
     def holds(self, tree: Tree, now: float) -> bool:
         """Whether the value is up to date; compared with the disk every `CHECK_S`, which takes a few stats.
 
-        `now` is the event loop's time in seconds.
+        `now` is the event loop's time in seconds. A value that doesn't hold is compared at each call until it
+        is replaced: a request asks twice, and only the second one reads it again.
         """
         if self.key is None:
             return False
         if now - self._checked < CHECK_S:
             return True
+        if self.key != metadata_key(tree, self._system):
+            return False
         self._checked = now
-        return self.key == metadata_key(tree, self._system)
+        return True
 
     def set(self, key: MetadataKey, value: ProjectMetadata) -> None:
         """Replace the value and its key."""
@@ -439,9 +442,9 @@ def _commands(manifests: Iterable[Manifest]) -> tuple[ProjectCommand, ...]:
     )
 
 
-def _commits(root: str, system: System) -> tuple[str, ...]:
+def _commits(root: str, system: System) -> tuple[git.LatestCommit, ...]:
     try:
-        return tuple(git.latest_subjects(root, COMMITS_MAX))
+        return git.latest_commits(root, COMMITS_MAX)
     except git.GitError as error:
         system.deny(error.__cause__)
         return ()  # no git, or it rejects the repository, which the scan reports
