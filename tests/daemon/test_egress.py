@@ -262,6 +262,16 @@ def test_the_trace_shows_what_strays(tmp_path: Path) -> None:
     assert expected <= set(found)
 
 
+@pytest.mark.parametrize("given", [{}, {"ORT_DISABLE_TELEMETRY": "0"}, {"ORT_DISABLE_TELEMETRY": ""}])
+def test_the_package_silences_onnxruntime_whatever_the_user_set(
+    given: dict[str, str], tmp_path: Path
+) -> None:
+    code = "import foveal, os, onnxruntime; print(os.environ['ORT_DISABLE_TELEMETRY'])"
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **given}
+    assert subprocess.check_output([sys.executable, "-c", code], env=environ, text=True) == "1\n"
+    assert os.listdir(tmp_path) == []
+
+
 # Files
 
 
