@@ -60,12 +60,15 @@ def item_slices(state: BuildState, items: Sequence[PlannedItem]) -> Iterator[Sli
 
 
 def visible_metadata(state: BuildState) -> ProjectMetadata | None:
-    """Return the project's metadata without sentences that name hidden files, and without commits that
-    changed hidden files only."""
+    """Return the project's metadata without what hidden manifests say, without sentences that name hidden
+    files, and without commits that changed hidden files only."""
     metadata = state.gathered.metadata
     if metadata is None:
         return None
     policy, root = state.snapshot.policy, state.snapshot.tree.root
+    shown = policy.visible(metadata.manifests, lambda manifest: manifest.file)
+    if len(shown) < len(metadata.manifests):
+        metadata = metadata.described_by(shown, root)
     return replace(
         metadata,
         description=policy.mask("".join(policy.sentences([metadata.description], root))),

@@ -11,10 +11,11 @@ import os
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..core.system import Stamp, System, stamp_of
 from ..languages.shared.language import language_of
@@ -350,6 +351,18 @@ class ProjectMetadata(Struct, frozen=True):
     commands: tuple[ProjectCommand, ...] = ()
     branch: str = ""
     commits: tuple[git.LatestCommit, ...] = ()
+    manifests: tuple[Manifest, ...] = ()
+    """Where name, description and commands are from, in order of precedence."""
+
+    def described_by(self, manifests: Sequence[Manifest], root: str) -> ProjectMetadata:
+        """Return the metadata with name, description and commands of these manifests."""
+        return replace(
+            self,
+            name=next((one.name for one in manifests if one.name), "") or os.path.basename(root),
+            description=next((one.description for one in manifests if one.description), ""),
+            commands=_commands(manifests),
+            manifests=tuple(manifests),
+        )
 
 
 class MetadataKey(Struct, frozen=True):
@@ -401,14 +414,13 @@ def read_metadata(tree: Tree, system: System) -> ProjectMetadata:
     """Read the metadata of a tree. Blocks for its manifests and for git; no content makes it raise."""
     manifests = read_manifests(tree.root, (name for name, _ in _manifests(tree, system)), system)
     head = git.head(tree.root, system)
-    return ProjectMetadata(
-        next((manifest.name for manifest in manifests if manifest.name), "") or os.path.basename(tree.root),
-        next((manifest.description for manifest in manifests if manifest.description), ""),
-        _languages(tree.files),
-        _commands(manifests),
-        head.branch if head else "",
-        _commits(tree.root, system) if head and head.commit else (),
+    found = ProjectMetadata(
+        "",
+        languages=_languages(tree.files),
+        branch=head.branch if head else "",
+        commits=_commits(tree.root, system) if head and head.commit else (),
     )
+    return found.described_by(manifests, tree.root)
 
 
 def _manifests(tree: Tree, system: System) -> tuple[tuple[str, Stamp], ...]:

@@ -534,6 +534,23 @@ def test_a_project_whose_rules_cant_be_read_stays_closed(
     assert "agents.x.allow must be true or false" in str(error)
 
 
+def test_a_hidden_manifest_says_nothing_of_the_project(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
+    manifest = '{"name": "quokka", "description": "Counts numbats.", "scripts": {"test": "bilby"}}'
+    rules = '[agents.intern]\ndeny_paths = ["package.json"]\n'
+    root = write_files(
+        tmp_path / "plain", {"package.json": manifest, "Makefile": "build:\n\ttrue\n", "foveal.toml": rules}
+    )
+    shared_daemon.open_ready(root)
+    for form in ("markdown", "prompts", "json"):
+        fields = {"cwd": str(root), "format": form, "max_tokens": 9_000}
+        everyone = json.dumps(shared_daemon.call("GetContext", **fields))
+        assert "quokka: Counts numbats." in everyone
+        assert "npm run test" in everyone
+        intern = json.dumps(shared_daemon.call("GetContext", **fields, agent_name="intern"))
+        assert not [word for word in (*HIDDEN, "npm") if word in intern]
+        assert "make build" in intern
+
+
 def test_commits_that_changed_hidden_files_only_are_told_to_nobody_who_may_not_see_them(
     shared_daemon: DaemonProcess, tmp_path: Path
 ) -> None:
