@@ -54,6 +54,7 @@ def page(path, cookie=""):
 
 
 try:
+    foveal("CONTEXT", "context", QUESTION)  # starts a daemon, and opens the project without being told to
     foveal("", "up", root, "--wait")
     embedded = time.monotonic()
     foveal("sessions.py", "query", QUESTION)
