@@ -1,3 +1,14 @@
-"""foveal: the right context for coding agents, sharp where they work, wide everywhere else."""
+"""foveal: the right context for coding agents, sharp where they work, wide everywhere else.
+
+Python runs this file before any other of the package, in each process: the one place that keeps dependencies
+from reporting to their makers.
+"""
+
+import os
 
 __version__ = "0.1.0"
+
+# From its import on onnxruntime reports to Microsoft: it keeps a device id and a database in
+# ~/.cache/Microsoft and `.ses` in the temporary folder, and looks up mobile.events.data.microsoft.com.
+# What a user sets is for other programs: foveal has no switch by which a library reports anything.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"

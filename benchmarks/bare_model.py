@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-import onnxruntime  # type: ignore[import-untyped]  # has no annotations
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding.model_cache import GRAPH_FILE, TOKEN_WINDOW, open_model_folder
 from numpy.typing import NDArray
@@ -19,6 +18,9 @@ class BareModel:
     """The graph that the product runs, one text a call, on `threads` threads."""
 
     def __init__(self, cache: Path, threads: int) -> None:
+        # Imported behind the package, which keeps it from reporting to its maker.
+        import onnxruntime  # type: ignore[import-untyped]  # has no annotations
+
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         with open_model_folder(str(cache), lambda *step: None, System()) as folder:

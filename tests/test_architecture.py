@@ -212,6 +212,25 @@ def test_each_outside_package_has_its_owner() -> None:
     assert not wrong
 
 
+REPORTING = {"onnxruntime", "fastembed"}
+"""Packages that report to their makers as soon as they are imported, or import one that does."""
+
+
+def test_nothing_imports_a_reporting_package_before_ours() -> None:
+    # The rooms are part of the package, tests begin with their conftest: both import its __init__.py first.
+    early, all_of_them = [], 0
+    for path in sorted([*(ROOT / "benchmarks").rglob("*.py"), *(ROOT / "docs").rglob("*.py")]):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            if REPORTING.intersection(name.partition(".")[0] for name in names):
+                all_of_them += 1
+                early += [str(path.relative_to(ROOT))] if node in tree.body else []
+    assert not early, "import it in the function that needs it"
+    assert all_of_them >= 1
+
+
 def test_the_daemon_has_no_dataclasses() -> None:
     wrong = [
         str(path.relative_to(ROOT))
@@ -240,7 +259,9 @@ def test_package_files_hold_a_docstring_only() -> None:
     for path in modules():
         if path.name == "__init__.py":
             body = ast.parse(path.read_text(encoding="utf-8")).body
-            extra = [node for node in body[1:] if not (path.parent == ROOT and isinstance(node, ast.Assign))]
+            # The package's own keeps libraries from reporting to their makers, before any is imported.
+            allowed = (ast.Assign, ast.Import) if path.parent == ROOT else ()
+            extra = [node for node in body[1:] if not isinstance(node, allowed)]
             assert not extra, path
 
 

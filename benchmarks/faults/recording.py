@@ -38,13 +38,13 @@ class Call:
     result: int
 
 
-def strace_command(program: Sequence[str], output: Path) -> list[str]:
-    """Return the command that runs a program and its children and records them. Raises `NotHere`."""
+def strace_command(program: Sequence[str], output: Path, calls: Sequence[str] = CALLS) -> list[str]:
+    """Return the command that runs a program and its children and records their calls. Raises `NotHere`."""
     found = shutil.which("strace")
     if found is None:
         raise NotHere("strace isn't installed; on Debian: apt-get install strace")
     return [
-        found, "-f", "-y", "-ttt", "-xx", "--seccomp-bpf", "-s", "16000000", "-e", f"trace={','.join(CALLS)}",
+        found, "-f", "-y", "-ttt", "-xx", "--seccomp-bpf", "-s", "16000000", "-e", f"trace={','.join(calls)}",
         "-o", str(output), *program,
     ]  # fmt: skip
 

@@ -9,6 +9,8 @@ from functools import lru_cache, partial
 from msgspec.structs import replace
 
 from ..memory.recall import Chosen
+from ..privacy.policy import Policy
+from ..project.git import LatestCommit
 from ..project.metadata import ProjectMetadata
 from ..project.tree import Layout
 from ..rules.items import PlannedItem
@@ -39,7 +41,8 @@ def item_slices(state: BuildState, items: Sequence[PlannedItem]) -> Iterator[Sli
         if item.type == "tool":
             continue
         is_rule, is_file = item.type == "rule", render.is_file(item)
-        grow = partial(render.rule_form, printable(item.name), item.text, is_file=is_file, words=state.words)
+        name, whose = printable(item.name), render.whose(item)
+        grow = partial(render.rule_form, name, item.text, whose=whose, is_file=is_file, words=state.words)
         yield Slice(
             id=planned.slice_id,
             type="rule" if is_rule else "reference",
@@ -50,18 +53,22 @@ def item_slices(state: BuildState, items: Sequence[PlannedItem]) -> Iterator[Sli
             grow=grow,
             full_characters=len(grow(UNLIMITED).text),
             path=item.name if is_file else "",
-            source=f"{item.name}:{item.line}, {planned.include}",
+            source=f"{item.name}:{item.line}, {planned.include}, {whose}",
             score=planned.score,
             required=planned.score is None,
         )
 
 
 def visible_metadata(state: BuildState) -> ProjectMetadata | None:
-    """Return the project's metadata without sentences that name hidden files, such as commit messages."""
+    """Return the project's metadata without what hidden manifests say, without sentences that name hidden
+    files, and without commits that changed hidden files only."""
     metadata = state.gathered.metadata
     if metadata is None:
         return None
     policy, root = state.snapshot.policy, state.snapshot.tree.root
+    shown = policy.visible(metadata.manifests, lambda manifest: manifest.file)
+    if len(shown) < len(metadata.manifests):
+        metadata = metadata.described_by(shown, root)
     return replace(
         metadata,
         description=policy.mask("".join(policy.sentences([metadata.description], root))),
@@ -70,8 +77,19 @@ def visible_metadata(state: BuildState) -> ProjectMetadata | None:
             for command in metadata.commands
             if not policy.names_denied(command.line, root)
         ),
-        commits=tuple(map(policy.mask, policy.sentences(metadata.commits, root))),
+        commits=tuple(
+            replace(commit, line=policy.mask(commit.line))
+            for commit in metadata.commits
+            if not policy.names_denied(commit.line, root) and not _is_hidden(commit, policy)
+        ),
     )
+
+
+def _is_hidden(commit: LatestCommit, policy: Policy) -> bool:
+    """Whether a commit changed only files that a limited agent may not see, or may have done so."""
+    if not policy.deny_paths or commit.paths == ():
+        return False
+    return commit.paths is None or all(map(policy.hides, commit.paths))
 
 
 def metadata_slices(state: BuildState) -> Iterator[Slice]:
@@ -250,7 +268,7 @@ def _metadata_lines(metadata: ProjectMetadata) -> Iterator[str]:
     if metadata.branch:
         yield f"branch: {render.inline(metadata.branch)}"
     if metadata.commits:
-        yield f"last commits: {'; '.join(map(render.inline, metadata.commits))}"
+        yield f"last commits: {'; '.join(render.inline(commit.line) for commit in metadata.commits)}"
 
 
 def _outcome(chosen: Chosen) -> str:

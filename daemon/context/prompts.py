@@ -175,7 +175,7 @@ def _variables(values: PromptValues) -> Mapping[str, Any]:
             "languages": [name for name, _ in project.languages],
             "commands": [{"purpose": command.purpose, "line": command.line} for command in project.commands],
             "branch": project.branch,
-            "commits": list(project.commits),
+            "commits": [commit.line for commit in project.commits],
         },
         "context": values.context,
         "prompt": values.prompt,

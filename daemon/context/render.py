@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import groupby
 from typing import Any
 
 from ..compression.compress import MARK
-from ..rules.items import Item
+from ..rules.items import Item, Owner
 from .excerpt import fenced, left_out_note, shorten_text
 from .selection import Cost, Form, Measure, Slice, SliceType
 from .tokens import TokenCounter
@@ -108,12 +109,18 @@ def code_frame(heading: str, fence: str, tag: str) -> tuple[str, str]:
 
 
 def rule_form(
-    name: str, text: str, characters: int, *, is_file: bool = True, words: Iterable[str] = ()
+    name: str,
+    text: str,
+    characters: int,
+    *,
+    whose: str = "the project's",
+    is_file: bool = True,
+    words: Iterable[str] = (),
 ) -> Form:
     """Render a rule within a number of characters; a long one keeps what is nearest to the `words`.
 
-    `is_file` says that its name is a path."""
-    heading = f"`{inline(name)}`"
+    The heading says `whose` rule it is, see `whose`. `is_file` says that its name is a path."""
+    heading = f"`{inline(name)}` ({whose})"
     whole = code_block(heading, text, "markdown")
     if len(whole) <= characters:
         return Form(whole)
@@ -129,10 +136,25 @@ def rule_form(
 
 
 def item_message(item: Item, form: Form) -> str:
-    """Return a rule or reference as a separate message: its name and its shown text."""
-    name = inline(item.name)
+    """Return a rule or reference as a separate message: its name, whose it is, and its shown text."""
+    name = f"{inline(item.name)} ({whose(item)})"
     text = form.body if form.compressed else item.text
     return f"{name}\n\n{text}" if text.strip() else name
+
+
+OWNERS: Mapping[Owner, str] = {
+    "administrator": "the administrator's",
+    "user": "the user's",
+    "project": "the project's",
+    "stored": "put with foveal",
+}
+"""Owners in a few words: the project's rules come from an author that the user may not know."""
+
+
+def whose(item: Item) -> str:
+    """Return whose item it is, with its file unless that is in its name: `the project's foveal.toml`."""
+    words = OWNERS[item.owner]
+    return words if item.owner == "stored" or is_file(item) else f"{words} {os.path.basename(item.source)}"
 
 
 def is_file(item: Item) -> bool:

@@ -271,6 +271,8 @@ _QUIET = {
     # Nothing that fastembed knows needs the user's token, so it isn't sent.
     "HF_HUB_DISABLE_IMPLICIT_TOKEN": "1",
     "HF_HUB_VERBOSITY": "critical",
+    # It comes without a cache and a log of its own in the user's cache folder.
+    "HF_HUB_DISABLE_XET": "1",
 }
 """Environment variables for huggingface_hub, which reads them only once, when it is imported.
 

@@ -232,12 +232,13 @@ class AgentTables(Struct, frozen=True):
         """Return the policy for an agent of a name and a type, each empty if unknown.
 
         Of each file the most specific table applies: that of the name, then that of the type, then the glob
-        with the most literal characters, of equal ones the first. The restrictions of both files add up.
+        with the most literal characters, of equal ones the first. Names are compared as `folded_name` has
+        them; tables of one file whose names it makes equal all apply. All restrictions add up.
         """
         found = [
             (table, where)
             for tables, where in ((self.user, "config.toml"), (self.project, "foveal.toml"))
-            if (table := _most_specific(tables, name, kind)) is not None
+            for table in _most_specific(tables, name, kind)
         ]
         limits = [table.max_tokens for table, _ in found if table.max_tokens is not None]
         return Policy(
@@ -292,6 +293,7 @@ def _parse(name: str, table: object) -> AgentTable:
             f"{field}.max_tokens must be a whole number of tokens, 0 or more", f"{field}.max_tokens"
         )
     _check_glob(name, field)
+    _check_glob(folded_name(name), field)  # names are compared with this form too
     for pattern in given.deny_paths:
         _check_glob(pattern, f"{field}.deny_paths")
         _check_glob(folded_path(pattern), f"{field}.deny_paths")  # names are compared with this form too
@@ -314,25 +316,55 @@ def _check_glob(pattern: str, field: str) -> None:
         raise InvalidRequest(f"{field}: {error}", field) from error
 
 
-def _most_specific(tables: tuple[AgentTable, ...], name: str, kind: str) -> AgentTable | None:
+def _most_specific(tables: tuple[AgentTable, ...], name: str, kind: str) -> list[AgentTable]:
+    """Return the most specific table, with those of the same folded name; none if none matches."""
     best: tuple[int, int, AgentTable] | None = None
     for table in tables:
         rank = _rank(table.pattern, name, kind)
         if rank is not None and (best is None or rank > best[:2]):
             best = (*rank, table)
-    return best[2] if best else None
+    if best is None:
+        return []
+    chosen = folded_name(best[2].pattern)
+    return [table for table in tables if folded_name(table.pattern) == chosen]
 
 
 def _rank(pattern: str, name: str, kind: str) -> tuple[int, int] | None:
     """Return how closely a pattern matches, higher for closer, None if it doesn't."""
-    if pattern == name:
+    folded = folded_name(pattern)
+    if folded == folded_name(name):
         return 3, 0
-    if kind and pattern == kind:
+    if kind and folded == folded_name(kind):
         return 2, 0
-    glob = compile_glob(pattern)
-    if glob.matches(name) or (kind and glob.matches(kind)) or pattern == "*":
+    if _name_matches(pattern, name) or (kind and _name_matches(pattern, kind)) or folded == "*":
         return 1, sum(character not in "*?[]{}!" for character in pattern)
     return None
+
+
+def _name_matches(pattern: str, name: str) -> bool:
+    """Whether a glob matches an agent's name, folded or as both are: folded, `[!A-Z]` means other letters."""
+    folded = compile_glob(folded_name(pattern))
+    return folded.matches(folded_name(name)) or compile_glob(pattern).matches(name)
+
+
+@lru_cache(maxsize=1024)
+def folded_name(name: str) -> str:
+    """Return an agent's name in a form that is equal for names that look the same but for their case: NFKC,
+    case folded, without invisible characters, and with single spaces between words.
+
+    Letters of different alphabets that look alike stay different.
+    """
+    folded = unicodedata.normalize("NFKC", _INVISIBLE.sub("", name)).casefold()
+    return " ".join(_INVISIBLE.sub("", unicodedata.normalize("NFKC", folded)).split())
+
+
+_INVISIBLE = re.compile(
+    r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    r"\u202a-\u202e\u2060-\u206f\u2800\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""Control characters but white space, what Unicode calls default ignorable, the blank of Braille, and halves
+of surrogate pairs."""
 
 
 def _key(name: str) -> str:

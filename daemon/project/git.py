@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import IO, NamedTuple, Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..core.errors import FovealError
 from ..core.system import System
@@ -129,15 +130,43 @@ def change_counts(commits: Iterable[PastCommit]) -> dict[str, tuple[int, int]]:
     return counts
 
 
-def latest_subjects(root: str, commits: int) -> list[str]:
-    """Return the subjects of the latest commits, each with its short hash, the latest first.
+class LatestCommit(Struct, frozen=True):
+    """The short hash and the subject of a commit in one line of at most `SUBJECT_CHARACTERS`, and the first
+    `LARGE_COMMIT_FILES` paths that it changed, a merge against its first parent; None if git can't tell."""
 
-    Each is one line of at most `SUBJECT_CHARACTERS`. Raises `GitError`.
-    """
+    line: str
+    paths: tuple[str, ...] | None = ()
+
+
+def latest_commits(root: str, commits: int) -> tuple[LatestCommit, ...]:
+    """Return the latest commits, the latest first. Raises `GitError`."""
+    try:
+        return tuple(_latest(root, commits, _WITH_PATHS))
+    except GitError:  # a partial clone has the commits, but not each of their trees
+        return tuple(replace(commit, paths=None) for commit in _latest(root, commits, []))
+
+
+_WITH_PATHS = [
+    "--name-only", "--no-renames", "--diff-merges=first-parent", "--no-ext-diff", "--no-textconv",
+    "--no-relative", "-O/dev/null",
+]  # fmt: skip
+
+
+def _latest(root: str, commits: int, more: list[str]) -> Iterator[LatestCommit]:
     arguments = ["log", f"--max-count={commits}", "-z", "--no-show-signature", "--no-notes", "--no-color"]
-    output = split_at_nuls(output_of(root, [*arguments, "--format=tformat:%h %s", "HEAD", "--"]))
-    lines = (" ".join(line.decode(errors="replace").split()) for line in output)
-    return ["".join(filter(str.isprintable, line))[:SUBJECT_CHARACTERS] for line in lines if line]
+    line, paths = "", list[str]()
+    for token in split_at_nuls(
+        output_of(root, [*arguments, *more, "--format=tformat:%x01%h %s", "HEAD", "--"])
+    ):
+        if token.startswith(b"\x01"):
+            if line:
+                yield LatestCommit(line, tuple(paths))
+            words = " ".join(token.decode(errors="replace").split())
+            line, paths = "".join(filter(str.isprintable, words))[:SUBJECT_CHARACTERS], []
+        elif (name := token.removeprefix(b"\n")) and len(paths) < LARGE_COMMIT_FILES:
+            paths.append(os.fsdecode(name))
+    if line:
+        yield LatestCommit(line, tuple(paths))
 
 
 def head(root: str, system: System | None = None) -> Head | None:

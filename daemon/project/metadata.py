@@ -11,10 +11,11 @@ import os
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..core.system import Stamp, System, stamp_of
 from ..languages.shared.language import language_of
@@ -341,7 +342,7 @@ class ProjectMetadata(Struct, frozen=True):
     """A description of a project from its own files and git. All texts are single lines of plain text.
 
     `languages` are names with their share of the source files, 0 to 1, the largest first. `commits` are the
-    subjects of the latest commits, the latest first. `branch` is "" if no branch is checked out.
+    latest, the latest first. `branch` is "" if no branch is checked out.
     """
 
     name: str
@@ -349,7 +350,19 @@ class ProjectMetadata(Struct, frozen=True):
     languages: tuple[tuple[str, float], ...] = ()
     commands: tuple[ProjectCommand, ...] = ()
     branch: str = ""
-    commits: tuple[str, ...] = ()
+    commits: tuple[git.LatestCommit, ...] = ()
+    manifests: tuple[Manifest, ...] = ()
+    """Where name, description and commands are from, in order of precedence."""
+
+    def described_by(self, manifests: Sequence[Manifest], root: str) -> ProjectMetadata:
+        """Return the metadata with name, description and commands of these manifests."""
+        return replace(
+            self,
+            name=next((one.name for one in manifests if one.name), "") or os.path.basename(root),
+            description=next((one.description for one in manifests if one.description), ""),
+            commands=_commands(manifests),
+            manifests=tuple(manifests),
+        )
 
 
 class MetadataKey(Struct, frozen=True):
@@ -374,14 +387,17 @@ class KnownMetadata:
     def holds(self, tree: Tree, now: float) -> bool:
         """Whether the value is up to date; compared with the disk every `CHECK_S`, which takes a few stats.
 
-        `now` is the event loop's time in seconds.
+        `now` is the event loop's time in seconds. A value that doesn't hold is compared at each call until it
+        is replaced: a request asks twice, and only the second one reads it again.
         """
         if self.key is None:
             return False
         if now - self._checked < CHECK_S:
             return True
+        if self.key != metadata_key(tree, self._system):
+            return False
         self._checked = now
-        return self.key == metadata_key(tree, self._system)
+        return True
 
     def set(self, key: MetadataKey, value: ProjectMetadata) -> None:
         """Replace the value and its key."""
@@ -398,14 +414,13 @@ def read_metadata(tree: Tree, system: System) -> ProjectMetadata:
     """Read the metadata of a tree. Blocks for its manifests and for git; no content makes it raise."""
     manifests = read_manifests(tree.root, (name for name, _ in _manifests(tree, system)), system)
     head = git.head(tree.root, system)
-    return ProjectMetadata(
-        next((manifest.name for manifest in manifests if manifest.name), "") or os.path.basename(tree.root),
-        next((manifest.description for manifest in manifests if manifest.description), ""),
-        _languages(tree.files),
-        _commands(manifests),
-        head.branch if head else "",
-        _commits(tree.root, system) if head and head.commit else (),
+    found = ProjectMetadata(
+        "",
+        languages=_languages(tree.files),
+        branch=head.branch if head else "",
+        commits=_commits(tree.root, system) if head and head.commit else (),
     )
+    return found.described_by(manifests, tree.root)
 
 
 def _manifests(tree: Tree, system: System) -> tuple[tuple[str, Stamp], ...]:
@@ -439,9 +454,9 @@ def _commands(manifests: Iterable[Manifest]) -> tuple[ProjectCommand, ...]:
     )
 
 
-def _commits(root: str, system: System) -> tuple[str, ...]:
+def _commits(root: str, system: System) -> tuple[git.LatestCommit, ...]:
     try:
-        return tuple(git.latest_subjects(root, COMMITS_MAX))
+        return git.latest_commits(root, COMMITS_MAX)
     except git.GitError as error:
         system.deny(error.__cause__)
         return ()  # no git, or it rejects the repository, which the scan reports

@@ -94,17 +94,19 @@ class ProjectInstructions:
         """Whether all places where an instruction file could have appeared are due for a check."""
         return now - self._checked >= CHECK_S
 
-    def hold(self, now: float, *, due: bool) -> bool:
+    def hold(self, *, due: bool) -> bool:
         """Whether the rules are up to date: checks the known files, and with `due` all places for new ones.
 
-        Takes a few stats; `now` is the event loop's time in seconds.
+        Takes a few stats.
         """
         if self.stale:
             return False
-        if not due:
-            return self.rules.texts_unchanged(self._system)
+        return self.rules.unchanged(self._system) if due else self.rules.texts_unchanged(self._system)
+
+    def checked(self, now: float) -> None:
+        """Note that all places were checked and nothing had changed, at this second of the event loop's
+        time."""
         self._checked = now
-        return self.rules.unchanged(self._system)
 
     def expect_changes(self) -> None:
         """Mark the rules as outdated, so that they are discovered again: an instruction file changed."""

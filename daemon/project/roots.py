@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import stat
-import tempfile
 from collections.abc import Collection, Iterator
 
 from ..core.errors import InvalidRequest
@@ -212,7 +211,9 @@ def _parts_below(path: str, folder: str) -> list[str]:
 
 
 def _temporary_folders() -> set[str]:
-    return {os.path.realpath(folder) for folder in (tempfile.gettempdir(), *TEMPORARY_FOLDERS)}
+    # tempfile.gettempdir() knows them too, but tries each by writing a file into it.
+    own = [folder for name in ("TMPDIR", "TEMP", "TMP") if os.path.isabs(folder := os.environ.get(name, ""))]
+    return {os.path.realpath(folder) for folder in (*own, *TEMPORARY_FOLDERS)}
 
 
 def _is_large(folder: str) -> bool:

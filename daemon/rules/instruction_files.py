@@ -18,7 +18,7 @@ from ..core.system import Stamp, System, stamps_hold
 from ..project.globs import anchored_globs, compile_glob, escape_glob, rebase_glob
 from .instruction_places import MANAGED_PLACES, PROJECT_PLACES, USER_PLACES, Dialect, RulePlace, nested_files
 from .instruction_text import Frontmatter, Importer, prose_lines, split_frontmatter, trimmed
-from .items import IncludeMode, Item
+from .items import IncludeMode, Item, Owner
 from .zone import MAX_FILES, MAX_TOTAL_BYTES, ReadFile, RefusedError, Zone, ZoneReader, digest_now
 
 MANAGED_FOLDER = {
@@ -37,6 +37,8 @@ MAX_WARNINGS = 100
 MANAGED, USER, ROOT, LOCAL, NESTED = 100, 200, 300, 350, 400
 """The priority levels, the lowest first: an administrator's rules, the user's, those at the project's root,
 its CLAUDE.local.md, and those in folders below it."""
+_OWNERS: dict[int, Owner] = {MANAGED: "administrator", USER: "user"}
+"""Who wrote the files of a level; those of all others are the project's."""
 
 
 class RuleSet(Struct, frozen=True, eq=False):
@@ -290,6 +292,7 @@ class _Discovery:
             priority_level=found.level,
             stamp=read.stamp,
             parts=tuple(sorted(parts)),
+            owner=_OWNERS.get(found.level, "project"),
         )
 
     def _front(self, found: _Found, text: str) -> Frontmatter:

@@ -281,6 +281,7 @@ class ItemDraft(Struct, frozen=True):
             globs=self.globs if self.include == "glob" else (),
             priority_level=DEFAULT_LEVEL if self.priority_level is None else self.priority_level,
             server_name=self.key.server_name,
+            owner="stored",
         )
 
 

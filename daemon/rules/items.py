@@ -15,6 +15,9 @@ from ..project.globs import compile_glob
 
 ItemType = Literal["rule", "reference", "tool"]
 IncludeMode = Literal["always", "manual", "agent", "glob"]
+Owner = Literal["administrator", "user", "project", "stored"]
+"""Who wrote an item: the user and the administrator in files outside of the project, the project in its own
+files, or a client that put it into foveal's store."""
 
 
 class Item(Struct, frozen=True):
@@ -44,6 +47,8 @@ class Item(Struct, frozen=True):
     parts: tuple[str, ...] = ()
     """The real paths of the files that an instruction file's text was read from, imports included, absolute
     and sorted."""
+    owner: Owner = "project"
+    """Set where the item is read, never by what its file says. The default trusts least."""
 
 
 def has_harmful(text: str) -> bool:

@@ -102,7 +102,14 @@ class Items:
         rules = known.rules
         if not due and rules.lasting and not rules.racy:
             return not project.instructions.stale and stamps_hold(self._system.lstat, rules.texts)
-        return project.instructions.hold(now, due=due) and (not due or known.unchanged(self._system, now))
+        if not project.instructions.hold(due=due):
+            return False
+        if due:
+            # Only what holds is noted: a request asks twice, and only the second one reads again.
+            if not known.unchanged(self._system, now):
+                return False
+            project.instructions.checked(now)
+        return True
 
     async def refresh(self, project: Project) -> AgentItems:
         """Return a project's items as they are on the disk now."""
@@ -350,7 +357,12 @@ def _item(fields: Mapping[str, object], path: str, line: int, stamp: Stamp | Non
         raise InvalidRequest("tools come from MCP servers: name a rule or a reference.", "type")
     if not draft.text:
         raise InvalidRequest("text is missing: give it in the file.", "text")
-    return replace(draft.item(path, line), priority_level=_level(draft, trusted=trusted), stamp=stamp)
+    return replace(
+        draft.item(path, line),
+        priority_level=_level(draft, trusted=trusted),
+        stamp=stamp,
+        owner="user" if trusted else "project",
+    )
 
 
 def _level(draft: ItemDraft, *, trusted: bool) -> int:

@@ -70,7 +70,10 @@ ORDERS: Final[Mapping[str, str]] = {
 }
 """The orders of a list of slices, in words."""
 
-_ITEM_SOURCE = re.compile(r"(?P<place>.+):(?P<line>\d+), (?P<mode>always|manual|agent|glob)", re.DOTALL)
+_ITEM_SOURCE = re.compile(
+    r"(?P<place>.+):(?P<line>\d+), (?P<mode>always|manual|agent|glob)(?P<whose>, .+)?", re.DOTALL
+)
+"""Contexts of earlier versions don't say whose an item is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,5 +188,5 @@ def _named_by(identifier: str, type_: str) -> str:
 def _source_of(source: str) -> str:
     found = _ITEM_SOURCE.fullmatch(source)
     if found:
-        return f"from {found['place']}, line {found['line']}; {MODES[found['mode']]}"
+        return f"from {found['place']}, line {found['line']}{found['whose'] or ''}; {MODES[found['mode']]}"
     return SOURCES.get(source, source)

@@ -416,8 +416,10 @@ def _messages(
         content = message["content"]
         title = ROLES.get(message["role"], message["role"])
         head = content.partition("\n")[0]
-        if head in items:
-            yield Text(f"message-{number}", f"{title}: {head}", ((content, items.pop(head)),))
+        # Behind the name it says whose item it is; contexts of earlier versions don't.
+        name = head if head in items else head.rpartition(" (")[0]
+        if name in items:
+            yield Text(f"message-{number}", f"{title}: {head}", ((content, items.pop(name)),))
         elif message["role"] == "system":
             yield Text(f"message-{number}", title, tuple(_pieces(content, others)))
         else:

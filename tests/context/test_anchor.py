@@ -15,6 +15,7 @@ from foveal.daemon.context.scopes import HotNode
 from foveal.daemon.context.selection import Form
 from foveal.daemon.memory.experience import Experience, ExperienceMark
 from foveal.daemon.memory.recall import Chosen, Staleness
+from foveal.daemon.project.git import LatestCommit
 from foveal.daemon.project.metadata import ProjectCommand, ProjectMetadata
 from foveal.daemon.project.tree import Layout
 
@@ -76,7 +77,7 @@ def test_a_project_says_what_it_is_line_by_line() -> None:
         (("python", 0.8), ("go", 0.2)),
         (ProjectCommand("test", "make `x`"),),
         "main",
-        ("Add a cart", "Fix it"),
+        (LatestCommit("Add a cart"), LatestCommit("Fix it")),
     )
     whole = metadata_form(metadata, 1_000)
     assert whole == Form(

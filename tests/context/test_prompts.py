@@ -8,10 +8,16 @@ from pathlib import Path
 import pytest
 from foveal.daemon.context.prompts import TEMPLATE_BYTES, PromptTemplates, PromptValues, TemplateFolder
 from foveal.daemon.core.system import System
+from foveal.daemon.project.git import LatestCommit
 from foveal.daemon.project.metadata import ProjectCommand, ProjectMetadata
 
 PROJECT = ProjectMetadata(
-    "kite", "Flies.", (("go", 1.0),), (ProjectCommand("test", "go test ./..."),), "trunk", ("a1 x",)
+    "kite",
+    "Flies.",
+    (("go", 1.0),),
+    (ProjectCommand("test", "go test ./..."),),
+    "trunk",
+    (LatestCommit("a1 x"),),
 )
 
 

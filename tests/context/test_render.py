@@ -23,10 +23,11 @@ from foveal.daemon.context.render import (
     rule_form,
     slice_summary,
     spans,
+    whose,
 )
 from foveal.daemon.context.selection import Form, Slice, SliceType, fixed, plain_measure
 from foveal.daemon.context.tokens import ESTIMATE
-from foveal.daemon.rules.items import Item
+from foveal.daemon.rules.items import Item, Owner
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -162,7 +163,7 @@ RULE = "# Rules\n\n" + "".join(f"- Rule number {index} of the house.\n" for inde
 
 def test_a_rule_that_fits_is_whole() -> None:
     assert rule_form("AGENTS.md", "Be kind.\n", 1_000) == Form(
-        "### `AGENTS.md`\n\n```markdown\nBe kind.\n```\n\n"
+        "### `AGENTS.md` (the project's)\n\n```markdown\nBe kind.\n```\n\n"
     )
 
 
@@ -224,13 +225,30 @@ def test_a_slice_is_summed_up_for_the_record() -> None:
     assert slice_summary(bare, Form("x" * 8), 2)["tokens_before"] == 2
 
 
-def item(name: str, text: str, source: str = "PutItem") -> Item:
-    return Item("rule", name, "always", text, source)
+def item(name: str, text: str, source: str = "PutItem", owner: Owner = "stored") -> Item:
+    return Item("rule", name, "always", text, source, owner=owner)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "source", "words"),
+    [
+        ("project", "src/AGENTS.md", "/p/src/AGENTS.md", "the project's"),
+        ("project", "sql", "/p/foveal.toml", "the project's foveal.toml"),
+        ("project", "~/.claude/CLAUDE.md", "/p/foveal.toml", "the project's foveal.toml"),
+        ("user", "~/.claude/CLAUDE.md", "/home/u/.claude/CLAUDE.md", "the user's"),
+        ("user", "sql", "/home/u/.config/foveal/config.toml", "the user's config.toml"),
+        ("administrator", "/etc/c/CLAUDE.md", "/etc/c/CLAUDE.md", "the administrator's"),
+        ("stored", "sql", "PutItem", "put with foveal"),
+        ("stored", "sql", "/home/u/config.toml", "put with foveal"),
+    ],
+)
+def test_a_rule_says_whose_it_is(owner: Owner, name: str, source: str, words: str) -> None:
+    assert whose(item(name, "x", source, owner)) == words
 
 
 def test_an_item_as_a_message_is_its_name_and_its_text() -> None:
-    assert item_message(item("kind", "Be kind."), Form("x")) == "kind\n\nBe kind."
-    assert item_message(item("two\nlines", " "), Form("x")) == "two lines"
+    assert item_message(item("kind", "Be kind."), Form("x")) == "kind (put with foveal)\n\nBe kind."
+    assert item_message(item("two\nlines", " "), Form("x")) == "two lines (put with foveal)"
 
 
 @given(st.text(max_size=3_000), st.integers(0, 3_000))

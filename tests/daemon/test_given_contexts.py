@@ -134,7 +134,7 @@ def test_what_is_in_a_context_has_its_reason(shop: Shop) -> None:
         ("src/shop/auth.py", "it is in focus: asked for; "),
         ("src/shop/sessions.py", "it was found for the prompt, probability 0."),
         ("src/shop/cart.py", "it imports src/shop/auth.py, which is in focus; "),
-        ("CLAUDE.md", "it holds a rule (CLAUDE.md:1, always); "),
+        ("CLAUDE.md", "it holds a rule (CLAUDE.md:1, always, the project's); "),
         (f"{shop.root}/src/shop/auth.py#login", "it is in focus: asked for; "),
     ):
         found = shop.why(path)

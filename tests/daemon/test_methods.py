@@ -274,7 +274,7 @@ def test_formats(shared_daemon: DaemonProcess, ready_shop: str) -> None:
     assert [one["role"] for one in messages["messages"]] == ["system", "user", "assistant", "user", "user"]
     assert messages["messages"][0]["content"] == messages["system_prompt"]
     assert messages["messages"][1:3] == history[1:]
-    assert messages["messages"][3]["content"].startswith("Rule: CLAUDE.md\n\n# House rules")
+    assert messages["messages"][3]["content"].startswith("Rule: CLAUDE.md (the project's)\n\n# House rules")
     assert messages["messages"][4]["content"] == "Why does `login` fail?"
     check_types(as_json, CONTEXT_TYPES)
     document = json.loads(as_json["context"])
@@ -331,7 +331,7 @@ def test_fences_survive_content_with_fences(shared_daemon: DaemonProcess, tmp_pa
         "# PROJECT CONTEXT",
         "## Project",
         "## Rules",
-        "### `CLAUDE.md`",
+        "### `CLAUDE.md` (the project's)",
         "## Constraints",
         "## Recent Decisions",
         "## Focus Area",

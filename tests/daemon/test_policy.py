@@ -15,6 +15,7 @@ from foveal.daemon.api.method import declared_methods
 from foveal.ipc.errors import PERMISSION_DENIED, RpcError
 
 from tests.conftest import DaemonProcess, git, write_files
+from tests.search_cases import until
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 KEY_BODY = "\n".join("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj" for _ in range(24))
@@ -531,6 +532,69 @@ def test_a_project_whose_rules_cant_be_read_stays_closed(
     error = shared_daemon.error("GetContext", cwd=str(root))
     assert error.code == "project_unavailable"
     assert "agents.x.allow must be true or false" in str(error)
+
+
+def test_a_hidden_manifest_says_nothing_of_the_project(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
+    manifest = '{"name": "quokka", "description": "Counts numbats.", "scripts": {"test": "bilby"}}'
+    rules = '[agents.intern]\ndeny_paths = ["package.json"]\n'
+    root = write_files(
+        tmp_path / "plain", {"package.json": manifest, "Makefile": "build:\n\ttrue\n", "foveal.toml": rules}
+    )
+    shared_daemon.open_ready(root)
+    for form in ("markdown", "prompts", "json"):
+        fields = {"cwd": str(root), "format": form, "max_tokens": 9_000}
+        everyone = json.dumps(shared_daemon.call("GetContext", **fields))
+        assert "quokka: Counts numbats." in everyone
+        assert "npm run test" in everyone
+        intern = json.dumps(shared_daemon.call("GetContext", **fields, agent_name="intern"))
+        assert not [word for word in (*HIDDEN, "npm") if word in intern]
+        assert "make build" in intern
+
+
+def test_commits_that_changed_hidden_files_only_are_told_to_nobody_who_may_not_see_them(
+    shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    rules = '[agents.intern]\ndeny_paths = ["secret/**"]\n'
+    root = write_files(tmp_path / "told", {"foveal.toml": rules, "a.py": "x = 1\n", "secret/b.py": "y = 1\n"})
+    git(root, "init", "-q", "-b", "main")
+
+    def told(subject: str, *paths: str, to: str = "intern", form: str = "markdown") -> bool:
+        for path in paths:
+            with (root / path).open("a") as file:
+                file.write("# more\n")
+        git(root, "add", "-A")
+        git(root, "commit", "-q", "--allow-empty", "-m", subject)
+        return seen(subject, to, form)
+
+    def seen(subject: str, to: str, form: str = "markdown") -> bool:
+        def is_told(agent: str) -> bool:
+            given = {
+                "cwd": str(root),
+                "agent_name": agent,
+                "prompt": "x",
+                "format": form,
+                "max_tokens": 9_000,
+            }
+            reply = shared_daemon.call("GetContext", **given)
+            return subject in json.dumps(reply)
+
+        until(lambda: is_told(""), f"{subject} is told to who may see all")
+        return is_told(to)
+
+    assert told("Start over with ledgers", "a.py", "secret/b.py", "foveal.toml")
+    shared_daemon.open_ready(root)
+    assert not told("Rotate quokka keys", "secret/b.py")
+    assert not told("Rotate numbat keys", "secret/b.py", form="prompts")
+    assert not told("Give the intern less", "foveal.toml")
+    assert told("Widen the ledger", "a.py", "secret/b.py")
+    assert not told("Widen secret/b.py", "a.py")
+    assert told("Release two")
+    git(root, "checkout", "-q", "-b", "side")
+    assert not told("Rotate bilby keys", "secret/b.py")
+    git(root, "checkout", "-q", "main")
+    git(root, "merge", "-q", "--no-ff", "-m", "Merge bilby keys", "side")
+    assert not seen("Merge bilby keys", "intern")
+    assert seen("Merge bilby keys", "intern2")
 
 
 def test_unsaved_texts_are_masked_and_hidden_too(asked: Asked) -> None:

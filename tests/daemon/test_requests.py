@@ -62,9 +62,9 @@ def test_messages_come_in_their_order(shared_daemon: DaemonProcess, project: Pat
     assert [(one["role"], one["content"]) for one in messages[1:]] == [
         ("user", "Hello."),
         ("assistant", "Hello to you."),
-        ("user", "Reference: api\n\nIt has two methods."),
-        ("user", "Rule: first\n\nThink first."),
-        ("user", "Rule: AGENTS.md\n\nBe kind."),
+        ("user", "Reference: api (put with foveal)\n\nIt has two methods."),
+        ("user", "Rule: first (put with foveal)\n\nThink first."),
+        ("user", "Rule: AGENTS.md (the project's)\n\nBe kind."),
         ("user", PROMPT),
     ]
     assert messages[0] == {"role": "system", "content": reply["system_prompt"]}

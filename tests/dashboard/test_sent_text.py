@@ -56,10 +56,11 @@ def test_prompts_hold_the_context_once() -> None:
     assert parts_of(stripped)[0] == CODE.rstrip("\n")
 
 
-def test_messages_are_told_apart_and_rules_found_in_their_own() -> None:
+@pytest.mark.parametrize("head", ["Rule: CLAUDE.md (the project's)", "Rule: CLAUDE.md"])
+def test_messages_are_told_apart_and_rules_found_in_their_own(head: str) -> None:
     messages = [
         {"role": "system", "content": f"Hello.\n\n{CODE}The end."},
-        {"role": "user", "content": "Rule: CLAUDE.md\n\nUse tabs."},
+        {"role": "user", "content": f"{head}\n\nUse tabs."},
         {"role": "assistant", "content": "Yes."},
     ]
     tools = [{"name": "a<b"}]
@@ -68,13 +69,13 @@ def test_messages_are_told_apart_and_rules_found_in_their_own() -> None:
     )
     assert [text.title for text in texts] == [
         "System prompt",
-        "Message of the user: Rule: CLAUDE.md",
+        f"Message of the user: {head}",
         "Message of the assistant",
         "Tools",
     ]
     assert [text.text for text in texts[:3]] == [message["content"] for message in messages]
     assert parts_of(texts[0]) == {0: CODE.rstrip("\n") + "\n"}
-    assert parts_of(texts[1]) == {1: "Rule: CLAUDE.md\n\nUse tabs."}
+    assert parts_of(texts[1]) == {1: f"{head}\n\nUse tabs."}
     assert json.loads(texts[3].text) == tools
 
 

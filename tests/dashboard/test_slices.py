@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 from foveal.daemon.context.selection import LAYERS as DAEMON_LAYERS
 from foveal.daemon.context.selection import SliceType
-from foveal.dashboard.pages.slices import LAYERS, TYPES, dropped_rows, ordered, slice_rows
+from foveal.dashboard.pages.slices import LAYERS, MODES, TYPES, dropped_rows, ordered, slice_rows
 
 from tests.context_cases import slice_map
 
@@ -39,6 +39,7 @@ def test_a_slice_has_a_name(
     ("source", "words"),
     [
         ("CLAUDE.md:12, always", "from CLAUDE.md, line 12; in each context"),
+        ("a:2, glob:3, glob, put with foveal", f"from a:2, glob, line 3, put with foveal; {MODES['glob']}"),
         ("the caller", "given by who asked"),
         ("", "drawn from the project's files"),
         ("imported by src/a.py", "imported by src/a.py"),

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
-from foveal.daemon.privacy.policy import NO_POLICY, AgentTables, Policy, parse_agent_tables
+from foveal.daemon.privacy.policy import NO_POLICY, AgentTables, Policy, folded_name, parse_agent_tables
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 def policy(
@@ -41,6 +43,67 @@ TABLES = {
 )
 def test_the_most_specific_table_applies(name: str, kind: str, rule: str) -> None:
     assert policy(name, TABLES, kind=kind).rules == (f"[agents.{rule}] in foveal.toml",)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Intern",
+        "INTERN",
+        "intern ",
+        " \tintern\n",
+        "in\u200btern",
+        "\ufeffintern",
+        "in\u00adtern\u2060",
+        "\uff29\uff4e\uff54\uff45\uff52\uff4e",  # full-width
+        "intern\u3164",
+        "intern\u00a0",
+        "in\x00tern",
+        "intern\ud800",
+        "\U0001d4be\U0001d4c3\U0001d4c9\U0001d452\U0001d4c7\U0001d4c3",  # script letters
+    ],
+)
+def test_a_name_that_looks_the_same_is_the_same(name: str) -> None:
+    assert policy(name, TABLES).deny_paths == ("secret/**",)
+    assert policy("sam", {"intern": TABLES["intern"]}, kind=name).deny_paths == ("secret/**",)
+    assert policy("intern", {name: TABLES["intern"]}).deny_paths == ("secret/**",)
+    assert not policy(f"{name.strip()}-7", {"InTern-*": {"allow": False}}).allow
+
+
+def test_a_name_in_another_case_comes_before_a_glob() -> None:
+    tables = {"intern*": {"max_tokens": 1}, "a-long-name*": {"max_tokens": 2}, "intern": {"max_tokens": 3}}
+    assert policy("INTERN", tables).max_tokens == 3
+    assert policy("a-long-name-of-sam", tables, kind="INTERN").max_tokens == 3
+
+
+def test_names_with_other_letters_or_words_are_others() -> None:
+    for name in ("int\u0435rn", "in tern", "interns", "\u0131ntern", "ínterń"):
+        assert policy(name, {"intern": {"allow": False}}).allow, name
+    spaced = {"code  reviewer": {"allow": False}}
+    assert not policy("Code\u2003Reviewer", spaced).allow
+    assert policy("codereviewer", spaced).allow
+
+
+def test_tables_whose_names_are_the_same_add_up() -> None:
+    tables = {
+        "Intern": {"deny_paths": ["a"], "max_tokens": 900},
+        "intern": {"deny_paths": ["b"], "max_tokens": 500},
+        "*": {"deny_paths": ["c"]},
+    }
+    for name in ("intern", "Intern", "INTERN "):
+        both = policy(name, tables)
+        assert (both.deny_paths, both.max_tokens) == (("a", "b"), 500)
+        assert both.rules == ("[agents.Intern] in foveal.toml", "[agents.intern] in foveal.toml")
+    globs = {"Intern-*": {"deny_paths": ["a"]}, "intern-*": {"deny_paths": ["b"]}, "inter*": {"allow": False}}
+    assert policy("intern-7", globs).deny_paths == ("a", "b")
+    assert not policy("Bot", {"[!a-z]*": {"allow": False}}).allow, "letters in a set count as they are, too"
+
+
+@given(st.text())
+def test_folding_a_name_twice_changes_nothing(name: str) -> None:
+    folded = folded_name(name)
+    assert folded_name(folded) == folded
+    assert folded_name(f" {name.swapcase().swapcase()}\u200b ") == folded_name(name.swapcase().swapcase())
 
 
 def test_a_denied_agent_is_told_by_which_rule() -> None:
@@ -106,6 +169,7 @@ def test_both_files_take_away_and_neither_gives_back() -> None:
         ({"a": {"max_tokens": True}}, "agents.a.max_tokens"),
         ({"a": {"deny_paths": ["x"] * 1001}}, "agents.a.deny_paths"),
         ({"!a": {}}, 'agents."!a"'),
+        ({"a/\u2025/b": {}}, 'agents."a/\u2025/b"'),  # two dots, as one character
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_field(tables: Any, field: str) -> None:

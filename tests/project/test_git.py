@@ -170,15 +170,38 @@ def test_change_counts_of_a_damaged_repository(root: Path) -> None:
         git.change_counts(git.history(str(root), 500))
 
 
-def test_latest_subjects(root: Path) -> None:
+def test_latest_commits(root: Path) -> None:
     with pytest.raises(git.GitError):
-        git.latest_subjects(root.as_posix(), 3)
+        git.latest_commits(root.as_posix(), 3)
     for number, subject in enumerate(["One", "Two\n\nbody", "T" * 300]):
         commit(root, 1_700_000_000 + number, **{f"f{number}": subject})
         run(root, "commit", "--amend", "-q", "-m", subject)
-    found = git.latest_subjects(str(root), 2)
-    assert [line.partition(" ")[2][:3] for line in found] == ["TTT", "Two"]
-    assert len(found[0]) == git.SUBJECT_CHARACTERS
+    found = git.latest_commits(str(root), 2)
+    assert [one.line.partition(" ")[2][:3] for one in found] == ["TTT", "Two"]
+    assert len(found[0].line) == git.SUBJECT_CHARACTERS
+    assert [one.paths for one in found] == [("f2",), ("f1",)]
+
+
+def test_latest_commits_name_what_they_changed(root: Path) -> None:
+    commit(root, 1_000, a="1", größe="1")
+    commit(root, 2_000, **{f"many{number}": "1" for number in range(git.LARGE_COMMIT_FILES + 5)})
+    run(root, "checkout", "-q", "-b", "side")
+    commit(root, 3_000, b="1")
+    run(root, "mv", "b", "c")
+    run(root, "commit", "-q", "-m", "move")
+    run(root, "checkout", "-q", "main")
+    run(root, "merge", "-q", "--no-ff", "-m", "merge", "side")
+    run(root, "commit", "-q", "--allow-empty", "-m", "nothing")
+    nothing, merge, *_, many, first = git.latest_commits(str(root), 9)
+    assert (nothing.paths, merge.paths) == ((), ("c",))
+    assert many.paths is not None
+    assert len(many.paths) == git.LARGE_COMMIT_FILES
+    assert first.paths == ("a", "größe")
+    for path in (root / ".git/objects").glob("??/*"):  # a clone without its trees has the commits
+        if run(root, "cat-file", "-t", path.parent.name + path.name).strip() == "tree":
+            path.chmod(0o600)
+            path.unlink()
+    assert [(one.line, one.paths) for one in git.latest_commits(str(root), 1)] == [(nothing.line, None)]
 
 
 def test_head(root: Path, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from foveal.daemon.core.system import System, stamp_of
-from foveal.daemon.project.metadata import metadata_key, read_metadata
+from foveal.daemon.project.metadata import KnownMetadata, metadata_key, read_metadata
 from foveal.daemon.project.tree import FileRecord, Tree
 
 
@@ -46,7 +46,22 @@ def test_name_languages_commands_branch_and_commits(tmp_path: Path) -> None:
         "run: npm run dev",
     ]
     assert found.branch == "trunk"
-    assert [commit.partition(" ")[2] for commit in found.commits] == ["Four", "Three", "Two"]
+    assert [commit.line.partition(" ")[2] for commit in found.commits] == ["Four", "Three", "Two"]
+
+
+def test_known_metadata_hold_until_a_commit_and_not_before_they_are_read_again(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "-b", "trunk")
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "One")
+    tree, known = tree_of(tmp_path), KnownMetadata(System())
+    assert not known.holds(tree, 1_000.0)
+    known.set(metadata_key(tree, System()), read_metadata(tree, System()))
+    assert known.holds(tree, 1_000.0)
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "Two")
+    assert known.holds(tree, 1_000.4), "the disk is looked at twice a second"
+    for now in (1_000.6, 1_000.7, 1_002.0):  # the same request asks more than once
+        assert not known.holds(tree, now)
+    known.set(metadata_key(tree, System()), read_metadata(tree, System()))
+    assert known.holds(tree, 1_002.0)
 
 
 def test_a_tree_that_was_not_listed_yet_has_the_manifests_on_the_disk(tmp_path: Path) -> None:

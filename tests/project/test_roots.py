@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -89,7 +88,7 @@ def test_temporary_folders_and_parents_of_home_are_refused_unless_opened(
 ) -> None:
     temporary = tmp_path.resolve() / "temporary"
     make(temporary, "p/", ".git/")
-    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    monkeypatch.setenv("TMPDIR", str(temporary))
     for cwd in (temporary, temporary / "p", home.parent, Path("/tmp"), Path("/var/tmp")):
         with pytest.raises(InvalidRequest, match="foveal open") as caught:
             find_root(str(cwd), str(home))

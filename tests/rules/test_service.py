@@ -103,6 +103,18 @@ async def test_they_hold_until_a_file_changes(base: Path) -> None:
         assert at.project.instructions.items.by_key[KIND].text == "Be brief."
 
 
+@pytest.mark.parametrize("place", ["home/.claude/CLAUDE.md", "config/config.toml"])
+async def test_what_does_not_hold_is_not_taken_for_checked(base: Path, place: str) -> None:
+    async with desk(base) as at:
+        await at.refreshed()
+        now = asyncio.get_running_loop().time()
+        write_files(base, {place: '[[items]]\ntype = "rule"\nname = "new"\ntext = "Be new."\n'})
+        for later in (1.0, 1.1, 1.2):  # a request that was answered from the cache asks again before it reads
+            assert not at.items.holds(at.project, now + later)
+        assert len(await at.refreshed()) == 2
+        assert at.items.holds(at.project, now + 2.0)
+
+
 async def test_put_item_replaces_a_file_until_deleted(base: Path) -> None:
     async with desk(base) as at:
         await at.put("AGENTS.md", include="manual")
