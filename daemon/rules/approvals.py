@@ -16,6 +16,7 @@ from msgspec import Struct, convert, to_builtins
 
 from ..core.errors import InvalidRequest, NotFound, StateError
 from ..core.system import System
+from ..core.versions import NewerVersion, refuse_newer
 from .server_config import McpServer, ServerFile
 from .server_launch import variables_in
 from .tool_lists import ToolList, ToolLister, ToolLists
@@ -119,9 +120,11 @@ class Approvals:
         except OSError as error:
             raise self._unusable(f"can't be read ({error.strerror or error})") from error
         try:
-            stored = convert(json.loads(data), _Stored)
-            if stored.version != VERSION:
-                raise ValueError(f"it is of version {stored.version}, this foveal knows {VERSION}")
+            content = json.loads(data)
+            refuse_newer(self._path, content["version"], VERSION)
+            stored = convert(content, _Stored)
+        except NewerVersion:
+            raise
         except Exception as error:  # whatever it raises, it is damaged
             raise self._unusable(f"can't be used ({error})") from error
         return stored.approved

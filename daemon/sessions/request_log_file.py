@@ -36,7 +36,7 @@ from .request_record import ItemPart, Said, Sent
 
 SCHEMA_VERSION = 3
 """The version of the tables. A file of version 1 is migrated, one of version 2 gets the tables of contexts;
-one of another version goes into quarantine, and an empty one is made."""
+one of a newer version is left as it is, and nothing is recorded."""
 
 BARE_VERSION = 2
 _BARE_SCHEMA = request_table.SCHEMA + contents.SCHEMA
@@ -134,7 +134,6 @@ class LedgerFile:
         self._database = opened.database
         if opened.replaced:
             self._warnings.append(f"The record of earlier requests is lost: {opened.replaced}.")
-            self._remove_former_damaged()
         self._attach_former(opened.database)
         return opened.database
 
@@ -169,17 +168,6 @@ class LedgerFile:
         self._database = None
         self._open(check=True)
         return StateError(f"{self.path} could not be used ({error}); it was opened anew. Try again.")
-
-    def _remove_former_damaged(self) -> None:
-        """Remove all quarantined files but the latest, which is kept for inspection."""
-        folder, name = os.path.split(self.path)
-        aside = f"{name}.damaged-"
-        with self._system.scandir(folder) as entries:
-            names = [entry.name for entry in entries if entry.name.startswith(aside)]
-        moments = {name: int(name.removeprefix(aside).partition("-")[0]) for name in names}
-        for name in names:
-            if moments[name] != max(moments.values()):
-                os.unlink(os.path.join(folder, name))
 
 
 def _add_tables(path: str, system: System) -> list[str]:
