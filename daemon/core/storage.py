@@ -260,6 +260,15 @@ def erasure(database: Database) -> Iterator[None]:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log has the former pages
 
 
+def compact(database: Database) -> None:
+    """Rewrite a database without its free space, and empty its log: what was deleted earlier is in neither.
+
+    Needs the size of the database once more on the disk, and a second for some 100 MB.
+    """
+    database.execute("VACUUM")
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
 BATCH = 500
 """Maximum number of values in a statement of `select_in`; SQLite's limit is 32,766."""
 

@@ -110,6 +110,19 @@ class Approvals:
             self._write(kept)
         return len(approvals) - len(kept)
 
+    def forget(self, root: str) -> None:
+        """Revoke all approvals of files in a folder, and of the sections for it in other files."""
+        with self._lock:
+            approvals = self._read()
+            kept = [
+                approval
+                for approval in approvals
+                if f".{root}." not in f".{approval.section}."
+                and not approval.path.startswith(os.path.join(root, ""))
+            ]
+            if len(kept) < len(approvals):
+                self._write(kept)
+
     def _read(self) -> list[Approval]:
         try:
             data, _ = self._system.read(self._path, MAX_BYTES + 1)

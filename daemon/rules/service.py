@@ -166,6 +166,10 @@ class Items:
         await self._reread(project)
         return done
 
+    async def forget_project(self, root: str) -> None:
+        """Revoke the approvals of a project's files."""
+        await self._work.in_writer(partial(self._approvals.forget, root))
+
     async def list_tools(self, project: Project, *, again: bool) -> tuple[tuple[McpServer, ToolList], ...]:
         """Run the approved servers that weren't listed yet, or all, and merge their tools into the items."""
         # In a thread of its own: it takes seconds, and no context should wait for it.

@@ -145,6 +145,42 @@ async def test_project_is_forgotten(tmp_path: Path, clock: Clock) -> None:
         assert await kept._ask(everything) == {"sessions": 1, "entries": 1}
 
 
+async def test_prompt_of_another_project_stays_open_while_one_is_forgotten(
+    tmp_path: Path, clock: Clock
+) -> None:
+    async with running(tmp_path, clock) as kept:
+        kept.happened(Happening("other", "codex", "/q", "prompt", text="How does it end?"))
+        kept.happened(happening("prompt", text="Why?"))
+        await kept.forget_project("/q")
+        give(kept, "c1", "a.py", prompt="Why?")
+        page = await kept.page("s", 9, "")
+        assert [(entry.kind, entry.context_id) for entry in page.entries] == [("prompt", "c1")]
+        assert (await kept.page("other", 9, "")).entries == ()
+
+
+def test_large_project_is_forgotten_in_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timeline, "PRUNED_AT_ONCE", 20)
+    file = RecordFile(str(tmp_path / "t.sqlite"), timeline.SCHEMA, timeline.VERSION, System())
+    with file.writing() as database:
+        for root in ("/p", "/q"):
+            session = timeline.put_session(database, SessionRow(root, root))
+            for number in range(50):
+                place = Place(f"{number}.py", "focus", 1, 1)
+                turn = Turn(f"{root}{number}", root, root, number, 1, 1, 1, 1, {"focus": (1, 1, 1)}, (place,))
+                timeline.put_turn(database, session, turn)
+                timeline.put_entry(database, session, Entry(0, root, number, "prompt", mark=str(number)))
+                database.execute(
+                    "UPDATE entries SET number = (SELECT MAX(number) FROM entries) + 1 WHERE number = 0"
+                )
+        before = everything(database)
+        rounds = []
+        while removed := timeline.forget_round(database, "/p"):
+            rounds.append(removed)
+        assert rounds == [40, 40, 20]
+        assert everything(database) == {name: count // 2 for name, count in before.items()}
+    file.close()
+
+
 async def test_failed_write_is_told_and_tried_again(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -299,7 +335,8 @@ def test_counts_are_those_of_the_places(tmp_path: Path, seed: int) -> None:
                 case 7:
                     timeline.prune_round(database, at - 20 * DAY_MS)
             check_counts(database)
-        timeline.forget(database, "/p")
+        while timeline.forget_round(database, "/p"):
+            pass
         assert everything(database) == {}
     file.close()
 
