@@ -70,6 +70,10 @@ class FileReading(Struct):
     repeated_lines: int = 0
     damage: list[Damage] = field(default_factory=list)
     """Bad lines that aren't in quarantine yet."""
+    latest: str = ""
+    """The time of the last experience that isn't dated in the future."""
+    undated: list[Experience] = field(default_factory=list)
+    """Experiences dated in the future, before any other."""
 
     def is_continued_by(self, descriptor: int, stamp: Stamp) -> bool:
         """Tell whether a file is the one that was read, with only lines appended.

@@ -376,6 +376,12 @@ def prune_session(database: Database, session: int) -> None:
     )
 
 
+def settle_times(database: Database, now: int) -> None:
+    """Give what is dated later than a time, as by a wrong clock, that time, so that it grows old as well."""
+    for table in ("entries", "turns"):
+        database.execute(f"UPDATE {table} SET at = ? WHERE at > ?", (now, now))  # noqa: S608 - from above
+
+
 def prune_round(database: Database, oldest: int) -> int:
     """Remove some of what is older than a time or too much; returns how many turns and entries were
     removed."""

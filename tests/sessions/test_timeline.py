@@ -118,6 +118,20 @@ async def test_what_is_older_than_thirty_days_is_removed(tmp_path: Path, clock: 
         assert await kept._ask(everything) == {}, "paths and sessions without anything go too"
 
 
+async def test_entries_of_a_wrong_clock_grow_old_too(tmp_path: Path, clock: Clock) -> None:
+    async with running(tmp_path, clock) as kept:
+        clock.pass_on(days=3_650)
+        kept.happened(happening("edit", "/p/a.py"))
+        give(kept, "c1", "b.py", session="t")
+        assert await kinds(kept) == ["edit"]
+        clock.pass_on(days=-3_650)
+        await asyncio.to_thread(kept.prune)
+        assert await kinds(kept) == ["edit"]
+        clock.pass_on(days=31)
+        await asyncio.to_thread(kept.prune)
+        assert await kept._ask(everything) == {}
+
+
 def everything(database: Database) -> dict[str, int]:
     tables = ("sessions", "entries", "turns", "paths", "places")
     counts = {name: database.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] for name in tables}
