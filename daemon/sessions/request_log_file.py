@@ -124,7 +124,7 @@ class LedgerFile:
         """Open the file. With `check` all of it is read, which takes a second or more for a large one."""
         try:
             os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
-            _set_former_beside(self.path, self._system)
+            self._warnings += _set_former_beside(self.path, self._system)
             self._warnings += _add_tables(self.path, self._system)
             opened = open_database(self.path, SCHEMA, SCHEMA_VERSION, self._system, check=check)
         except (OSError, DatabaseError) as error:
@@ -223,8 +223,9 @@ INSERT INTO query_terms SELECT term, request FROM former.query_terms
 """
 
 
-def _set_former_beside(path: str, system: System) -> None:
-    """Rename the file at `path` if it is of the former version, so that a new one can be made.
+def _set_former_beside(path: str, system: System) -> list[str]:
+    """Rename the file at `path` if it is of the former version, so that a new one can be made; return what
+    was in the way, in words.
 
     Raises `DatabaseError` or `OSError` if its version can't be read now.
     """
@@ -232,7 +233,12 @@ def _set_former_beside(path: str, system: System) -> None:
         if os.path.isfile(path + suffix):
             clear_file(path + suffix, system)
     if not _is_version(path, FORMER_VERSION):
-        return
+        return []
+    done = []
+    if os.path.exists(path) and os.path.exists(former_path(path)):
+        # Its migration was interrupted, and then an earlier version made a new file.
+        kept = quarantine_database(former_path(path), system)
+        done.append(f"Of earlier requests some aren't shown: their file is kept as {kept}.")
     # The write-ahead log first: after a crash both are found under one name.
     for suffix in ("-wal", ""):
         with contextlib.suppress(FileNotFoundError):
@@ -240,6 +246,7 @@ def _set_former_beside(path: str, system: System) -> None:
     for suffix in ("-shm", SEAL):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path + suffix)
+    return done
 
 
 def _attach(database: Database, path: str) -> int:
