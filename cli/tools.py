@@ -269,6 +269,11 @@ def review(file: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {terminal.styled(_visible(server['name']), bold=True)} (line {server['line']})"
         for label, value in _review_rows(server):
             yield f"    {label:<12} {_visible(value)}"
+    if file.get("programs"):
+        yield ""
+        yield "  The approval holds until one of these changes:"
+        for program in file["programs"]:
+            yield f"    {_visible(program['path'])} (sha256 {program['digest'][:12]})"
 
 
 def outcome(server: Mapping[str, Any]) -> str:
@@ -316,6 +321,8 @@ def _review_rows(server: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for label, field in (("sets:", "environment"), ("headers:", "headers"), ("reads:", "variables")):
         if server.get(field):
             yield label, ", ".join(server[field])
+    if server.get("remark"):
+        yield "not covered:", server["remark"]
     if server["left_out"]:
         yield "state:", server["left_out"]
 

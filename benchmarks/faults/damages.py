@@ -150,7 +150,9 @@ def _read_trust(folder: Path) -> Answers:
     trusted = _or_said(lambda: {path: sorted(each) for path, each in store.of("/srv/shop").digests.items()})
     approvals = Approvals(str(folder / "approvals.json"), SYSTEM)
     approved = _or_said(
-        lambda: {str(place): sorted(each) for place, each in approvals.load().digests.items()}
+        lambda: {
+            str(place): [one.digest for one in each] for place, each in approvals.load().approvals.items()
+        }
     )
     return Answers({**trusted.found, **approved.found}, trusted.said + approved.said)
 

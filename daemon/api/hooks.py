@@ -106,6 +106,7 @@ class HookMethods:
         self._responder = Responder(DaemonHookBackend(engine))
         self._recent = RecentEvents(lambda: asyncio.get_running_loop().time())
         self._grafts = HookGrafts(engine.state_dir, self._graft, System())
+        engine.forgetting.pause = self._grafts.without
         self._turns = TurnReadings(self._read_turn)
         self._events_seen = LastEvents(engine.state_dir, System())
 

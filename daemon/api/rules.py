@@ -22,6 +22,7 @@ from ..rules.item_plans import profiles_for
 from ..rules.item_store import draft_of, key_in
 from ..rules.items import IncludeMode, Item, ItemKey, ItemType, item_key, key_of
 from ..rules.selection import ItemScore, ItemSelection, parse_selection, resolve
+from ..rules.server_programs import remark_on
 from .method import (
     DEADLINE_MAX_MS,
     Deadline,
@@ -201,6 +202,14 @@ class ServerReply(Struct, frozen=True, kw_only=True):
     problem: str
     tools: list[ToolReply]
     tools_left_out: int
+    remark: str | UnsetType = UNSET
+
+
+class CoveredProgram(Struct, frozen=True):
+    """A program or script that an approval covers, with the hash of its content."""
+
+    path: str
+    digest: str
 
 
 class ServerFileReply(Struct, frozen=True, kw_only=True):
@@ -212,6 +221,7 @@ class ServerFileReply(Struct, frozen=True, kw_only=True):
     approved: bool
     problem: str
     servers: list[ServerReply]
+    programs: list[CoveredProgram] | UnsetType = UNSET
 
 
 class ServersReply(Struct, frozen=True):
@@ -431,7 +441,10 @@ def _scored(score: ItemScore) -> ScoredItem:
 
 def _server_file(state: ServerFileState) -> ServerFileReply:
     servers = [_server(server) for server in state.servers]
-    return reply_of(ServerFileReply, state.file, approved=state.approved, servers=servers)
+    programs = [CoveredProgram(path, digest) for path, digest in state.file.programs]
+    return reply_of(
+        ServerFileReply, state.file, approved=state.approved, servers=servers, programs=programs or UNSET
+    )
 
 
 def _server(state: ServerState) -> ServerReply:
@@ -449,6 +462,7 @@ def _server(state: ServerState) -> ServerReply:
         problem=tools.problem if tools else "",
         tools=[ToolReply(tool.name, tool.description) for tool in (tools.tools if tools else ())],
         tools_left_out=tools.left_out if tools else 0,
+        remark=remark_on(server) or UNSET,
     )
 
 

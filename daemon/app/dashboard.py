@@ -22,6 +22,7 @@ from ..config.settings import DashboardConfig
 from ..core.errors import Busy, FovealError, StateError
 from ..core.quarantine import clear_own_file, quarantine
 from ..core.system import System
+from ..core.versions import NewerVersion, refuse_newer
 
 log = logging.getLogger(__name__)
 
@@ -312,11 +313,13 @@ class DashboardFile:
     def __init__(self, state_dir: str, system: System) -> None:
         self._path = os.path.join(state_dir, NAME)
         self._system = system
+        self._is_newer = False
 
     def read(self) -> tuple[DashboardState, str]:
         """Return the content, and what is wrong with the file or "".
 
-        An unusable file is quarantined: then nobody is signed in, which a new login repairs.
+        An unusable file is quarantined: then nobody is signed in, which a new login repairs. One of a newer
+        version stays, and what is signed in holds until the daemon ends.
         """
         try:
             if problem := clear_own_file(self._path, self._system):
@@ -327,12 +330,17 @@ class DashboardFile:
         except OSError as error:
             return DashboardState(), self._problem(f"can't be read ({error.strerror or error})")
         try:
-            return _state_in(json.loads(data)), ""
+            return _state_in(json.loads(data), self._path), ""
+        except NewerVersion as error:
+            self._is_newer = True
+            return DashboardState(), f"{error}; browsers are signed in until the daemon ends"
         except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged
             return DashboardState(), self._problem(f"can't be used ({error}){self._quarantined()}")
 
     def write(self, state: DashboardState) -> None:
-        """Replace the file. Raises `StateError`."""
+        """Replace the file, unless it is a newer version's. Raises `StateError`."""
+        if self._is_newer:
+            return
         data = json.dumps({"version": VERSION, **to_builtins(state)}, indent=1).encode() + b"\n"
         try:
             self._system.write_atomic(self._path, data)
@@ -357,8 +365,9 @@ def check_dashboard_file(data: bytes) -> None:
     _state_in(json.loads(data))
 
 
-def _state_in(content: Mapping[str, Any]) -> DashboardState:
+def _state_in(content: Mapping[str, Any], path: str = NAME) -> DashboardState:
     """Convert the file's content; raises any error for a wrong shape."""
+    refuse_newer(path, content["version"], VERSION)
     if content["version"] != VERSION:
         raise ValueError(f"its version is {content['version']!r:.20}, not {VERSION}")
     port, secret = content["port"], content["secret"]

@@ -92,6 +92,7 @@ class Engine:
         self.compressing = Compressing(config.compression, environment, system, self._work)
         self.context_history = ContextHistory(self.requests, self._work, system)
         self.forgetting = Forgetting(
+            environment.state_dir,
             self.projects,
             self.scopes,
             self.scoping,
@@ -100,6 +101,7 @@ class Engine:
             self.context_history,
             self.timeline,
             self.semantics,
+            self.items,
             self._work,
             system,
         )

@@ -6,11 +6,12 @@ embeddings of contents that are gone from the project or that others have too. S
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
 
 from msgspec import Struct
@@ -18,7 +19,9 @@ from msgspec import Struct
 from ..context.context_history import ContextHistory
 from ..context.scopes import ScopeTable
 from ..context.scoping import Scoping
-from ..core.errors import FovealError, NotFound
+from ..core.errors import FovealError, NotFound, StateError
+from ..core.quarantine import MARK
+from ..core.storage import DatabaseError
 from ..core.system import System
 from ..core.work import Work
 from ..embedding.semantics import Semantics
@@ -26,9 +29,11 @@ from ..memory.pool import Pool
 from ..project.open_projects import OpenProjects
 from ..project.roots import RECORD
 from ..rules.item_store import ItemStore
+from ..rules.service import Items
 from ..sessions.request_log_service import RequestLog
 from ..sessions.service import Sessions
 from ..sessions.timeline_service import Timeline
+from .state import BACKUPS
 
 POOL_FILE = "experiences.jsonl"
 
@@ -49,6 +54,7 @@ class Forgetting:
 
     def __init__(
         self,
+        state_dir: str,
         projects: OpenProjects,
         scopes: ScopeTable,
         scoping: Scoping,
@@ -57,9 +63,11 @@ class Forgetting:
         contexts: ContextHistory,
         timeline: Timeline,
         semantics: Semantics,
+        items: Items,
         work: Work,
         system: System,
     ) -> None:
+        self._state_dir = state_dir
         self._projects = projects
         self._scopes = scopes
         self._scoping = scoping
@@ -68,55 +76,104 @@ class Forgetting:
         self._contexts = contexts
         self._timeline = timeline
         self._semantics = semantics
+        self._items = items
         self._work = work
         self._system = system
+        self.pause: Callable[[Callable[[str], Awaitable[bool]]], AbstractAsyncContextManager[None]] = _at_once
+        """Entered while a project is forgotten, with what tells its folders: nothing is grafted meanwhile."""
 
     async def forget(self, root: str, *, dry_run: bool) -> ForgottenProject:
         """Remove all that is kept of a project; with `dry_run` only count it, quickly, without embeddings.
 
-        Whoever opens the project meanwhile waits, and gets an empty one. Raises `NotFound` if nothing is
-        known of it, `StateError` if the disk refuses.
+        Whoever opens the project meanwhile waits, and gets an empty one. What can't be removed is named in
+        `problem`, and the rest is removed. Raises `NotFound` if nothing is known of it.
         """
+        problems: list[str] = []
         if dry_run:
-            return ForgottenProject(root, await self._counts(root))
+            return ForgottenProject(root, await self._counts(root, problems), "; ".join(problems))
         folder = self._projects.folder_of(root)
-        async with self._projects.closed_meanwhile(root):
-            counts = await self._counts(root)
-            counts["embeddings"], problem = await self._forget_embeddings(root, folder)
-            await self._scoping.forget_project(root)
-            await self._sessions.forget_project(root)
-            await self._contexts.forget_project(root)
-            await self._timeline.forget_project(root)
-            await self._projects.forget_trust(root)
-            await self._work.in_writer(partial(_remove, folder))
-        return ForgottenProject(root, counts, problem)
+        # First, since the graft that runs may be waiting for the project.
+        async with self.pause(partial(self._projects.is_in, root)), self._projects.closed_meanwhile(root):
+            counts = await self._counts(root, problems)
+            scopes = [scope.id for scope in self._scopes.of_project(root)]
+            counts["embeddings"] = await self._forget_embeddings(root, folder, problems)
+            for what, removal in (
+                ("scopes", partial(self._scoping.forget_project, root)),
+                ("sessions", partial(self._sessions.forget_project, root)),
+                ("contexts and requests", partial(self._contexts.forget_project, root, scopes)),
+                ("timelines", partial(self._timeline.forget_project, root)),
+                ("trusted files", partial(self._projects.forget_trust, root)),
+                ("approved tool servers", partial(self._items.forget_project, root)),
+                ("index, items and decisions", partial(self._work.in_writer, partial(_remove, folder))),
+            ):
+                try:
+                    await removal()
+                except (FovealError, DatabaseError, OSError) as error:
+                    problems.append(
+                        f"its {what} could not be removed ({error}); mend that, then forget it again"
+                    )
+        if aside := await asyncio.to_thread(_aside_in, self._state_dir):
+            problems.append(
+                f"what was set aside earlier may tell of it and stays: {aside}; see: foveal doctor --deep"
+            )
+        return ForgottenProject(root, counts, "; ".join(problems))
 
-    async def _counts(self, root: str) -> dict[str, int]:
-        """Count what is kept of a project. Raises `NotFound` if there is nothing."""
+    async def _counts(self, root: str, problems: list[str]) -> dict[str, int]:
+        """Count what is kept of a project; add to the problems what can't be counted. Raises `NotFound` if
+        there is nothing."""
         folder = self._projects.folder_of(root)
         await self._contexts.write()
-        requests, contexts = await self._requests.counts_of(root)
-        _, trusted = await self._projects.trust_of(root)
+        requests = contexts = events = trusted = 0
+        try:
+            requests, contexts = await self._requests.counts_of(root)
+        except StateError as error:
+            problems.append(f"its requests and contexts can't be counted ({error})")
+        try:
+            events = await self._timeline.count_of(root)
+        except StateError as error:
+            problems.append(f"its timelines can't be counted ({error})")
+        try:
+            trusted = len((await self._projects.trust_of(root))[1].digests)
+        except StateError as error:
+            problems.append(f"its trusted files can't be counted ({error})")
         counts = {
             **await self._work.in_writer(partial(_in_folder, folder, self._system)),
             "contexts": contexts,
             "requests": requests,
             "sessions": len(await self._sessions.list(root)),
             "scopes": len(self._scopes.of_project(root)),
-            "trusted": len(trusted.digests),
-            "events": await self._timeline.count_of(root),
+            "trusted": trusted,
+            "events": events,
         }
         if not any(counts.values()):
             raise NotFound(f"nothing is known of {root}; to see what is: foveal projects")
         return counts
 
-    async def _forget_embeddings(self, root: str, folder: str) -> tuple[int, str]:
-        """Remove the embeddings that only a project uses; return their number and a problem or ""."""
+    async def _forget_embeddings(self, root: str, folder: str, problems: list[str]) -> int:
+        """Remove the embeddings that only a project uses, and return their number."""
         others = await self._projects.other_folders(root)
         try:
-            return await self._semantics.forget(root, folder, others), ""
+            return await self._semantics.forget(root, folder, others)
         except FovealError as error:
-            return 0, f"its embeddings stay until they are the longest unused ones ({error})"
+            problems.append(f"its embeddings stay until they are the longest unused ones ({error})")
+            return 0
+
+
+@asynccontextmanager
+async def _at_once(belongs: Callable[[str], Awaitable[bool]]) -> AsyncIterator[None]:
+    """Wait for nothing."""
+    yield
+
+
+ASIDE_NAMED = 3
+"""Maximum number of quarantined entries that a message names."""
+
+
+def _aside_in(state: str) -> str:
+    """Return the quarantined files of all projects, and the backups, in words; "" for none."""
+    names = sorted(name for name in os.listdir(state) if MARK in name or name == BACKUPS)
+    more = f" and {len(names) - ASIDE_NAMED} more" if len(names) > ASIDE_NAMED else ""
+    return ", ".join(names[:ASIDE_NAMED]) + more
 
 
 def _in_folder(folder: str, system: System) -> dict[str, int]:

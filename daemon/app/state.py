@@ -21,9 +21,9 @@ from ..core.system import System
 Migration = Callable[[str, System], None]
 """Migrates the state folder at a path by one version."""
 
-MIGRATIONS: Mapping[int, Migration] = {}
-"""The migration from each version to the next. There is none yet: all folders so far are of version 1, in
-which each file has its own version."""
+MIGRATIONS: Mapping[int, Migration | None] = {1: None}
+"""The migration from each version to the next. None changes the mark alone: then only an earlier program
+needs to know, because the owners of the files bring them up themselves."""
 
 BACKUPS = "backups"
 
@@ -79,9 +79,12 @@ def _copy_file(source: str, target: str, system: System) -> None:
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
-STATE_VERSION = 1
-"""Version of the state folder's layout. It is raised when an older program couldn't read a new layout;
-then a migration from the version before is added."""
+STATE_VERSION = 2
+"""Version of the state folder's layout, which `tests/app/test_layout.py` records. It is raised when an older
+program couldn't read a new layout; then a migration from the version before is added.
+
+Version 2 has the tables of past contexts in requests.sqlite. A program that knows only version 1 would have
+set that file aside as damaged."""
 
 VERSION_FILE = "version.json"
 VERSION_BYTES = 4096
@@ -185,13 +188,13 @@ def bring_up(
     folder: str,
     system: System,
     known: int = STATE_VERSION,
-    migrations: Mapping[int, Migration] = MIGRATIONS,
+    migrations: Mapping[int, Migration | None] = MIGRATIONS,
 ) -> tuple[str, ...]:
     """Mark a new folder, repair a damaged mark, and migrate an older folder; needs the lock.
 
-    An older folder is copied to `backups/` before it is changed. The mark names the new version at once,
-    beside the old one: an older program then leaves the folder alone, and this one continues an
-    interrupted migration. Returns what was done, in sentences. Raises as `check_version` does.
+    An older folder is copied to `backups/` before any file but the mark is changed. The mark names the new
+    version at once, beside the old one: an older program then leaves the folder alone, and this one continues
+    an interrupted migration. Returns what was done, in sentences. Raises as `check_version` does.
     """
     mark = check_version(folder, system, known)
     if mark is None:
@@ -205,10 +208,14 @@ def bring_up(
     start = mark.migrating_from or mark.version
     if start == known and not mark.migrating_from:
         return ()
+    steps = [step for version in range(start, known) if (step := migrations[version]) is not None]
+    if not steps:
+        _write(folder, system, known)
+        return ()
     backup = back_up(folder, start, system)
     _write(folder, system, known, start)
-    for version in range(start, known):
-        migrations[version](folder, system)
+    for step in steps:
+        step(folder, system)
     _write(folder, system, known)
     return (f"{folder} was brought from version {start} to {known}; what it was before lies in {backup}.",)
 

@@ -16,12 +16,13 @@ from typing import Literal
 from msgspec import Struct
 
 from ..compression import model_compressor
-from ..context import scopes
+from ..context import feedback, scopes
 from ..context.feedback import Feedback
 from ..core.errors import InvalidRequest
-from ..core.quarantine import quarantine
-from ..core.storage import SEAL, OtherVersion, check_database, open_reader
+from ..core.quarantine import MARK, quarantine
+from ..core.storage import SEAL, NewerDatabase, OtherVersion, check_database, open_reader
 from ..core.system import System
+from ..core.versions import NewerVersion
 from ..embedding import embeddings
 from ..embedding.model_cache import is_whole
 from ..embedding.vector_file import check_vector_file
@@ -29,18 +30,22 @@ from ..index.lexical_files import check_files, read_listing
 from ..index.lexical_reader import check_format
 from ..index.store import check_index
 from ..memory.experience import BadField
-from ..memory.lines import lines_from, read_line
+from ..memory.lines import LINE_VERSION, lines_from, read_line
+from ..privacy import trust
 from ..privacy.trust import TrustStore
+from ..project.roots import RECORD_VERSION
+from ..rules import approvals
 from ..rules.approvals import Approvals
+from ..rules.item_store import VERSION as ITEMS_VERSION
 from ..rules.item_store import ItemStore
 from ..rules.tool_lists import list_in
 from ..sessions import request_log_file as ledger_file
 from ..sessions import timeline
-from ..sessions.session_files import NewerVersion, session_in
+from ..sessions.session_files import META_VERSION, session_in
 from ..transcripts import cursor as cursor_store
-from . import metric_history
+from . import dashboard, metric_history
 from .dashboard import check_dashboard_file
-from .state import VERSION_FILE, check_version
+from .state import STATE_VERSION, VERSION_FILE, check_version
 
 Condition = Literal["whole", "damaged", "aside", "unreadable", "unknown"]
 
@@ -60,11 +65,20 @@ class Finding(Struct, frozen=True):
 
 
 class _Kind(Struct, frozen=True):
+    """A kind of file. `layout` is the version of its content and, for a database, its schema; empty for files
+    that are derived, or in a form that isn't foveal's own."""
+
     pattern: str
     check: Callable[[str, System], object]
+    layout: tuple[int, str] | None = None
     derived: bool = False
     is_folder: bool = False
     mends_itself: bool = False
+
+
+def layout_of_state() -> dict[str, tuple[int, str]]:
+    """Return the version, and the schema of a database, of every kind of file that isn't derived."""
+    return {kind.pattern: kind.layout for kind in _KINDS if kind.layout is not None}
 
 
 def check_state_files(state: str, system: System) -> Iterator[Finding]:
@@ -94,8 +108,8 @@ def _below(state: str, folder: str, system: System) -> Iterator[Finding]:
         return
     for entry in found:
         name = os.path.join(folder, entry.name)
-        if ".damaged-" in entry.name:
-            yield Finding(name, "aside", "was set aside earlier; remove it when nothing in it is missed")
+        if MARK in entry.name:
+            yield Finding(name, "aside", _said_of_aside(state, name, system))
         elif fnmatchcase(name, "backups/*"):
             continue
         elif _is_temporary(name):
@@ -111,6 +125,23 @@ def _below(state: str, folder: str, system: System) -> Iterator[Finding]:
             yield Finding(name, "unknown", "is no file of this version")
 
 
+def _said_of_aside(state: str, name: str, system: System) -> str:
+    """Return what is told of a quarantined file: earlier versions also set whole files aside."""
+    former = name.partition(MARK)[0]
+    kind = _kind_of(former)
+    damaged = "was set aside earlier; remove it when nothing in it is missed"
+    if kind is None or kind.layout is None or kind.derived:
+        return damaged
+    try:
+        kind.check(os.path.join(state, name), system)
+    except Exception:  # noqa: BLE001 - whatever it raises, it is damaged
+        return damaged
+    return (
+        "was set aside earlier, but can be read; to take it back: stop the daemon with foveal down, "
+        f"and rename it to {os.path.basename(former)}"
+    )
+
+
 def _checked(state: str, name: str, kind: _Kind, system: System) -> Finding:
     path = os.path.join(state, name)
     try:
@@ -118,8 +149,8 @@ def _checked(state: str, name: str, kind: _Kind, system: System) -> Finding:
         if stat.S_ISDIR(mode) != kind.is_folder or not (kind.is_folder or stat.S_ISREG(mode)):
             raise ValueError(f"is not a {'folder' if kind.is_folder else 'regular file'}")
         kind.check(path, system)
-    except NewerVersion as error:
-        return Finding(name, "unreadable", f"{error}; update foveal")
+    except (NewerDatabase, NewerVersion) as error:
+        return Finding(name, "unreadable", str(error).replace(f"{path} ", "").removeprefix("it "))
     except PermissionError as error:
         return Finding(
             name, "unreadable", f"can't be read ({error.strerror}); mend it with: chmod u+rw {path}"
@@ -162,7 +193,7 @@ def _check_json(path: str, system: System) -> None:
 
 
 def _check_session(path: str, system: System) -> None:
-    session = session_in(system.read(path)[0])
+    session = session_in(system.read(path)[0], path)
     if session.id != os.path.basename(os.path.dirname(path)):
         raise InvalidRequest(f"is of the session {session.id!r:.130}")
 
@@ -200,6 +231,8 @@ def _check_scopes(path: str, system: System) -> None:
 def _check_requests(path: str, system: System) -> None:
     try:
         check_database(path, ledger_file.SCHEMA, ledger_file.SCHEMA_VERSION)
+    except NewerDatabase:
+        raise
     except OtherVersion:
         _check_former_requests(path, system)
 
@@ -228,19 +261,26 @@ def _check_nothing(path: str, system: System) -> None:
 
 
 _KINDS = (
-    _Kind(VERSION_FILE, _check_version, mends_itself=True),
-    _Kind("trusted.json", lambda path, system: TrustStore(path, system).of("/")),
-    _Kind("approvals.json", lambda path, system: Approvals(path, system).load()),
-    _Kind("sessions/*/meta.json", _check_session),
-    _Kind("projects/*/items.json", lambda path, system: ItemStore(path, system).load()),
-    _Kind("projects/*/experiences.jsonl", _check_pool, mends_itself=True),
-    _Kind("projects/*/experiences.*.jsonl", _check_pool, mends_itself=True),
+    _Kind(VERSION_FILE, _check_version, (STATE_VERSION, ""), mends_itself=True),
+    _Kind("trusted.json", lambda path, system: TrustStore(path, system).of("/"), (trust.VERSION, "")),
+    _Kind("approvals.json", lambda path, system: Approvals(path, system).load(), (approvals.VERSION, "")),
+    _Kind("sessions/*/meta.json", _check_session, (META_VERSION, "")),
+    _Kind("projects/*/items.json", lambda path, system: ItemStore(path, system).load(), (ITEMS_VERSION, "")),
+    _Kind("projects/*/experiences.jsonl", _check_pool, (LINE_VERSION, ""), mends_itself=True),
+    _Kind("projects/*/experiences.*.jsonl", _check_pool, (LINE_VERSION, ""), mends_itself=True),
     _Kind("projects/*/experiences.jsonl.quarantine", _check_nothing),
-    _Kind("projects/*/project.json", _check_json, derived=True, mends_itself=True),
-    _Kind("projects/*/feedback.json", lambda path, system: Feedback(path, system).check()),
+    _Kind("projects/*/project.json", _check_json, (RECORD_VERSION, ""), derived=True, mends_itself=True),
+    _Kind(
+        "projects/*/feedback.json",
+        lambda path, system: Feedback(path, system).check(),
+        (feedback.VERSION, ""),
+    ),
     _Kind("projects/*/index.sqlite", lambda path, _: check_index(os.path.dirname(path)), derived=True),
     _Kind(
-        "projects/*/transcripts.db", _check_database(cursor_store.SCHEMA, cursor_store.VERSION), derived=True
+        "projects/*/transcripts.db",
+        _check_database(cursor_store.SCHEMA, cursor_store.VERSION),
+        (cursor_store.VERSION, cursor_store.SCHEMA),
+        derived=True,
     ),
     _Kind("projects/*/at_work", _check_nothing, derived=True, mends_itself=True),
     _Kind("projects/*/lexical", _check_lexical, derived=True, is_folder=True),
@@ -253,18 +293,29 @@ _KINDS = (
     _Kind("embeddings/models/*.lock", _check_nothing),
     _Kind("embeddings/models/all-MiniLM-L6-v2-int8", _check_model, derived=True, is_folder=True),
     _Kind("embeddings/*.sqlite", _check_database(embeddings.SCHEMA, embeddings.SCHEMA_VERSION), derived=True),
-    _Kind("scopes.sqlite", _check_scopes),
-    _Kind("requests.sqlite", _check_requests),
+    _Kind("scopes.sqlite", _check_scopes, (scopes.SCHEMA_VERSION, scopes.SCHEMA)),
+    _Kind("requests.sqlite", _check_requests, (ledger_file.SCHEMA_VERSION, ledger_file.SCHEMA)),
     _Kind("requests-v1.sqlite", _check_former_requests),
-    _Kind("metrics.sqlite", _check_database(metric_history.SCHEMA, metric_history.VERSION)),
-    _Kind("timeline.sqlite", _check_database(timeline.SCHEMA, timeline.VERSION)),
+    _Kind(
+        "metrics.sqlite",
+        _check_database(metric_history.SCHEMA, metric_history.VERSION),
+        (metric_history.VERSION, metric_history.SCHEMA),
+    ),
+    _Kind(
+        "timeline.sqlite",
+        _check_database(timeline.SCHEMA, timeline.VERSION),
+        (timeline.VERSION, timeline.SCHEMA),
+    ),
     _Kind(
         "compressions.sqlite",
         _check_database(model_compressor.SCHEMA, model_compressor.SCHEMA_VERSION),
         derived=True,
     ),
     _Kind(
-        "dashboard.json", lambda path, system: check_dashboard_file(system.read(path)[0]), mends_itself=True
+        "dashboard.json",
+        lambda path, system: check_dashboard_file(system.read(path)[0]),
+        (dashboard.VERSION, ""),
+        mends_itself=True,
     ),
     _Kind("hook-spool/*", _check_nothing, mends_itself=True),
 )

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -202,11 +202,12 @@ class ContextHistory:
         """Write what waits now; if the disk refuses, it waits on."""
         await self._flush()
 
-    async def forget_project(self, root: str) -> None:
-        """Remove all contexts of a project, and its requests."""
+    async def forget_project(self, root: str, scope_ids: Iterable[str]) -> None:
+        """Remove all contexts of a project with these scopes, and its requests."""
         await self._flush()
-        self._known.clear()
-        self._last.clear()
+        self._known.clear()  # those of other projects are looked up again
+        for scope_id in scope_ids:
+            self._last.pop(scope_id, None)
         await self._requests.forget_project(root)
 
     def _wait(self, context_id: str, waiting: _Waiting) -> None:

@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 from ..core.quarantine import quarantine
 from ..core.system import PASSING, System
+from ..core.versions import NewerVersion, refuse_newer
 
 FADE = 0.98
 """Factor applied to all earlier uses at each new one: half remains after 34, an afternoon's work."""
@@ -52,6 +53,8 @@ class Feedback:
         self.unsaved = False
         self._unread = False
         """Whether reading the file failed with a temporary error; `save` must not overwrite it then."""
+        self._newer: NewerVersion | None = None
+        """Why the file is left alone, if it is a newer version's."""
 
     def load(self) -> str:
         """Read the file; return a warning, or "". After a temporary error `save` reads it again first."""
@@ -62,6 +65,9 @@ class Feedback:
         except OSError as error:
             self._unread = error.errno in PASSING
             return f"{self._path} can't be read ({error.strerror or error}): usage feedback starts empty"
+        except NewerVersion as error:
+            self._newer = error
+            return f"{error}; usage feedback starts empty and isn't kept"
         except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged
             kept = self._quarantine()
             return f"{self._path} can't be used ({error}){kept}: usage feedback starts empty"
@@ -73,6 +79,7 @@ class Feedback:
         """Return the uses in the file. Raises `OSError`, or any exception for a damaged file."""
         data, _ = self._system.read(self._path, FILE_BYTES + 1)
         content = json.loads(data)
+        refuse_newer(self._path, content["version"], VERSION)
         uses = content["uses"]
         if content["version"] != VERSION or not _are_uses(uses):
             raise ValueError("it is of another version, or has entries that aren't numbers")
@@ -90,13 +97,18 @@ class Feedback:
             return f" nor quarantined ({error.strerror or error})"
 
     def save(self) -> None:
-        """Write the file. Raises `OSError`."""
+        """Write the file, unless it is a newer version's. Raises `OSError`."""
         self.unsaved = False
+        if self._newer is not None:
+            return
         if self._unread:
             try:
                 former = self._read()
             except FileNotFoundError:
                 former = {}
+            except NewerVersion as error:
+                self._newer = error
+                return
             except OSError:
                 raise
             except Exception:  # noqa: BLE001 - whatever it raises, it is damaged
@@ -139,7 +151,9 @@ class Feedback:
         self._settle()
 
     def clear(self) -> int:
-        """Forget all feedback; return how many files and items had any."""
+        """Forget all feedback; return how many files and items had any. Raises `NewerVersion`."""
+        if self._newer is not None:
+            raise self._newer
         count = len(self._uses)
         self._uses = {}
         self._unread = False

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ..core.errors import NotFound
 from ..core.quarantine import MARK
-from ..core.storage import Database, close_database, open_database, transaction
+from ..core.storage import Database, close_database, compact, open_database, transaction
 from ..core.system import System
 
 SCHEMA_VERSION = 1
@@ -285,6 +285,10 @@ class ScopeStore:
                         " (?, (SELECT COALESCE(MAX(written), 0) + 1 FROM scopes), ?)",
                         (scope_id, json.dumps(to_builtins(scope))),
                     )
+
+    def compact(self) -> None:
+        """Rewrite the file, so that nothing deleted stays in it or in its log."""
+        compact(self._db)
 
     def close(self) -> None:
         """Close the file."""

@@ -201,10 +201,12 @@ class Scoping:
         await self.persist()
 
     async def forget_project(self, root: str) -> None:
-        """Remove all scopes of a project."""
+        """Remove all scopes of a project, also from the free space of the file and its log."""
         for scope in self._scopes.of_project(root):
             self._forget(self._scopes.remove(scope.id), evicted=False)
         await self.persist()
+        if self._store is not None:
+            await self._work.in_writer(self._store.compact)
 
     # Helpers
 

@@ -12,6 +12,7 @@ from .storage import (
     Database,
     DatabaseError,
     close_database,
+    compact,
     damage_raised,
     may_pass,
     open_database,
@@ -61,10 +62,10 @@ class RecordFile:
         with self.reading() as database, transaction(database):
             yield database
 
-    def checkpoint(self) -> None:
-        """Move the write-ahead log into the file, so that nothing deleted stays there."""
+    def compact(self) -> None:
+        """Rewrite the file, so that nothing deleted stays in it or in its log."""
         with self.reading() as database:
-            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            compact(database)
 
     def take_warnings(self) -> tuple[str, ...]:
         """Return the warnings since the last call."""

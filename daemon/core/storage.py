@@ -16,6 +16,7 @@ from msgspec import Struct
 from .errors import FovealError
 from .quarantine import KEPT_AS, MARK, clear_file
 from .system import System
+from .versions import made_by_newer
 
 Database = sqlite3.Connection
 DatabaseError = sqlite3.DatabaseError
@@ -39,6 +40,10 @@ class OtherVersion(DatabaseError):
     """A database has the schema of another version of this program."""
 
 
+class NewerDatabase(OtherVersion):
+    """A database was made by a newer version of this program: it isn't damaged, and is left as it is."""
+
+
 def open_database(
     path: str,
     schema: str,
@@ -55,15 +60,18 @@ def open_database(
     The file is private (0600) and in WAL mode. A damaged file is renamed, and an empty database takes its
     place. It is damaged if opening it or reading it with `probe` raises an error that isn't temporary
     (`may_pass`), if it differs from its seal, if its schema isn't `schema`, if a value isn't of its column's
-    type, or if it is of another version. With `check` all rows are read for that, else the first rows of each
-    table. `distrusted` is the reason why the file is known to be damaged; then it isn't read. A file of
-    another version that is `derived` from other files is removed, not renamed. Raises `DatabaseError` or
-    `OSError` if the file is locked or can't be opened, since a new file would not help.
+    type, or if it is of an earlier version. With `check` all rows are read for that, else the first rows of
+    each table. `distrusted` is the reason why the file is known to be damaged; then it isn't read. A file of
+    another version that is `derived` from other files is removed, not renamed. Raises `NewerDatabase` for a
+    file of a newer version that isn't derived, and `DatabaseError` or `OSError` if the file is locked or
+    can't be opened, since a new file would not help.
     """
     # Before SQLite opens them: it would wait for ever on a pipe in the place of the file or its log.
     done = [clear_file(path + suffix, system) for suffix in (*_SUFFIXES, SEAL)]
     cleared = "; ".join(sentence for sentence in done if KEPT_AS in sentence)
     try:
+        if not derived:
+            _refuse_newer(path, version)
         if distrusted and os.path.exists(path):
             raise DatabaseError(distrusted)
         return Opened(_open(path, schema, version, probe, check=check, derived=derived), cleared)
@@ -78,20 +86,54 @@ def open_database(
                 _open(path, schema, version, probe, check=check, derived=derived), cleared, anew=True
             )
         kept = quarantine_database(path, system)
+        _remove_former_damaged(path, system)
         reason = f"{os.path.basename(path)} could not be used ({named(error)}); kept as {kept}"
         replaced = "; ".join(filter(None, (cleared, reason)))
         return Opened(_open(path, schema, version, probe, check=check, derived=derived), replaced, anew=True)
 
 
 def quarantine_database(path: str, system: System) -> str:
-    """Rename a database and its logs, and return the new name without the folder. Raises `OSError`."""
+    """Rename a database with its logs and its seal; return the new name without the folder. Raises
+    `OSError`."""
     kept = f"{path}{MARK}{system.time_ns()}"
-    for suffix in _SUFFIXES:
+    for suffix in (*_SUFFIXES, SEAL):
         if os.path.lexists(path + suffix):
             os.replace(path + suffix, kept + suffix)
-    with suppress(FileNotFoundError):
-        os.unlink(path + SEAL)
     return os.path.basename(kept)
+
+
+DAMAGED_MAX = 3
+"""Maximum number of quarantined copies of a database that are damaged, the latest. Whole copies stay."""
+
+
+def _remove_former_damaged(path: str, system: System) -> None:
+    """Remove the oldest quarantined copies above `DAMAGED_MAX`, but none that can be read: an earlier version
+    of this program set the files of later ones aside as well."""
+    folder, name = os.path.split(path)
+    moments = set()
+    with system.scandir(folder or ".") as entries:
+        for entry in entries:
+            moment = entry.name.removeprefix(f"{name}{MARK}")
+            if moment != entry.name and moment.isdigit():
+                moments.add(int(moment))
+    for former in sorted(moments)[:-DAMAGED_MAX]:
+        kept = f"{path}{MARK}{former}"
+        if not os.path.isfile(kept) or _is_whole(kept):
+            continue
+        for suffix in (*_SUFFIXES, SEAL):
+            with suppress(FileNotFoundError):
+                os.unlink(kept + suffix)
+
+
+def _is_whole(path: str) -> bool:
+    """Whether a database can be read from its beginning to its end, whatever its version."""
+    try:
+        check_database(path)
+    except OSError:
+        return True  # nobody knows
+    except DatabaseError as error:
+        return may_pass(error)
+    return True
 
 
 def close_database(database: Database, path: str) -> None:
@@ -147,6 +189,8 @@ def check_database(path: str, schema: str = "", version: int = 0) -> None:
             if found != "ok":
                 raise DatabaseError(f"it fails SQLite's own check: {found}")
             named = database.execute("PRAGMA user_version").fetchone()[0]
+            if schema and version < named <= NEWER_MAX:
+                raise NewerDatabase(f"it {made_by_newer(named, version)}")
             if schema and named == version:
                 _compare_schema(database, schema)
                 _check_types(database, schema, None)
@@ -158,10 +202,12 @@ def check_database(path: str, schema: str = "", version: int = 0) -> None:
 
 def may_pass(error: BaseException) -> bool:
     """Whether an error may pass by itself: the file is locked, or can't be opened, the disk is full or fails,
-    or memory or descriptors ran out.
+    memory or descriptors ran out, or the file waits for a newer version of this program.
 
     Any other error means that the database is damaged or isn't of its version.
     """
+    if isinstance(error, NewerDatabase):
+        return True
     if not isinstance(error, sqlite3.Error):
         return isinstance(error, (OSError, MemoryError))
     code = getattr(error, "sqlite_errorcode", None)
@@ -212,6 +258,15 @@ def erasure(database: Database) -> Iterator[None]:
     finally:
         database.execute("PRAGMA secure_delete = OFF")
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log has the former pages
+
+
+def compact(database: Database) -> None:
+    """Rewrite a database without its free space, and empty its log: what was deleted earlier is in neither.
+
+    Needs the size of the database once more on the disk, and a second for some 100 MB.
+    """
+    database.execute("VACUUM")
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 BATCH = 500
@@ -337,6 +392,28 @@ def _check_kinds(path: str) -> None:
             mode = 0  # a loop of links
         if not stat.S_ISREG(mode):
             raise DatabaseError(f"{os.path.basename(path)}{suffix} is not a regular file")
+
+
+NEWER_MAX = 10_000
+"""The largest version that counts as a newer program's; a larger one was never written by any."""
+
+
+def _refuse_newer(path: str, version: int) -> None:
+    """Raise `NewerDatabase` for a file of a newer version, and change nothing of it."""
+    if not os.path.exists(path):
+        return
+    try:
+        # Read-only, so that closing doesn't write the log into the file, which must stay unchanged.
+        database = sqlite3.connect(_uri(path), uri=True, isolation_level=None)
+        try:
+            found = database.execute("PRAGMA user_version").fetchone()[0]
+        finally:
+            database.close()
+    except sqlite3.Error:
+        return  # opening it for writing says what is wrong
+    # A file that isn't what was written when it was closed may name any version.
+    if version < found <= NEWER_MAX and _fits_seal(path, derived=False) is not False:
+        raise NewerDatabase(f"it {made_by_newer(found, version)}")
 
 
 def _has_log(path: str) -> bool:

@@ -7,9 +7,10 @@ import hashlib
 import json
 import logging
 import os
+import shutil
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 
 from msgspec import Struct
@@ -73,6 +74,8 @@ class HookGrafts:
         self._waiting.set()  # events left by the last daemon, or by hooks that found none
         self._files = asyncio.Lock()
         """Held while the spool is read: a file that is being written may belong to a resting conversation."""
+        self._grafting = asyncio.Lock()
+        """Held while an event is grafted, and while a project is forgotten."""
         self._put_off: set[str] = set()
         self._resting: dict[str, _Resting] = {}
         """By the path of the transcript."""
@@ -84,6 +87,7 @@ class HookGrafts:
 
         An event that fails for a temporary reason is tried again at the next start.
         """
+        await asyncio.to_thread(self._remove_reports)
         while True:
             await self._wait()
             self._waiting.clear()
@@ -91,7 +95,26 @@ class HookGrafts:
                 resting, waiting = self._end_rests(), await asyncio.to_thread(self._spool.waiting)
             for spooled in waiting:
                 if spooled.path not in self._put_off and spooled.path not in resting:
-                    await self._take(spooled)
+                    async with self._grafting:
+                        if await asyncio.to_thread(os.path.lexists, spooled.path):  # else it was forgotten
+                            await self._take(spooled)
+
+    @asynccontextmanager
+    async def without(self, belongs: Callable[[str], Awaitable[bool]]) -> AsyncIterator[None]:
+        """Remove the events of some folders, and graft nothing until the end. Waits for a running graft."""
+        async with self._grafting:
+            async with self._files:
+                gone = {
+                    spooled.path
+                    for spooled in await asyncio.to_thread(self._spool.waiting)
+                    if await belongs(_folder_of(spooled))
+                }
+                for path in gone:
+                    await asyncio.to_thread(self._spool.remove, path)
+                self._resting = {
+                    path: resting for path, resting in self._resting.items() if resting.path not in gone
+                }
+            yield
 
     def look(self) -> None:
         """Read the spool again: hooks write events there if no daemon took them."""
@@ -208,6 +231,10 @@ class HookGrafts:
                 self._refused.popitem(last=False)
             raise
 
+    def _remove_reports(self) -> None:
+        """Remove what a killed daemon left; their events are in the spool still."""
+        shutil.rmtree(os.path.join(self._state_dir, REPORTS), ignore_errors=True)
+
     def _write_report(self, event: SubagentStopped) -> str:
         """Write a report as a transcript in the plain format, and return its path."""
         folder = os.path.join(self._state_dir, REPORTS)
@@ -229,6 +256,15 @@ def _event_of(spooled: Spooled) -> Event | None:
     fields = fields_in(spooled.payload)
     name = spooled.event or fields.text("hook_event_name", "hookEventName")
     return formats_of(spooled.host, fields, name, {}).reads.read(fields, name, spooled.cwd)
+
+
+def _folder_of(spooled: Spooled) -> str:
+    """Return the folder that an event is of."""
+    try:
+        event = _event_of(spooled)
+    except InvalidRequest:
+        event = None
+    return spooled.cwd if event is None else event.origin.cwd
 
 
 FOLDER = "hook-spool"

@@ -15,6 +15,7 @@ from ..languages.shared.import_folders import is_test
 from ..languages.shared.imports import ImportResolver, keys_of_path
 from ..languages.shared.language import language_of
 from ..languages.shared.records import Import
+from ..project.git import NO_REPOSITORY
 from ..project.metadata import NO_SOURCE
 from ..project.scan import ScanChanges, Scanner, ScanStatistics
 from ..project.tree import FileRecord, ProjectState, WatchMode
@@ -331,6 +332,11 @@ class Progress:
             self._announce(progress)
 
     def _problems(self, statistics: ScanStatistics) -> tuple[str, ...]:
-        told = (*(part.problem for part in self._parts), self._watch.problem)
+        git = statistics.git_problem
+        if git.startswith(NO_REPOSITORY):  # a folder, or with a `.git` that git doesn't take for one
+            git = ""
+        elif git:
+            git = f"git can't be used here ({git}): files are left out by .gitignore alone, without history"
+        told = (*(part.problem for part in self._parts), self._watch.problem, git)
         scanned = (f"{path}: {problem}" for path, problem in sorted(statistics.problems.items()))
         return (*self.reasons.values(), *filter(None, told), *scanned)

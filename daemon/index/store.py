@@ -208,7 +208,8 @@ class Store:
                 self._db.execute("DELETE FROM files WHERE id = ?", row)
 
     def add_edits(self, paths: Iterable[str], now_ns: int) -> None:
-        """Count one edit for each path."""
+        """Count one edit for each path. Edits of the future, by a wrong clock, count as of now."""
+        self._db.execute("UPDATE activity SET edited_ns = ? WHERE edited_ns > ?", (now_ns, now_ns))
         self._db.executemany(
             "INSERT INTO activity VALUES (?, 0, 1, ?) ON CONFLICT (path) DO UPDATE"
             " SET edits = edits + 1, edited_ns = excluded.edited_ns",

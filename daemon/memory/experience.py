@@ -6,7 +6,7 @@ import hashlib
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeVar, cast, get_args
 
 from msgspec import Struct
@@ -67,6 +67,13 @@ class Experience(Struct, frozen=True):
     provenance: Provenance = FROM_CLIENT
     sketches: tuple[tuple[str, str], ...] = ()
     marks: tuple[ExperienceMark, ...] = ()
+    dated: str = ""
+    """The time in the file, if that is in the future, as by a wrong clock; `timestamp` is then about when it
+    was recorded."""
+
+
+FUTURE = timedelta(days=1)
+"""How far a time may lie in the future: the clocks of those who share a pool differ."""
 
 
 def fields_of(experience: Experience) -> dict[str, object]:
@@ -77,7 +84,7 @@ def fields_of(experience: Experience) -> dict[str, object]:
     outcome = {"kind": experience.outcome, "error": experience.error}
     fields = {
         "id": experience.id,
-        "timestamp": experience.timestamp,
+        "timestamp": experience.dated or experience.timestamp,
         "agent_id": experience.agent_id,
         "session_id": experience.session_id,
         "decision": experience.decision,

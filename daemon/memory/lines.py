@@ -1,6 +1,6 @@
 """The lines of a pool's files: reading, writing and checking a line, and the quarantine for damaged ones.
 
-A line is a JSON object: an experience, an edit, or a `type` of a newer version, which is left alone.
+A line is a JSON object: an experience, an edit, or one of a newer version, which is left alone.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from ..core.system import Stamp, System
 from .edits import EDIT_KINDS, Edit, edit_fields, edit_in
 from .experience import BadField, Experience, experience_in, fields_of, timestamp_of
 from .pool_file import PoolFile
+
+LINE_VERSION = 1
+"""The version of lines that name none. It is raised when a field changes its meaning; then lines name it."""
 
 MAX_LINE_BYTES = 1_048_576
 """Maximum bytes of a line. The largest line that is written has about 900 KB: three texts and the files, each
@@ -67,6 +70,10 @@ class FileReading(Struct):
     repeated_lines: int = 0
     damage: list[Damage] = field(default_factory=list)
     """Bad lines that aren't in quarantine yet."""
+    latest: str = ""
+    """The time of the last experience that isn't dated in the future."""
+    undated: list[Experience] = field(default_factory=list)
+    """Experiences dated in the future, before any other."""
 
     def is_continued_by(self, descriptor: int, stamp: Stamp) -> bool:
         """Tell whether a file is the one that was read, with only lines appended.
@@ -127,6 +134,9 @@ def read_line(line: PoolLine) -> Experience | Edit | None:
         raise BadField("", f"not JSON: {error}") from error
     if not isinstance(fields, dict):
         raise BadField("", "not a JSON object")
+    version = fields.get("version", LINE_VERSION)
+    if type(version) is int and version > LINE_VERSION:
+        return None
     kind = fields.get("type", "experience")
     if kind == "experience":
         return experience_in(fields)

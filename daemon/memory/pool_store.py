@@ -11,13 +11,15 @@ import json
 import os
 import posixpath
 from collections.abc import Callable, Collection, Iterator, Sequence
+from datetime import UTC, datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..core.errors import Busy, StateError
 from ..core.system import Stamp, System, stamp_of
 from .edits import EDIT_KINDS, Edit
-from .experience import BadField, clean
+from .experience import FUTURE, BadField, Experience, clean, timestamp_of
 from .lines import (
     MAX_LINE_BYTES,
     Damage,
@@ -441,34 +443,61 @@ class PoolReader:
                 if reading.stamp is None:
                     source.parts.file.forget_folder()
                 reading.stamp, reading.torn = stamp, False
+                now = self.system.now()
+                latest = timestamp_of(now + FUTURE)
                 for line in lines_from(descriptor, reading.offset):
                     if part.active and not line.complete:
                         reading.torn = True
                         break
-                    _take(line, os.path.basename(part.path), reading, number, records)
+                    for record in _taken(line, os.path.basename(part.path), reading, latest):
+                        reading.repeated_lines += not _add(records, record, number)
+                written = datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC)
+                for record in _dated(reading, timestamp_of(min(written, now))):
+                    reading.repeated_lines += not _add(records, record, number)
                 reading.remember_tail(descriptor)
                 return reading
         except FileNotFoundError:
             return None
 
 
-def _take(line: PoolLine, file: str, reading: FileReading, number: int, records: Records) -> None:
-    """Add one line to the records, or to the damage."""
+def _add(records: Records, record: Experience | Edit, number: int) -> bool:
+    return records.add_edit(record) if isinstance(record, Edit) else records.add(record, number)
+
+
+def _taken(line: PoolLine, file: str, reading: FileReading, latest: str) -> Iterator[Experience | Edit]:
+    """Yield what a line holds, or add it to the damage.
+
+    An experience dated after the `latest` possible time was recorded about when the line before it was, or
+    the next one: it gets that one's time.
+    """
     reading.lines += 1
+    reading.offset = line.offset + line.size
     try:
         record = read_line(line)
     except BadField as error:
         reading.bad_lines += 1
         reason = f"{error.field} {error}".strip()
         reading.damage.append(Damage(reading.lines, line, reason, file))
+        return
+    if record is None:
+        reading.unknown_lines += bool(line.data.strip())
+    elif isinstance(record, Edit):
+        yield record
+    elif record.timestamp > latest:
+        reading.undated.append(record)
+        if reading.latest:
+            yield from _dated(reading, reading.latest)
     else:
-        if record is None:
-            reading.unknown_lines += bool(line.data.strip())
-        elif isinstance(record, Edit):
-            reading.repeated_lines += not records.add_edit(record)
-        else:
-            reading.repeated_lines += not records.add(record, number)
-    reading.offset = line.offset + line.size
+        reading.latest = record.timestamp
+        yield from _dated(reading, record.timestamp)
+        yield record
+
+
+def _dated(reading: FileReading, at: str) -> Iterator[Experience]:
+    """Yield the experiences of a reading that have no time yet, with this one."""
+    for record in reading.undated:
+        yield replace(record, timestamp=at, dated=record.timestamp)
+    reading.undated.clear()
 
 
 def _names(listing: Sequence[Sequence[PoolPart]]) -> list[list[tuple[str, int]]]:

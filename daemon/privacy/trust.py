@@ -18,6 +18,7 @@ from msgspec import Struct
 from ..config.settings import PROJECT_FILE
 from ..core.errors import InvalidRequest, NotFound, StateError
 from ..core.system import System
+from ..core.versions import NewerVersion, refuse_newer
 
 VERSION = 1
 TEMPLATE_FOLDER = ".foveal/templates"
@@ -134,9 +135,12 @@ class TrustStore:
             raise self._unusable(f"can't be read ({error.strerror or error})") from error
         try:
             content = json.loads(data)
+            refuse_newer(self._path, content["version"], VERSION)
             roots = content["trusted"]
             if content["version"] != VERSION or not _is_sound(roots):
                 raise ValueError("it is of another version, or has entries that aren't complete")
+        except NewerVersion:
+            raise
         except Exception as error:  # any exception means damage
             raise self._unusable(f"can't be used ({error})") from error
         return dict(roots)

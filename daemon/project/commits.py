@@ -27,7 +27,7 @@ _LOG = (
     "--no-relative", "--no-show-signature", "--no-notes", "-O/dev/null", "--no-color",
     "--format=tformat:%x01%H%x02%P%x02%ct%x02%at %ae",
 )  # fmt: skip
-_HEAD_OF_COMMIT = re.compile(rb"\x01([0-9a-f]{40,64})\x02([0-9a-f ]*)\x02([0-9]+)\x02(.*)", re.DOTALL)
+_HEAD_OF_COMMIT = re.compile(rb"\x01([0-9a-f]{40,64})\x02([0-9a-f ]*)\x02([0-9]{1,12})\x02(.*)", re.DOTALL)
 _MADE = re.compile(rb"^[0-9a-f]{40,64} ([0-9a-f]{40,64}) [^\t\n]*\t(?:commit|revert)\b", re.MULTILINE)
 
 
@@ -90,7 +90,7 @@ def lost_commits(root: str, ids: Collection[str]) -> tuple[Commit, ...]:
     if not whole:
         return ()
     listed = b"".join(output_of(root, ["rev-list", "--ignore-missing", *whole, "--not", "--all", "--"]))
-    lost = set(listed.decode().split()).intersection(whole)
+    lost = set(listed.decode("ascii", "replace").split()).intersection(whole)
     if not lost:
         return ()
     return tuple(c for c in _commits(root, ["--no-walk=unsorted", *sorted(lost)]) if c.id in lost)
@@ -133,7 +133,9 @@ def _blobs(root: str, commit: str, paths: Collection[str]) -> dict[str, str]:
         return {}
     listed = split_at_nuls(output_of(root, ["ls-tree", "-z", commit, "--", *sorted(paths)]))
     parts = (entry.partition(b"\t") for entry in listed)
-    return {os.fsdecode(path): about.split()[-1].decode() for about, _, path in parts}
+    return {
+        os.fsdecode(path): about.decode("ascii", "replace").rpartition(" ")[2] for about, _, path in parts
+    }
 
 
 def _commits(root: str, what: list[str]) -> Iterator[Commit]:
@@ -144,6 +146,8 @@ def _commits(root: str, what: list[str]) -> Iterator[Commit]:
             if found is not None:
                 yield _commit(found, files)
             found, files = match, []
+        elif found is None:
+            raise GitError("what git printed isn't a list of commits")
         elif name := token if files else token.removeprefix(b"\n"):
             files.append(os.fsdecode(name))
     if found is not None:

@@ -24,6 +24,23 @@ IDLE_TIMEOUT_S = 10.0
 """Seconds without output after which git counts as hanging, such as on a pipe named .gitignore or a dead
 drive."""
 
+LONGEST_S = 120.0
+"""Maximum seconds of one question, however slowly git goes on with its output."""
+
+PAUSE_S = 60.0
+"""Seconds for which git isn't asked again in a work tree after it didn't answer there."""
+
+ANSWER_BYTES = 64 * 1024
+"""Maximum bytes of an answer that is one line, such as a path."""
+
+OUTPUT_BYTES = 256 * 1024 * 1024
+"""Maximum bytes of a list: some three million paths."""
+
+PART_BYTES = 4 * 1024 * 1024
+"""Maximum bytes of one path or one message in a list."""
+
+NO_REPOSITORY = "not a git repository"
+
 MESSAGE_CHARACTERS = 2_000
 """Maximum characters of a commit's message that are kept."""
 
@@ -54,7 +71,8 @@ SUBJECT_CHARACTERS = 120
 
 
 class GitError(FovealError):
-    """Git is missing, rejected the repository, failed or hung; the message is git's own."""
+    """Git is missing, rejected the repository, failed, hung, or printed what isn't git's. The message is
+    git's own, if it had one."""
 
 
 class Head(Struct, frozen=True):
@@ -72,9 +90,9 @@ def is_repository(root: str) -> bool:
 def problem(root: str) -> str:
     """Return why git can't be used for `root`, or "" if it can."""
     if not os.path.lexists(os.path.join(root, ".git")):
-        return "not a git repository"
+        return NO_REPOSITORY
     try:
-        inside = b"".join(output_of(root, ["rev-parse", "--is-inside-work-tree"]))
+        inside = answer_of(root, ["rev-parse", "--is-inside-work-tree"])
     except GitError as error:
         return str(error)
     return "" if inside.strip() == b"true" else "a git folder without a work tree"
@@ -96,7 +114,7 @@ def tracked_ignored_files(root: str) -> Iterator[str]:
 def ignoring_rule(root: str, path: str) -> str:
     """Return the rule by which git ignores a path, such as `.gitignore:3:*.log`. Raises `GitError`, also if
     no rule does."""
-    output = b"".join(output_of(root, ["check-ignore", "--verbose", "--no-index", "--", path]))
+    output = answer_of(root, ["check-ignore", "--verbose", "--no-index", "--", path])
     return output.decode(errors="backslashreplace").rpartition("\t")[0]
 
 
@@ -161,8 +179,12 @@ def _latest(root: str, commits: int, more: list[str]) -> Iterator[LatestCommit]:
         if token.startswith(b"\x01"):
             if line:
                 yield LatestCommit(line, tuple(paths))
-            words = " ".join(token.decode(errors="replace").split())
+            words = " ".join(token[1:].decode(errors="replace").split())
+            if not re.match(r"[0-9a-f]{4,64}( |$)", words):
+                raise _unreadable()
             line, paths = "".join(filter(str.isprintable, words))[:SUBJECT_CHARACTERS], []
+        elif not line:
+            raise _unreadable()
         elif (name := token.removeprefix(b"\n")) and len(paths) < LARGE_COMMIT_FILES:
             paths.append(os.fsdecode(name))
     if line:
@@ -229,7 +251,9 @@ def control_files(root: str) -> list[str]:
         os.path.join(settings, "git", "config"),
     ]
     arguments = ["config", "-z", "--path", "--default", os.path.join(settings, "git", "ignore")]
-    excludes = b"".join(output_of(root, [*arguments, "--get", "core.excludesFile"])).rstrip(b"\0")
+    excludes = answer_of(root, [*arguments, "--get", "core.excludesFile"]).removesuffix(b"\0")
+    if b"\0" in excludes:
+        raise _unreadable()
     files.append(os.path.join(root, os.fsdecode(excludes)))
     return files
 
@@ -261,8 +285,10 @@ class IgnoreCheck:
         # "./" keeps a name that begins with a colon from being read as pathspec magic.
         self._child.send(b"".join(b"./%s\0" % os.fsencode(path) for path in paths))
         found: set[str] = set()
-        for _ in paths:
+        for asked in paths:
             _source, _line, pattern, path = self._take_answer()
+            if path[2:] != os.fsencode(asked):
+                raise _unreadable()
             if pattern and not pattern.startswith(b"!"):
                 found.add(os.fsdecode(path[2:]))
         return found
@@ -279,27 +305,36 @@ class IgnoreCheck:
                 self._child.finish()
                 raise GitError("git check-ignore ended early")
             *whole, self._rest = (self._rest + piece).split(b"\0")
+            if len(self._rest) > PART_BYTES:
+                raise _unreadable()
             self._fields.extend(whole)
         return [self._fields.popleft() for _ in range(4)]
 
 
 def _paths(root: str, arguments: list[str]) -> Iterator[str]:
-    return (os.fsdecode(path) for path in split_at_nuls(output_of(root, arguments)) if path)
+    for path in split_at_nuls(output_of(root, arguments)):
+        if path.startswith(b"/") or b".." in path.split(b"/"):
+            raise _unreadable()
+        if path:
+            yield os.fsdecode(path)
 
 
 def _commits(root: str, commits: int) -> Iterator[PastCommit]:
     arguments = ["log", f"--max-count={commits}", "-z", "--name-only", "--no-renames", "--diff-merges=off"]
     arguments += ["--no-ext-diff", "--no-textconv", "--no-relative", "--no-show-signature", "--no-notes"]
     arguments += ["-O/dev/null", "--no-color", "--format=tformat:%x01%ct %B", "HEAD", "--"]
-    committed, message, paths = 0, "", list[str]()
+    committed, message, paths = -1, "", list[str]()
     try:
         for token in split_at_nuls(output_of(root, arguments)):
-            if begins := re.match(rb"\x01([0-9]+) ", token):
-                yield PastCommit(committed, message, paths)
+            if begins := re.match(rb"\x01([0-9]{1,12}) ", token):
+                if committed >= 0:
+                    yield PastCommit(committed, message, paths)
                 text = token[begins.end() :].decode(errors="replace")
                 committed, message, paths = int(begins[1]), text[:MESSAGE_CHARACTERS], []
                 continue
             name = token if paths else token.removeprefix(b"\n")
+            if committed < 0:
+                raise _unreadable()
             if name:
                 paths.append(name.decode(errors="backslashreplace"))
     except GitError:
@@ -307,37 +342,63 @@ def _commits(root: str, commits: int) -> Iterator[PastCommit]:
         if current is not None and not current.commit:
             return  # nothing was committed yet
         raise
-    yield PastCommit(committed, message, paths)
+    if committed >= 0:
+        yield PastCommit(committed, message, paths)
 
 
 def split_at_nuls(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Split a stream of pieces at its NUL bytes."""
+    """Split a stream of pieces at its NUL bytes. Raises `GitError` for a part that no list has."""
     rest = b""
     for piece in pieces:
         *whole, rest = (rest + piece).split(b"\0")
+        if len(rest) > PART_BYTES:
+            raise _unreadable()
         yield from whole
     if rest:
         yield rest
 
 
-def output_of(root: str, arguments: list[str]) -> Iterator[bytes]:
-    """Run git to its end and yield its output in pieces. Raises `GitError` when it fails or hangs.
+def answer_of(root: str, arguments: list[str]) -> bytes:
+    """Return git's short answer. Raises `GitError`."""
+    return b"".join(output_of(root, arguments, ANSWER_BYTES))
+
+
+def output_of(root: str, arguments: list[str], limit: int = OUTPUT_BYTES) -> Iterator[bytes]:
+    """Run git to its end and yield its output in pieces. Raises `GitError` when it fails, hangs, or prints
+    more bytes than the limit.
 
     Only for modules of this folder, whose commands are safe in an untrusted repository.
     """
     child = _Child(root, arguments, feed=False)
     try:
         while piece := child.receive():
+            limit -= len(piece)
+            if limit < 0:
+                raise _unreadable()
             yield piece
         child.finish()
     finally:
         child.close()
 
 
+def _unreadable() -> GitError:
+    return GitError(
+        "what git printed isn't what git prints: is the git on the daemon's PATH another program?"
+    )
+
+
+_silent: dict[str, float] = {}
+"""The moments (monotonic) until which git isn't asked, by work tree."""
+
+
 class _Child:
     """A running git process. Its pipes are served by select, so a full pipe or a silent git doesn't block."""
 
     def __init__(self, root: str, arguments: list[str], *, feed: bool) -> None:
+        self._root = root
+        self._ends = time.monotonic() + LONGEST_S
+        if _silent.get(root, 0.0) > time.monotonic():
+            raise GitError("git did not answer a moment ago")
         try:
             self._process = subprocess.Popen(  # noqa: S603  # the program is found on PATH, the arguments are ours
                 [_program(), "--no-pager", *_settings(), *arguments],
@@ -362,6 +423,7 @@ class _Child:
 
     def send(self, data: bytes) -> None:
         """Queue input; it is written while `receive` waits."""
+        self._ends = time.monotonic() + LONGEST_S
         self._unsent = memoryview(bytes(self._unsent) + data)
         if self._unsent and self._process.stdin not in self._selector.get_map():
             self._watch(self._process.stdin, selectors.EVENT_WRITE)
@@ -370,9 +432,12 @@ class _Child:
         """Wait for the next piece of output; b"" is the end. Raises `GitError` on a git that hangs."""
         while self._process.stdout in self._selector.get_map():
             ready = self._selector.select(IDLE_TIMEOUT_S)
-            if not ready:
+            is_late = time.monotonic() > self._ends
+            if not ready or is_late:
                 self.close()
-                raise GitError(f"git did not answer for {IDLE_TIMEOUT_S:g} s")
+                _silent[self._root] = time.monotonic() + PAUSE_S
+                seconds = LONGEST_S if is_late else IDLE_TIMEOUT_S
+                raise GitError(f"git did not answer for {seconds:g} s")
             for key, _ in ready:
                 piece = self._serve(key.fileobj)
                 if piece:
@@ -392,6 +457,7 @@ class _Child:
             status = self._process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired as error:
             self.close()
+            _silent[self._root] = time.monotonic() + PAUSE_S
             raise GitError(f"git did not end within {IDLE_TIMEOUT_S:g} s") from error
         if status:
             message = self._errors.decode(errors="backslashreplace").strip()

@@ -10,7 +10,7 @@ from functools import partial
 
 from ..config.files import IN_FORCE
 from ..config.settings import PROJECT_FILE, Environment, ProjectConfig, UserConfig
-from ..core.errors import ConfigError, StateError
+from ..core.errors import ConfigError, FovealError, StateError
 from ..core.system import System
 from ..core.work import SharedWork, Work
 from ..index.indexing import Indexing
@@ -137,6 +137,13 @@ class OpenProjects:
         """Return the folders of all projects but one in the state folder."""
         roots = await self._work.in_builder(partial(known_roots, self._environment.state_dir, self._system))
         return tuple(self.folder_of(other) for other in roots if other != root)
+
+    async def is_in(self, root: str, folder: str) -> bool:
+        """Whether a folder, which may be gone, belongs to a project."""
+        try:
+            return await self.root_of(folder) == root
+        except FovealError:
+            return folder == root or folder.startswith(os.path.join(root, ""))
 
     @contextlib.asynccontextmanager
     async def closed_meanwhile(self, root: str) -> AsyncIterator[None]:

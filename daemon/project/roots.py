@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator
 from ..core.errors import InvalidRequest
 from ..core.quarantine import clear_file, clear_folder, clear_own_file, quarantine
 from ..core.system import System
+from ..core.versions import NewerVersion, refuse_newer
 from ..core.vocabulary import words
 
 MANIFESTS = words(
@@ -321,6 +322,7 @@ POOL = "experiences"
 """The prefix of a pool's files. They can't be rebuilt, so links out of the folder aren't followed."""
 
 RECORD = "project.json"
+RECORD_VERSION = 1
 RECORD_BYTES = 64 * 1024
 """Maximum size of a record, which holds a path."""
 
@@ -351,10 +353,12 @@ def write_record(root: str, folder: str, system: System) -> None:
             return
     except FileNotFoundError:
         pass
+    except NewerVersion:
+        return
     except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged: it holds nothing else
         if not isinstance(error, OSError):
             quarantine(record, system)
-    system.write_atomic(record, json.dumps({"root": root}).encode())
+    system.write_atomic(record, json.dumps({"version": RECORD_VERSION, "root": root}).encode())
 
 
 def make_usable(folder: str, state: str, system: System) -> str:
@@ -384,4 +388,9 @@ def _cleared(folder: str, system: System) -> Iterator[str]:
 
 
 def _read_record(folder: str, system: System) -> object:
-    return json.loads(system.read(os.path.join(folder, RECORD), RECORD_BYTES)[0])["root"]
+    """Return the root in a record; the first ones named no version."""
+    path = os.path.join(folder, RECORD)
+    content = json.loads(system.read(path, RECORD_BYTES)[0])
+    if "root" not in content:
+        refuse_newer(path, content["version"], RECORD_VERSION)
+    return content["root"]

@@ -177,7 +177,7 @@ class _Domain:
         """Return the files that decide what git lists. Raises `GitError`."""
         folder = git.git_folder(self.root)
         if folder is None:
-            raise git.GitError("not a git repository")
+            raise git.GitError(git.NO_REPOSITORY)
         self.index = os.path.join(folder, "index")
         return git.control_files(self.root)
 

@@ -1,8 +1,8 @@
 """The MCP configuration files that a person approved, by the hash of what they define, and what is shown of
 each.
 
-Listing a server's tools runs its command, so nothing is listed before approval, and a changed file needs a
-new one.
+Listing a server's tools runs its command, so nothing is listed before approval, and a changed file, program
+or script needs a new one.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from msgspec import Struct, convert, to_builtins
 
 from ..core.errors import InvalidRequest, NotFound, StateError
 from ..core.system import System
+from ..core.versions import NewerVersion, refuse_newer
 from .server_config import McpServer, ServerFile
 from .server_launch import variables_in
 from .tool_lists import ToolList, ToolLister, ToolLists
@@ -28,12 +29,18 @@ MAX_BYTES = 8 * 1024 * 1024
 
 
 class Approval(Struct, frozen=True):
-    """An approved version of a file's section, and when it was approved."""
+    """An approved version of a file's section with the programs that it names, and when it was approved.
+
+    An approval of an earlier version has the digest of the definition alone, and none of a `definition`: it
+    covers nothing any more, because the programs behind it may have changed since.
+    """
 
     path: str
     section: str
     digest: str
     at: str = ""
+    definition: str = ""
+    programs: tuple[tuple[str, str], ...] = ()
 
 
 class _Stored(Struct, frozen=True):
@@ -42,13 +49,28 @@ class _Stored(Struct, frozen=True):
 
 
 class Approved(Struct, frozen=True):
-    """The approved digests, by path and section of the file."""
+    """The approvals, the latest last, by path and section of the file."""
 
-    digests: Mapping[tuple[str, str], frozenset[str]]
+    approvals: Mapping[tuple[str, str], tuple[Approval, ...]]
 
     def covers(self, file: ServerFile) -> bool:
         """Tell whether a file is approved as it is now."""
-        return bool(file.digest) and file.digest in self.digests.get((file.path, file.section), ())
+        return bool(file.digest) and any(approval.digest == file.digest for approval in self.of(file))
+
+    def of(self, file: ServerFile) -> tuple[Approval, ...]:
+        """Return the approvals of a file as it is or was."""
+        return self.approvals.get((file.path, file.section), ())
+
+    def why_not(self, file: ServerFile) -> str:
+        """Return why a file that isn't covered isn't, in words."""
+        for approval in reversed(self.of(file)):
+            if not approval.definition and approval.digest == file.definition:
+                return "it was approved without the programs that it names, which count now: approve it again"
+            if approval.definition == file.definition:
+                then, now = dict(approval.programs), dict(file.programs)
+                changed = sorted(path for path in {*then, *now} if then.get(path) != now.get(path))
+                return f"{', '.join(changed)} changed since it was approved: look at it and approve it again"
+        return "the file isn't approved as it is now"
 
 
 class Approvals:
@@ -67,10 +89,10 @@ class Approvals:
         """Return what is approved."""
         with self._lock:
             approvals = self._read()
-        digests: dict[tuple[str, str], set[str]] = {}
+        found: dict[tuple[str, str], list[Approval]] = {}
         for approval in approvals:
-            digests.setdefault((approval.path, approval.section), set()).add(approval.digest)
-        return Approved({place: frozenset(each) for place, each in digests.items()})
+            found.setdefault((approval.path, approval.section), []).append(approval)
+        return Approved({place: tuple(each) for place, each in found.items()})
 
     def approve(self, file: ServerFile, digest: str) -> bool:
         """Approve a file with the digest that a person saw; false if it was approved already.
@@ -80,7 +102,8 @@ class Approvals:
         if not file.digest:
             raise InvalidRequest(f"{file.problem} It can't be approved.", "path")
         if digest != file.digest:
-            raise InvalidRequest(f"{file.path} has changed since it was listed: look at it again.", "digest")
+            what = f"{file.path}, or a program that it names,"
+            raise InvalidRequest(f"{what} has changed since it was listed: look at it again.", "digest")
         at = self._system.now().isoformat(timespec="seconds").replace("+00:00", "Z")
         with self._lock:
             approvals = self._read()
@@ -93,7 +116,8 @@ class Approvals:
                 return False
             for dropped in same[: max(0, len(same) + 1 - MAX_DIGESTS)]:
                 approvals.remove(dropped)
-            self._write([*approvals, Approval(file.path, file.section, digest, at)][-MAX_FILES:])
+            new = Approval(file.path, file.section, digest, at, file.definition or digest, file.programs)
+            self._write([*approvals, new][-MAX_FILES:])
         return True
 
     def revoke(self, path: str) -> int:
@@ -109,6 +133,19 @@ class Approvals:
             self._write(kept)
         return len(approvals) - len(kept)
 
+    def forget(self, root: str) -> None:
+        """Revoke all approvals of files in a folder, and of the sections for it in other files."""
+        with self._lock:
+            approvals = self._read()
+            kept = [
+                approval
+                for approval in approvals
+                if f".{root}." not in f".{approval.section}."
+                and not approval.path.startswith(os.path.join(root, ""))
+            ]
+            if len(kept) < len(approvals):
+                self._write(kept)
+
     def _read(self) -> list[Approval]:
         try:
             data, _ = self._system.read(self._path, MAX_BYTES + 1)
@@ -119,9 +156,11 @@ class Approvals:
         except OSError as error:
             raise self._unusable(f"can't be read ({error.strerror or error})") from error
         try:
-            stored = convert(json.loads(data), _Stored)
-            if stored.version != VERSION:
-                raise ValueError(f"it is of version {stored.version}, this foveal knows {VERSION}")
+            content = json.loads(data)
+            refuse_newer(self._path, content["version"], VERSION)
+            stored = convert(content, _Stored)
+        except NewerVersion:
+            raise
         except Exception as error:  # whatever it raises, it is damaged
             raise self._unusable(f"can't be used ({error})") from error
         return stored.approved
@@ -221,5 +260,5 @@ def _left_out(server: McpServer, file: ServerFile, chosen: tuple[McpServer, ...]
     if server.disabled:
         return "it is disabled there"
     if not approved.covers(file):
-        return "the file isn't approved as it is now"
+        return approved.why_not(file)
     return "" if server in chosen else "a more specific file has a server of that name"

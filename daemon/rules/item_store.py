@@ -15,6 +15,7 @@ from msgspec import Meta, Struct, field
 from ..core.errors import InvalidRequest, StateError, TooLarge
 from ..core.parameters import read_request
 from ..core.system import Stamp, System, is_racy, stamp_of
+from ..core.versions import NewerVersion, refuse_newer
 from ..project.globs import compile_glob
 from .items import IncludeMode, Item, ItemKey, has_harmful, item_key
 
@@ -153,9 +154,13 @@ class ItemStore:
             content = json.loads(data)
             if not isinstance(content, dict):
                 raise InvalidRequest("it holds no object")
-            if (version := content.get("version", VERSION)) != VERSION:
+            version = content.get("version", VERSION)
+            refuse_newer(self.path, version, VERSION)
+            if version != VERSION:
                 raise InvalidRequest(f"it is of version {version!r}, this foveal knows {VERSION}")
             self._known = _stored(content)
+        except NewerVersion:
+            raise
         except Exception as error:  # any exception means damage
             raise self._unusable(f"can't be used ({error})") from error
         stamp = stamp_of(status)

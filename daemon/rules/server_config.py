@@ -77,8 +77,9 @@ class ServerFile(Struct, frozen=True):
     """The servers that one configuration file defines for a project.
 
     `section` is their place in the file, which may define some for all projects and some for this one.
-    `digest` is the hash of that whole section, which a person approves. `problem` says why the file, or a
-    part of it, can't be used, or is empty.
+    `digest` is the hash of that whole section, and of the `programs` that it names (absolute paths with the
+    hashes of their contents), which a person approves; `definition` that of the section alone. `problem` says
+    why the file, or a part of it, can't be used, or is empty.
     """
 
     path: str
@@ -88,6 +89,8 @@ class ServerFile(Struct, frozen=True):
     digest: str
     servers: tuple[McpServer, ...] = ()
     problem: str = ""
+    definition: str = ""
+    programs: tuple[tuple[str, str], ...] = ()
 
 
 _DECIDES = re.compile(

@@ -25,6 +25,7 @@ from .instruction_files import RuleSet, discover
 from .item_store import ItemDraft, ItemStore, StoredItems, draft_of
 from .items import IncludeMode, Item, ItemKey
 from .server_config import McpServer, ServerFiles, read_server_files
+from .server_programs import ProgramFiles
 from .tool_lists import ToolList, ToolLister, ToolLists
 from .zone import stamp_now
 
@@ -80,6 +81,7 @@ class Items:
         self._work = work
         self._lister = lister
         self._approvals = Approvals(os.path.join(state, APPROVALS_FILE), system)
+        self._programs = ProgramFiles(environment.variables, environment.home, system)
         self._lists = ToolLists(os.path.join(state, TOOLS_FOLDER), system)
         self._stores: dict[str, ItemStore] = {}
         self._sources: dict[str, ItemSources] = {}
@@ -173,6 +175,10 @@ class Items:
         await self._reread(project)
         return done
 
+    async def forget_project(self, root: str) -> None:
+        """Revoke the approvals of a project's files."""
+        await self._work.in_writer(partial(self._approvals.forget, root))
+
     async def list_tools(self, project: Project, *, again: bool) -> tuple[tuple[McpServer, ToolList], ...]:
         """Run the approved servers that weren't listed yet, or all, and merge their tools into the items."""
         # In a thread of its own: it takes seconds, and no context should wait for it.
@@ -194,7 +200,7 @@ class Items:
         return list_tools(files, self._approvals.load(), self._lists, self._lister, again=again)
 
     def _server_files(self, root: str) -> ServerFiles:
-        return read_server_files(root, self._environment.home, self._system)
+        return self._programs.covered(read_server_files(root, self._environment.home, self._system))
 
     def _merge(self, root: str, store: ItemStore, rules: RuleSet, now: float) -> _Merged:
         """Read all sources but the rules, and merge them."""
@@ -216,7 +222,7 @@ class Items:
         except StateError as error:
             approved = _NOTHING_APPROVED
             problems.append(str(error))
-        servers = self._server_files(root) if approved.digests else _NO_SERVERS
+        servers = self._server_files(root) if approved.approvals else _NO_SERVERS
         configured = [self._configured(own, ""), self._configured(project, root)]
         in_use = approved_servers(servers.files, approved)
         tools = self._lists.items(in_use)
@@ -226,7 +232,11 @@ class Items:
         warnings = (*(warning for source in configured for warning in source.warnings), *items.warnings)
         items = replace(items, warnings=warnings)
         lasting = self._system.denials == denials
-        sources = ItemSources(rules, stamps, servers, _files_of(in_use, servers), now, lasting)
+        known = [file for file in servers.files if approved.of(file)]
+        programs = dict(stamp for file in known for stamp in self._programs.stamps(file))
+        used = _files_of(in_use, servers)
+        used = replace(used, stamps=(*used.stamps, *programs.items()))
+        sources = ItemSources(rules, stamps, servers, used, now, lasting)
         return _Merged(items, sources, " ".join(problems))
 
     def _configured(self, path: str, root: str) -> ConfiguredItems:

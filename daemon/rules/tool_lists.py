@@ -84,7 +84,7 @@ class ToolLists:
             data, _ = self._system.read(path, MAX_BYTES + 1)
             content = json.loads(data) if len(data) <= MAX_BYTES else {}
             if content["version"] != VERSION:
-                return None
+                return None  # of another version: the tools are listed again
             return list_in(content)
         except OSError:
             return None

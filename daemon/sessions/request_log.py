@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest, NotFound
-from ..core.storage import Database, erasure
+from ..core.storage import Database, compact, erasure
 from ..core.system import System
 from ..rules.items import ItemKey
 from . import context_table, request_table
@@ -267,7 +267,7 @@ class Ledger:
         return requests, kept
 
     def forget_project(self, project_root: str) -> None:
-        """Remove all requests and contexts of a project, also from the free space of the file."""
+        """Remove all requests and contexts of a project, also from the free space of the file and its log."""
         self.write()
         self._file.move_former()
         done = contents.ROUND
@@ -277,6 +277,8 @@ class Ledger:
         with self._file.writing() as database:
             request_table.forget_items(database, project_root)
             context_table.remove_unused(database)
+        with self._file.reading() as database:
+            compact(database)
 
     def read_sent(self, session_id: str, request_id: str) -> Sent | None:
         """Return what was sent for a request, None if that isn't kept."""

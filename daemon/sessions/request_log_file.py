@@ -36,7 +36,7 @@ from .request_record import ItemPart, Said, Sent
 
 SCHEMA_VERSION = 3
 """The version of the tables. A file of version 1 is migrated, one of version 2 gets the tables of contexts;
-one of another version goes into quarantine, and an empty one is made."""
+one of a newer version is left as it is, and nothing is recorded."""
 
 BARE_VERSION = 2
 _BARE_SCHEMA = request_table.SCHEMA + contents.SCHEMA
@@ -124,7 +124,7 @@ class LedgerFile:
         """Open the file. With `check` all of it is read, which takes a second or more for a large one."""
         try:
             os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
-            _set_former_beside(self.path, self._system)
+            self._warnings += _set_former_beside(self.path, self._system)
             self._warnings += _add_tables(self.path, self._system)
             opened = open_database(self.path, SCHEMA, SCHEMA_VERSION, self._system, check=check)
         except (OSError, DatabaseError) as error:
@@ -134,7 +134,6 @@ class LedgerFile:
         self._database = opened.database
         if opened.replaced:
             self._warnings.append(f"The record of earlier requests is lost: {opened.replaced}.")
-            self._remove_former_damaged()
         self._attach_former(opened.database)
         return opened.database
 
@@ -169,17 +168,6 @@ class LedgerFile:
         self._database = None
         self._open(check=True)
         return StateError(f"{self.path} could not be used ({error}); it was opened anew. Try again.")
-
-    def _remove_former_damaged(self) -> None:
-        """Remove all quarantined files but the latest, which is kept for inspection."""
-        folder, name = os.path.split(self.path)
-        aside = f"{name}.damaged-"
-        with self._system.scandir(folder) as entries:
-            names = [entry.name for entry in entries if entry.name.startswith(aside)]
-        moments = {name: int(name.removeprefix(aside).partition("-")[0]) for name in names}
-        for name in names:
-            if moments[name] != max(moments.values()):
-                os.unlink(os.path.join(folder, name))
 
 
 def _add_tables(path: str, system: System) -> list[str]:
@@ -235,8 +223,9 @@ INSERT INTO query_terms SELECT term, request FROM former.query_terms
 """
 
 
-def _set_former_beside(path: str, system: System) -> None:
-    """Rename the file at `path` if it is of the former version, so that a new one can be made.
+def _set_former_beside(path: str, system: System) -> list[str]:
+    """Rename the file at `path` if it is of the former version, so that a new one can be made; return what
+    was in the way, in words.
 
     Raises `DatabaseError` or `OSError` if its version can't be read now.
     """
@@ -244,7 +233,12 @@ def _set_former_beside(path: str, system: System) -> None:
         if os.path.isfile(path + suffix):
             clear_file(path + suffix, system)
     if not _is_version(path, FORMER_VERSION):
-        return
+        return []
+    done = []
+    if os.path.exists(path) and os.path.exists(former_path(path)):
+        # Its migration was interrupted, and then an earlier version made a new file.
+        kept = quarantine_database(former_path(path), system)
+        done.append(f"Of earlier requests some aren't shown: their file is kept as {kept}.")
     # The write-ahead log first: after a crash both are found under one name.
     for suffix in ("-wal", ""):
         with contextlib.suppress(FileNotFoundError):
@@ -252,6 +246,7 @@ def _set_former_beside(path: str, system: System) -> None:
     for suffix in ("-shm", SEAL):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path + suffix)
+    return done
 
 
 def _attach(database: Database, path: str) -> int:

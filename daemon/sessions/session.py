@@ -6,7 +6,7 @@ import json
 import re
 import secrets
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -259,6 +259,16 @@ class SessionSummary(Struct, frozen=True):
     revision: int
     active: str
     """The time of its last use."""
+
+
+FUTURE = timedelta(days=1)
+"""How far a time may lie in the future without being a wrong clock's."""
+
+
+def last_use(summary: SessionSummary, latest: str) -> str:
+    """Return the time of a session's last use up to a time; "" if all are later, by a wrong clock."""
+    times = (summary.created, summary.last_observed, summary.last_idle)
+    return max((time for time in times if time <= latest), default="")
 
 
 def summary_of(session: Session) -> SessionSummary:

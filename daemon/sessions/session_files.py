@@ -15,6 +15,7 @@ from msgspec import Struct, to_builtins
 from ..core.errors import FovealError, NotFound, StateError, TooLarge
 from ..core.parameters import read_request
 from ..core.system import Stamp, System, stamp_of
+from ..core.versions import refuse_newer
 from ..rules.items import IncludeMode, ItemKey, ItemType
 from .session import IncludedItem, Session, is_id
 
@@ -115,11 +116,9 @@ class SessionFiles:
         try:
             if len(data) > MAX_META_BYTES:
                 raise Damaged(f"is larger than {MAX_META_BYTES:,} bytes")
-            session = session_in(data)
+            session = session_in(data, path)
         except Damaged as damage:
             raise SetAside(self._set_aside(session_id, damage)) from damage
-        except NewerVersion as newer:
-            raise self._unusable(path, f"{newer}. Update foveal; it was left untouched") from newer
         if session.id != session_id:
             raise OthersFolder(
                 f"{path} is of the session {session.id!r:.130}; rename its folder, or remove it."
@@ -218,10 +217,6 @@ class Damaged(Exception):  # caught in this room; never shown to a person
     """Bytes that are no session. The text follows the file's name."""
 
 
-class NewerVersion(Exception):  # the store catches it, as above
-    """A record of a newer version: it isn't damaged and must be left alone."""
-
-
 def bytes_of(session: Session) -> bytes:
     """Return a session as JSON with a line for each field and item, for text editors.
 
@@ -239,8 +234,8 @@ def bytes_of(session: Session) -> bytes:
     return f"{{\n{lines}\n}}\n".encode("utf-8", "surrogatepass")
 
 
-def session_in(data: bytes) -> Session:
-    """Read a session. Checks types but no limits, since a person may have edited the file.
+def session_in(data: bytes, name: str = META_NAME) -> Session:
+    """Read a session from a file of a name. Checks types but no limits, since a person may have edited it.
 
     Raises `Damaged`, `NewerVersion`.
     """
@@ -250,9 +245,7 @@ def session_in(data: bytes) -> Session:
         raise Damaged(f"is not JSON ({error})") from error
     if not isinstance(fields, dict):
         raise Damaged("is not a map")
-    version = fields.get("version")
-    if isinstance(version, int) and version > META_VERSION:
-        raise NewerVersion(f"has version {version}, and this program knows {META_VERSION}")
+    refuse_newer(name, fields.get("version"), META_VERSION)
     try:
         meta = read_request(_Meta, fields)
     except FovealError as error:

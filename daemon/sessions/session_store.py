@@ -16,7 +16,18 @@ from msgspec.structs import replace
 from ..core.errors import InvalidRequest, NotFound, StateError
 from ..core.system import Stamp, System
 from ..rules.items import ItemKey
-from .session import Session, SessionSummary, checked_id, ended, new_id, new_session, summary_of, timestamp_of
+from .session import (
+    FUTURE,
+    Session,
+    SessionSummary,
+    checked_id,
+    ended,
+    last_use,
+    new_id,
+    new_session,
+    summary_of,
+    timestamp_of,
+)
 from .session_files import KeptAside, OthersFolder, SessionFiles, SetAside
 
 T = TypeVar("T")
@@ -135,7 +146,8 @@ class SessionStore:
             for gone in self._told.keys() - known:
                 del self._told[gone]
         wanted = (summary for summary in found if project_root in {None, summary.project_root})
-        return tuple(sorted(wanted, key=lambda summary: (summary.active, summary.id), reverse=True))
+        latest = timestamp_of(self._system.now() + FUTURE)
+        return tuple(sorted(wanted, key=lambda one: (last_use(one, latest), one.id), reverse=True))
 
     def update(self, session_id: str, change: Callable[[Session], Session]) -> Session:
         """Replace a session by the result of `change`, and return that with the next revision.
@@ -239,7 +251,8 @@ class SessionStore:
             if len(self._files.names()) <= self._max_count:
                 return
             others = [summary for summary in self.list() if summary.id != keep]
-            others.sort(key=lambda summary: (not summary.ended, summary.active, summary.id))
+            latest = timestamp_of(self._system.now() + FUTURE)
+            others.sort(key=lambda one: (not one.ended, last_use(one, latest), one.id))
             for summary in others[: max(0, len(others) + 1 - self._max_count)]:
                 self._remove(summary)
 

@@ -144,6 +144,7 @@ def prune_round(database: Database, limits: LedgerLimits, now: datetime) -> int:
 
     Needs a transaction. Returns 0 if everything is within the limits.
     """
+    _settle_times(database, now)
     by_age = _select(database, "at < ? ORDER BY at", (_days_before(now, limits.record_days),))
     by_count = _select(database, "number <= (SELECT MAX(number) - ? FROM requests)", (limits.max_requests,))
     done = forget(database, dict.fromkeys((*by_age, *by_count)))
@@ -161,6 +162,18 @@ def prune_round(database: Database, limits: LedgerLimits, now: datetime) -> int:
         else:
             break
     return done
+
+
+def _settle_times(database: Database, now: datetime) -> None:
+    """Give what is dated more than a day ahead, as by a wrong clock, the present time, so that it grows old
+    too. The records keep the time that they have."""
+    at = timestamp_of(now)
+    latest = _days_before(now, -1)
+    database.execute("UPDATE requests SET at = ? WHERE at > ?", (at, latest))
+    database.execute(
+        "UPDATE contexts SET at = ? WHERE at > ?",
+        (microseconds_of(now), microseconds_of(now + timedelta(days=1))),
+    )
 
 
 def prune_session(database: Database, session_id: str, limits: LedgerLimits) -> None:

@@ -376,6 +376,12 @@ def prune_session(database: Database, session: int) -> None:
     )
 
 
+def settle_times(database: Database, now: int) -> None:
+    """Give what is dated later than a time, as by a wrong clock, that time, so that it grows old as well."""
+    for table in ("entries", "turns"):
+        database.execute(f"UPDATE {table} SET at = ? WHERE at > ?", (now, now))  # noqa: S608 - from above
+
+
 def prune_round(database: Database, oldest: int) -> int:
     """Remove some of what is older than a time or too much; returns how many turns and entries were
     removed."""
@@ -397,15 +403,31 @@ def count_of(database: Database, project: str) -> int:
     return int(database.execute(query, (clean(project),)).fetchone()[0])
 
 
-def forget(database: Database, project: str) -> None:
-    """Remove all of a project."""
+def sessions_of(database: Database, project: str) -> set[str]:
+    """Return the ids of a project's sessions."""
+    rows = database.execute("SELECT name FROM sessions WHERE project = ?", (clean(project),))
+    return {name for (name,) in rows}
+
+
+def forget_round(database: Database, project: str) -> int:
+    """Remove some of a project, also from sessions that worked in several; returns how many turns and entries
+    were removed."""
     project = clean(project)
-    turns = database.execute("SELECT number FROM turns WHERE project = ?", (project,)).fetchall()
+    some = "FROM turns WHERE project = ? ORDER BY number LIMIT ?"
+    turns = database.execute(f"SELECT number {some}", (project, PRUNED_AT_ONCE)).fetchall()
+    entries = database.execute(
+        f"DELETE FROM entries WHERE context_id != '' AND context_id IN (SELECT context_id {some})",  # noqa: S608 - from above
+        (project, PRUNED_AT_ONCE),
+    ).rowcount
     _remove_turns(database, turns)
-    database.execute(
-        "DELETE FROM entries WHERE session IN (SELECT id FROM sessions WHERE project = ?)", (project,)
-    )
-    _remove_unneeded(database)
+    entries += database.execute(
+        "DELETE FROM entries WHERE number IN (SELECT number FROM entries WHERE session IN"
+        " (SELECT id FROM sessions WHERE project = ?) LIMIT ?)",
+        (project, PRUNED_AT_ONCE),
+    ).rowcount
+    if not turns and not entries:
+        _remove_unneeded(database)
+    return entries + len(turns)
 
 
 def _remove_turns(database: Database, turns: Sequence[tuple[int]]) -> None:

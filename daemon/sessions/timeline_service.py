@@ -262,10 +262,20 @@ class Timeline:
     async def forget_project(self, root: str) -> None:
         """Remove all of a project."""
         await self._flush()
-        for known in (self._open, self._latest, self._tasks, self._last_context):
-            known.clear()
-        await asyncio.to_thread(self._change, partial(timeline.forget, project=root))
-        await asyncio.to_thread(self._file.checkpoint)
+        gone = await asyncio.to_thread(self._read, partial(timeline.sessions_of, project=root))
+        by_agent: tuple[OrderedDict[tuple[str, str], Any], ...] = self._open, self._tasks, self._last_context
+        for known in by_agent:
+            for key in [key for key in known if key[0] in gone]:
+                del known[key]
+        for session_id in gone:
+            self._latest.pop(session_id, None)
+        await asyncio.to_thread(self._forget, root)
+
+    def _forget(self, root: str) -> None:
+        """Remove all of a project in steps, between which others write. Blocks."""
+        while self._change(partial(timeline.forget_round, project=root)):
+            pass
+        self._file.compact()
 
     # Taking
 
@@ -400,6 +410,7 @@ class Timeline:
     def prune(self) -> None:
         """Remove all that is too old or too much. Blocks."""
         oldest = self._now() - self._days * DAY_MS
+        self._change(partial(timeline.settle_times, now=self._now()))
         while self._change(partial(timeline.prune_round, oldest=oldest)):
             pass
 

@@ -17,6 +17,7 @@ from msgspec import Struct
 from ..core.storage import (
     Database,
     DatabaseError,
+    NewerDatabase,
     close_database,
     damage_raised,
     may_pass,
@@ -25,6 +26,7 @@ from ..core.storage import (
     transaction,
 )
 from ..core.system import System
+from ..core.versions import NewerVersion
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +114,9 @@ class CursorStore:
             self._put(path, cursor)
 
     def _quarantine(self, error: DatabaseError) -> None:
-        """Quarantine a damaged file. Raises the error if it is temporary."""
+        """Quarantine a damaged file. Raises the error if it is temporary, `NewerVersion` for a newer file."""
+        if isinstance(error, NewerDatabase):
+            raise NewerVersion(f"transcripts can't be read here: {self._path}: {error}") from error
         if may_pass(error):
             raise error
         kept = quarantine_database(self._path, self._system)

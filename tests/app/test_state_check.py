@@ -124,7 +124,17 @@ def test_requests_of_an_earlier_version_are_no_damage(tmp_path: Path) -> None:
     assert {name: one.condition for name, one in found(tmp_path).items()} == dict.fromkeys(names, "whole")
     with closing(sqlite3.connect(tmp_path / "requests.sqlite")) as database:
         database.execute("PRAGMA user_version = 99")
-    assert found(tmp_path)["requests.sqlite"].condition == "damaged"
+    finding = found(tmp_path)["requests.sqlite"]
+    assert finding.condition == "unreadable"
+    assert "newer foveal (version 99" in finding.text
+
+
+def test_whole_file_that_an_earlier_version_set_aside_is_told_from_damage(state: Path) -> None:
+    (state / "trusted.json").rename(state / "trusted.json.damaged-7")
+    (state / "scopes.sqlite.damaged-8").write_bytes(b"no database" * 100)
+    findings = found(state)
+    assert "rename it to trusted.json" in findings["trusted.json.damaged-7"].text
+    assert "remove it" in findings["scopes.sqlite.damaged-8"].text
 
 
 def test_index_with_a_bad_row_or_key_is_repaired(tmp_path: Path) -> None:

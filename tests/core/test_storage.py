@@ -14,6 +14,7 @@ from foveal.daemon.core.storage import (
     SEAL,
     Database,
     DatabaseError,
+    NewerDatabase,
     OperationalError,
     check_database,
     close_database,
@@ -89,6 +90,41 @@ def test_database_of_another_version_is_quarantined(tmp_path: Path) -> None:
     database, replaced = open_at(tmp_path / "db", version=2)
     assert names(database) == []
     assert "schema version is 1, this program's 2" in replaced
+    database.close()
+
+
+def test_newer_database_is_refused_and_left_byte_for_byte_with_its_log(tmp_path: Path) -> None:
+    writer, _ = open_at(tmp_path / "first", version=3)
+    writer.execute("INSERT INTO things VALUES ('a')")
+    for suffix in ("", "-wal"):
+        (tmp_path / f"db{suffix}").write_bytes((tmp_path / f"first{suffix}").read_bytes())
+    close_database(writer, str(tmp_path / "first"))
+    make(tmp_path / "closed", "a", version=3)
+    for name in ("db", "closed"):
+        files = [path for path in (tmp_path / name, tmp_path / f"{name}-wal") if path.exists()]
+        before = [path.read_bytes() for path in files]
+        for distrusted in ("", "it was found damaged"):
+            with pytest.raises(NewerDatabase, match=r"version 3, this one knows 2.*update foveal") as raised:
+                open_database(str(tmp_path / name), SCHEMA, 2, System(), distrusted=distrusted)
+            assert may_pass(raised.value)
+        with pytest.raises(NewerDatabase):
+            check_database(str(tmp_path / name), SCHEMA, 2)
+        assert [path.read_bytes() for path in files] == before
+        database, replaced = open_at(tmp_path / name, version=3)
+        assert (names(database), replaced) == (["a"], "")
+        database.close()
+    assert list(tmp_path.glob("*damaged*")) == []
+
+
+def test_damaged_header_that_names_a_newer_version_is_quarantined(tmp_path: Path) -> None:
+    database, _ = open_at(tmp_path / "db")
+    close_database(database, str(tmp_path / "db"))
+    data, status = bytearray((tmp_path / "db").read_bytes()), (tmp_path / "db").stat()
+    data[60:64] = b"\0\0\0\7"  # user_version
+    (tmp_path / "db").write_bytes(data)
+    os.utime(tmp_path / "db", ns=(status.st_atime_ns, status.st_mtime_ns))
+    database, replaced = open_at(tmp_path / "db")
+    assert BROKEN_SEAL in replaced
     database.close()
 
 

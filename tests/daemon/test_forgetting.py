@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import signal
 import sqlite3
@@ -137,6 +138,117 @@ def test_a_project_is_forgotten_and_no_other(daemon: DaemonProcess, tmp_path: Pa
     assert empty["trusted"] == [False]
     shutil.rmtree(root)
     assert daemon.call("ForgetProject", path=str(root))["removed"]["sessions"] == 0, "its folder is gone too"
+
+
+WORD = "zirkonium"
+
+
+def traces(state: Path, *words: str) -> list[str]:
+    """Return the files below a state folder that hold one of some words. The logs do until they are rotated,
+    as the documents say."""
+    files = [path for path in state.rglob("*") if path.is_file() and not path.name.endswith(".log")]
+    assert len(files) > 5
+    return [path.name for path in files if any(word.encode() in path.read_bytes() for word in words)]
+
+
+def hook(daemon: DaemonProcess, cwd: Path, event: str, transcript: Path, **fields: Any) -> None:
+    payload = {
+        "session_id": "talk",
+        "transcript_path": str(transcript),
+        "cwd": str(cwd),
+        "hook_event_name": event,
+    }
+    daemon.call("HookEvent", host="claude-code", event=event, cwd=str(cwd), payload=payload | fields)
+
+
+def decide(cwd: Path, transcript: Path) -> None:
+    """Write a transcript of Claude Code in which an agent decides something."""
+    said = f"I decided to use {WORD} for the melt in src/shop/auth.py because it resists heat."
+    shared = {"sessionId": "talk", "cwd": str(cwd), "timestamp": "2026-01-24T10:00:00Z"}
+    lines = [
+        {"type": "user", "uuid": "1", "message": {"role": "user", "content": "What melts?"}},
+        {"type": "assistant", "uuid": "2",
+         "message": {"role": "assistant", "content": [{"type": "text", "text": said}]}},
+    ]  # fmt: skip
+    transcript.write_text("".join(json.dumps(line | shared) + "\n" for line in lines))
+
+
+def test_no_file_holds_a_word_of_a_forgotten_project(daemon: DaemonProcess, tmp_path: Path) -> None:
+    root, other = tmp_path.resolve() / "gone", tmp_path.resolve() / "stays"
+    filled(daemon, other)
+    servers = {"mcpServers": {"search": {"command": "/bin/false"}}}
+    write_files(root, {f"src/{WORD}.py": f"def {WORD}():\n    pass\n", ".mcp.json": json.dumps(servers)})
+    filled(daemon, root)
+    [file] = daemon.call("ListToolServers", cwd=str(root), refresh=False)["files"]
+    daemon.call("ApproveToolServers", cwd=str(root), path=file["path"], digest=file["digest"])
+    # Enough for pages that are divided and rewritten; s1 is a session of the other project.
+    for number in range(40):
+        prompt = f"what does {WORD} {number} do? " + "and why? " * number
+        daemon.call(
+            "GetContext",
+            cwd=str(root),
+            session_id=f"s{number}",
+            prompt=prompt,
+            focus_paths=[f"src/{WORD}.py"],
+        )
+    hook(daemon, root, "UserPromptSubmit", tmp_path / "t.jsonl", prompt=f"Tell of {WORD}")
+    daemon.call("GetTimeline", session_id="talk")
+    assert {"approvals.json", "project.json", "requests.sqlite-wal"} <= set(
+        traces(daemon.state, str(root), WORD)
+    )
+    assert daemon.call("ForgetProject", path=str(root))["problem"] == ""
+    assert traces(daemon.state, str(root), WORD) == []
+    daemon.stop()
+    assert traces(daemon.state, str(root), WORD) == []
+    assert len(listed(daemon, cwd=str(other))) == 1
+
+
+def test_event_at_rest_brings_nothing_of_a_forgotten_project_back(
+    daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    root, other = tmp_path.resolve() / "gone", tmp_path.resolve() / "stays"
+    spool = daemon.state / "hook-spool"
+    for folder in (root, other):
+        filled(daemon, folder)
+        transcript = tmp_path / f"{folder.name}.jsonl"
+        decide(folder, transcript)
+        hook(daemon, folder, "Stop", transcript)
+    assert len(list(spool.iterdir())) == 2
+    daemon.call("ForgetProject", path=str(root))
+    [left] = spool.iterdir()
+    assert str(other).encode() in left.read_bytes()
+    daemon.stop()
+
+    def decisions(folder: Path) -> list[str]:
+        found = daemon.call("ListExperiences", cwd=str(folder))["experiences"]
+        return [one["decision"] for one in found if WORD in one["decision"]]
+
+    until(lambda: len(decisions(other)) == 1, "the other project's conversation is grafted")
+    assert decisions(root) == []
+
+
+def test_what_can_be_removed_goes_although_one_file_cannot_be_opened(
+    daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    root = tmp_path.resolve() / "gone"
+    filled(daemon, root)
+    daemon.stop()
+    with closing(sqlite3.connect(daemon.state / "timeline.sqlite")) as database:
+        database.execute("PRAGMA user_version = 99")
+    counted = daemon.call("ForgetProject", path=str(root), dry_run=True)
+    assert "timelines can't be counted" in counted["problem"]
+    found = daemon.call("ForgetProject", path=str(root))
+    assert "its timelines could not be removed" in found["problem"]
+    assert "newer foveal" in found["problem"]
+    assert (found["removed"]["requests"], found["removed"]["sessions"]) == (1, 1)
+    assert {*traces(daemon.state, str(root), "Chose gone")} == {"timeline.sqlite"}
+
+
+def test_files_set_aside_are_named_when_a_project_is_forgotten(daemon: DaemonProcess, tmp_path: Path) -> None:
+    root = tmp_path.resolve() / "gone"
+    filled(daemon, root)
+    (daemon.state / "requests.sqlite.damaged-7").write_text(f"what was sent for {root}")
+    assert "requests.sqlite.damaged-7" in daemon.call("ForgetProject", path=str(root))["problem"]
 
 
 def test_embeddings_that_only_a_forgotten_project_used_go(tmp_path: Path, models: Path) -> None:

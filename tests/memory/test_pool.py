@@ -24,7 +24,7 @@ from foveal.daemon.core.system import System
 from foveal.daemon.memory.experience import MAX_FILES, MAX_TEXT_BYTES, Draft, Experience, Provenance
 from foveal.daemon.memory.lines import MAX_LINE_BYTES
 from foveal.daemon.memory.pool import Pool, SkippedDraft
-from foveal.daemon.memory.pool_filters import ExperienceListing
+from foveal.daemon.memory.pool_filters import Criteria, ExperienceListing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -602,3 +602,42 @@ def test_statistics(tmp_path: Path) -> None:
     assert statistics.generation == pool.generation == 1
     pool.graft([draft("a")])
     assert pool.generation == 1
+
+
+def dated(folder: Path, *times: str) -> None:
+    """Write a file with an experience for each time."""
+    lines = [
+        {"id": f"x_{number}", "timestamp": time, "agent_id": "a", "session_id": "s", "decision": f"D{number}",
+         "provenance": {"source": "client", "reference": ""}}
+        for number, time in enumerate(times)
+    ]  # fmt: skip
+    Path(path_in(folder)).write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.mark.parametrize(
+    ("times", "order"),
+    [
+        (("2024-01-01T00:00:00.000Z", "2036-01-01T00:00:00.000Z", "2024-06-01T00:00:00.000Z"), ["D2", "D1", "D0"]),
+        (("2036-01-01T00:00:00.000Z", "2024-06-01T00:00:00.000Z"), ["D1", "D0"]),
+        (("2024-06-01T00:00:00.000Z", "2036-01-01T00:00:00.000Z"), ["D1", "D0"]),
+    ],
+)  # fmt: skip
+def test_experience_dated_by_a_wrong_clock_stays_in_its_place(
+    tmp_path: Path, times: tuple[str, ...], order: list[str]
+) -> None:
+    dated(tmp_path, *times)
+    before = Path(path_in(tmp_path)).read_bytes()
+    pool = open_pool(tmp_path)
+    pool.graft([draft("Today's")])
+    assert decisions(pool) == ["Today's", *order]
+    assert [one.dated for one in pool.list()[0] if one.dated] == ["2036-01-01T00:00:00.000Z"]
+    assert all(one.timestamp < "2025-01-02" for one in pool.list()[0])
+    assert Path(path_in(tmp_path)).read_bytes().startswith(before), "the time that was given stays"
+    assert decisions(open_pool(tmp_path)) == decisions(pool)
+
+
+def test_experience_dated_by_a_wrong_clock_is_pruned_by_age(tmp_path: Path) -> None:
+    dated(tmp_path, "2020-01-01T00:00:00.000Z", "2036-01-01T00:00:00.000Z", "2024-12-01T00:00:00.000Z")
+    pool = open_pool(tmp_path)
+    pool.prune(Criteria(max_age_days=365), lambda path: True, dry_run=False)
+    assert decisions(pool) == ["D2"]

@@ -97,7 +97,7 @@ def test_revoking_takes_all_of_a_project_back(root: Path, store: TrustStore) -> 
         "",
         "[]",
         "{}",
-        '{"version": 2, "trusted": {}}',
+        '{"version": 0, "trusted": {}}',
         '{"version": 1, "trusted": {"a": 1}}',
         '{"version": 1, "trusted": {"a": {"b": [3]}}}',
     ],

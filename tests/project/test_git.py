@@ -144,6 +144,20 @@ def test_a_git_that_hangs_is_ended(root: Path, monkeypatch: pytest.MonkeyPatch) 
         check.ignored(["a"])
 
 
+def test_a_git_that_answers_too_slowly_is_ended_and_not_asked_again(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho asked >> {tmp_path}/calls\nwhile :; do echo x; sleep 0.05; done\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(git, "LONGEST_S", 0.3)
+    assert "did not answer for 0.3 s" in git.problem(str(root))
+    assert "did not answer a moment ago" in git.problem(str(root))
+    assert (tmp_path / "calls").read_text() == "asked\n"
+
+
 def test_change_counts(root: Path) -> None:
     assert git.change_counts(git.history(str(root), 500)) == {}
     commit(root, 1_000, a="1", b="1")

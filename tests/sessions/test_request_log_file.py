@@ -72,7 +72,7 @@ def test_a_statement_that_fails_leaves_the_file_in_use(file: LedgerFile) -> None
 
 def test_file_damaged_while_closed_goes_into_quarantine(file: LedgerFile, path: Path) -> None:
     file.close()
-    for number in range(3):
+    for number in range(5):
         path.write_bytes(b"no database at all")
         clock = Clock()
         clock.time_ns = lambda number=number: 100 + number  # type: ignore[method-assign,misc]  # a moment for each
@@ -82,7 +82,28 @@ def test_file_damaged_while_closed_goes_into_quarantine(file: LedgerFile, path: 
         assert "is lost" in warning
         assert opened.take_warnings() == ()
         opened.close()
-    assert [one.name for one in path.parent.glob("*damaged*")] == ["requests.db.damaged-102"]
+    kept = sorted(one.name for one in path.parent.glob("*damaged-???"))
+    assert kept == [f"requests.db.damaged-{number}" for number in (102, 103, 104)]
+
+
+def test_a_copy_that_is_whole_is_never_removed(file: LedgerFile, path: Path) -> None:
+    """As an earlier version leaves it, which set the files of later ones aside."""
+    with file.writing() as database:
+        add(database, b"a")
+    file.close()
+    whole = path.with_name("requests.db.damaged-1")
+    path.rename(whole)
+    for number in range(5):
+        path.write_bytes(b"no database at all")
+        clock = Clock()
+        clock.time_ns = lambda number=number: 100 + number  # type: ignore[method-assign,misc]  # a moment for each
+        LedgerFile(str(path), clock).close()
+    assert len(list(path.parent.glob("requests.db.damaged-1??"))) == 3
+    path.unlink()
+    whole.rename(path)
+    back = LedgerFile(str(path), Clock())
+    assert names(back) == [b"a"]
+    back.close()
 
 
 def test_a_file_found_damaged_at_work_is_set_aside(path: Path) -> None:

@@ -177,3 +177,27 @@ def test_a_damaged_file_without_contexts_is_set_aside(tmp_path: Path) -> None:
         [warning] = at.file.take_warnings()
         assert "The record of earlier requests is lost" in warning
         assert at.ledger.list("ses_a") == ()
+
+
+def test_file_whose_migration_was_interrupted_is_never_replaced(path: Path, tmp_path: Path) -> None:
+    with opened(tmp_path) as at:
+        assert files(path) > {"requests.db", "requests-v1.db"}
+        assert at.file.take_warnings() == ()
+    former = path.with_name("requests-v1.db")
+    with sqlite3.connect(former) as database:
+        whole = "\n".join(database.iterdump())
+    database.close()
+    for part in path.parent.glob("requests.db*"):
+        part.unlink()
+    with sqlite3.connect(path) as database:  # as an earlier version makes it anew
+        database.executescript(DUMP.read_text("utf-8") + "PRAGMA user_version = 1;")
+    database.close()
+    with opened(tmp_path) as at:
+        (warning,) = at.file.take_warnings()
+    kept = next(
+        one for one in path.parent.glob("requests-v1.db.damaged-*") if one.name.rpartition("-")[2].isdigit()
+    )
+    assert kept.name in warning
+    with sqlite3.connect(kept) as database:
+        assert "\n".join(database.iterdump()) == whole
+    database.close()

@@ -141,7 +141,7 @@ async def test_damage_is_told_until_a_session_is_made_anew(
         made = await at.create()
         assert await at.sessions.find("s") == SessionState(made)
         at.meta().write_text('{"version": 99}')
-        assert "has version 99" in (await at.sessions.find("s")).problem
+        assert "newer foveal (version 99" in (await at.sessions.find("s")).problem
         assert at.meta().read_text() == '{"version": 99}'
 
 

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.errors import NotFound, StateError, TooLarge
 from foveal.daemon.core.system import System
+from foveal.daemon.core.versions import NewerVersion
 from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.sessions.session import IncludedItem, Session
 from foveal.daemon.sessions.session_files import (
     MAX_META_BYTES,
     Damaged,
-    NewerVersion,
     OthersFolder,
     SessionFiles,
     SetAside,
@@ -250,7 +250,7 @@ def test_a_file_of_a_newer_version_is_left_untouched(tmp_path: Path) -> None:
     files = stored(tmp_path)
     newer = b'{"version": 2, "id": "s1"}'
     meta(tmp_path).write_bytes(newer)
-    with pytest.raises(StateError, match=r"has version 2.*Update foveal"):
+    with pytest.raises(StateError, match=r"newer foveal \(version 2.*update foveal"):
         files.read("s1")
     assert meta(tmp_path).read_bytes() == newer
 

@@ -538,3 +538,17 @@ def test_what_is_gone_is_forgotten() -> None:
         False,
     ]
     assert cache.counts() == (1, 1)
+
+
+def test_session_dated_by_a_wrong_clock_is_neither_the_first_nor_kept_longest(tmp_path: Path) -> None:
+    clock = Clock()
+    store = open_store(tmp_path, clock, max_count=2)
+    wrong = store.create("/p", ())
+    path = meta(tmp_path, wrong.id)
+    fields = json.loads(path.read_text()) | {"last_observed": "2099-01-01T00:00:00.000Z"}
+    path.write_text(json.dumps(fields))
+    later = store.create("/p", ())
+    assert ids(store) == [later.id, wrong.id]
+    newest = store.create("/p", ())
+    assert ids(store) == [newest.id, later.id]
+    assert store.take_warnings() == ()

@@ -118,6 +118,20 @@ async def test_what_is_older_than_thirty_days_is_removed(tmp_path: Path, clock: 
         assert await kept._ask(everything) == {}, "paths and sessions without anything go too"
 
 
+async def test_entries_of_a_wrong_clock_grow_old_too(tmp_path: Path, clock: Clock) -> None:
+    async with running(tmp_path, clock) as kept:
+        clock.pass_on(days=3_650)
+        kept.happened(happening("edit", "/p/a.py"))
+        give(kept, "c1", "b.py", session="t")
+        assert await kinds(kept) == ["edit"]
+        clock.pass_on(days=-3_650)
+        await asyncio.to_thread(kept.prune)
+        assert await kinds(kept) == ["edit"]
+        clock.pass_on(days=31)
+        await asyncio.to_thread(kept.prune)
+        assert await kept._ask(everything) == {}
+
+
 def everything(database: Database) -> dict[str, int]:
     tables = ("sessions", "entries", "turns", "paths", "places")
     counts = {name: database.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] for name in tables}
@@ -143,6 +157,42 @@ async def test_project_is_forgotten(tmp_path: Path, clock: Clock) -> None:
         assert await kept.count_of("/p") == 2
         await kept.forget_project("/p")
         assert await kept._ask(everything) == {"sessions": 1, "entries": 1}
+
+
+async def test_prompt_of_another_project_stays_open_while_one_is_forgotten(
+    tmp_path: Path, clock: Clock
+) -> None:
+    async with running(tmp_path, clock) as kept:
+        kept.happened(Happening("other", "codex", "/q", "prompt", text="How does it end?"))
+        kept.happened(happening("prompt", text="Why?"))
+        await kept.forget_project("/q")
+        give(kept, "c1", "a.py", prompt="Why?")
+        page = await kept.page("s", 9, "")
+        assert [(entry.kind, entry.context_id) for entry in page.entries] == [("prompt", "c1")]
+        assert (await kept.page("other", 9, "")).entries == ()
+
+
+def test_large_project_is_forgotten_in_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timeline, "PRUNED_AT_ONCE", 20)
+    file = RecordFile(str(tmp_path / "t.sqlite"), timeline.SCHEMA, timeline.VERSION, System())
+    with file.writing() as database:
+        for root in ("/p", "/q"):
+            session = timeline.put_session(database, SessionRow(root, root))
+            for number in range(50):
+                place = Place(f"{number}.py", "focus", 1, 1)
+                turn = Turn(f"{root}{number}", root, root, number, 1, 1, 1, 1, {"focus": (1, 1, 1)}, (place,))
+                timeline.put_turn(database, session, turn)
+                timeline.put_entry(database, session, Entry(0, root, number, "prompt", mark=str(number)))
+                database.execute(
+                    "UPDATE entries SET number = (SELECT MAX(number) FROM entries) + 1 WHERE number = 0"
+                )
+        before = everything(database)
+        rounds = []
+        while removed := timeline.forget_round(database, "/p"):
+            rounds.append(removed)
+        assert rounds == [40, 40, 20]
+        assert everything(database) == {name: count // 2 for name, count in before.items()}
+    file.close()
 
 
 async def test_failed_write_is_told_and_tried_again(
@@ -299,7 +349,8 @@ def test_counts_are_those_of_the_places(tmp_path: Path, seed: int) -> None:
                 case 7:
                     timeline.prune_round(database, at - 20 * DAY_MS)
             check_counts(database)
-        timeline.forget(database, "/p")
+        while timeline.forget_round(database, "/p"):
+            pass
         assert everything(database) == {}
     file.close()
 
