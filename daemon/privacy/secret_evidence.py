@@ -135,7 +135,7 @@ def is_secret(value: str, kind: NameKind, name: str = "") -> bool:
         named = re.fullmatch(r"[\w-]+", value) and any(map(str.isdigit, value)) and not value.isdigit()
         if len(value) >= BARE_MIN and is_key_text(value):
             return True
-        return len(value) >= TOKEN_MIN and (bool(named) or _is_mixed(value)) and not _CHAIN.match(value)
+        return len(value) >= TOKEN_MIN and (bool(named) or is_mixed(value)) and not _CHAIN.match(value)
     if _CHAIN.match(value) and not any(map(str.isdigit, value)):
         return False
     if kind is NameKind.PHRASE:
@@ -155,7 +155,7 @@ def is_bare_secret(value: str, kind: NameKind, name: str = "") -> bool:
             return True
         return len(value) >= BARE_MIN and value.isalnum() and digits >= 3 and is_random(value)
     if kind is NameKind.PASSWORD:
-        return _is_mixed(value) or (not value.isalpha() and any(map(str.isalpha, value)))
+        return is_mixed(value) or (not value.isalpha() and any(map(str.isalpha, value)))
     return digits > 0 and is_random(value)
 
 
@@ -218,7 +218,7 @@ def _is_phrase(value: str, name: str) -> bool:
     return sum(word in _FILLERS or word in _TYPES for word in words) * 3 <= len(words)
 
 
-def _is_mixed(value: str) -> bool:
+def is_mixed(value: str) -> bool:
     """Whether a value has digits among its letters, or signs that no name has."""
     if not any(map(str.isalpha, value)) or _HUMPS.match(value):
         return False

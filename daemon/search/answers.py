@@ -16,6 +16,7 @@ from ..core.storage import DatabaseError
 from ..core.work import Work
 from ..index.messages import LinkFirst
 from ..privacy.policy import NO_POLICY, Policy
+from ..privacy.secret_gate import gate_of
 from ..project.freshness import Deadline, TreeFreshness, deadline_of
 from ..project.project import Project
 from ..project.snapshot import ProjectSnapshot
@@ -131,7 +132,11 @@ class SearchAnswers:
             "degraded": [*call.snapshot.degraded, *found.degraded, *degraded],
             "clock": call.project.clock,
         }
-        return reply | ({"hint": found.hint} if found.hint else {})
+        if found.hint:
+            reply["hint"] = found.hint
+        gate = await self._work.in_builder(partial(gate_of, [question.text]))
+        closed = call.policy.mask_values and gate.knows_any  # else the method's guard masks what needs it
+        return gate.of_record(reply) if closed else reply
 
     async def _read_fresh(
         self,
