@@ -18,6 +18,9 @@ BEFORE_MAX = 200
 NEAR_ID = 400
 """Maximum characters between the id of an AWS key and its secret: about a paragraph."""
 
+NEAR_WALLET = 80
+"""Maximum characters between the mention of a wallet and its key of 64 hexadecimal digits."""
+
 MANIFEST_MAX = 20_000
 """Maximum characters of a Kubernetes manifest that are searched."""
 
@@ -36,6 +39,10 @@ def key_forms(text: str, lowered: str) -> Iterator[Span]:
     for found in _DISCORD.finditer(around):
         for place in places(text, found[0]):
             yield place, place + len(found[0])
+    for found in _HEX_KEY.finditer(around):
+        for place in places(text, found[0]):
+            if _OF_WALLET.search(text, max(place - NEAR_WALLET, 0), place):
+                yield place, place + len(found[0])
     if "-us" in around:
         for found in _MAILCHIMP.finditer(text):
             yield found.span()
@@ -44,8 +51,9 @@ def key_forms(text: str, lowered: str) -> Iterator[Span]:
             if (found := pattern.match(text, place)) and _is_named(literal, text, place, found["secret"]):
                 yield found.span("secret")
     for literal, calls in _CALLS.items():
-        for place in places(lowered, literal):
-            yield from _in_call(text, place, calls)
+        if literal in lowered:
+            for place in places(lowered, literal):
+                yield from _in_call(text, place, calls)
     for place in places(text, "sudo -S"):
         if found := _TO_SUDO.search(text, max(place - BEFORE_MAX, 0), place):
             yield found.span("secret")
@@ -103,7 +111,7 @@ def _is_named(literal: str, text: str, place: int, value: str) -> bool:
     """Whether a value may be a secret by the text before it: after `key=` only if the whole name can be that
     of a secret (not `primary_key=`), after `basic` only if it is a user and a password in base64."""
     if literal == "basic":
-        return _is_pair(value)
+        return _is_pair(value) or is_key_text(value)
     if literal != "key=":
         return True
     left = text[max(place - 40, 0) : place]
@@ -155,6 +163,10 @@ _TO_CHPASSWD = re.compile(
 )
 _DISCORD = re.compile(
     r"(?<![\w.-])[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}(?![\w.-])"
+)
+_HEX_KEY = re.compile(r"(?<![0-9A-Fa-f])[0-9a-fA-F]{64}(?![0-9A-Fa-f])")
+_OF_WALLET = re.compile(
+    r"(?i)(?:wallet|priv(?:ate)?[_ -]?key|from_?key|toaccount|accounts|signer|deployer)[^\n]{0,60}\Z"
 )
 _MAILCHIMP = re.compile(r"(?<![0-9a-z])[0-9a-f]{32}-us\d{1,2}(?![\w-])")
 _BARE_KEY = re.compile(
@@ -222,7 +234,7 @@ def _in_headers(text: str, lowered: str) -> Iterator[Span]:
             continue
         value, scheme = found["secret"], (found["scheme"] or "").lower()
         if scheme == "basic":
-            if _is_pair(value):
+            if _is_pair(value) or is_key_text(value):
                 yield found.span("secret")
         elif (
             (len(value) >= 16 or scheme) and is_secret(value, NameKind.TOKEN) and any(map(str.isdigit, value))
@@ -402,6 +414,7 @@ _FOLDED_FORMS = _forms(
 
 _WORD = r"(?P<quote>[\"']?)(?P<secret>(?![$<{*-])(?:(?<=[\"'])[^\"'\n]{4,128}|[^\s\"']{4,128}))(?P=quote)"
 _ARGUMENT = r"(?P<quote>[\"'`])(?P<secret>[^\"'`\n]{4,128})(?P=quote)"
+_DIGITED = _ARGUMENT.replace("[^", r"(?=[^\"'`\n]*\d)[^", 1)
 _TEXT = _ARGUMENT.replace("`", "")
 _OTHER = r"(?:[bruN@&$]{0,2}[\"'][^\"'\n]{0,80}[\"']|[\w$][\w.$\[\]>()-]{0,59})"
 
@@ -411,12 +424,13 @@ _IDENTIFIED = (
 )
 _COMMANDS_WITH_P = (
     r"\b(?:sshpass|(?:docker|podman|registry|az|oc|cf|heroku) login|mongo\w*|cqlsh|sqlcmd|bcp"
-    r"|unzip|zip|7za?|sqlplus|plink|pscp|mosquitto_[ps]ub|clickhouse-client|impala-shell|vncpasswd"
+    r"|unzip|zip|7za?|sqlplus|plink|pscp|clickhouse-client|impala-shell|vncpasswd"
     r"|htpasswd|useradd|usermod)\b"
 )
 _CALLS = _calls(
     ((" -p",), rf" (?:-p[ =]?|-pw ){_WORD}", _COMMANDS_WITH_P),
     ((" -p",), rf" -p{_WORD}", r"\b(?:mysql|mariadb)\w*\b"),
+    ((" -p ",), rf"(?-i: -P ){_WORD}", r"\bmosquitto_"),
     (
         (" -u", " --user"),
         (
@@ -436,7 +450,7 @@ _CALLS = _calls(
     (("sqlplus ",), r"sqlplus (?:-[a-z] )?[\w$]{1,40}/(?P<secret>(?![$<{&])[^\s\"'@/]{4,64})@", None),
     (("--stdin",), rf"--stdin \w{{1,40}} <<< ?{_WORD}", None),
     (
-        ("assword:",),
+        ("assword",),
         r"assword:[^\n]{0,20}\s{1,20}send (?:-- )?[\"'](?P<secret>(?!\$)[^\"'\n\\]{4,64})\\[rn]",
         None,
     ),
@@ -445,6 +459,51 @@ _CALLS = _calls(
         r"community (?P<secret>(?!public\b|private\b|string\b)(?=\S*[0-9A-Z])[^\s\"'<>$]{4,64}) (?:ro|rw)\b",
         None,
     ),
+    (
+        ("community ",),
+        r"community6? (?P<secret>(?!public\b|private\b|string\b)(?=\S*\d)[^\s\"'<>$()=]{4,64})(?=\s|$)",
+        r"(?:\A|\W)r[ow]\Z",
+    ),
+    (
+        (" key ",),
+        r" key (?:[0-9] )?[\"']?(?P<secret>(?=\S*\d)[^\s\"'<>$()=:]{6,64})[\"']?(?=\s|$)",
+        r"\b(?:server|isakmp|ntp|authentication|string|shared)\Z",
+    ),
+    (
+        ("user",),
+        rf"user \w{{1,40}} (?:md5|sha[\w-]{{0,8}}) {_WORD}",
+        r"create\Z",
+    ),
+    (("login",), r"login [\w.@-]{1,40}:(?P<secret>[^\s:\"'$<{]{4,64})", r"_\Z"),
+    (
+        ("assword", "secret"),
+        r"(?:assword|secret) [0-9] (?P<secret>(?=\S*\d)[^\s\"'<>$()=;,]{4,64})(?=\s|$)",
+        None,
+    ),
+    (("assword",), rf"assword for \S{{1,80}} ?= ?(?:password\()?{_TEXT}", None),
+    (
+        ("]:",),
+        r"\]:\d{2,3} [\w.@+-]{1,80}:(?P<secret>(?![$<{*])[^\s\"':]{4,128})(?=\s|$)",
+        r"\A\[[\w.-]{1,80}\Z",
+    ),
+    (
+        ("auth", "login", "user", "bind_s(", "begin(", "connect(", "mysqli("),
+        (
+            rf"(?:auth(?:enticate)?|login|user|bind_s|begin|connect|mysqli)\((?:{_OTHER},\s{{0,20}}){{1,3}}{_DIGITED}"
+            r"\s{0,20}[,)]"
+        ),
+        None,
+    ),
+    (("auth",), rf"auth\({_DIGITED}\s{{0,20}}[,)]", r"\b(?:redis|client|conn\w{0,12}|db)(?:\.|->)\Z"),
+    (
+        ("pin",),
+        (
+            r"pin(?:code)?(?:\s(?:for|of)\s[^\n:]{1,40})?[\"']?(?:\s{0,3}[:=]\s{0,3}|\s(?:is|lautet|ist|to)\s)"
+            r"[\"']?(?P<secret>\d{4,8})(?![\w.])"
+        ),
+        r"(?:\A|[^a-z])\Z",
+    ),
+    (("load(",), rf"load\([^\n\"']{{1,60}}(?:\"[^\n\"]{{1,60}}\"\))?,\s{{0,20}}{_ARGUMENT}\.tochar", None),
     (("totp(",), r"totp\([\"'](?P<secret>[A-Z2-7]{16,64})[\"']", None),
     (("fernet(",), r"fernet\(\s{0,20}b?[\"'](?P<secret>[\w-]{43}=)[\"']", None),
     (('"d"',), r'"d"\s{0,4}:\s{0,4}"(?P<secret>[\w-]{40,600})"', None),
@@ -463,7 +522,14 @@ _CALLS = _calls(
         rf"(?:auth(?:entication(?:token)?)?|credentials?)\(\s{{0,20}}{_OTHER},\s{{0,20}}[@N]?{_ARGUMENT}",
         r"(?:basic_?|digest|network|password|http|username|user|set_?)\Z",
     ),
-    (("auth",), rf"auth'?(?: ?= ?\(| => \[|: \[|=\[)\s{{0,20}}{_OTHER},\s{{0,20}}{_ARGUMENT}", None),
+    (
+        ("auth",),
+        (
+            rf"auth'?(?: ?= ?\(| => \[|: \[|=\[)\s{{0,20}}{_OTHER},\s{{0,20}}{_ARGUMENT}"
+            r"(?:, ?['\"](?:basic|digest|ntlm)['\"])?\s{0,20},?\s{0,20}[\])]"
+        ),
+        None,
+    ),
     (
         ("connection(", "new pdo(", "connect("),
         rf"(?:connection|new pdo|connect)\(\s{{0,20}}{_OTHER},\s{{0,20}}{_OTHER},\s{{0,20}}{_ARGUMENT}",
