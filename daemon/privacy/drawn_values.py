@@ -7,6 +7,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from msgspec import Struct, field
+
 from .secret_evidence import NameKind, is_drawn, is_secret, kind_of_name
 
 Span = tuple[int, int]
@@ -21,13 +23,23 @@ CELL_WORDS_MAX = 3
 """Maximum words of a header's cell; a sentence with commas has more."""
 
 
-def drawn_near(text: str, place: int, done: set[int]) -> Iterator[Span]:
-    """Yield the values drawn at random on the line of a place, once: `done` are the starts of lines."""
-    start = max(text.rfind("\n", max(place - LINE_MAX, 0), place) + 1, place - LINE_MAX, 0)
-    if start not in done:
-        done.add(start)
-        end = text.find("\n", place, place + LINE_MAX)
-        end = min(place + LINE_MAX, len(text)) if end < 0 else end
+class Looked(Struct):
+    """The parts of a text that were looked at: the windows of lines, and the last table."""
+
+    windows: set[int] = field(default_factory=set)
+    header: int = -1
+    table_end: int = 0
+
+
+def drawn_near(text: str, place: int, looked: Looked) -> Iterator[Span]:
+    """Yield the values drawn at random on the line of a place, each part of a line once."""
+    middle = place - place % LINE_MAX
+    start = max(text.rfind("\n", max(middle - LINE_MAX, 0), place) + 1, middle - LINE_MAX, 0)
+    if start not in looked.windows:
+        looked.windows.add(start)
+        most = middle + 2 * LINE_MAX
+        end = text.find("\n", place, most)
+        end = min(most, len(text)) if end < 0 else end
         if _DIGIT.search(text, start, end):
             yield from _on_line(text, start, end, place)
 
@@ -44,6 +56,8 @@ def _on_line(text: str, start: int, end: int, cue: int) -> Iterator[Span]:
             if is_drawn(found[0], quoted=True):
                 yield first, last
             continue
+        if behind == "/" or (before == "/" and _BASE64.match(text, max(first - 20, 0), first)):
+            continue
         value = found[0].rstrip(".?,")
         if not is_drawn(value, quoted=False) or (before and before not in _BEFORE):
             continue
@@ -55,6 +69,7 @@ def _on_line(text: str, start: int, end: int, cue: int) -> Iterator[Span]:
 
 _DIGIT = re.compile(r"\d")
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%*?@^~&+_.\-]{8,64}")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{20}")
 _BEFORE = " \t\n:=|,/\"'`"
 _BEHIND = " \t\r\n,;|\"'`"
 _CODE = re.compile(r"[(){}\[\]]|;\s*$|->|=>|&&|\|\|", re.MULTILINE)
@@ -68,15 +83,18 @@ _NO_HEADER = re.compile(r"[(){}=<>:\[\]]")
 _RULE = re.compile(r"[\s|:\-+=]+\Z")
 
 
-def column_below(text: str, place: int) -> Iterator[Span]:
+def column_below(text: str, place: int, looked: Looked) -> Iterator[Span]:
     """Yield the values below a name at a place, if that is in a cell of a table's header."""
-    if _HEADER_END.match(text, place):
-        yield from _of_column(text, place)
-
-
-def _of_column(text: str, place: int) -> Iterator[Span]:
-    """Yield the values below a cell of a header."""
+    if not _HEADER_END.match(text, place):
+        return
     start = text.rfind("\n", max(place - 2 * LINE_MAX, 0), place) + 1
+    if start == looked.header or start >= looked.table_end:  # a row of a table is no header
+        looked.header = start
+        yield from _of_column(text, place, start, looked)
+
+
+def _of_column(text: str, place: int, start: int, looked: Looked) -> Iterator[Span]:
+    """Yield the values below a cell of the header that begins at `start`."""
     end = text.find("\n", place, place + 2 * LINE_MAX)
     header = text[start:end]
     if end < 0 or place - start > 2 * LINE_MAX or _NO_HEADER.search(header):
@@ -102,6 +120,7 @@ def _of_column(text: str, place: int) -> Iterator[Span]:
         values = _cells(row, start, mark)
         if len(values) != len(cells) or end - start > 4 * LINE_MAX:
             return
+        looked.table_end = end
         first, last = values[column]
         value = text[first:last]
         if _DIGIT.search(value) and " " not in value and is_secret(value, kind, name):
@@ -127,8 +146,8 @@ def _cells(line: str, start: int, mark: str) -> list[Span]:
 # INSERT INTO users (name, password) VALUES ('a', 'b')
 
 _COLUMNS = re.compile(r"\((?P<columns>[\w\s,`\"\[\].]{3,300})\)\s{0,20}\Z")
-_ROW = re.compile(r"\s{0,20},?\s{0,20}\((?P<row>(?:[^()']|'(?:[^']|''){0,256}'|\([^()]{0,64}\)){1,2000})\)")
-_CELL = re.compile(r"(?:[^,()']|'(?:[^']|''){0,256}'|\([^()]{0,64}\)){1,40}")
+_ROW = re.compile(r"\s{0,20},?\s{0,20}\((?P<row>(?:[^()']|'[^']{0,256}'|\([^()]{0,64}\)){1,2000})\)")
+_CELL = re.compile(r"(?:[^,()']|'[^']{0,256}'|\([^()]{0,64}\)){1,40}")
 _LITERAL = re.compile(r"\s*[NE]?'(?P<value>(?:[^']|''){1,256})'\s*\Z")
 
 

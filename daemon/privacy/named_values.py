@@ -10,17 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .drawn_values import column_below, drawn_near, inserted_values
+from .drawn_values import Looked, column_below, drawn_near, inserted_values
+from .key_forms import CALLS_OF_NAMES, in_call
 from .secret_evidence import (
     BARE_MIN,
     NAME_MAX,
+    RANDOM_MIN,
     NameKind,
     is_bare_secret,
+    is_drawn,
     is_key_text,
     is_random,
     is_reference,
     is_secret,
     is_title,
+    is_type,
     kind_of_name,
 )
 
@@ -55,7 +59,18 @@ OTHER_LITERALS = (
 )
 """Parts of names of secrets in lower case; those beyond ASCII are searched only in texts that have any."""
 
-CUES = ("login", "log in", "zugang")
+CUES = (
+    "login",
+    "user",
+    "admin",
+    "hmac",
+    "cipher",
+    "serializer",
+    "signwith",
+    "securestring",
+    "securitykey",
+    "zugang",
+)
 """Other words of lines that speak of secrets, in lower case."""
 
 _NAME_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
@@ -64,15 +79,17 @@ _HEAD = re.compile(
     r"(?P<rest>[\w-]{0,40}(?:\.[\w-]{1,30}){0,3})(?P<array>\[[\w\"'-]{0,40}\])?"
     rf"(?P<close>{_QUOTE}?[ ]?\]?\)?)"
     r"(?:[ ]{0,2}:[ ]{0,2}[&?*]?(?:'static[ ])?[A-Za-z][\w.<>\[\]|? ]{0,30}?(?=[ ]{0,2}=[^=>]))?"
-    r"(?:[ ]?(?:\([\w .-]{1,30}\)|(?:for|of|on|for the|f\u00fcr|para|pour)[ ][\w .'-]{1,40})(?=[ ]?:))?"
+    r"(?:[ ]?(?:\([\w .-]{1,30}\)"
+    r"|(?:for|of|on|for the|f\u00fcr|para|pour)[ ][\w .'-]{1,40})(?=[ ]?:|[ ]is[ ]))?"
+    r"(?:[ ](?:[aA]s[ ])?[sS]tring(?=[ ]{0,2}=[^=]))?"
     r"(?P<sep>[ \t]{0,24}(?:=>|::?=|[!=]==?|\?\?=?|\|\|=?|<-|\?=|:-|\uff1a|[:=]\*{0,2})[ \t]{0,24}"
     r"|[ \t]{0,3},[ \t\n]{0,24}(?:with:[ ]|value:[ ])?|\([ ]{0,2}|(?:[ ][^<>\n]{0,160})?>"
-    r"|[ \t]{1,4}(?:is|was|to|from|lautet|ist|es|est|reads|(?:has |was )?(?:changed|set) to|is now)"
+    r"|[ \t]{1,4}(?:is|was|to|from|lautet|ist|es|est|\u00e8|reads|(?:has |was )?(?:changed|set) to|is now)"
     r"[ \t:]{1,3}"
     r"|[ \t]{1,24})"
 )
 _SAID = frozenset(
-    ["is", "was", "to", "from", "lautet", "ist", "es", "est", "reads"]
+    ["is", "was", "to", "from", "lautet", "ist", "es", "est", "\u00e8", "reads"]
     + [f"{verb} to" for verb in ("changed", "has changed", "was changed", "set", "has set", "was set")]
     + ["is now"]
 )
@@ -164,20 +181,23 @@ _WORD_BEFORE = re.compile(r"([A-Za-z]{2,14}) \Z")
 _UPPER = re.compile(r"[A-Z][A-Z_]*\Z")
 
 
-def named_values(text: str, lowered: str) -> Iterator[Span]:
+def named_values(text: str, lowered: str, words: str) -> Iterator[Span]:
     """Yield the spans of values whose name says that they are secret; some may overlap. `lowered` is as long
-    as `text`."""
-    done = set[int]()
+    as `text`, and `words` has its words once."""
+    looked = Looked()
     for literal in LITERALS if text.isascii() else (*LITERALS, *OTHER_LITERALS):
-        speaks = literal not in {"key", "salt"}
+        if literal not in words:
+            continue
+        speaks, calls = literal not in {"key", "salt"}, CALLS_OF_NAMES.get(literal, [])
         place = lowered.find(literal)
         while place >= 0:
             if speaks and (literal != "pw" or not lowered[place - 1 : place].isalnum()):
-                yield from drawn_near(text, place, done)
+                yield from drawn_near(text, place, looked)
+            yield from in_call(text, place, calls)
             if _may_begin(literal, lowered, place):
                 if head := _HEAD.match(text, place):
                     yield from _values_of(text, place, head)
-                yield from column_below(text, place)
+                yield from column_below(text, place, looked)
                 if any(
                     text.find(word, place, place + LINE_MAX) >= 0 for word in ("alue", "efault", "</key>")
                 ):
@@ -186,11 +206,12 @@ def named_values(text: str, lowered: str) -> Iterator[Span]:
                     yield span
             place = lowered.find(literal, place + len(literal))
     for cue in CUES:
-        place = lowered.find(cue)
+        place = lowered.find(cue) if cue in words else -1
         while place >= 0:
-            yield from drawn_near(text, place, done)
+            yield from drawn_near(text, place, looked)
+            yield from in_call(text, place, CALLS_OF_NAMES.get(cue, []))
             place = lowered.find(cue, place + len(cue))
-    place = lowered.find("values")
+    place = lowered.find("values") if "values" in words else -1
     while place >= 0:
         yield from inserted_values(text, place)
         place = lowered.find("values", place + 6)
@@ -200,12 +221,13 @@ def _may_begin(literal: str, lowered: str, place: int) -> bool:
     """Whether a literal at a place may be part of a name: text precedes `key`, nothing follows `pw`."""
     before = lowered[place - 1 : place]
     if literal == "key":
-        return before.isalnum() or before in {"_", "-", ".", " "}
+        return before.isalnum() or before in {"", "\n", "_", "-", ".", " ", '"', "'"}
     if literal == "pw":
         behind = lowered[place + 2 : place + 3]
         return behind == "d" or not behind.isalpha()
     if literal == "auth":
-        return not before.isalpha() and not lowered[place + 4 : place + 5].isalnum()
+        behind = lowered[place + 4 : place + 7]
+        return not before.isalpha() and (behind == "tok" or not behind[:1].isalnum())
     return True
 
 
@@ -405,7 +427,7 @@ def _bare(text: str, start: int, head: re.Match[str], kind: NameKind, name: str)
             else None
         )
     if sep.rstrip(": \t") in _SAID:
-        return _in_prose(text, place, kind, name, goes=sep.endswith(("to", "from")))
+        return _in_prose(text, place, kind, name, goes=sep in {"to", "from"})
     if sep == "":
         return _behind_space(text, place, before, kind, name)
     if sep == "=" and (span := _of_parameter(text, start, place, before, kind, name)):
@@ -498,7 +520,11 @@ def _to_end(text: str, place: int, before: str, sep: str, kind: NameKind, name: 
         return span
     if sep == ":" and not name.isupper():
         return None
-    if ":" in sep and value[:1].isupper() and value.isalpha():
+    if (
+        ":" in sep
+        and value[:1].isupper()
+        and (value.isalpha() or (kind < NameKind.PASSWORD and is_type(value)))
+    ):
         return None
     return span if _in_settings(text, place) else None
 
@@ -508,6 +534,8 @@ def _in_line(text: str, place: int, before: str, sep: str, kind: NameKind, name:
     found = _TOKEN.match(text, place)
     if found is None:
         return None
+    if kind is NameKind.PASSWORD and _SIGNED_WORD.match(found[0]) and not _CALLED.search(before):
+        return found.span() if is_secret(found[0], kind, name) else None
     value = re.match(r"[^;,&()\[\]{}|\\]*", found[0])
     if value is None or len(value[0]) < 3:
         return None
@@ -570,6 +598,8 @@ def _behind_space(text: str, place: int, before: str, kind: NameKind, name: str)
         return span if digits >= 2 or (digits and is_key_text(value)) else None
     if kind is NameKind.PASSWORD and _SIGNED_WORD.match(found[0]) and not _CALLED.search(before):
         return found.span() if is_secret(found[0], kind, name) else None
+    if kind is NameKind.PASSWORD and is_drawn(value, quoted=True, least=RANDOM_MIN):
+        return span
     if kind < NameKind.PHRASE or not _FLAGS_BEHIND.match(text, span[1]):
         return None
     line = before.strip()

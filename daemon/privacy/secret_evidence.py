@@ -55,14 +55,16 @@ NOISE_SIGNS = 8
 """Minimum length, and number of different signs, of a value with spaces that counts as random."""
 
 _REFERENCE_INSIDE = re.compile(
-    r"""\$\{|\$\(|\\\(|\{\{|\#\{|%\(\w*\)|<%|%%(?!\w)|\.\.\.|…|\*{3,}|\[masked|://|%7B|&lt;|\{\w+\}|%[sdv](?![A-Za-z0-9])"""
+    r"""\$\{|\$\(|\\\(|\{\{|\#\{|%\(\w*\)|<%|%%\Z|\.\.\.|…|\*{3,}|\[masked|://|%7B|&lt;|\{\w+\}|%[sdv](?![A-Za-z0-9])"""
 )
 _REFERENCE = re.compile(
     r"""(?:\$[A-Za-z_]\w*|\$\d|%\w*%|%[-+#0-9.]*[a-z]|@\w+@|:\w+|\?|__\w+__|\\\w?|[&*!]\$?\w*)\Z"""
     r"""|(?:\$env:|\$[A-Za-z_]\w*[./\\\[(>-]|env:|ENC\(|file:|urn:|vault:|ssh-|ecdsa-|AAAA[A-Z]3Nza|ssm:|op://|arn:"""
     r"""|ref:|secretref:)"""
     r"""|[~.]{0,2}/[\w.\-/:]*\Z|[\w.:>$-]*\w\([^()]*\)\Z|\{[\w.:!, -]*\}\Z"""
-    r"""|<{1,2}[^<>]*>{0,2}\Z|--[a-z][\w-]*\Z|pass:\$|\[[\w .-]*\]\Z|\([\w .-]*\)\Z|[\w.]+\[[\w'"]*\]\Z"""
+    r"""|<{1,2}[^<>]*>{0,2}\Z|--[a-z][\w-]*\Z"""
+    r"""|[\w-]+\.(?:pem|key|crt|p12|jks|json|ya?ml)\Z|pass:\$|\[[\w .-]*\]\Z"""
+    r"""|\([\w .-]*\)\Z|[\w.]+\[[\w'"]*\]\Z"""
 )
 _PLACEHOLDER = re.compile(
     r"""example|change[-_ ]?(?:me|it|this)|placeholder|redacted|replace[-_ ]?(?:me|this|with)"""
@@ -121,17 +123,16 @@ _UUID = re.compile(r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f
 _WORD = r"(?:[A-Za-z]{2,}\d{0,2}|[a-z]\d{1,2}[a-z]|\d{1,4})"
 _PATH_WORDS = re.compile(rf"[./~@]{{0,3}}{_WORD}(?:[_\-./:@+ ]{{1,3}}{_WORD})*[;/]?\Z")
 _HUMPS = re.compile(r"[a-z]*(?:[A-Z][a-z]+)+\d{0,2}\Z")
-_OTHER_KEY = re.compile(r"(?i)[a-z0-9][_. -]?key\Z")
+_OTHER_KEY = re.compile(r"(?i)(?:\A|[a-z0-9][_. -]?)key\Z")
 _KEY_LETTERS = re.compile(r"[A-Za-z0-9_+/-]+={0,2}\Z")
 _HEX = re.compile(r"[0-9a-f]+\Z")
 _LOWER, _UPPER, _DIGIT = (re.compile(kind) for kind in (r"[a-z]", r"[A-Z]", r"\d"))
 _SIGNS = re.compile(r"[!#$%*?@^~&]")
 _CODED = re.compile(
-    r"%[-+#0-9.]*l?[A-Za-z](?![A-Za-z0-9])|\$\d|\$(?:[a-z]{3,}[A-Za-z_]*|[A-Z_]{4,})\b"
-    r"|#[0-9A-Fa-f]{3,8}\b|&#\w{2,6}|&[a-z]{2,8};"
+    r"%[-+#0-9.]*l?[A-Za-z](?![A-Za-z0-9])|%[2-7][0-9A-F]|\$\d|\$(?:[a-z]{3,}[A-Za-z_]*|[A-Z_]{4,})\b"
+    r"|#[0-9A-Fa-f]{3,8}\b|&#x?[0-9A-Fa-f]{2,6};?|&[a-z]{2,8};"
 )
 """What stands for something else: placeholders, escapes, colours."""
-_ESCAPE = re.compile(r"%[0-9A-F]{2}")
 _ADDRESS = re.compile(r"@[\w-]+\.[A-Za-z]|@\d")
 _PUBLIC = re.compile(r"MII|AAAA|LS0t|sha\d{1,3}-")
 """How certificates, public keys and digests begin."""
@@ -160,7 +161,7 @@ def is_secret(value: str, kind: NameKind, name: str = "") -> bool:
     if kind is NameKind.RANDOM:
         if _UUID.match(value) and name and not _is_noun(_WORDS_OF_CAMEL.findall(name)[-1].lower()):
             return False  # an id, as most are
-        if _OTHER_KEY.search(name) and not _is_key_of_service(value):
+        if _OTHER_KEY.search(name) and not _is_key_of_service(value, name):
             return False
         drawn = any(map(str.isdigit, value)) or (value.lower() != value and value.upper() != value)
         return len(value) >= RANDOM_MIN and " " not in value and drawn and is_random(value)
@@ -182,11 +183,14 @@ def is_secret(value: str, kind: NameKind, name: str = "") -> bool:
     return len(value) >= PASSWORD_MIN
 
 
-def _is_key_of_service(value: str) -> bool:
-    """Whether a value is as long as keys that services give, and has the letters of one."""
+def _is_key_of_service(value: str, name: str) -> bool:
+    """Whether a value is as long as keys that services give, and has the letters of one. A digest in
+    hexadecimal may be the key of a table, if that is all of its name."""
     if len(value) < KEY_MIN or not _KEY_LETTERS.match(value) or not _DIGIT.search(value):
         return False
-    return bool(_LOWER.search(value)) and (bool(_UPPER.search(value)) or bool(_HEX.match(value)))
+    return bool(_LOWER.search(value)) and (
+        bool(_UPPER.search(value)) or (len(name) > len("key") and bool(_HEX.match(value)))
+    )
 
 
 def is_bare_secret(value: str, kind: NameKind, name: str = "") -> bool:
@@ -195,10 +199,12 @@ def is_bare_secret(value: str, kind: NameKind, name: str = "") -> bool:
         return False
     if re.search(r"\w[(\[<]|[)\]]\Z", value):
         return False
-    if _TYPE_NAME.match(value) or _RECORD.search(value) or ">>" in value:
+    if is_type(value) or _RECORD.search(value) or ">>" in value:
         return False
     if _IDENTIFIER.match(value) and kind_of_name(value) is not NameKind.NONE:
         return False  # another variable with a secret
+    if kind >= NameKind.TOKEN and is_drawn(value, quoted=True):
+        return True
     digits = sum(map(str.isdigit, value))
     if _IDENTIFIER.match(value) or _CHAIN.match(value) or "->" in value or "::" in value:
         if kind >= NameKind.PHRASE and value.isalnum() and digits and _is_tangled(value):
@@ -223,27 +229,39 @@ def is_random(value: str) -> bool:
     return kinds >= 2 and _entropy(value) >= min(ENTROPY_MIN, math.log2(len(value)) - 0.6)
 
 
+def is_type(value: str) -> bool:
+    """Whether a value is the name of a type or command."""
+    return _TYPE_NAME.match(value) is not None
+
+
 def is_title(value: str) -> bool:
     """Whether a value is one word with a capital, as in lists of translations."""
     return value.istitle() and value.rstrip(".").replace("-", "").isalpha()
 
 
-def is_drawn(value: str, *, quoted: bool) -> bool:
+def is_drawn(value: str, *, quoted: bool, least: int = DRAWN_BARE_MIN) -> bool:
     """Whether a value can only have been drawn at random: it mixes small letters, capitals, digits and signs,
-    and no words. Without signs it must be quoted and long."""
+    and no words. Without signs it must be quoted, and have at least `least` characters."""
     if not (_DIGIT.search(value) and _LOWER.search(value) and _UPPER.search(value)):
         return False
     bare = _CODED.sub("", value)
-    bare = _ESCAPE.sub("", bare) if len(_ESCAPE.findall(bare)) > 1 else bare
     if not (_DIGIT.search(bare) and _LOWER.search(bare) and _UPPER.search(bare)):
         return False
     words = sum(map(len, _LETTER_RUNS.findall(value)))
-    if words * 2 > len(value) or is_reference(value) or _CHAIN.match(value) or _PUBLIC.match(value):
+    letters = sum(map(str.isalpha, value))
+    if (
+        words * 2 > len(value)
+        or letters * 2 < len(value)
+        or _UUID.match(value)
+        or is_reference(value)
+        or _CHAIN.match(value)
+        or _PUBLIC.match(value)
+    ):
         return False
     if _SIGNS.search(bare) or ("+" in bare and len(bare) <= SHORT_MAX):
         return len(bare) >= DRAWN_MIN and value[0] not in "$%@&*#-" and not _ADDRESS.search(value)
     parts = len(_WORDS_OF_CAMEL.findall(value))
-    return quoted and len(value) >= DRAWN_BARE_MIN and len(value) <= 2.4 * parts and is_random(value)
+    return quoted and len(value) >= least and len(value) <= 2.4 * parts and is_random(value)
 
 
 def is_key_text(value: str) -> bool:
@@ -396,7 +414,7 @@ _KEY_KINDS = word_set(
     "admin app application license jwt session cookie crypto aes hmac shared storage stripe sendgrid",
     "twilio mailgun algolia openai anthropic aws azure gcp google github gitlab heroku datadog newrelic",
     "firebase server deploy ssh tls ssl rsa token sas base webhook consumer security instrumentation",
-    "subscription write ingest integration maps rapidapi signature wallet signer deployer",
+    "subscription write ingest integration maps rapidapi signature wallet signer deployer priv",
 )
 _PLAIN_KEYS = word_set(
     "public primary foreign sort partition row hash cache index object translation i18n registry map",
@@ -435,7 +453,7 @@ def kind_of_name(name: str) -> NameKind:
     own = _WORDS_OF_CAMEL.findall(name.rpartition(".")[2])
     if last > 0 and (words[0] in _VERBS or (len(own) > 1 and own[0].lower() in _VERBS)):
         return NameKind.RANDOM if _mentions_secret(words) and words[-1] not in _NOT_RANDOM else NameKind.NONE
-    kind = _kind_of_words(words[: last + 1])
+    kind = NameKind.RANDOM if words == ["key"] else _kind_of_words(words[: last + 1])
     if kind is NameKind.NONE and _mentions_secret(words) and words[-1] not in _NOT_RANDOM:
         return NameKind.RANDOM
     return kind
@@ -471,8 +489,10 @@ def _kind_of_words(words: list[str]) -> NameKind:
         return NameKind.TOKEN
     if word == "token":
         return NameKind.TOKEN if before in _TOKEN_KINDS else NameKind.RANDOM
-    if word == "auth" and len(words) == 1:
+    if word == "auth":
         return NameKind.RANDOM
+    if word == "authtok":
+        return NameKind.PASSWORD
     return NameKind.NONE
 
 
