@@ -20,6 +20,7 @@ from .secret_evidence import (
     is_bare_secret,
     is_drawn,
     is_key_text,
+    is_noise,
     is_random,
     is_reference,
     is_secret,
@@ -308,8 +309,10 @@ def _is_quoted_secret(
         return False
     if opened["prefix"] and opened["prefix"].lower() in {"f", "rf", "fr", "$", "$@"} and "{" in value:
         return False
-    if kind is NameKind.RANDOM and (
-        re.search(r"[()\[\]{},<>]", value) or (sep == "(" and not re.search(r"\d", value))
+    if (
+        kind is NameKind.RANDOM
+        and not is_noise(value)
+        and (re.search(r"[()\[\]{},<>]", value) or (sep == "(" and not re.search(r"\d", value)))
     ):
         return False
     if is_title(value) or (" " in value and name.lower() in {"pass", "pw"}):

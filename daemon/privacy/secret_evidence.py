@@ -52,7 +52,7 @@ PHRASE_WORDS_MAX = 6
 
 NOISE_MIN = 32
 NOISE_SIGNS = 8
-"""Minimum length, and number of different signs, of a value with spaces that counts as random."""
+"""Minimum length, and number of different signs, of a value that is random whatever else it has."""
 
 _REFERENCE_INSIDE = re.compile(
     r"""\$\{|\$\(|\\\(|\{\{|\#\{|%\(\w*\)|<%|%%\Z|\.\.\.|…|\*{3,}|\[masked|://|%7B|&lt;|\{\w+\}|%[sdv](?![A-Za-z0-9])"""
@@ -128,6 +128,7 @@ _KEY_LETTERS = re.compile(r"[A-Za-z0-9_+/-]+={0,2}\Z")
 _HEX = re.compile(r"[0-9a-f]+\Z")
 _LOWER, _UPPER, _DIGIT = (re.compile(kind) for kind in (r"[a-z]", r"[A-Z]", r"\d"))
 _SIGNS = re.compile(r"[!#$%*?@^~&]")
+_SIGN = re.compile(r"[^\w ]")
 _CODED = re.compile(
     r"%[-+#0-9.]*l?[A-Za-z](?![A-Za-z0-9])|%[2-7][0-9A-F]|\$\d|\$(?:[a-z]{3,}[A-Za-z_]*|[A-Z_]{4,})\b"
     r"|#[0-9A-Fa-f]{3,8}\b|&#x?[0-9A-Fa-f]{2,6};?|&[a-z]{2,8};"
@@ -159,6 +160,8 @@ def is_secret(value: str, kind: NameKind, name: str = "") -> bool:
     if kind is NameKind.NONE or is_reference(value) or _same(value, name):
         return False
     if kind is NameKind.RANDOM:
+        if is_noise(value):
+            return True
         if _UUID.match(value) and name and not _is_noun(_WORDS_OF_CAMEL.findall(name)[-1].lower()):
             return False  # an id, as most are
         if _OTHER_KEY.search(name) and not _is_key_of_service(value, name):
@@ -166,7 +169,7 @@ def is_secret(value: str, kind: NameKind, name: str = "") -> bool:
         drawn = any(map(str.isdigit, value)) or (value.lower() != value and value.upper() != value)
         return len(value) >= RANDOM_MIN and " " not in value and drawn and is_random(value)
     if " " in value.strip():
-        if len(value) >= NOISE_MIN and len(set(re.findall(r"[^\w ]", value))) >= NOISE_SIGNS:
+        if is_noise(value):
             return True
         return kind >= NameKind.PHRASE and _is_phrase(value, name)
     if _RULES.match(value) or _VERSIONS.match(value) or _is_label(value) or _FILE.search(value):
@@ -227,6 +230,13 @@ def is_random(value: str) -> bool:
         return False
     kinds = sum(kind.search(value) is not None for kind in _KINDS)
     return kinds >= 2 and _entropy(value) >= min(ENTROPY_MIN, math.log2(len(value)) - 0.6)
+
+
+def is_noise(value: str) -> bool:
+    """Whether a value is long and full of signs, as generated keys and salts are."""
+    if len(value) < NOISE_MIN or not value.isascii() or len(set(_SIGN.findall(value))) < NOISE_SIGNS:
+        return False
+    return _DIGIT.search(value) is not None and 3 * sum(map(len, _LETTER_RUNS.findall(value))) <= len(value)
 
 
 def is_type(value: str) -> bool:
