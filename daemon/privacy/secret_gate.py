@@ -31,6 +31,11 @@ LONG_MIN = 8
 a word that is masked as a literal: code has `"admin"` for other reasons."""
 
 
+WORD_MAX = 11
+"""Maximum characters of a text that is a word of the record, such as a slice's type or layer: a secret with
+what shows it is longer."""
+
+
 class SecretGate(Struct, frozen=True):
     """The secrets in what a caller wrote; `drawn` ones are no words. Unless `closed` nothing is masked."""
 
@@ -62,7 +67,7 @@ class SecretGate(Struct, frozen=True):
 
     def _sealed(self, value: Any) -> Any:
         if isinstance(value, str):
-            masked = mask_piece(value).text
+            masked = mask_piece(value).text if len(value) > WORD_MAX else value
             return _pattern(self.drawn, self.words).sub(_mask, masked) if self.knows_any else masked
         if isinstance(value, Mapping):
             return {name: self._sealed(part) for name, part in value.items()}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
+from foveal.daemon.privacy import drawn_values
 from foveal.daemon.privacy.secret_values import mask_secrets
 
 WORD = "q7#Vx2m!Lz4t"
@@ -40,8 +43,29 @@ def test_the_right_column_of_an_insert_is_masked_in_each_row() -> None:
     assert mask_secrets(text).text == text.replace("a1b2c3d4", "[masked]").replace("e5f6g7h8", "[masked]")
 
 
-@pytest.mark.parametrize(
-    "part", ["password,password\n", "(a,password)values('a','b'),", "login Ab1$", "key "]
-)
-def test_a_text_of_headers_and_cues_is_looked_through_once(part: str) -> None:
-    assert mask_secrets(part * 20_000).text.count("\n") == part.count("\n") * 20_000
+def test_each_row_is_looked_at_once_though_it_could_be_a_header(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = list[str]()
+
+    def counted(line: str, start: int, mark: str) -> list[tuple[int, int]]:
+        rows.append(line)
+        return cells(line, start, mark)
+
+    cells = drawn_values._cells
+    monkeypatch.setattr(drawn_values, "_cells", counted)
+    text = "password,secret\n" * 3_000
+    assert mask_secrets(text).text == text
+    assert 3_000 < len(rows) < 10_000
+
+
+def test_each_part_of_a_long_line_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = list[int]()
+
+    def counted(text: str, start: int, end: int, cue: int) -> Iterator[tuple[int, int]]:
+        parts.append(end - start)
+        yield from on_line(text, start, end, cue)
+
+    on_line = drawn_values._on_line
+    monkeypatch.setattr(drawn_values, "_on_line", counted)
+    text = "login Ab1$ " * 2_000
+    assert mask_secrets(text).text == text
+    assert len(text) < sum(parts) < 5 * len(text)
