@@ -26,6 +26,8 @@ LETTERS = {
     "low": string.ascii_lowercase + string.digits,
     "UPPER": string.ascii_uppercase + string.digits,
     "BECH": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
+    "b32": string.ascii_uppercase + "234567",
+    "b58": "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz",
     "hex": "0123456789abcdef",
     "num": string.digits,
     "b64": string.ascii_letters + string.digits + "+/",

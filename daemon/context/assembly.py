@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from ..compression.model_compressor import LaterCompressor, Wanted
 from ..core.storage import DatabaseError
 from ..index.store import Reader
+from ..privacy.secret_gate import OPEN, SecretGate, gate_of
 from ..privacy.secret_values import MASK
 from ..project.metadata import ProjectMetadata
 from ..rules.items import LeftOutItem, PlannedItem
@@ -46,7 +47,7 @@ from .hit_slices import found_definitions, hit_slices, needed_slices
 from .misses import Limit, limit_of, near_misses
 from .prompts import PromptTemplates, PromptValues
 from .reply import Conversation, conversation_of, fit, reply_of, without_held
-from .selection import Form, Selection, Slice, SliceType, fixed
+from .selection import Form, GrowForm, Selection, Slice, SliceType, fixed
 from .sent_content import (
     NOTHING_HELD,
     STANDING,
@@ -139,7 +140,8 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
         *outline_slices(state, beside, "beside", SIBLING_VALUE, SIBLINGS_PLACE),
         *horizon_slices(state, {node.path for node in nodes} | state.passed_over, near | focus),
     ]
-    offered = slices = list(boosted(slices, gathered.boosts))
+    gate = _gate(state)
+    offered = slices = list(sealed(boosted(slices, gathered.boosts), gate))
     if state.request.news:
         slices = list(news_in(slices, gathered.resident, gathered.need))
     project = os.path.basename(state.snapshot.tree.root)
@@ -155,7 +157,7 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
         context = "" if selection.chosen or gathered.need is None else gathered.need.hint
         selection = replace(selection, chosen=(), costs={})
         sent = _Sent(selection)
-    return _record(state, items, selection, context, sent, _Considered(offered, slices))
+    return _record(state, items, selection, context, sent, _Considered(offered, slices), gate)
 
 
 class _Considered(Struct, frozen=True):
@@ -199,8 +201,10 @@ def _record(
     context: str,
     sent: _Sent,
     considered: _Considered,
+    gate: SecretGate,
 ) -> Built:
-    """Make the reply and the record of a selection."""
+    """Make the reply and the record of a selection. All their texts pass the gate; those of the slices have,
+    and a prompt goes back to its sender unchanged."""
     request = state.request
     fitting = {candidate.id for candidate, _ in selection.chosen} | _fitting_tools(state, planned)
     items = tuple(item for item in planned if item.slice_id in fitting)
@@ -237,7 +241,7 @@ def _record(
     memory = sum(150 + 8 * len(hashes) for _, _, hashes in lines) + 600 * len(misses)
     memory += 2 * len(context) + 400 * len(selection.chosen) + 300 * len(shown) + 200 * len(items)
     return Built(
-        reply,
+        gate.of_record(reply, but=("context", "system_prompt", "user_prompt")),
         shown,
         tuple(state.files.stale),
         memory + (conversation.memory_bytes if conversation else 0),
@@ -253,8 +257,33 @@ def _record(
         _compressible(state, selection),
         held_lines=lines,
         limit=limit_of(request, selection, reply, late=bool(state.gathered.unfinished)),
-        near=tuple(to_builtins(misses)),
+        near=tuple(map(gate.of_record, to_builtins(misses))),
     )
+
+
+def _gate(state: BuildState) -> SecretGate:
+    """Return the gate for what the caller wrote."""
+    if not state.snapshot.policy.mask_values:
+        return OPEN
+    request = state.request
+    said = (request.prompt, *(message.content for message in request.history))
+    return gate_of((*said, *state.scope.constraints, *state.gathered.constraints_above))
+
+
+def sealed(slices: Iterable[Slice], gate: SecretGate) -> Iterator[Slice]:
+    """Yield the slices, whose texts have no secret that the gate knows."""
+    if not gate.knows_any:
+        yield from slices
+        return
+
+    def grown(grow: GrowForm, characters: int) -> Form:
+        return shown(grow(characters))
+
+    def shown(form: Form) -> Form:
+        return replace(form, text=gate.of_code(form.text), body=gate.of_code(form.body))
+
+    for piece in slices:
+        yield replace(piece, smallest=shown(piece.smallest), grow=partial(grown, piece.grow))
 
 
 def _compressible(state: BuildState, selection: Selection) -> tuple[Wanted, ...]:

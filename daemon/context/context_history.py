@@ -19,6 +19,7 @@ from ..core.storage import Database
 from ..core.system import System
 from ..core.work import Work
 from ..privacy.policy import Policy
+from ..privacy.secret_gate import mask_said
 from ..privacy.secret_values import mask_piece
 from ..sessions import context_table, stored_contents
 from ..sessions.context_table import (
@@ -334,7 +335,7 @@ def _kept(
     """Return the stored form of a context, and what was sent if no request has it. For threads: masking may
     take some milliseconds."""
     scope, request, request_id = job.scope, job.request, reply.get("request_id", "")
-    prompt = mask_piece(request.prompt).text
+    prompt = mask_said(request.prompt).text
     sent = None if request_id else _sent(request, built)
     row = ContextRow(
         id=built.context_id,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from .secret_evidence import NameKind, is_key_text, is_random, is_reference, is_secret, kind_of_name
 
@@ -18,12 +18,16 @@ BEFORE_MAX = 200
 NEAR_ID = 400
 """Maximum characters between the id of an AWS key and its secret: about a paragraph."""
 
+NEAR_WALLET = 80
+"""Maximum characters between the mention of a wallet and its key of 64 hexadecimal digits."""
+
 MANIFEST_MAX = 20_000
 """Maximum characters of a Kubernetes manifest that are searched."""
 
 
-def key_forms(text: str, lowered: str) -> Iterator[Span]:
-    """Yield the spans of secrets of a known form. `lowered` is as long as `text`."""
+def key_forms(text: str, lowered: str, words: str) -> Iterator[Span]:
+    """Yield the spans of secrets of a known form. `lowered` is as long as `text`, and `words` has
+    its words once."""
     around = _around_runs(text)
     for literal, pattern in _FORMS:
         if literal not in around:
@@ -36,25 +40,33 @@ def key_forms(text: str, lowered: str) -> Iterator[Span]:
     for found in _DISCORD.finditer(around):
         for place in places(text, found[0]):
             yield place, place + len(found[0])
+    for found in _HEX_KEY.finditer(around):
+        for place in places(text, found[0]):
+            if _OF_WALLET.search(text, max(place - NEAR_WALLET, 0), place):
+                yield place, place + len(found[0])
     if "-us" in around:
         for found in _MAILCHIMP.finditer(text):
             yield found.span()
     for literal, pattern in _FOLDED_FORMS:
-        for place in places(lowered, literal):
+        for place in places(lowered, literal) if literal in words else ():
             if (found := pattern.match(text, place)) and _is_named(literal, text, place, found["secret"]):
                 yield found.span("secret")
     for literal, calls in _CALLS.items():
-        for place in places(lowered, literal):
-            yield from _in_call(text, place, calls)
-    for place in places(text, "sudo -S"):
+        if _CORES[literal] in words:
+            for place in places(lowered, literal):
+                yield from in_call(text, place, calls)
+    for place in places(text, "sudo -S") if "sudo" in words else ():
         if found := _TO_SUDO.search(text, max(place - BEFORE_MAX, 0), place):
             yield found.span("secret")
-    for place in places(lowered, "chpasswd"):
+    for place in places(lowered, "chpasswd") if "chpasswd" in words else ():
         if found := _TO_CHPASSWD.search(text, max(place - BEFORE_MAX, 0), place):
             yield found.span("secret")
-    yield from _key_lines(text)
-    yield from _in_urls(text)
-    yield from _in_headers(text, lowered)
+    if "private-lines:" in words or "encrypted" in words:
+        yield from _key_lines(text)
+    if "://" in words or "@tcp(" in words:
+        yield from _in_urls(text)
+    if "authorization" in words or "cookie" in words:
+        yield from _in_headers(text, lowered)
 
 
 def _key_lines(text: str) -> Iterator[Span]:
@@ -89,7 +101,7 @@ def kubernetes_secrets(text: str) -> Iterator[Span]:
                     yield entry.span("value")
 
 
-def _in_call(text: str, place: int, calls: list[_Call]) -> Iterator[Span]:
+def in_call(text: str, place: int, calls: list[_Call]) -> Iterator[Span]:
     """Yield the secrets of calls and commands that a literal at a place may belong to."""
     for pattern, before in calls:
         found = pattern.match(text, place)
@@ -103,7 +115,7 @@ def _is_named(literal: str, text: str, place: int, value: str) -> bool:
     """Whether a value may be a secret by the text before it: after `key=` only if the whole name can be that
     of a secret (not `primary_key=`), after `basic` only if it is a user and a password in base64."""
     if literal == "basic":
-        return _is_pair(value)
+        return _is_pair(value) or is_key_text(value)
     if literal != "key=":
         return True
     left = text[max(place - 40, 0) : place]
@@ -155,6 +167,10 @@ _TO_CHPASSWD = re.compile(
 )
 _DISCORD = re.compile(
     r"(?<![\w.-])[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}(?![\w.-])"
+)
+_HEX_KEY = re.compile(r"(?<![0-9A-Fa-f])[0-9a-fA-F]{64}(?![0-9A-Fa-f])")
+_OF_WALLET = re.compile(
+    r"(?i)(?:wallet|priv(?:ate)?[_ -]?key|from_?key|toaccount|accounts|signer|deployer)[^\n]{0,60}\Z"
 )
 _MAILCHIMP = re.compile(r"(?<![0-9a-z])[0-9a-f]{32}-us\d{1,2}(?![\w-])")
 _BARE_KEY = re.compile(
@@ -209,6 +225,10 @@ _COOKIE = re.compile(
     r"(?i)(?:set-)?cookie2?(?:\\{0,8}[\"'`])?\]?[ ]{0,3}(?:=>"
     r"|[:=,])[ ]{0,3}(?:\\{0,8}[\"'`])?(?P<pairs>[^\n\"']{8,2000})"
 )
+_SET_COOKIE = re.compile(
+    r"(?i)cookie\(\s{0,20}[\"'][\w.-]{0,30}(?:sess|sid|auth|token|jwt)[\w.-]{0,30}[\"'],\s{0,20}[\"']"
+    r"(?P<secret>(?=[A-Za-z_-]{0,60}\d)[\w.=-]{20,200})[\"']"
+)
 _COOKIE_PAIR = re.compile(
     r"(?<![\w.-])(?!domain=|path=|expires=)[\w.-]{1,60}=(?P<value>[A-Za-z0-9._~+/%:\-]{16,1024})"
 )
@@ -222,7 +242,7 @@ def _in_headers(text: str, lowered: str) -> Iterator[Span]:
             continue
         value, scheme = found["secret"], (found["scheme"] or "").lower()
         if scheme == "basic":
-            if _is_pair(value):
+            if _is_pair(value) or is_key_text(value):
                 yield found.span("secret")
         elif (
             (len(value) >= 16 or scheme) and is_secret(value, NameKind.TOKEN) and any(map(str.isdigit, value))
@@ -232,6 +252,8 @@ def _in_headers(text: str, lowered: str) -> Iterator[Span]:
     for place in places(lowered, "cookie"):
         if place < done:
             continue
+        if found := _SET_COOKIE.match(text, place):
+            yield found.span("secret")
         if found := _COOKIE.match(text, place):
             done = found.end()
             for pair in _COOKIE_PAIR.finditer(text, *found.span("pairs")):
@@ -402,6 +424,7 @@ _FOLDED_FORMS = _forms(
 
 _WORD = r"(?P<quote>[\"']?)(?P<secret>(?![$<{*-])(?:(?<=[\"'])[^\"'\n]{4,128}|[^\s\"']{4,128}))(?P=quote)"
 _ARGUMENT = r"(?P<quote>[\"'`])(?P<secret>[^\"'`\n]{4,128})(?P=quote)"
+_DIGITED = _ARGUMENT.replace("[^", r"(?=[^\"'`\n]*\d)[^", 1)
 _TEXT = _ARGUMENT.replace("`", "")
 _OTHER = r"(?:[bruN@&$]{0,2}[\"'][^\"'\n]{0,80}[\"']|[\w$][\w.$\[\]>()-]{0,59})"
 
@@ -410,17 +433,17 @@ _IDENTIFIED = (
     rf"(?:{_TEXT}|(?P<bare>[a-z](?=\w*\d)[\w$#]{{3,30}}(?=[\s;])))"
 )
 _COMMANDS_WITH_P = (
-    r"\b(?:sshpass|(?:docker|podman|registry|az|oc|cf|heroku) login|mongo\w*|cqlsh|sqlcmd|bcp"
+    r"\b(?:sshpass|twine|(?:docker|podman|registry|az|oc|cf|heroku) login|mongo\w*|cqlsh|sqlcmd|bcp"
     r"|unzip|zip|7za?|sqlplus|plink|pscp|mosquitto_[ps]ub|clickhouse-client|impala-shell|vncpasswd"
     r"|htpasswd|useradd|usermod)\b"
 )
 _CALLS = _calls(
-    ((" -p",), rf" (?:-p[ =]?|-pw ){_WORD}", _COMMANDS_WITH_P),
+    ((" -p",), rf" (?:-p[ =]?|-pw )(?!\d{{1,5}}(?:\s|$)){_WORD}", _COMMANDS_WITH_P),
     ((" -p",), rf" -p{_WORD}", r"\b(?:mysql|mariadb)\w*\b"),
     (
         (" -u", " --user"),
         (
-            r" (?:-u|--user(?=[ =]))[ =]?(?:\\?[\"'])?[\w.@\\+%-]{1,64}[:%]"
+            r" (?:-u|--user(?=[ =]))[ =]?(?:\\?[\"'])?[\w.@\\+%-]{1,64}[:%,]"
             r"(?P<secret>(?![$<{*])[^\s\"'\\]{4,256})"
         ),
         r"\b(?:curl|smbclient|rpcclient|lftp|grunt|snmp\w+)\b",
@@ -430,14 +453,18 @@ _CALLS = _calls(
         r" (?:-a |--auth[ =])[\"']?(?:[\w.@-]{1,64}:)?(?P<secret>(?![$<{*-])[^\s\"':]{4,256})",
         r"(?:\A|[\s`|;&])(?:https?|xh|redis-cli)(?: [^|;]*)?\Z",
     ),
-    ((" /p:",), rf" /p:{_WORD}", r"\b(?:[xw]?freerdp\w*|mstsc|schtasks|runas)\b"),
-    (("net use ",), r"net use \S{2,40} \S{3,80} (?P<secret>(?![/*$<%])[^\s\"']{4,128})(?= /|\s*$)", None),
+    ((" /p",), rf" /p[: ]{_WORD}", r"\b(?:signtool|[xw]?freerdp\w*|mstsc|schtasks|runas)\b"),
+    (
+        ("net use ",),
+        r"net use \S{2,40} \S{3,80} (?:/user:\S{1,60} )?(?P<secret>(?![/*$<%])[^\s\"']{4,128})(?= /|\s*$)",
+        None,
+    ),
     (("http-basic.",), r"http-basic\.[\w.-]{1,80} \S{1,60} (?P<secret>(?![/*$<%])[^\s\"']{4,128})", None),
     (("sqlplus ",), r"sqlplus (?:-[a-z] )?[\w$]{1,40}/(?P<secret>(?![$<{&])[^\s\"'@/]{4,64})@", None),
     (("--stdin",), rf"--stdin \w{{1,40}} <<< ?{_WORD}", None),
     (
-        ("assword:",),
-        r"assword:[^\n]{0,20}\s{1,20}send (?:-- )?[\"'](?P<secret>(?!\$)[^\"'\n\\]{4,64})\\[rn]",
+        ("pass",),
+        r"password:[^\n]{0,20}\s{1,20}send (?:-- )?[\"'](?P<secret>(?!\$)[^\"'\n\\]{4,64})\\[rn]",
         None,
     ),
     (
@@ -445,6 +472,53 @@ _CALLS = _calls(
         r"community (?P<secret>(?!public\b|private\b|string\b)(?=\S*[0-9A-Z])[^\s\"'<>$]{4,64}) (?:ro|rw)\b",
         None,
     ),
+    (
+        ("community ",),
+        r"community6? (?P<secret>(?!public\b|private\b|string\b)(?=\S*\d)[^\s\"'<>$()=]{4,64})(?=\s|$)",
+        r"(?:\A|\W)r[ow]\Z",
+    ),
+    (
+        ("key",),
+        r"key (?:[0-9] )?[\"']?(?P<secret>(?=\S*\d)[^\s\"'<>$()=:]{6,64})[\"']?(?=\s|$)",
+        r"\b(?:server|isakmp|ntp|authentication|string|shared) \Z",
+    ),
+    (
+        ("user",),
+        rf"user \w{{1,40}} (?:md5|sha[\w-]{{0,8}}) {_WORD}",
+        r"create\Z",
+    ),
+    (("login",), r"login [\w.@-]{1,40}:(?P<secret>[^\s:\"'$<{]{4,64})", r"_\Z"),
+    (
+        ("pass", "secret"),
+        r"(?:password|secret) [0-9] (?P<secret>(?=\S*\d)[^\s\"'<>$()=;,]{4,64})(?=\s|$)",
+        None,
+    ),
+    (("pass",), rf"password for \S{{1,80}} ?= ?(?:password\()?{_TEXT}", None),
+    (
+        ("auth", "login", "user", "pass", "bind_s(", "begin(", "connect(", "mysqli(", "basic("),
+        (
+            rf"(?:auth(?:enticate)?|login|user|password|bind_s|begin|connect|mysqli|basic)\((?:{_OTHER},\s{{0,20}}){{1,3}}{_DIGITED}"
+            r"\s{0,20}[,)]"
+        ),
+        None,
+    ),
+    (("auth",), rf"auth\({_DIGITED}\s{{0,20}}[,)]", r"\b(?:redis|client|conn\w{0,12}|db)(?:\.|->)\Z"),
+    (
+        ("pin",),
+        (
+            r"pin(?:code)?(?:\s(?:for|of)\s[^\n:]{1,40})?[\"']?(?:\s{0,3}[:=]\s{0,3}|\s(?:is|lautet|ist|to)\s)"
+            r"[\"']?(?P<secret>\d{4,8})(?![\w.])"
+        ),
+        r"(?:\A|[^a-z])\Z",
+    ),
+    (
+        ("]:",),
+        r"\]:\d{2,3} [\w.@+-]{1,80}:(?P<secret>(?![$<{*])[^\s\"':]{4,128})(?=\s|$)",
+        r"\A\[[\w.-]{1,80}\Z",
+    ),
+    (("load(",), rf"load\([^\n\"']{{1,60}}(?:\"[^\n\"]{{1,60}}\"\))?,\s{{0,20}}{_ARGUMENT}\.tochar", None),
+    (("rootpw ",), rf"rootpw (?:--plaintext )?(?!--){_WORD}", r"\A\s*\Z"),
+    ((" identify ",), rf" identify (?=\S*\d){_WORD}", r"nickserv\Z"),
     (("totp(",), r"totp\([\"'](?P<secret>[A-Z2-7]{16,64})[\"']", None),
     (("fernet(",), r"fernet\(\s{0,20}b?[\"'](?P<secret>[\w-]{43}=)[\"']", None),
     (('"d"',), r'"d"\s{0,4}:\s{0,4}"(?P<secret>[\w-]{40,600})"', None),
@@ -455,15 +529,22 @@ _CALLS = _calls(
     ),
     ((" -w ",), rf" -w {_WORD}", r"\bldap[a-z]{3,8}\b"),
     (("htpasswd -",), rf"htpasswd -\w{{0,6}}b\w{{0,6}} [^\s]{{1,80}} [^\s]{{1,60}} {_WORD}", None),
-    ((" pass:",), r" pass:(?P<secret>(?![$<{*])[^\s\"']{4,128})", r"-(?:passin|passout|pass|k)\Z"),
+    (("pass",), r"pass:(?P<secret>(?![$<{*])[^\s\"']{4,128})", r"-(?:passin|passout|pass|k) \Z"),
     (("identified ",), _IDENTIFIED, r"\b(?:create|alter|grant|user|role|login|all)\b"),
     (("identified ",), f"(?-i:IDENTIFIED){_IDENTIFIED.removeprefix('identified')}", None),
     (
-        ("auth", "credential"),
+        ("auth", "cred"),
         rf"(?:auth(?:entication(?:token)?)?|credentials?)\(\s{{0,20}}{_OTHER},\s{{0,20}}[@N]?{_ARGUMENT}",
         r"(?:basic_?|digest|network|password|http|username|user|set_?)\Z",
     ),
-    (("auth",), rf"auth'?(?: ?= ?\(| => \[|: \[|=\[)\s{{0,20}}{_OTHER},\s{{0,20}}{_ARGUMENT}", None),
+    (
+        ("auth",),
+        (
+            rf"auth'?(?: ?= ?\(| => \[|: \[|=\[)\s{{0,20}}{_OTHER},\s{{0,20}}{_ARGUMENT}"
+            r"(?:, ?['\"](?:basic|digest|ntlm)['\"])?\s{0,20},?\s{0,20}[\])]"
+        ),
+        None,
+    ),
     (
         ("connection(", "new pdo(", "connect("),
         rf"(?:connection|new pdo|connect)\(\s{{0,20}}{_OTHER},\s{{0,20}}{_OTHER},\s{{0,20}}{_ARGUMENT}",
@@ -477,7 +558,7 @@ _CALLS = _calls(
     (("hmac",), rf"hmac(?:\([\"'][\w-]{{2,20}}[\"'],\s{{0,20}}|\.new\(\s{{0,20}}b?){_ARGUMENT}", None),
     (("securestring ",), rf"securestring (?:-string )?{_ARGUMENT}", r"convertto-\Z"),
     (
-        ("credential", "login"),
+        ("cred", "login"),
         (
             r"(?:credentials(?: are|:)|login(?: with| as|:))[: ] ?[`\"']?[\w.@-]{1,40}[`\"']? ?[/:] ?[`\"']?"
             r"(?P<secret>(?=[^\s`\"']*\d)[^\s`\"',()/]{4,64})(?=[\s`\"',.]|\Z)"
@@ -486,3 +567,11 @@ _CALLS = _calls(
     ),
 )
 """Calls, commands and sentences whose argument at a certain place is a secret; literals in lower case."""
+
+_CORES: Mapping[str, str] = {literal: max(literal.split(), key=len) for literal in _CALLS}
+"""The longest word of each literal."""
+
+CALLS_OF_NAMES: Mapping[str, list[_Call]] = {
+    literal: _CALLS.pop(literal) for literal in ("auth", "cred", "key", "login", "pass", "secret", "user")
+}
+"""Those of literals that `named_values` looks up anyway: a search for one costs more than all else."""

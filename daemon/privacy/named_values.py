@@ -10,14 +10,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from .drawn_values import Looked, column_below, drawn_near, inserted_values
+from .key_forms import CALLS_OF_NAMES, in_call
 from .secret_evidence import (
+    BARE_MIN,
     NAME_MAX,
+    RANDOM_MIN,
     NameKind,
     is_bare_secret,
+    is_drawn,
     is_key_text,
+    is_noise,
     is_random,
     is_reference,
     is_secret,
+    is_title,
+    is_type,
     kind_of_name,
 )
 
@@ -37,7 +45,7 @@ NEAR = 120
 
 LITERALS = (
     *("pass", "pw", "secret", "token", "key", "cred", "auth", "salt", "psk"),
-    *("kennwort", "senha", "wachtwoord", "haslo", "mnemonic"),
+    *("kennwort", "senha", "wachtwoord", "haslo", "mnemonic", "phrase"),
 )
 OTHER_LITERALS = (
     "contraseña",
@@ -52,22 +60,48 @@ OTHER_LITERALS = (
 )
 """Parts of names of secrets in lower case; those beyond ASCII are searched only in texts that have any."""
 
+CUES = (
+    "login",
+    "user",
+    "admin",
+    "hmac",
+    "cipher",
+    "serializer",
+    "signwith",
+    "securestring",
+    "securitykey",
+    "zugang",
+)
+"""Other words of lines that speak of secrets, in lower case."""
+
 _NAME_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 _QUOTE = r"(?:\\{1,8}[\"']|\"{3}|'{3}|``|[\"'`]|&quot;|&#34;)"
 _HEAD = re.compile(
     r"(?P<rest>[\w-]{0,40}(?:\.[\w-]{1,30}){0,3})(?P<array>\[[\w\"'-]{0,40}\])?"
     rf"(?P<close>{_QUOTE}?[ ]?\]?\)?)"
     r"(?:[ ]{0,2}:[ ]{0,2}[&?*]?(?:'static[ ])?[A-Za-z][\w.<>\[\]|? ]{0,30}?(?=[ ]{0,2}=[^=>]))?"
-    r"(?P<sep>[ \t]{0,24}(?:=>|:=|[!=]==?|\?\?=?|\|\|=?|<-|\?=|:-|\uff1a|[:=]\*{0,2})[ \t]{0,24}"
+    r"(?:[ ]?(?:\([\w .-]{1,30}\)"
+    r"|(?:for|of|on|for the|f\u00fcr|para|pour)[ ][\w .'-]{1,40})(?=[ ]?:|[ ]is[ ]))?"
+    r"(?:[ ](?:[aA]s[ ])?[sS]tring(?=[ ]{0,2}=[^=]))?"
+    r"(?P<sep>[ \t]{0,24}(?:=>|::?=|[!=]==?|\?\?=?|\|\|=?|<-|\?=|:-|\uff1a|[:=]\*{0,2})[ \t]{0,24}"
     r"|[ \t]{0,3},[ \t\n]{0,24}(?:with:[ ]|value:[ ])?|\([ ]{0,2}|(?:[ ][^<>\n]{0,160})?>"
-    r"|[ \t]{1,4}(?:is|was|to)[ \t:]{1,3}|[ \t]{1,24})"
+    r"|[ \t]{1,4}(?:is|was|to|from|lautet|ist|es|est|\u00e8|reads|(?:has |was )?(?:changed|set) to|is now)"
+    r"[ \t:]{1,3}"
+    r"|[ \t]{1,24})"
 )
+_SAID = frozenset(
+    ["is", "was", "to", "from", "lautet", "ist", "es", "est", "\u00e8", "reads"]
+    + [f"{verb} to" for verb in ("changed", "has changed", "was changed", "set", "has set", "was set")]
+    + ["is now"]
+)
+"""What stands between a name and its value in prose."""
 _OPENING = re.compile(
     r"(?:\r?\n[ \t]{0,60})?(?:\([ \t]{0,4}\n?[ \t]{0,60}(?=[\"']))?(?:(?:Some|(?i:md5|sha1|sha2"
     r"|password|crypt)|String::from|String\.valueOf|Buffer\.from|\[\]byte|bytes|str|Secret(?:Str)?"
     r"|new[ ][\w.]{1,40}|Hash::make|bcrypt|SecureString|ConvertTo-SecureString)[ (]{1,2}(?:-String[ ])?)?"
     rf"(?P<prefix>@|N|L|&|\$@?|[brufBRUF]{{1,2}}|r\#{{1,4}})?(?P<quote>{_QUOTE})"
 )
+_FIRST_LINE = re.compile(r"[ \t]{0,4}\r?\n[ \t]{0,60}")
 _CONCATENATED = re.compile(r"\A\s|\A[+.,);&|]|[\"'`]\s{0,2}[+.&,)]|\A[\"']")
 _TAG = re.compile(r"<(?:[\w-]{1,30}:)?\Z")
 _TAG_NAME = re.compile(r"(?:\b(?:name|key|id)=[\"'])\Z")
@@ -98,7 +132,7 @@ _CONNECTION = re.compile(
 )
 _BRACED = re.compile(r"\{(?P<value>(?:[^{}\n]|\}\}){3,128})\}(?=[;\"'\s]|\Z)")
 _WORDS_TO_END = re.compile(
-    r"(?P<value>[^\s\"'`#<>(){}\[\]|=][^\n\"'`#<>(){}\[\]|=;]{4,80})(?:[ \t]\#[^\n]*)?(?:\r?$|\Z)",
+    r"(?P<value>[^\s\"'`#<>(){}\[\]|=][^\n\"'`#<>(){}\[\]|=;]{4,160})(?:[ \t]\#[^\n]*)?(?:\r?$|\Z)",
     re.MULTILINE,
 )
 _FLAGS_BEHIND = re.compile(r"[ \t]*(?:\r?$|\Z|[ \t]-|\\|\||>|&&|;|[ \t]https?:)", re.MULTILINE)
@@ -126,6 +160,12 @@ _CODE = re.compile(
     r"\s*(?:def|return|import|from|if|elif|else|for|while|class|let|const|var|val|func|fn|local|use"
     r"|with|end)\b"
 )
+_SIGNED_WORD = re.compile(
+    r"(?=\S*[!#$%*?@^~&])(?=\S*\d)(?=\S*[A-Za-z])[A-Za-z0-9][A-Za-z0-9!#$%*?@^~&_.+-]{6,40}\Z"
+)
+"""A password of words as people make them: with a number and a sign."""
+_CALLED = re.compile(r"\w[(\[]")
+"""Code that calls or looks up something."""
 _USER = re.compile(r"(?i)user|login|auth|uid|account|smtp|mail")
 _SETTERS = re.compile(
     r"(?i)(?:define|getenv|env|put|setproperty|setdefault|putenv|setenv|getproperty|fetch|config"
@@ -142,15 +182,23 @@ _WORD_BEFORE = re.compile(r"([A-Za-z]{2,14}) \Z")
 _UPPER = re.compile(r"[A-Z][A-Z_]*\Z")
 
 
-def named_values(text: str, lowered: str) -> Iterator[Span]:
+def named_values(text: str, lowered: str, words: str) -> Iterator[Span]:
     """Yield the spans of values whose name says that they are secret; some may overlap. `lowered` is as long
-    as `text`."""
+    as `text`, and `words` has its words once."""
+    looked = Looked()
     for literal in LITERALS if text.isascii() else (*LITERALS, *OTHER_LITERALS):
+        if literal not in words:
+            continue
+        speaks, calls = literal not in {"key", "salt"}, CALLS_OF_NAMES.get(literal, [])
         place = lowered.find(literal)
         while place >= 0:
+            if speaks and (literal != "pw" or not lowered[place - 1 : place].isalnum()):
+                yield from drawn_near(text, place, looked)
+            yield from in_call(text, place, calls)
             if _may_begin(literal, lowered, place):
                 if head := _HEAD.match(text, place):
                     yield from _values_of(text, place, head)
+                yield from column_below(text, place, looked)
                 if any(
                     text.find(word, place, place + LINE_MAX) >= 0 for word in ("alue", "efault", "</key>")
                 ):
@@ -158,18 +206,29 @@ def named_values(text: str, lowered: str) -> Iterator[Span]:
                 if literal in _BEHIND and (span := _before(text, place)):
                     yield span
             place = lowered.find(literal, place + len(literal))
+    for cue in CUES:
+        place = lowered.find(cue) if cue in words else -1
+        while place >= 0:
+            yield from drawn_near(text, place, looked)
+            yield from in_call(text, place, CALLS_OF_NAMES.get(cue, []))
+            place = lowered.find(cue, place + len(cue))
+    place = lowered.find("values") if "values" in words else -1
+    while place >= 0:
+        yield from inserted_values(text, place)
+        place = lowered.find("values", place + 6)
 
 
 def _may_begin(literal: str, lowered: str, place: int) -> bool:
     """Whether a literal at a place may be part of a name: text precedes `key`, nothing follows `pw`."""
     before = lowered[place - 1 : place]
     if literal == "key":
-        return before.isalnum() or before in {"_", "-", ".", " "}
+        return before.isalnum() or before in {"", "\n", "_", "-", ".", " ", '"', "'"}
     if literal == "pw":
         behind = lowered[place + 2 : place + 3]
         return behind == "d" or not behind.isalpha()
     if literal == "auth":
-        return not before.isalpha() and not lowered[place + 4 : place + 5].isalnum()
+        behind = lowered[place + 4 : place + 7]
+        return not before.isalpha() and (behind == "tok" or not behind[:1].isalnum())
     return True
 
 
@@ -178,6 +237,8 @@ def _values_of(text: str, place: int, head: re.Match[str]) -> Iterator[Span]:
     start, name = _name_at(text, place, head["rest"])
     kind = kind_of_name(name)
     sep = head["sep"].strip()
+    if name.endswith("NOPASSWD"):
+        return
     if kind is NameKind.RANDOM and name.lower() in {"pass", "pw"}:
         kind = _kind_of_pass(text, start, head.end(), sep)
     if kind is NameKind.NONE:
@@ -198,7 +259,9 @@ def _name_at(text: str, place: int, rest: str) -> tuple[int, str]:
     window = text[max(place - NAME_MAX, 0) : place]
     left = window[len(window.rstrip(_NAME_LETTERS)) :]
     name = (left + rest).strip(".-")
-    if not left and rest.lower() in {"key", "token"} and (word := _WORD_BEFORE.search(window)):
+    if rest.lower() == "passe" and window.lower().endswith("mot de "):
+        name = "mot_de_passe"
+    if not left and rest.lower() in {"key", "token", "phrase"} and (word := _WORD_BEFORE.search(window)):
         name = f"{word[1]}_{rest}"
     return place - len(left), name
 
@@ -219,6 +282,8 @@ def _kind_of_pass(text: str, start: int, end: int, sep: str) -> NameKind:
 def _quoted(text: str, opened: re.Match[str]) -> Span | None:
     """Return the span between quotes, None if they don't close on the line."""
     quote, start = opened["quote"], opened.end()
+    if len(quote) == 3 and (first := _FIRST_LINE.match(text, start)):
+        start = first.end()
     if "#" in (opened["prefix"] or ""):
         quote += opened["prefix"][1:]
     place = start
@@ -230,9 +295,10 @@ def _quoted(text: str, opened: re.Match[str]) -> Span | None:
         if quote[0] == "\\" or quote[0] == "&" or slashes % 2 == 0:
             break
         place = end + 1
-    if end <= start or "\n" in text[start:end]:
+    if end <= start:
         return None
-    return start, end
+    end = start + len(text[start:end].rstrip()) if len(quote) == 3 else end
+    return None if "\n" in text[start:end] else (start, end)
 
 
 def _is_quoted_secret(
@@ -243,15 +309,17 @@ def _is_quoted_secret(
         return False
     if opened["prefix"] and opened["prefix"].lower() in {"f", "rf", "fr", "$", "$@"} and "{" in value:
         return False
-    if kind is NameKind.RANDOM and (
-        re.search(r"[()\[\]{},<>]", value) or (sep == "(" and not re.search(r"\d", value))
+    if (
+        kind is NameKind.RANDOM
+        and not is_noise(value)
+        and (re.search(r"[()\[\]{},<>]", value) or (sep == "(" and not re.search(r"\d", value)))
     ):
         return False
-    if " " in value and name.lower() in {"pass", "pw"}:
+    if is_title(value) or (" " in value and name.lower() in {"pass", "pw"}):
         return False
     if sep == "(" and kind is NameKind.PHRASE and value.replace(" ", "").isalpha():
         return False
-    if sep in {"to", "is", "was", "is:", "was:"}:
+    if sep.rstrip(": \t") in _SAID:
         return kind is NameKind.PASSWORD and is_secret(value, kind, name)
     if sep == "":
         if kind >= NameKind.TOKEN and len(value) >= 16 and is_random(value) and re.search(r"\d", value):
@@ -286,7 +354,10 @@ def _is_argument(text: str, start: int, end: int, value: str, sep: str) -> bool:
         return False
     called = before[:-1].rstrip()
     called = called[len(called.rstrip(_NAME_LETTERS)) :].rpartition(".")[2]
-    return _SETTERS.search(called) is not None or not value.replace("_", "").isalpha()
+    if _SETTERS.search(called):
+        return True
+    quoted = text[start - 1 : start] in {"'", '"', "`"}  # else it is a variable, and the value another's
+    return quoted and not value.replace("_", "").isalpha()
 
 
 # Pairs with the name as a value: `name: DB_PASSWORD, value: x`, <property name="password">x</property>
@@ -295,7 +366,9 @@ def _is_argument(text: str, start: int, end: int, value: str, sep: str) -> bool:
 def _of_pair(text: str, place: int) -> Iterator[Span]:
     """Yield the value of a pair that gives its name as a value, as in `name: DB_PASSWORD, value: x`."""
     for pattern in (_VALUE_OF, _BLOCK_DEFAULT, _PLIST):
-        if not (found := pattern.match(text, place)) or (pattern is _VALUE_OF and not found["gap"]):
+        if not (found := pattern.match(text, place)) or (
+            pattern is _VALUE_OF and not found["gap"].strip(" \t")
+        ):
             continue
         _, name = _name_at(text, place, re.match(r"[\w.-]{0,30}", text[place : place + 30])[0])  # type: ignore[index]  # it matches nothing as well
         kind = kind_of_name(name)
@@ -305,6 +378,8 @@ def _of_pair(text: str, place: int) -> Iterator[Span]:
         elif (opened := _OPENING.match(text, found.end())) and (quoted := _quoted(text, opened)):
             span = quoted
         elif pattern is _VALUE_OF and (bare := _PARAMETER.match(text, found.end())):
+            if _CALLED.search(bare[0]):
+                continue
             span = bare.span()
         else:
             continue
@@ -333,9 +408,9 @@ def _bare(text: str, start: int, head: re.Match[str], kind: NameKind, name: str)
     line_start = max(text.rfind("\n", max(start - LINE_MAX, 0), start) + 1, start - LINE_MAX, 0)
     before = text[line_start:start]
     if sep in {":", "="} and first in {"|", ">"} and (block := _BLOCK_SCALAR.match(text, place)):
-        chosen = (
-            kind >= NameKind.TOKEN and not is_reference(block["value"]) and len(block["value"].split()) <= 6
-        )
+        value = block["value"]
+        chosen = kind >= NameKind.TOKEN and not is_reference(value) and len(value.split()) <= 6
+        chosen = chosen or is_secret(value, kind, name)
         return block.span("value") if chosen else None
     if first == "{" and sep == "=" and (braced := _BRACED.match(text, place)) and _CONNECTION.search(before):
         return braced.span("value")
@@ -354,14 +429,18 @@ def _bare(text: str, start: int, head: re.Match[str], kind: NameKind, name: str)
             and is_secret(value, kind, name)
             else None
         )
-    if sep in {"is", "was", "is:", "was:"}:
-        return _in_prose(text, place, kind, name)
+    if sep.rstrip(": \t") in _SAID:
+        return _in_prose(text, place, kind, name, goes=sep in {"to", "from"})
     if sep == "":
         return _behind_space(text, place, before, kind, name)
     if sep == "=" and (span := _of_parameter(text, start, place, before, kind, name)):
         return span
     begins = _LINE_START.match(before) or (before[-1:] in {"'", '"'} and not close)
-    if sep in {":", "=", ":="} and begins and (span := _to_end(text, place, before, head["sep"], kind, name)):
+    if (
+        sep in {":", "=", ":=", "?=", "::="}
+        and begins
+        and (span := _to_end(text, place, before, head["sep"], kind, name))
+    ):
         return span
     if sep in {":", "="}:
         return _in_line(text, place, before, head["sep"], kind, name)
@@ -388,7 +467,9 @@ def _of_parameter(text: str, start: int, place: int, before: str, kind: NameKind
     """Return a value of a query of a URL, or of a connection string."""
     if before[-1:] in {"?", "&"} or before.endswith("&amp;"):
         found = _PARAMETER.match(text, place)
-        if found and (is_secret(found[0], kind, name) or (len(found[0]) >= 16 and is_random(found[0]))):
+        if found is None or _CALLED.search(found[0]):
+            return None
+        if is_secret(found[0], kind, name) or (len(found[0]) >= 16 and is_random(found[0])):
             return found.span()
         return None
     end = text.find("\n", place, place + LINE_MAX)
@@ -409,7 +490,7 @@ def _of_parameter(text: str, start: int, place: int, before: str, kind: NameKind
                 return found.start(), found.start() + len(value)
         return None
     found = _WORDS_OF_PAIR.match(text, place)
-    if found is None or earlier in {"(", "["}:
+    if found is None or earlier in {"(", "["} or _CALLED.search(found[0]):
         return None
     if earlier == "," or text[found.end() - 1] in ",)" or "," in found[0]:
         value = found[0].split(",")[0].rstrip(")")
@@ -442,7 +523,11 @@ def _to_end(text: str, place: int, before: str, sep: str, kind: NameKind, name: 
         return span
     if sep == ":" and not name.isupper():
         return None
-    if ":" in sep and value[:1].isupper() and value.isalpha():
+    if (
+        ":" in sep
+        and value[:1].isupper()
+        and (value.isalpha() or (kind < NameKind.PASSWORD and is_type(value)))
+    ):
         return None
     return span if _in_settings(text, place) else None
 
@@ -452,9 +537,13 @@ def _in_line(text: str, place: int, before: str, sep: str, kind: NameKind, name:
     found = _TOKEN.match(text, place)
     if found is None:
         return None
+    if kind is NameKind.PASSWORD and _SIGNED_WORD.match(found[0]) and not _CALLED.search(before):
+        return found.span() if is_secret(found[0], kind, name) else None
     value = re.match(r"[^;,&()\[\]{}|\\]*", found[0])
     if value is None or len(value[0]) < 3:
         return None
+    if name == "PASS" and sep == ": " and not _SIGNED_WORD.match(value[0]):
+        return None  # `PASS: Ed448 works`, a title in capitals
     chosen = value[0].rstrip(".:!?")
     behind = text[place + len(value[0]) : place + len(value[0]) + 1]
     if behind in {"(", "["} or text[place + len(found[0]) : place + len(found[0]) + 1] in {"<", ">"}:
@@ -481,13 +570,18 @@ def _in_line(text: str, place: int, before: str, sep: str, kind: NameKind, name:
     return (place, place + len(chosen)) if is_bare_secret(chosen, kind, name) else None
 
 
-def _in_prose(text: str, place: int, kind: NameKind, name: str) -> Span | None:
+def _in_prose(text: str, place: int, kind: NameKind, name: str, *, goes: bool) -> Span | None:
+    """Return a value behind "is"; behind "to" and "from" (`goes`) only one that is no word with a number."""
     found = _TOKEN.match(text, place)
     if found is None:
+        return None
+    if goes and not _SIGNED_WORD.match(found[0]) and not (len(found[0]) >= BARE_MIN and is_random(found[0])):
         return None
     value = found[0].rstrip(".,;:!?)}]")
     chosen = kind >= NameKind.PHRASE and is_secret(value, kind, name) and any(map(str.isdigit, value))
     chosen = chosen and any(map(str.isalpha, value)) and not re.search(r"[(\[{]|\A[/~]", value)
+    if value[:1] in {"~", "-"} or value.strip("*_").isalpha():
+        return None
     return (place, place + len(value)) if chosen or is_bare_secret(value, kind, name) else None
 
 
@@ -499,9 +593,16 @@ def _behind_space(text: str, place: int, before: str, kind: NameKind, name: str)
         return None
     value = found[0].rstrip(".,;:!?)}]")
     span = place, place + len(value)
-    if len(value) >= 20 and is_random(value) and "(" not in value:
+    if value[:1] == "-":
+        return None
+    long = len(value) >= BARE_MIN and is_random(value) and "(" not in value
+    if long and (kind is not NameKind.RANDOM or is_secret(value, kind, name)):
         digits = sum(map(str.isdigit, value))
         return span if digits >= 2 or (digits and is_key_text(value)) else None
+    if kind is NameKind.PASSWORD and _SIGNED_WORD.match(found[0]) and not _CALLED.search(before):
+        return found.span() if is_secret(found[0], kind, name) else None
+    if kind is NameKind.PASSWORD and is_drawn(value, quoted=True, least=RANDOM_MIN):
+        return span
     if kind < NameKind.PHRASE or not _FLAGS_BEHIND.match(text, span[1]):
         return None
     line = before.strip()

@@ -31,6 +31,16 @@ PASSWORD_MIN = 4
 DISTINCT_MIN = 3
 """Minimum number of different characters of a secret; `xxxx` and `--------` are in examples."""
 
+DRAWN_MIN = 8
+KEY_MIN = 32
+"""Minimum length of a secret after the name of just some key: `weather_key`, "my key"."""
+
+SHORT_MAX = 20
+"""Maximum length of a password in which `+` counts as a sign; base64 has it as well."""
+
+DRAWN_BARE_MIN = 16
+"""Minimum length of a value that nothing but its letters tells from words, with signs and without."""
+
 BARE_MIN = 20
 """Minimum length, with three digits, of an unquoted secret that could be a variable's name."""
 
@@ -42,22 +52,25 @@ PHRASE_WORDS_MAX = 6
 
 NOISE_MIN = 32
 NOISE_SIGNS = 8
-"""Minimum length, and number of different signs, of a value with spaces that counts as random."""
+"""Minimum length, and number of different signs, of a value that is random whatever else it has."""
 
 _REFERENCE_INSIDE = re.compile(
-    r"""\$\{|\$\(|\\\(|\{\{|\#\{|%\(\w*\)|<%|%%|\.\.\.|…|\*{3,}|\[masked|://|\{\w+\}|%[sdv]"""
+    r"""\$\{|\$\(|\\\(|\{\{|\#\{|%\(\w*\)|<%|%%\Z|\.\.\.|…|\*{3,}|\[masked|://|%7B|&lt;|\{\w+\}|%[sdv](?![A-Za-z0-9])"""
 )
 _REFERENCE = re.compile(
-    r"""(?:\$[A-Za-z_]\w*|\$\d|%\w*%|%[-+#0-9.]*[a-z]|@\w+@|:\w+|\?|__\w+__|\\\w?|[&*!]\w*)\Z"""
-    r"""|(?:\$env:|\$[A-Za-z_]\w*[.\[(>-]|env:|ENC\(|file:|vault:|ssh-|ecdsa-|AAAA[A-Z]3Nza|ssm:|op://|arn:|ref:|secretref:)"""
-    r"""|[~.]{0,2}/[\w.\-/]*\Z|[\w.:>$-]*\w\([^()]*\)\Z|\{[\w.:!, -]*\}\Z|<[^<>]*>?\Z|\[[\w .-]*\]\Z"""
+    r"""(?:\$[A-Za-z_]\w*|\$\d|%\w*%|%[-+#0-9.]*[a-z]|@\w+@|:\w+|\?|__\w+__|\\\w?|[&*!]\$?\w*)\Z"""
+    r"""|(?:\$env:|\$[A-Za-z_]\w*[./\\\[(>-]|env:|ENC\(|file:|urn:|vault:|ssh-|ecdsa-|AAAA[A-Z]3Nza|ssm:|op://|arn:"""
+    r"""|ref:|secretref:)"""
+    r"""|[~.]{0,2}/[\w.\-/:]*\Z|[\w.:>$-]*\w\([^()]*\)\Z|\{[\w.:!, -]*\}\Z"""
+    r"""|<{1,2}[^<>]*>{0,2}\Z|--[a-z][\w-]*\Z"""
+    r"""|[\w-]+\.(?:pem|key|crt|p12|jks|json|ya?ml)\Z|pass:\$|\[[\w .-]*\]\Z"""
     r"""|\([\w .-]*\)\Z|[\w.]+\[[\w'"]*\]\Z"""
 )
 _PLACEHOLDER = re.compile(
     r"""example|change[-_ ]?(?:me|it|this)|placeholder|redacted|replace[-_ ]?(?:me|this|with)"""
     r"""|\Ayour|your[-_]"""
     r"""|\A(?:dummy|sample|insert|todo|fixme|my[-_](?!s)|fake|some[-_]|enter[-_]|add[-_]|put[-_]"""
-    r"""|the[-_])|x{4,}""",
+    r"""|the[-_])|x{4,}|abcdefghij""",
     re.IGNORECASE,
 )
 _SERIES = ("0123456789012345", "abcdefghijklmnopqrstuvwxyz")
@@ -76,7 +89,7 @@ _NOUNS = word_set(
     "password passwords passwd pwd pass passphrase secret secrets token tokens key keys credential",
     "credentials auth pw apikey passcode pin passwort kennwort contraseña contrasena senha wachtwoord",
     "hasło haslo lösenord adgangskode passord salasana parola heslo jelszó geslo lozinka sandi",
-    "motdepasse apitoken authtoken accesstoken authorization authentication csrf jwt",
+    "kodeord passe lozinku motdepasse apitoken authtoken accesstoken authorization authentication csrf jwt",
 )
 _FILLERS = word_set(
     "a an the my your our some this that is are not no and or for to of in on with from by at new old",
@@ -97,10 +110,34 @@ _WORDS_OF_CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
 _RULES = re.compile(r"[a-z_]+(?::[\w,]+)?(?:\|[a-z_]+(?::[\w,./]+)?)+\Z")
 _CHAIN = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|/)[A-Za-z_$][\w$]*)+\Z")
 _FILE = re.compile(r"\A[\w.-]+(?:/[\w.-]+)+\.[a-z]{1,4}\Z")
-_IDENTIFIER = re.compile(r"[A-Za-z_][\w.]*\Z")
+_IDENTIFIER = re.compile(r"[A-Za-z_$][\w.$]*\Z")
+_TYPE_NAME = re.compile(
+    r"(?:[A-Z]+[a-z]{2,}\d{0,3}){2,}(?:<|\Z)|[A-Z]{2,}\d{0,3}\Z|[A-Z][A-Za-z]+-[A-Z][A-Za-z]+\Z"
+)
+"""The name of a type, which may have a number inside (`Uint8Array`), or of a command (`Get-Secret`)."""
+_RECORD = re.compile(r"\A\w*#[a-z]\w*(?:[.{]|\Z)|[})]\.?\Z")
+"""A record of Erlang, and the end of an expression."""
+_CLASS_PATH = re.compile(r"[a-z_][a-z_0-9]*(?:\.[A-Za-z_]\w*)+\Z")
+_VERSIONS = re.compile(r"(?=[^.]*\.)[\d.,|<>=^~*v \-]+\Z")
+_UUID = re.compile(r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
 _WORD = r"(?:[A-Za-z]{2,}\d{0,2}|[a-z]\d{1,2}[a-z]|\d{1,4})"
 _PATH_WORDS = re.compile(rf"[./~@]{{0,3}}{_WORD}(?:[_\-./:@+ ]{{1,3}}{_WORD})*[;/]?\Z")
 _HUMPS = re.compile(r"[a-z]*(?:[A-Z][a-z]+)+\d{0,2}\Z")
+_OTHER_KEY = re.compile(r"(?i)(?:\A|[a-z0-9][_. -]?)key\Z")
+_KEY_LETTERS = re.compile(r"[A-Za-z0-9_+/-]+={0,2}\Z")
+_HEX = re.compile(r"[0-9a-f]+\Z")
+_LOWER, _UPPER, _DIGIT = (re.compile(kind) for kind in (r"[a-z]", r"[A-Z]", r"\d"))
+_SIGNS = re.compile(r"[!#$%*?@^~&]")
+_SIGN = re.compile(r"[^\w ]")
+_CODED = re.compile(
+    r"%[-+#0-9.]*l?[A-Za-z](?![A-Za-z0-9])|%[2-7][0-9A-F]|\$\d|\$(?:[a-z]{3,}[A-Za-z_]*|[A-Z_]{4,})\b"
+    r"|#[0-9A-Fa-f]{3,8}\b|&#x?[0-9A-Fa-f]{2,6};?|&[a-z]{2,8};"
+)
+"""What stands for something else: placeholders, escapes, colours."""
+_ADDRESS = re.compile(r"@[\w-]+\.[A-Za-z]|@\d")
+_PUBLIC = re.compile(r"MII|AAAA|LS0t|sha\d{1,3}-")
+"""How certificates, public keys and digests begin."""
+_LETTER_RUNS = re.compile(r"[A-Za-z][a-z]{3,}")
 _KINDS = tuple(re.compile(kind) for kind in (r"[a-z]", r"[A-Z]", r"\d", r"[^A-Za-z0-9_.\-/]"))
 
 
@@ -123,24 +160,40 @@ def is_secret(value: str, kind: NameKind, name: str = "") -> bool:
     if kind is NameKind.NONE or is_reference(value) or _same(value, name):
         return False
     if kind is NameKind.RANDOM:
+        if is_noise(value):
+            return True
+        if _UUID.match(value) and name and not _is_noun(_WORDS_OF_CAMEL.findall(name)[-1].lower()):
+            return False  # an id, as most are
+        if _OTHER_KEY.search(name) and not _is_key_of_service(value, name):
+            return False
         drawn = any(map(str.isdigit, value)) or (value.lower() != value and value.upper() != value)
         return len(value) >= RANDOM_MIN and " " not in value and drawn and is_random(value)
     if " " in value.strip():
-        if len(value) >= NOISE_MIN and len(set(re.findall(r"[^\w ]", value))) >= NOISE_SIGNS:
+        if is_noise(value):
             return True
         return kind >= NameKind.PHRASE and _is_phrase(value, name)
-    if _RULES.match(value) or _is_label(value) or _FILE.search(value):
+    if _RULES.match(value) or _VERSIONS.match(value) or _is_label(value) or _FILE.search(value):
         return False
     if kind is NameKind.TOKEN:
         named = re.fullmatch(r"[\w-]+", value) and any(map(str.isdigit, value)) and not value.isdigit()
         if len(value) >= BARE_MIN and is_key_text(value):
             return True
-        return len(value) >= TOKEN_MIN and (bool(named) or _is_mixed(value)) and not _CHAIN.match(value)
+        return len(value) >= TOKEN_MIN and (bool(named) or is_mixed(value)) and not _CHAIN.match(value)
     if _CHAIN.match(value) and not any(map(str.isdigit, value)):
         return False
     if kind is NameKind.PHRASE:
         return len(value) >= PHRASE_MIN
     return len(value) >= PASSWORD_MIN
+
+
+def _is_key_of_service(value: str, name: str) -> bool:
+    """Whether a value is as long as keys that services give, and has the letters of one. A digest in
+    hexadecimal may be the key of a table, if that is all of its name."""
+    if len(value) < KEY_MIN or not _KEY_LETTERS.match(value) or not _DIGIT.search(value):
+        return False
+    return bool(_LOWER.search(value)) and (
+        bool(_UPPER.search(value)) or (len(name) > len("key") and bool(_HEX.match(value)))
+    )
 
 
 def is_bare_secret(value: str, kind: NameKind, name: str = "") -> bool:
@@ -149,22 +202,76 @@ def is_bare_secret(value: str, kind: NameKind, name: str = "") -> bool:
         return False
     if re.search(r"\w[(\[<]|[)\]]\Z", value):
         return False
+    if is_type(value) or _RECORD.search(value) or ">>" in value:
+        return False
+    if _IDENTIFIER.match(value) and kind_of_name(value) is not NameKind.NONE:
+        return False  # another variable with a secret
+    if kind >= NameKind.TOKEN and is_drawn(value, quoted=True):
+        return True
     digits = sum(map(str.isdigit, value))
     if _IDENTIFIER.match(value) or _CHAIN.match(value) or "->" in value or "::" in value:
         if kind >= NameKind.PHRASE and value.isalnum() and digits and _is_tangled(value):
             return True
         return len(value) >= BARE_MIN and value.isalnum() and digits >= 3 and is_random(value)
     if kind is NameKind.PASSWORD:
-        return _is_mixed(value) or (not value.isalpha() and any(map(str.isalpha, value)))
+        return is_mixed(value) or (not value.isalpha() and any(map(str.isalpha, value)))
     return digits > 0 and is_random(value)
 
 
 def is_random(value: str) -> bool:
     """Whether a value looks random rather than written: no words, no code, no placeholder."""
-    if is_reference(value) or _PATH_WORDS.match(value) or _HUMPS.match(value):
+    if (
+        is_reference(value)
+        or _PATH_WORDS.match(value)
+        or _HUMPS.match(value)
+        or _CLASS_PATH.match(value)
+        or _VERSIONS.match(value)
+    ):
         return False
     kinds = sum(kind.search(value) is not None for kind in _KINDS)
     return kinds >= 2 and _entropy(value) >= min(ENTROPY_MIN, math.log2(len(value)) - 0.6)
+
+
+def is_noise(value: str) -> bool:
+    """Whether a value is long and full of signs, as generated keys and salts are."""
+    if len(value) < NOISE_MIN or not value.isascii() or len(set(_SIGN.findall(value))) < NOISE_SIGNS:
+        return False
+    return _DIGIT.search(value) is not None and 3 * sum(map(len, _LETTER_RUNS.findall(value))) <= len(value)
+
+
+def is_type(value: str) -> bool:
+    """Whether a value is the name of a type or command."""
+    return _TYPE_NAME.match(value) is not None
+
+
+def is_title(value: str) -> bool:
+    """Whether a value is one word with a capital, as in lists of translations."""
+    return value.istitle() and value.rstrip(".").replace("-", "").isalpha()
+
+
+def is_drawn(value: str, *, quoted: bool, least: int = DRAWN_BARE_MIN) -> bool:
+    """Whether a value can only have been drawn at random: it mixes small letters, capitals, digits and signs,
+    and no words. Without signs it must be quoted, and have at least `least` characters."""
+    if not (_DIGIT.search(value) and _LOWER.search(value) and _UPPER.search(value)):
+        return False
+    bare = _CODED.sub("", value)
+    if not (_DIGIT.search(bare) and _LOWER.search(bare) and _UPPER.search(bare)):
+        return False
+    words = sum(map(len, _LETTER_RUNS.findall(value)))
+    letters = sum(map(str.isalpha, value))
+    if (
+        words * 2 > len(value)
+        or letters * 2 < len(value)
+        or _UUID.match(value)
+        or is_reference(value)
+        or _CHAIN.match(value)
+        or _PUBLIC.match(value)
+    ):
+        return False
+    if _SIGNS.search(bare) or ("+" in bare and len(bare) <= SHORT_MAX):
+        return len(bare) >= DRAWN_MIN and value[0] not in "$%@&*#-" and not _ADDRESS.search(value)
+    parts = len(_WORDS_OF_CAMEL.findall(value))
+    return quoted and len(value) >= least and len(value) <= 2.4 * parts and is_random(value)
 
 
 def is_key_text(value: str) -> bool:
@@ -200,7 +307,11 @@ def _is_label(value: str) -> bool:
     begin = value[:BEGIN_MAX]
     letters = sum(map(str.isalpha, begin))
     plain = sum(letter.isascii() and letter.isalpha() for letter in begin)
-    return (letters > 0 and plain * 2 < letters) or value.endswith((":", "?"))
+    return (
+        (letters > plain and begin.istitle())
+        or (letters > 0 and plain * 2 < letters)
+        or (value.endswith((":", "?")) and not any(map(str.isdigit, value)))
+    )
 
 
 def _is_phrase(value: str, name: str) -> bool:
@@ -210,6 +321,8 @@ def _is_phrase(value: str, name: str) -> bool:
         return False
     if re.search(r"(?i)phrase|psk|mnemonic", name):
         return len(words) <= 2 * PHRASE_WORDS_MAX
+    if value[:1].isupper() and value.upper() != value and any(word.islower() for word in value.split()):
+        return any(map(str.isdigit, value))  # a label, which begins with a capital
     if len(words) > PHRASE_WORDS_MAX or _NOUNS.intersection(words):
         return False
     qualified = len(_WORDS_OF_CAMEL.findall(name)) > 1 and "confirm" not in name
@@ -218,7 +331,7 @@ def _is_phrase(value: str, name: str) -> bool:
     return sum(word in _FILLERS or word in _TYPES for word in words) * 3 <= len(words)
 
 
-def _is_mixed(value: str) -> bool:
+def is_mixed(value: str) -> bool:
     """Whether a value has digits among its letters, or signs that no name has."""
     if not any(map(str.isalpha, value)) or _HUMPS.match(value):
         return False
@@ -311,12 +424,13 @@ _KEY_KINDS = word_set(
     "admin app application license jwt session cookie crypto aes hmac shared storage stripe sendgrid",
     "twilio mailgun algolia openai anthropic aws azure gcp google github gitlab heroku datadog newrelic",
     "firebase server deploy ssh tls ssl rsa token sas base webhook consumer security instrumentation",
-    "subscription write ingest integration maps rapidapi signature",
+    "subscription write ingest integration maps rapidapi signature wallet signer deployer priv",
 )
 _PLAIN_KEYS = word_set(
     "public primary foreign sort partition row hash cache index object translation i18n registry map",
     "dict query search shortcut hot lookup group unique natural idempotency site publishable header",
-    "field param json config storage",
+    "field param json config storage encrypted wrapped ephemeral verification verify host hash digest",
+    "fingerprint",
 )
 _TOKEN_KINDS = word_set(
     "auth access api bearer refresh secret bot id deploy personal oauth github gitlab npm slack vault",
@@ -346,9 +460,10 @@ def kind_of_name(name: str) -> NameKind:
         last -= 1
     if words[last] == "base" and "secret" in words:
         last -= 1
-    if words[0] in _VERBS and last > 0:
-        return NameKind.RANDOM if _mentions_secret(words) else NameKind.NONE
-    kind = _kind_of_words(words[: last + 1])
+    own = _WORDS_OF_CAMEL.findall(name.rpartition(".")[2])
+    if last > 0 and (words[0] in _VERBS or (len(own) > 1 and own[0].lower() in _VERBS)):
+        return NameKind.RANDOM if _mentions_secret(words) and words[-1] not in _NOT_RANDOM else NameKind.NONE
+    kind = NameKind.RANDOM if words == ["key"] else _kind_of_words(words[: last + 1])
     if kind is NameKind.NONE and _mentions_secret(words) and words[-1] not in _NOT_RANDOM:
         return NameKind.RANDOM
     return kind
@@ -358,8 +473,10 @@ def _kind_of_words(words: list[str]) -> NameKind:
     """Return the kind by the last word, and the one before it."""
     word = words[-1]
     before = words[-2] if len(words) > 1 else ""
-    if word.endswith(_PASSWORDS) or (word in {"word", "words"} and before == "pass") or word == "passwords":
+    if word.endswith(_PASSWORDS) or (word in {"word", "words"} and before == "pass"):
         return NameKind.PASSWORD
+    if word == "passwords":
+        return NameKind.TOKEN
     if word == "pass":
         return NameKind.PASSWORD if before and before not in _OTHER_PASSES else NameKind.RANDOM
     if word == "pw" or (word == "phrase" and before in {"pass", "secret", "seed"}):
@@ -382,17 +499,21 @@ def _kind_of_words(words: list[str]) -> NameKind:
         return NameKind.TOKEN
     if word == "token":
         return NameKind.TOKEN if before in _TOKEN_KINDS else NameKind.RANDOM
-    if word == "auth" and len(words) == 1:
+    if word == "auth":
         return NameKind.RANDOM
+    if word == "authtok":
+        return NameKind.PASSWORD
     return NameKind.NONE
 
 
 def _kind_of_key(before: str, words: list[str]) -> NameKind:
     if before == "secret" or (before == "base" and "secret" in words):
         return NameKind.PHRASE
+    if "hash" in words or "digest" in words:
+        return NameKind.NONE
     if before in _KEY_KINDS:
         return NameKind.TOKEN
-    return NameKind.RANDOM if before and before not in _PLAIN_KEYS and "_" in before else NameKind.NONE
+    return NameKind.RANDOM if before and not _PLAIN_KEYS.intersection(words) else NameKind.NONE
 
 
 def _is_noun(word: str) -> bool:

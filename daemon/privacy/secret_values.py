@@ -90,6 +90,12 @@ def mask_pieces(texts: Sequence[str]) -> list[str]:
     return [mask_piece(text).text for text in texts]
 
 
+def secrets_in(text: str) -> list[str]:
+    """Return the values that `mask_piece` masks in a text; of a private key each line."""
+    spans = [*_spans(text, _lowered(text)), *bare_keys(text)]
+    return [text[start:stop] for start, stop in _merged(text, spans)]
+
+
 def _may_be_cut(text: str) -> bool:
     return _may_hold_key_lines(text) or next(bare_keys(text), None) is not None
 
@@ -103,26 +109,37 @@ def _may_hold_key_lines(text: str) -> bool:
 
 def _spans(text: str, lowered: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of secrets, which may overlap."""
+    # Half of a text repeats itself, and searching it for a hundred literals costs more than all else.
+    words = "\n".join(set(lowered.split()))
     yield from _private_keys(text)
-    yield from key_forms(text, lowered)
-    yield from named_values(text, lowered)
+    yield from key_forms(text, lowered, words)
+    yield from named_values(text, lowered, words)
     yield from kubernetes_secrets(text)
 
 
+def _merged(text: str, found: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans in order, overlapping ones as one."""
+    merged: list[tuple[int, int]] = []
+    end = 0
+    for start, stop in sorted(found):
+        if stop <= end or text.startswith(MASK, start):
+            continue
+        begin = merged.pop()[0] if start < end else start
+        merged.append((begin, stop))
+        end = stop
+    return merged
+
+
 def _replaced(text: str, found: Iterable[tuple[int, int]]) -> Masked:
-    spans = sorted(found)
+    spans = _merged(text, found)
     if not spans:
         return Masked(text, 0)
     parts: list[str] = []
-    end = count = 0
+    end = 0
     for start, stop in spans:
-        if stop <= end or text.startswith(MASK, start):
-            continue
-        if start >= end:  # else it continues the span before
-            parts += [text[end:start], _mask_of(stop - start)]
-            count += 1
+        parts += [text[end:start], masked_as(stop - start)]
         end = stop
-    return Masked("".join([*parts, text[end:]]), count)
+    return Masked("".join([*parts, text[end:]]), len(spans))
 
 
 def _lowered(text: str) -> str:
@@ -131,7 +148,8 @@ def _lowered(text: str) -> str:
     return lowered if len(lowered) == len(text) else text.replace("\u0130", "i").lower()
 
 
-def _mask_of(length: int) -> str:
+def masked_as(length: int) -> str:
+    """Return the mask of a value by its length."""
     return MASK + next((f"{least}+" for least in LENGTH_CLASSES if length >= least), "")
 
 

@@ -19,7 +19,7 @@ from ..context.scopes import Scope
 from ..core.errors import NotFound, StateError
 from ..core.system import System
 from ..core.work import Work
-from ..privacy.secret_values import mask_piece
+from ..privacy.secret_gate import gate_of
 from ..rules.items import ItemKey, key_of
 from .item_usage import Reported, Usage
 from .request_log import Ledger, Recalled, RecalledPage
@@ -271,9 +271,10 @@ def kept_of(record: RequestRecord, sent: Sent) -> tuple[RequestRecord, Sent]:
 def masked(sent: Sent) -> tuple[Sent, int]:
     """Return the stored form of what is sent, with secrets masked, and their number. Takes some milliseconds
     for 100 KB, so never on the event loop. Texts of the project are masked already."""
-    prompt = mask_piece(sent.user_prompt)
-    system = mask_piece(sent.system_prompt)  # a template may put the prompt into it
-    said = [mask_piece(message.content) for message in sent.history]
+    gate = gate_of((sent.user_prompt, *(message.content for message in sent.history)))
+    prompt = gate.of_said(sent.user_prompt)
+    system = gate.of_said(sent.system_prompt)  # a template may put the prompt into it
+    said = [gate.of_said(message.content) for message in sent.history]
     count = prompt.count + system.count + sum(text.count for text in said)
     if not count:
         return sent, 0

@@ -19,7 +19,7 @@ from ..context.scopes import Scope
 from ..core.errors import InvalidRequest
 from ..core.record_file import RecordFile
 from ..core.storage import Database
-from ..privacy.secret_values import mask_piece
+from ..privacy.secret_gate import mask_said
 from ..project.roots import relative_path
 from ..transcripts.activity import Activity
 from ..transcripts.extraction import placed
@@ -229,7 +229,7 @@ def _inside_path(root: str, path: str, cwd: str = "") -> str:
 
 def _first_line(text: str) -> str:
     """Return the first line of a text, cut, with secrets masked, and without what hooks added to it."""
-    masked = mask_piece(asked(text[:MASKED_CHARACTERS])).text
+    masked = mask_said(asked(text[:MASKED_CHARACTERS])).text
     first = clean(masked.partition("\n")[0].rstrip())
     return first if len(first) <= TEXT_CHARACTERS else f"{first[: TEXT_CHARACTERS - 1]}…"
 
