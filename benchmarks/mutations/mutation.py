@@ -1,0 +1,79 @@
+"""A mutation: a change of one line or a few that breaks a promise, and the tests that must notice it."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+DOCUMENTS = {"invariants.toml": "ARCHITECTURE.md", "reliability.toml": "docs/reliability.md"}
+"""The tables of mutations, and the document whose promises each of them breaks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """A row of a table.
+
+    `promise` is a phrase of `document`, word for word. `breaks` says in one sentence what the change does.
+    `before` stands exactly once in `file` and is replaced by `after`. `tests` are files of tests or tests.
+    """
+
+    name: str
+    document: str
+    promise: str
+    breaks: str
+    file: str
+    before: str
+    after: str
+    tests: tuple[str, ...]
+
+    def apply(self, root: Path) -> None:
+        """Change the file in a tree. Raises `ValueError` if the row is stale."""
+        path = root / self.file
+        path.write_text(self.changed(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+    def changed(self, text: str) -> str:
+        """Return the text of the file with the change. Raises `ValueError` if the row is stale."""
+        count = text.count(self.before)
+        if count != 1 or self.before == self.after:
+            raise ValueError(f"the row is stale: its text occurs {count} times in {self.file}")
+        return text.replace(self.before, self.after)
+
+    def staleness(self, root: Path) -> Iterator[str]:
+        """Yield what the row names that a tree doesn't have."""
+        try:
+            text = self.changed((root / self.file).read_text(encoding="utf-8"))
+            if self.file.endswith(".py"):
+                ast.parse(text)
+        except (OSError, ValueError, SyntaxError) as error:
+            yield str(error)
+        if self.promise not in _on_one_line((root / self.document).read_text(encoding="utf-8")):
+            yield f"{self.document} doesn't promise: {self.promise}"
+        for test in self.tests:
+            path, _, name = test.partition("::")
+            if not (root / path).is_file():
+                yield f"{path} doesn't exist"
+            elif name and name.partition("[")[0] not in _functions(root / path):
+                yield f"{path} has no {name}"
+
+
+def mutations() -> list[Mutation]:
+    """Return the rows of all tables, in their order."""
+    return [
+        Mutation(document=document, tests=tuple(row.pop("tests")), **row)
+        for table, document in DOCUMENTS.items()
+        for row in tomllib.loads((Path(__file__).parent / table).read_text(encoding="utf-8"))["mutation"]
+    ]
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _functions(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
