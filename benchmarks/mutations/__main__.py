@@ -1,4 +1,4 @@
-"""Entry point: python -m benchmarks.mutations breaks each promise once, and prints the test that turns red."""
+"""Entry point: python -m benchmarks.mutations breaks each promise once, and prints the test that finds it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from .mutation import ROOT, Mutation, mutations
-from .tree import FAILED, PASSED, Run, Tree
+from .tree import FAILED, PASSED, Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,11 @@ def main() -> int:
     ]
     outcomes = []
     with tempfile.TemporaryDirectory(prefix="fv-", ignore_cleanup_errors=True) as folder:
-        for outcome, run in attempts(Tree(ROOT, Path(folder)), chosen):
+        for outcome, output in attempts(Tree(ROOT, Path(folder)), chosen):
             outcomes.append(outcome)
             print(f"{outcome.mutation.name}: {outcome.red or outcome.problem}", file=sys.stderr, flush=True)
-            if run and (arguments.output or outcome.problem):
-                print(run.output, file=sys.stderr, flush=True)
+            if arguments.output or outcome.problem:
+                print(output, file=sys.stderr, flush=True)
     if arguments.json:
         print(json.dumps({"outcomes": [asdict(outcome) for outcome in outcomes]}, indent=2))
     else:
@@ -51,35 +51,43 @@ def main() -> int:
     return 1 if not outcomes or any(outcome.problem for outcome in outcomes) else 0
 
 
-def attempts(tree: Tree, chosen: list[Mutation]) -> Iterator[tuple[Outcome, Run | None]]:
-    """Try each mutation in a tree; its tests must pass without it, and one of them must fail with it."""
-    sound: dict[tuple[str, ...], Run] = {}
+def attempts(tree: Tree, chosen: list[Mutation]) -> Iterator[tuple[Outcome, str]]:
+    """Try each mutation in a tree; gives its outcome and what pytest said."""
+    sound: set[str] = set()
     for mutation in chosen:
         begun = time.perf_counter()
-        run = sound.get(mutation.tests) or tree.run(mutation.tests)
-        sound[mutation.tests] = run
-        red, problem = "", ""
+        red, problem, output = _attempt(tree, mutation, sound)
+        yield Outcome(mutation, red, problem, time.perf_counter() - begun), output
+
+
+def _attempt(tree: Tree, mutation: Mutation, sound: set[str]) -> tuple[str, str, str]:
+    """Return the test that turns red, or a problem, and what pytest said.
+
+    The tests must pass without the mutation; those that do are added to `sound` and not run again.
+    """
+    if untried := tuple(test for test in mutation.tests if test not in sound):
+        run = tree.run(untried)
         if run.status != PASSED:
-            problem = f"its tests don't pass without it (status {run.status})"
-        else:
-            try:
-                with tree.mutated(mutation):
-                    run = tree.run(mutation.tests)
-            except ValueError as error:
-                yield Outcome(mutation, "", str(error), 0.0), None
-                continue
-            if run.status == PASSED:
-                problem = "no test turns red"
-            elif run.status != FAILED or not run.red:
-                problem = f"its tests don't run with it (status {run.status})"
-            else:
-                red = run.red
-        yield Outcome(mutation, red, problem, time.perf_counter() - begun), run
+            return "", f"its tests don't pass without it (status {run.status})", run.output
+        sound.update(untried)
+    try:
+        with tree.mutated(mutation):
+            run = tree.run(mutation.tests)
+    except ValueError as error:
+        return "", str(error), ""
+    if run.status == PASSED:
+        return "", "no test turns red", run.output
+    if run.status != FAILED or not run.red:
+        return "", f"its tests don't run with it (status {run.status})", run.output
+    return run.red, "", run.output
 
 
 def table(outcomes: list[Outcome]) -> str:
     """Return the rows as a Markdown table."""
-    lines = ["| mutation | promise | what breaks it | test that turns red | seconds |", "|---|---|---|---|---|"]
+    lines = [
+        "| mutation | promise | what breaks it | test that turns red | seconds |",
+        "|---|---|---|---|---|",
+    ]
     for outcome in outcomes:
         mutation, red = outcome.mutation, f"`{outcome.red}`" if outcome.red else f"**{outcome.problem}**"
         where = f"{mutation.document}: {mutation.promise}"

@@ -10,9 +10,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
-DOCUMENTS = {"invariants.toml": "ARCHITECTURE.md", "reliability.toml": "docs/reliability.md"}
-"""The tables of mutations, and the document whose promises each of them breaks."""
-
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
@@ -62,11 +59,12 @@ class Mutation:
 
 
 def mutations() -> list[Mutation]:
-    """Return the rows of all tables, in their order."""
+    """Return the rows of all tables; each table names its document."""
+    tables = [tomllib.loads(path.read_text("utf-8")) for path in sorted(Path(__file__).parent.glob("*.toml"))]
     return [
-        Mutation(document=document, tests=tuple(row.pop("tests")), **row)
-        for table, document in DOCUMENTS.items()
-        for row in tomllib.loads((Path(__file__).parent / table).read_text(encoding="utf-8"))["mutation"]
+        Mutation(document=table["document"], tests=tuple(row.pop("tests")), **row)
+        for table in tables
+        for row in table["mutation"]
     ]
 
 

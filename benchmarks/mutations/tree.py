@@ -81,8 +81,8 @@ class Tree:
         options = ["-x", "-q", "-rf", "--tb=short", "--no-header", "-p", "no:cacheprovider"]
         with subprocess.Popen(
             [self._python, "-m", "pytest", *options, *tests],
-            cwd=self.root, env=environ, text=True, errors="replace",
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+            cwd=self.root, env=environ, start_new_session=True, text=True, errors="replace",
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         ) as process:  # fmt: skip
             try:
                 output, _ = process.communicate(timeout=DEADLINE_S)
