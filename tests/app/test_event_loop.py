@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from os import DirEntry
@@ -52,18 +51,23 @@ class WatchedSystem(System):
         super().fsync(descriptor)
 
 
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    for name in ("home", "state"):
+        (tmp_path / name).mkdir()
+    return tmp_path.resolve()
+
+
 async def test_the_event_loop_builds_lists_and_writes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    base: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    base, system = Path(os.path.realpath(tmp_path)), WatchedSystem()
+    system = WatchedSystem()
     files: dict[str, str | bytes] = {
         "a.py": "import b\n",
         "b.py": "def f(): ...\n",
         "CLAUDE.md": "Log all.\n",
     }
     root = str(write_files(base / "p", files | {".git/HEAD": "ref: refs/heads/x\n"}))
-    for name in ("home", "state"):
-        (base / name).mkdir()
 
     def build_noted(gathered: GatheredSources) -> Built:
         system.note("build", gathered.request.prompt)

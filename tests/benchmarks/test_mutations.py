@@ -13,7 +13,7 @@ from foveal.benchmarks.mutations.tree import Tree
 
 ROWS = mutations()
 
-FEWEST = 110
+FEWEST = 130
 """Minimum number of rows, so that an empty table is no success."""
 
 
@@ -29,7 +29,7 @@ def test_every_row_fits_the_tree() -> None:
         ("ARCHITECTURE.md", "Invariants", r"- (.*)", 15),
         ("ARCHITECTURE.md", "Cross-cutting concerns", r"\*\*\w[^*]*\*\*\n(?:.+\n?)+", 9),
         ("docs/reliability.md", "The promises", r"\d+\. (?:.+\n?)+?(?= *Proof: )", 12),
-        ("docs/reliability.md", "What grows, and its limit", r"\| (?!what \||-).*", 21),
+        ("docs/reliability.md", "What grows, and its limit", r"\| (?!what \||-).*", 20),
         ("docs/reliability.md", "What becomes of a damaged file", r"\| (?!file \||-).*|- .*", 15),
     ],
 )
@@ -82,7 +82,7 @@ def row(before: str, after: str, test: str = "tests/test_sums.py") -> Mutation:
         (row("a + b", "a + 4", "tests/test_sums.py::test_add[False]"), "tests/test_sums.py::test_add[False]", ""),
         (row("a + b", "a - b"), "", "no test turns red"),
         (row("a * b", "a - b"), "", "the row is stale: its text occurs 0 times in sums.py"),
-        (row("a", "c"), "", "the row is stale: its text occurs 4 times in sums.py"),
+        (row("a", "c"), "", "the row is stale: its text occurs 3 times in sums.py"),
         (row("return", "retrun"), "", "its tests don't run with it (status 2)"),
         (row("a + b", "a - b", "tests/test_none.py"), "", "its tests don't pass without it (status 4)"),
     ],
