@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from os import DirEntry
 from pathlib import Path
 
@@ -38,9 +38,11 @@ class WatchedSystem(System):
             return
         self.on_loop.append(f"{call} {subject}")
 
-    def scandir(self, path: str) -> AbstractContextManager[Iterator[DirEntry[str]]]:
+    @contextmanager
+    def scandir(self, path: str) -> Iterator[Iterator[DirEntry[str]]]:
         self.note("scandir", path)
-        return super().scandir(path)
+        with super().scandir(path) as entries:
+            yield entries
 
     def write_atomic(self, path: str, data: bytes, *, mode: int = 0o600) -> None:
         self.note("write", path)

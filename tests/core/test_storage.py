@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import stat
@@ -9,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.storage import (
     BROKEN_SEAL,
     SEAL,
@@ -17,6 +19,7 @@ from foveal.daemon.core.storage import (
     OperationalError,
     check_database,
     close_database,
+    damage_raised,
     database_bytes,
     may_pass,
     open_database,
@@ -270,6 +273,23 @@ def test_a_check_does_not_wait_on_a_pipe_in_the_place_of_a_log(tmp_path: Path) -
     os.mkfifo(tmp_path / "db-wal")
     with pytest.raises(DatabaseError, match="db-wal is not a regular file"):
         check_database(str(tmp_path / "db"))
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("odd"), KeyError("odd"), UnicodeError("odd"), AssertionError("odd")]
+)
+def test_whatever_a_read_raises_is_damage(error: Exception) -> None:
+    with pytest.raises(DatabaseError, match=r"it can't be read: .*odd"), damage_raised():
+        raise error
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.EIO, "bad"), MemoryError(), StateError("known"), DatabaseError("x")]
+)
+def test_a_read_that_may_succeed_later_is_no_damage(error: Exception) -> None:
+    with pytest.raises(type(error)) as raised, damage_raised():
+        raise error
+    assert raised.value is error
 
 
 def test_errors_that_pass_are_told_from_damage() -> None:

@@ -268,7 +268,9 @@ async def test_an_error_names_no_method_of_the_wire(pages: Pages) -> None:
 
 def test_pages_name_no_file_of_another_host() -> None:
     files = [*Path(FOLDER, "templates").glob("*.html"), *Path(STATIC).glob("*.*")]
-    loads = re.compile(r"""(?:\bsrc=|<link [^>]*href=|url\(|@import |\bfrom |\bimport\(?|fetch\(|EventSource\()\s*["'`]?([^\s"'`)>]+)""")
+    loads = re.compile(
+        r"""(?:\bsrc=|<link [^>]*href=|url\(|@import |\bfrom |\bimport\(?|fetch\(|EventSource\()\s*["'`]?([^\s"'`)>]+)"""
+    )
     named = [(path.name, found[1]) for path in files for found in loads.finditer(path.read_text("utf-8"))]
     assert {"base.html", "page.js"} <= {name for name, _ in named}
     assert not [name for name, address in named if re.match(r"(?:\w+:)?//", address)]
