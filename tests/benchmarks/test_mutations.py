@@ -75,29 +75,36 @@ def row(before: str, after: str, test: str = "tests/test_sums.py") -> Mutation:
     return Mutation("sum", "README.md", "", "", "sums.py", before, after, (test,))
 
 
-@pytest.mark.parametrize(
-    ("mutation", "red", "problem"),
-    [
-        (row("a + b", "a + 3"), "tests/test_sums.py::test_add[True]", ""),
-        (row("a + b", "a + 4", "tests/test_sums.py::test_add[False]"), "tests/test_sums.py::test_add[False]", ""),
-        (row("a + b", "a - b"), "", "no test turns red"),
-        (row("a * b", "a - b"), "", "the row is stale: its text occurs 0 times in sums.py"),
-        (row("a", "c"), "", "the row is stale: its text occurs 3 times in sums.py"),
-        (row("return", "retrun"), "", "its tests don't run with it (status 2)"),
-        (row("a + b", "a - b", "tests/test_none.py"), "", "its tests don't pass without it (status 4)"),
-    ],
-)  # fmt: skip
-def test_a_mutation_is_caught_or_its_problem_told(
-    tree: Tree, mutation: Mutation, red: str, problem: str
-) -> None:
-    """Changes of one size within a second are told apart, also in a child that ignores its environment."""
+CASES = (
+    (row("a + b", "a + 3"), "tests/test_sums.py::test_add[True]", ""),
+    (row("a + b", "a + 4", "tests/test_sums.py::test_add[False]"), "tests/test_sums.py::test_add[False]", ""),
+    (row("a + b", "a - b"), "", "no test turns red"),
+    (row("a * b", "a - b"), "", "the row is stale: its text occurs 0 times in sums.py"),
+    (row("a", "c"), "", "the row is stale: its text occurs 3 times in sums.py"),
+    (row("return", "retrun"), "", "its tests don't run with it (status 2)"),
+    (row("a + b", "a - b", "tests/test_none.py"), "", "its tests don't pass without it (status 4)"),
+)
+
+
+def test_a_mutation_is_caught_or_its_problem_told(tree: Tree) -> None:
+    """Also in a child process that ignores its environment."""
     former = (tree.root / "sums.py").read_text()
-    ((outcome, _),) = attempts(tree, [mutation])
-    assert (outcome.red, outcome.problem) == (red, problem)
+    outcomes = [outcome for outcome, _ in attempts(tree, [mutation for mutation, _, _ in CASES])]
+    assert [(one.red, one.problem) for one in outcomes] == [(red, problem) for _, red, problem in CASES]
     assert (tree.root / "sums.py").read_text() == former
 
 
-def test_a_copy_has_nothing_that_git_ignores(tree: Tree) -> None:
+def test_each_change_has_a_date_of_its_own(tree: Tree) -> None:
+    """Else Python would take the compiled code of one change for that of another of the same size."""
+    seconds = []
+    for mutation, *_ in CASES[:3]:
+        with tree.mutated(mutation):
+            seconds.append(int((tree.root / "sums.py").stat().st_mtime))
+        seconds.append(int((tree.root / "sums.py").stat().st_mtime))
+    assert len(set(seconds)) == 6
+
+
+def test_a_copy_has_what_git_knows_and_its_own_interpreter(tree: Tree) -> None:
     copied = {path.relative_to(tree.root).parts[0] for path in Path(tree.root).iterdir()}
     assert copied >= {".src", ".venv", "__init__.py", "sums.py", "tests"}
     assert ".git" not in copied
