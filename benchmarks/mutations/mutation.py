@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 class Mutation:
     """A row of a table.
 
-    `promise` is a phrase that stands once in `document`, word for word. `breaks` says in one sentence what the change does.
+    `promise` is a phrase that stands once in `document`. `breaks` says in one sentence what the change does.
     `before` stands exactly once in `file` and is replaced by `after`. `tests` are files of tests or tests.
     """
 
