@@ -17,8 +17,11 @@ from pathlib import Path
 
 from .mutation import Mutation
 
+TEST_S = 120
+"""Maximum seconds of one test: a mutation may make it wait for ever."""
+
 DEADLINE_S = 1_200
-"""Maximum seconds of one run of tests, reached only if pytest's own timeout fails."""
+"""Maximum seconds of one run of tests, reached only if the limit of a test fails."""
 
 PASSED, FAILED = 0, 1
 """Exit statuses of pytest: all tests passed; all ran, and some failed."""
@@ -79,6 +82,7 @@ class Tree:
             if not name.startswith(("FOVEAL_", "PYTEST_", "PYTHONPATH", "VIRTUAL_ENV"))
         }
         options = ["-x", "-q", "-rf", "--tb=short", "--no-header", "-p", "no:cacheprovider"]
+        options.append(f"--timeout={TEST_S}")
         with subprocess.Popen(
             [self._python, "-m", "pytest", *options, *tests],
             cwd=self.root, env=environ, start_new_session=True, text=True, errors="replace",
