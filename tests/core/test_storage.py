@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core import storage
 from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.storage import (
     BROKEN_SEAL,
@@ -383,6 +384,19 @@ def test_a_reader_needs_no_writer(tmp_path: Path) -> None:
     reader = open_reader(str(tmp_path / "db"), 1)
     assert names(reader) == ["a"]
     reader.close()
+
+
+def test_the_log_is_cut_after_a_burst_of_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage, "WAL_BYTES", 65_536)
+    database, _ = open_at(tmp_path / "db")
+    log = tmp_path / "db-wal"
+    with transaction(database):
+        database.executemany("INSERT INTO things VALUES (?)", [(f"{n}" * 1_000,) for n in range(1_000)])
+    assert log.stat().st_size > 1_000_000
+    database.execute("PRAGMA wal_checkpoint(RESTART)")
+    database.execute("INSERT INTO things VALUES ('next')")
+    assert log.stat().st_size <= 65_536
+    database.close()
 
 
 @pytest.mark.parametrize("name", ["a?b", "a#b", "a%20b", "größe"])
