@@ -293,6 +293,23 @@ def test_a_read_that_may_succeed_later_is_no_damage(error: Exception) -> None:
     assert raised.value is error
 
 
+@pytest.mark.parametrize(
+    ("name", "passes"),
+    [
+        *(
+            (name, True)
+            for name in ("BUSY", "LOCKED", "FULL", "PERM", "READONLY", "CANTOPEN", "IOERR", "NOMEM")
+        ),
+        *((name, True) for name in ("IOERR_FSYNC", "IOERR_WRITE", "BUSY_SNAPSHOT", "READONLY_DBMOVED")),
+        *((name, False) for name in ("CORRUPT", "NOTADB", "ERROR", "MISMATCH", "SCHEMA", "CORRUPT_INDEX")),
+    ],
+)
+def test_a_lock_and_a_disk_that_fails_are_no_damage(name: str, passes: bool) -> None:
+    error = OperationalError(name)
+    error.sqlite_errorcode = getattr(sqlite3, f"SQLITE_{name}")
+    assert may_pass(error) is passes
+
+
 def test_errors_that_pass_are_told_from_damage() -> None:
     passing = OperationalError("database is locked")
     passing.sqlite_errorcode = sqlite3.SQLITE_BUSY
