@@ -117,8 +117,25 @@ def test_the_log_of_a_damaged_database_is_not_taken_for_that_of_the_new_one(tmp_
     assert replaced
     assert names(database) == []
     database.close()
+    kept = b"".join(path.read_bytes() for path in tmp_path.glob("db.damaged-*"))
+    assert b"old" in kept, "what was written last isn't lost"
+
+
+def test_the_log_of_a_distrusted_database_goes_with_it(tmp_path: Path) -> None:
+    make(tmp_path / "db", "a")
+    database, _ = open_at(tmp_path / "db")
+    database.execute("INSERT INTO things VALUES ('old')")
+    found = {suffix: (tmp_path / f"db{suffix}").read_bytes() for suffix in ("", "-wal")}
+    database.close()
+    for suffix, content in found.items():
+        (tmp_path / f"db{suffix}").write_bytes(content)
+    opened = open_database(str(tmp_path / "db"), SCHEMA, 1, System(), distrusted="a reader found damage")
+    assert "a reader found damage" in opened.replaced
+    assert names(opened.database) == []
+    opened.database.close()
     (kept,) = tmp_path.glob("db.damaged-*-wal")
-    assert kept.read_bytes() == log, "a person may still find in it what was written last"
+    assert kept.read_bytes() == found["-wal"]
+    assert (tmp_path / kept.name.removesuffix("-wal")).read_bytes() == found[""]
 
 
 def test_wrong_kind_of_file_in_place_of_a_database_is_quarantined(tmp_path: Path) -> None:
