@@ -43,3 +43,6 @@ def test_method_without_a_usable_policy_does_not_start() -> None:
 
         @method("Newer", policy="project")
         def newer(self: object, request: AgentRequest) -> None: ...
+
+    with pytest.raises(TypeError, match="'policy'"):
+        method("Newest")  # type: ignore[call-arg] # which is what is tested

@@ -688,6 +688,14 @@ def test_a_rule_that_is_in_focus_too_is_shown_as_a_rule(shop: Desk) -> None:
     assert [one["reason"] for one in built.reply["dropped"]] == ["duplicate"]
 
 
+def test_a_search_brings_in_no_rule(shop: Desk) -> None:
+    hits = [found("CLAUDE.md", 0.9), found("src/shop/auth.py", 0.5)]
+    built = shop.build(hits=hits, prompt="which logger does login use?", plan=ItemPlan(()))
+    shown = slices(built).values()
+    assert [one["path"] for one in shown if one["type"] == "document"] == ["src/shop/auth.py"]
+    assert "repository's logger" not in built.reply["context"]
+
+
 def test_files_without_room_for_their_definitions_are_named_once(desk: Desk) -> None:
     desk.write(many(2, lines=40))
     hits = []

@@ -23,6 +23,7 @@ from foveal.daemon.context.scoping import ScopeSelector
 from foveal.daemon.core.system import System
 from foveal.daemon.core.work import BUILD_THREADS
 from foveal.daemon.index.messages import TreeDelta
+from foveal.daemon.project import freshness
 from foveal.daemon.project.freshness import Deadline, TreeFreshness
 from foveal.daemon.project.project import Project
 from foveal.daemon.project.tree import Tree
@@ -102,6 +103,25 @@ async def test_fresh_tree_is_built_from_the_tree_that_was_compared_and_its_clock
         reply = await engine.contexts.get(project, scope, ContextRequest(), "shown", LATE_MS)
         assert "cart.py" not in reply["context"]
         assert reply["clock"] == project.clock
+
+
+async def test_a_file_that_changes_while_it_is_shown_is_read_again_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(freshness, "REFRESH_WAIT_S", GENEROUS_S)
+    async with running(tmp_path) as (engine, project, scope):
+        builds = itertools.count()
+
+        def build_late(gathered: GatheredSources) -> Built:
+            if not next(builds):
+                write_files(Path(project.root), {"b.py": "def renamed_later(): ...\n"})
+            return build(gathered)
+
+        monkeypatch.setattr(contexts, "build", build_late)
+        reply = await ask(engine, project, scope)
+        assert "def renamed_later()" in reply["context"]
+        assert reply["degraded"] == []
+        assert next(builds) == 2
 
 
 async def test_who_joins_a_build_that_runs_is_shown_what_changed_before_it_asked(

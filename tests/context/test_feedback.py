@@ -87,8 +87,13 @@ def test_it_outlives_a_restart_and_can_be_forgotten(feedback: Feedback, tmp_path
 )
 def test_a_damaged_file_begins_anew_and_says_so(feedback: Feedback, tmp_path: Path, content: str) -> None:
     (tmp_path / "feedback.json").write_text(content)
-    assert "starts empty" in feedback.load()
+    said = feedback.load()
+    assert "starts empty" in said
     assert not feedback.boosts
+    feedback.save()
+    (kept,) = tmp_path.glob("feedback.json.damaged-*")
+    assert kept.read_text() == content
+    assert kept.name in said
 
 
 def test_memory_is_bounded(feedback: Feedback) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import stat
@@ -9,6 +10,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core import storage
+from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.storage import (
     BROKEN_SEAL,
     SEAL,
@@ -18,6 +21,7 @@ from foveal.daemon.core.storage import (
     OperationalError,
     check_database,
     close_database,
+    damage_raised,
     database_bytes,
     may_pass,
     open_database,
@@ -149,7 +153,25 @@ def test_the_log_of_a_damaged_database_is_not_taken_for_that_of_the_new_one(tmp_
     assert replaced
     assert names(database) == []
     database.close()
-    assert {path.suffix for path in tmp_path.iterdir()} - {""} != set()
+    kept = b"".join(path.read_bytes() for path in tmp_path.glob("db.damaged-*"))
+    assert b"old" in kept, "what was written last isn't lost"
+
+
+def test_the_log_of_a_distrusted_database_goes_with_it(tmp_path: Path) -> None:
+    make(tmp_path / "db", "a")
+    database, _ = open_at(tmp_path / "db")
+    database.execute("INSERT INTO things VALUES ('old')")
+    found = {suffix: (tmp_path / f"db{suffix}").read_bytes() for suffix in ("", "-wal")}
+    database.close()
+    for suffix, content in found.items():
+        (tmp_path / f"db{suffix}").write_bytes(content)
+    opened = open_database(str(tmp_path / "db"), SCHEMA, 1, System(), distrusted="a reader found damage")
+    assert "a reader found damage" in opened.replaced
+    assert names(opened.database) == []
+    opened.database.close()
+    (kept,) = tmp_path.glob("db.damaged-*-wal")
+    assert kept.read_bytes() == found["-wal"]
+    assert (tmp_path / kept.name.removesuffix("-wal")).read_bytes() == found[""]
 
 
 def test_wrong_kind_of_file_in_place_of_a_database_is_quarantined(tmp_path: Path) -> None:
@@ -308,6 +330,40 @@ def test_a_check_does_not_wait_on_a_pipe_in_the_place_of_a_log(tmp_path: Path) -
         check_database(str(tmp_path / "db"))
 
 
+@pytest.mark.parametrize(
+    "error", [ValueError("odd"), KeyError("odd"), UnicodeError("odd"), AssertionError("odd")]
+)
+def test_whatever_a_read_raises_is_damage(error: Exception) -> None:
+    with pytest.raises(DatabaseError, match=r"it can't be read: .*odd"), damage_raised():
+        raise error
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.EIO, "bad"), MemoryError(), StateError("known"), DatabaseError("x")]
+)
+def test_a_read_that_may_succeed_later_is_no_damage(error: Exception) -> None:
+    with pytest.raises(type(error)) as raised, damage_raised():
+        raise error
+    assert raised.value is error
+
+
+@pytest.mark.parametrize(
+    ("name", "passes"),
+    [
+        *(
+            (name, True)
+            for name in ("BUSY", "LOCKED", "FULL", "PERM", "READONLY", "CANTOPEN", "IOERR", "NOMEM")
+        ),
+        *((name, True) for name in ("IOERR_FSYNC", "IOERR_WRITE", "BUSY_SNAPSHOT", "READONLY_DBMOVED")),
+        *((name, False) for name in ("CORRUPT", "NOTADB", "ERROR", "MISMATCH", "SCHEMA", "CORRUPT_INDEX")),
+    ],
+)
+def test_a_lock_and_a_disk_that_fails_are_no_damage(name: str, passes: bool) -> None:
+    error = OperationalError(name)
+    error.sqlite_errorcode = getattr(sqlite3, f"SQLITE_{name}")
+    assert may_pass(error) is passes
+
+
 def test_errors_that_pass_are_told_from_damage() -> None:
     passing = OperationalError("database is locked")
     passing.sqlite_errorcode = sqlite3.SQLITE_BUSY
@@ -399,6 +455,19 @@ def test_a_reader_needs_no_writer(tmp_path: Path) -> None:
     reader = open_reader(str(tmp_path / "db"), 1)
     assert names(reader) == ["a"]
     reader.close()
+
+
+def test_the_log_is_cut_after_a_burst_of_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage, "WAL_BYTES", 65_536)
+    database, _ = open_at(tmp_path / "db")
+    log = tmp_path / "db-wal"
+    with transaction(database):
+        database.executemany("INSERT INTO things VALUES (?)", [(f"{n}" * 1_000,) for n in range(1_000)])
+    assert log.stat().st_size > 1_000_000
+    database.execute("PRAGMA wal_checkpoint(RESTART)")
+    database.execute("INSERT INTO things VALUES ('next')")
+    assert log.stat().st_size <= 65_536
+    database.close()
 
 
 @pytest.mark.parametrize("name", ["a?b", "a#b", "a%20b", "größe"])

@@ -17,6 +17,7 @@ from typing import cast
 import pytest
 from foveal.daemon.core.system import LATEST_NS, RACY_NS, Stamp, System, is_racy, is_stamp_of, stamp_of
 from foveal.daemon.sessions.session import timestamp_of
+from msgspec.structs import replace
 
 
 class Recording(System):
@@ -266,6 +267,18 @@ def test_the_clocks_agree_in_their_units() -> None:
 def test_a_stamp_is_in_doubt_by_either_time(mtime_age: int, ctime_age: int, racy: bool) -> None:
     now = 2 * 10**18
     assert is_racy(Stamp(1, now - mtime_age, now - ctime_age, 1), now) is racy
+
+
+@pytest.mark.parametrize("part", ["size", "mtime_ns", "ctime_ns", "inode"])
+def test_a_stamp_is_another_if_one_part_is(tmp_path: Path, part: str) -> None:
+    """A file of the same size and date may be another one, or have been edited before its date was set back."""
+    (tmp_path / "f").write_text("x")
+    status = os.stat(tmp_path / "f")
+    stamp = stamp_of(status)
+    assert is_stamp_of(stamp, status)
+    for other in (replace(stamp, **{part: getattr(stamp, part) + step}) for step in (-1, 1)):
+        assert not is_stamp_of(other, status)
+        assert other != stamp
 
 
 @pytest.mark.parametrize("years", [-3_000, -60, 0, 240, 8_000, 10**6])

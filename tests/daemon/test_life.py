@@ -32,7 +32,10 @@ with ensure_daemon(None, os.environ, 60.0) as client:
     print(client.call("Ping", {}, 60.0)["pid"])
 """
 
-HEAVY = ("aiohttp", "fastembed", "mcp", "tree_sitter", "jinja2", "usearch", "tantivy", "watchfiles", "uvloop")
+HEAVY = (
+    *("aiohttp", "fastembed", "mcp", "tree_sitter", "jinja2", "usearch", "tantivy", "watchfiles", "uvloop"),
+    *("numpy", "onnx", "onnxruntime"),
+)
 
 
 def foreground(
@@ -461,13 +464,25 @@ def test_nothing_of_its_first_client_stays_with_it(
 def test_the_daemon_and_its_indexer_import_nothing_heavy_that_is_not_theirs() -> None:
     code = "import sys; import {}; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
     for module, theirs in (
-        ("foveal.daemon.app.server", set[str]()),
+        ("foveal.daemon.app.server, foveal.daemon.app.engine, foveal.daemon.api.handlers", set[str]()),
         ("foveal.daemon.index.worker", {"watchfiles", "tree_sitter", "tantivy"}),
     ):
         done = subprocess.run(
             [sys.executable, "-c", code.format(module)], capture_output=True, text=True, check=True
         )
         assert set(HEAVY) & set(done.stdout.split()) <= theirs
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists what a process has loaded")
+def test_a_daemon_at_work_has_loaded_no_model_and_no_server(daemon: DaemonProcess, shop: Path) -> None:
+    daemon.open_ready(shop)
+    daemon.call(
+        "GetContext", cwd=str(shop), prompt="how does a session end?", focus_paths=["src/shop/auth.py"]
+    )
+    daemon.call("Query", cwd=str(shop), query="who calls login?")
+    loaded = {part for one in psutil.Process(daemon.pid).memory_maps() for part in Path(one.path).parts}
+    assert "msgpack" in loaded, "else it isn't known what is loaded"
+    assert not {"aiohttp", "numpy", "onnx", "onnxruntime", "tree_sitter", "usearch", "watchfiles"} & loaded
 
 
 def start_faces(daemon: DaemonProcess) -> None:

@@ -344,6 +344,7 @@ def test_scopes_survive_a_restart(daemon: DaemonProcess, shop: Path, number: int
     daemon.call("ReleaseScope", scope_id=released)
     before = daemon.call("GetContext", scope_id=child["scope_id"])
     described = daemon.call("GetScope", scope_id=child["scope_id"])
+    last = daemon.call("GetContext", cwd=str(shop), session_id="last")["scope_id"]
     daemon.stop(number)
     after = daemon.call("GetContext", scope_id=child["scope_id"])
     assert after["context"] == before["context"]
@@ -356,6 +357,7 @@ def test_scopes_survive_a_restart(daemon: DaemonProcess, shop: Path, number: int
     }
     assert daemon.call("GetContext", cwd=str(shop), session_id="s")["scope_id"] == child["scope_id"]
     assert daemon.error("GetScope", scope_id=released).code == "not_found"
+    assert daemon.call("GetContext", cwd=str(shop), session_id="last")["scope_id"] == last
 
 
 @pytest.fixture(scope="module")

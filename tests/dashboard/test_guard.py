@@ -129,6 +129,17 @@ async def test_a_login_signs_in_one_browser(site: Guarded) -> None:
     assert "set-cookie" not in answer.headers
 
 
+def test_a_page_may_load_nothing_from_another_host() -> None:
+    rules = dict(rule.strip().split(" ", 1) for rule in HEADERS["Content-Security-Policy"].split(";"))
+    assert rules["default-src"] == "'none'", "whatever has no rule of its own"
+    assert {"script-src", "style-src", "connect-src", "form-action", "base-uri", "frame-ancestors"} < set(
+        rules
+    )
+    images = rules.pop("img-src")
+    assert images == "'self' data:"
+    assert set(rules.values()) <= {"'none'", "'self'"}
+
+
 async def test_without_a_login_there_is_nothing_but_how_to_get_one(site: Guarded) -> None:
     cookies = ("", "x", "x" * 43, "\u00e9", '"')
     for target in (

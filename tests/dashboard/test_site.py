@@ -13,7 +13,7 @@ from urllib.parse import quote
 import click
 import pytest
 from foveal.cli.app import App
-from foveal.dashboard.view import FOLDER, NAVIGATION
+from foveal.dashboard.view import FOLDER, NAVIGATION, STATIC
 from prometheus_client.parser import text_string_to_metric_families
 from yarl import URL
 
@@ -264,6 +264,16 @@ async def test_an_error_names_no_method_of_the_wire(pages: Pages) -> None:
             text = (await reply.text()).split("<main")[1].split("</main>")[0]
         assert not re.search(r"\b(List|Get|Create)[A-Z]\w+", text), text
         assert "<h1>Not found</h1>" in text
+
+
+def test_pages_name_no_file_of_another_host() -> None:
+    files = [*Path(FOLDER, "templates").glob("*.html"), *Path(STATIC).glob("*.*")]
+    loads = re.compile(
+        r"""(?:\bsrc=|<link [^>]*href=|url\(|@import |\bfrom |\bimport\(?|fetch\(|EventSource\()\s*["'`]?([^\s"'`)>]+)"""
+    )
+    named = [(path.name, found[1]) for path in files for found in loads.finditer(path.read_text("utf-8"))]
+    assert {"base.html", "page.js"} <= {name for name, _ in named}
+    assert not [name for name, address in named if re.match(r"(?:\w+:)?//", address)]
 
 
 def test_templates_name_commands_that_there_are() -> None:

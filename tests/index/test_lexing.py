@@ -328,6 +328,22 @@ def test_an_index_of_another_store_is_built_anew(bench: Bench, how: str) -> None
     assert (bench.found("alpha"), bench.found("beta"), bench.documents()) == ([], ["new.py"], 1)
 
 
+def test_an_older_copy_of_the_index_is_built_anew(bench: Bench) -> None:
+    put(bench.store, "a.py", [chunk("alpha", "one")])
+    bench.fill()
+    bench.close()
+    shutil.copytree(bench.folder / FOLDER, bench.folder / "older")
+    bench.open()
+    put(bench.store, "b.py", [chunk("beta", "two")])
+    bench.fill()
+    bench.close()
+    shutil.rmtree(bench.folder / FOLDER)
+    (bench.folder / "older").rename(bench.folder / FOLDER)
+    bench.open()
+    bench.fill()
+    assert (bench.found("alpha"), bench.found("beta")) == (["a.py"], ["b.py"])
+
+
 def test_a_rebuild_keeps_everything(bench: Bench) -> None:
     put(bench.store, "a.py", [chunk("alpha", "one")])
     bench.fill()

@@ -161,6 +161,27 @@ def test_an_overflow_is_announced_and_swept(bench: Bench) -> None:
     bench.until(lambda: symbols(bench, "sub/b.py") == ["later"])
 
 
+def test_what_comes_into_a_new_folder_before_its_watch_is_found(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.deaf = True
+    bench.open()
+    bench.settle()
+    watch = bench.indexer._index.changes._watch
+    add = watch.add
+
+    def add_late(folders: list[str]) -> None:
+        if str(bench.root / "new") in folders:
+            write_files(bench.root, {"new/second.py": ""})
+        add(folders)
+
+    monkeypatch.setattr(watch, "add", add_late)
+    write_files(bench.root, {"new/first.py": ""})
+    bench.tell(WatchBatch(frozenset({str(bench.root / "new")})))
+    bench.settle()
+    assert set(bench.tree.files) == {"new/first.py", "new/second.py"}
+
+
 def test_a_batch_of_many_paths_is_a_resync(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree_changes, "TOUCHED_MAX", 5)
     bench.deaf = True

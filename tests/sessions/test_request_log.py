@@ -30,7 +30,7 @@ from foveal.daemon.sessions.stored_contents import (
     line_of,
     used_bytes,
 )
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -73,6 +73,7 @@ TEXTS = st.text(st.characters(), max_size=300)
 
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TEXTS, st.integers(1, 400), st.lists(st.tuples(TEXTS, TEXTS), max_size=4))
+@example("half a pair \ud800 and a NUL \0\r\n", 1, [("user", "\udfff")])
 def test_any_text_comes_back(tmp_path: Path, text: str, times: int, history: list[tuple[str, str]]) -> None:
     parts = Sent(text * times, "\n" + text, text[::-1], tuple(Said(*one) for one in history))
     with opened(tmp_path) as at:

@@ -1,0 +1,67 @@
+"""The limits that docs/reliability.md names are those of the code."""
+
+from __future__ import annotations
+
+import pytest
+from foveal.benchmarks.mutations.mutation import ROOT
+from foveal.daemon.api import contexts, handlers
+from foveal.daemon.app import dashboard
+from foveal.daemon.context import context_history, known_files, rendered, sent_content
+from foveal.daemon.core import storage
+from foveal.daemon.core.system import RACY_NS
+from foveal.daemon.hooks import payloads, responder
+from foveal.daemon.index import chunk_table, suspects
+from foveal.daemon.memory import pool_file
+from foveal.daemon.project import project
+from foveal.daemon.search import results
+from foveal.daemon.sessions import request_log, session_store, timeline, timeline_service
+from foveal.daemon.sessions.stored_contents import LedgerLimits
+from foveal.hooks import spool
+from foveal.ipc.connection import HEAVY_BYTES, Limits
+from foveal.ipc.holdings import TURN_MESSAGES
+
+PAGE = " ".join((ROOT / "docs" / "reliability.md").read_text(encoding="utf-8").split())
+
+IPC, LOG = Limits(), LedgerLimits()
+MB = 1 << 20
+WORDS = {2: "twice", 4: "four"}
+
+PHRASES = (
+    f"{IPC.partial_bytes // MB} MB of incomplete frames",
+    f"{IPC.working_bytes // MB} MB of large requests being worked on",
+    f"{IPC.heavy_bytes_a_second // MB} MB a second of decoded frames above {HEAVY_BYTES // MB} MB",
+    f"{IPC.unread_bytes // MB} MB of unread replies",
+    f"gets {WORDS[TURN_MESSAGES]} messages a turn",
+    f"has at most {IPC.process_requests_in_flight:,} requests being worked on",
+    f"{IPC.events_queued:,} events per connection; connections: {IPC.connections:,}, or",
+    f"A file that crashes or hangs the indexer {WORDS[suspects.DEATHS_MAX]} is left out",
+    f"{rendered.BYTES_MAX // MB} MB for all scopes together",
+    f"if that is less; {rendered.ENTRIES_PER_SCOPE} per scope",
+    f"{sent_content.WINDOWS_MAX:,} conversations, {sent_content.SLICES_MAX:,} slices each",
+    f"{sent_content.HELD_MAX:,} slices in total",
+    f"`history.days`, and {LOG.max_contexts:,} contexts; {context_history.WAITING_BYTES // MB} MB waiting",
+    f"{handlers.MEMORY_MAX_BYTES // MB} MB; {contexts.CALLS_MAX} requests of 4 KB",
+    f"{results.KEPT_CHARACTERS // 1_000_000} million characters; {chunk_table.UNPACKED_BYTES // 1_000_000} MB",
+    f"records for {LOG.record_days} days; {LOG.max_per_session:,} records per session, {LOG.max_requests:,} in total",
+    f"{request_log.MAX_WAITING_BYTES // MB} MB waiting to be written | `test_request_log.py`",
+    f"{timeline.ENTRIES_MAX:,} entries per session; {timeline.TURNS_MAX:,} contexts",
+    f"waiting to be written: {timeline_service.WAITING_MAX:,} entries, {timeline_service.TURNS_WAITING_MAX:,} contexts",
+    f"{session_store.MAX_SESSIONS:,} on disk, fewer in memory",
+    f"parts of {pool_file.ROTATE_BYTES // 1_000_000} MB",
+    f"cut to {storage.WAL_BYTES // MB} MB at a checkpoint",
+    f"CRC-32 of a database of up to {storage.SEALED_BYTES // MB} MB",
+    f"{responder.WINDOWS_MAX:,}; {payloads.EVENTS_MAX:,}; {spool.MAX_FILES} files of {spool.MAX_BYTES // MB} MB",
+    f"{project.BUFFERS_MAX} a project, {project.BUFFER_CHARACTERS // 1_000_000} million characters each",
+    f"{known_files.SYMBOLS_MAX:,} definitions of about 350 bytes",
+    f"less than {RACY_NS // 1_000_000} ms back",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("phrase", PHRASES)
+def test_the_page_names_the_limits_of_the_code(phrase: str) -> None:
+    assert phrase in PAGE
+
+
+def test_logins_have_a_limit_too() -> None:
+    assert "dashboard logins and unused codes | a fixed number" in PAGE
+    assert max(dashboard.CODES_MAX, dashboard.SESSIONS_MAX) <= 100
