@@ -52,10 +52,12 @@ hosts: $(INSTALLED)
 pictures: $(INSTALLED) system
 	$(BIN)/python -m benchmarks.dashboard pictures pictures
 
-# Tries to break every promise of docs/reliability.md, with the full counts. Takes hours.
+# Tries to break every promise of docs/reliability.md, with the full counts, then runs the property tests with many
+# random examples; a failure prints the line that repeats it. Takes hours.
 faults: $(INSTALLED) system
 	$(BIN)/python -m benchmarks.faults
 	$(BIN)/python -m benchmarks.faults.damages
+	$(BIN)/pytest -m hypothesis --hypothesis-profile=random --timeout=0
 
 # Tools that some tests need beside Python. Without a tool its tests are skipped, or fail with FOVEAL_CI=1.
 system:

@@ -22,6 +22,8 @@ from foveal.daemon.languages.shared.records import Symbol
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.properties import examples
+
 LANGUAGES = {"python": "python", "javascript": "javascript", "markdown": "markdown"}
 
 
@@ -134,7 +136,7 @@ BLANK_SIGNATURE = source_with_definition(["a", "   ", *["x = 1 + 2 + 3"] * 7], 1
 @given(st.one_of(sources(), arbitrary_sources()), st.integers(-1, 900), st.sampled_from(["", "alpha", "n1"]))
 @example(BLANK_HEAD, 80, "n1")
 @example(BLANK_SIGNATURE, 80, "n1")
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_shortened_file_never_exceeds_its_characters(source: FileSource, characters: int, word: str) -> None:
     text, left_out = show(source, characters, word, wanted=word)
     assert len(text) <= max(characters, 0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import socket
 import struct
 from collections.abc import Iterator
@@ -634,7 +635,7 @@ def test_gone_before_the_answer(shared_daemon: DaemonProcess, root: str) -> None
         msgpack.packb({"method": "Ping"}),
         msgpack.packb([0, "one", "Ping", []]),
         msgpack.packb([0, 1, "Ping"]),
-        os.urandom(1000) + b"\xc1",
+        random.Random(1).randbytes(1000) + b"\xc1",
     ],
 )
 def test_garbage_closes_only_its_own_connection(shared_daemon: DaemonProcess, garbage: bytes) -> None:
