@@ -17,12 +17,14 @@ ELEMENT = re.compile(
     r"(?:<|&lt;|\[)foveal-context(?:>|&gt;|\]).*?(?:<|&lt;|\[)/foveal-context(?:>|&gt;|\])", re.DOTALL
 )
 
-_WRONG = re.compile(
-    r"^.*\b(?:hooks?|foveal)\b.*"
-    r"\b(?:fail\w*|errors?|cancel\w*|timed? ?out|denied|not found|exited|invalid|panicked)\b"
+_FAILED = r"\b(?:fail\w*|errors?|cancel\w*|timed? ?out|denied|not found|exited|invalid|panicked)\b"
+_COMPLAINT = re.compile(
+    rf"^.*\bhooks?\b.*{_FAILED}"
+    rf"|^\W*(?:(?:error|warning)\W+)?foveal\b.*{_FAILED}"
     r"|^Traceback \(most recent call last\)",
     re.IGNORECASE | re.MULTILINE,
 )
+"""A line about a hook, or one of foveal's own, that tells a failure."""
 
 
 class Check(Struct, frozen=True):
@@ -100,5 +102,5 @@ def _needless_context(sent: Sent) -> str:
 
 
 def _complaint(sent: Sent) -> str:
-    found = _WRONG.search(sent.output)
+    found = _COMPLAINT.search(sent.output.replace(sent.prompt, ""))
     return found[0][:200] if found else ""

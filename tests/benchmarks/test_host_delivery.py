@@ -133,12 +133,19 @@ def test_complaint_to_the_user_fails(line: str) -> None:
     "line",
     [
         "hook: SessionStart Completed",
+        "mcp: foveal/search_code started, for the timeout configuration",
         "warning: `--dangerously-bypass-hook-trust` is enabled. Enabled hooks may run without review.",
         "        raise ValueError('event_hooks must be a dict, not an error')",
     ],
 )
 def test_other_output_is_no_complaint(line: str) -> None:
     assert failed(checked("/messages", output=f"{line}\nDone.\n")) == set()
+
+
+def test_echo_of_a_prompt_is_no_complaint() -> None:
+    prompt = "Why has the hook failed?"
+    checks = {check.name: check.ok for check in deliveries([Sent(prompt, None, (), f"user\n{prompt}\n")])}
+    assert checks[PRINTED]
 
 
 def test_prompts_that_never_reached_the_model_fail() -> None:
