@@ -144,5 +144,7 @@ def test_every_command_does_what_is_said(environ: dict[str, str]) -> None:
 
 def test_every_link_leads_somewhere() -> None:
     text = README.read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)|(?:src|srcset)=\"([^\"]+)\"", text):
+    targets = re.findall(r"\]\(([^)#]+)[^)]*\)|(?:src|srcset)=\"([^\"]+)\"", text)
+    assert len(targets) > 10
+    for target in targets:
         assert (README.parent / (target[0] or target[1])).exists(), target
