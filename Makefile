@@ -52,12 +52,14 @@ hosts: $(INSTALLED)
 pictures: $(INSTALLED) system
 	$(BIN)/python -m benchmarks.dashboard pictures pictures
 
-# Breaks each promise of the documents once in a copy, which a test must notice; then tries to break every promise
-# of docs/reliability.md, with the full counts. Takes hours.
+# Breaks each promise of the documents once in a copy, which a test must notice; tries to break every promise of
+# docs/reliability.md, with the full counts; then runs the property tests with many random examples, where a failure
+# prints the line that repeats it. Takes hours.
 faults: $(INSTALLED) system
 	$(BIN)/python -m benchmarks.mutations
 	$(BIN)/python -m benchmarks.faults
 	$(BIN)/python -m benchmarks.faults.damages
+	$(BIN)/pytest -m hypothesis --hypothesis-profile=random --timeout=0
 
 # Tools that some tests need beside Python. Without a tool its tests are skipped, or fail with FOVEAL_CI=1.
 system:

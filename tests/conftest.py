@@ -24,14 +24,11 @@ from foveal.daemon.index.store import Reader, Store
 from foveal.ipc import paths
 from foveal.ipc.client import Client, ensure_daemon
 from foveal.ipc.errors import RpcError
-from hypothesis import HealthCheck, settings
 
-from tests import all_ran
+from tests import all_ran, properties
 from tests.command_cases import CommandLine
 
-# How long an example takes is the machine's affair, not a property of the code.
-settings.register_profile("foveal", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("foveal")
+properties.register()
 
 DEADLINE_S = 60.0
 """Maximum wait in seconds, reached only if the daemon is broken."""

@@ -285,11 +285,19 @@ def modules() -> tuple[Path, ...]:
     found = [ROOT / "__init__.py", ROOT / "__main__.py"]
     for folder in FOLDERS:
         found.extend(sorted((ROOT / folder).rglob("*.py")))
+    assert len(found) > 400, "the rules of this file would hold of nothing"
     return tuple(path for path in found if path.exists())
 
 
-def internal_imports() -> Iterator[tuple[str, str]]:
-    """Yield (file, imported module as a path) for every import of the package by itself."""
+@cache
+def internal_imports() -> tuple[tuple[str, str], ...]:
+    """Return (file, imported module as a path) for every import of the package by itself."""
+    found = tuple(_internal_imports())
+    assert len(found) > 1_500, "the rules of this file would hold of nothing"
+    return found
+
+
+def _internal_imports() -> Iterator[tuple[str, str]]:
     for path in modules():
         relative = path.relative_to(ROOT)
         package = list(relative.parent.parts)

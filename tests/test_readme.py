@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import write_files
+from tests.conftest import need_tool, write_files
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -127,8 +126,8 @@ def run(command: str, environ: dict[str, str]) -> subprocess.CompletedProcess[st
     )
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_every_command_does_what_is_said(environ: dict[str, str]) -> None:
+    need_tool("curl")
     # In the order of the page, except that the daemon is stopped last.
     found = sorted(commands(), key="foveal down".__eq__)
     assert len(found) > len(ELSEWHERE) + 20
@@ -144,5 +143,7 @@ def test_every_command_does_what_is_said(environ: dict[str, str]) -> None:
 
 def test_every_link_leads_somewhere() -> None:
     text = README.read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)|(?:src|srcset)=\"([^\"]+)\"", text):
+    targets = re.findall(r"\]\(([^)#]+)[^)]*\)|(?:src|srcset)=\"([^\"]+)\"", text)
+    assert len(targets) > 10
+    for target in targets:
         assert (README.parent / (target[0] or target[1])).exists(), target

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from .costs import tables
+from .delivery import Check
 from .model_server import serving
 from .programs import BY_NAME, Installed, install
-from .trial import Check, Trial
+from .trial import Trial
 from .world import World, remove
 
 CACHE = Path.home() / ".cache" / "foveal-hosts"

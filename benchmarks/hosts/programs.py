@@ -41,6 +41,8 @@ class HostProgram(Struct, frozen=True):
     has_subagents: bool = True
     waits: bool = False
     """Whether a subagent is waited for by a call of its own."""
+    late_contexts: bool = False
+    """Whether a prompt's context comes after the next tool call, and not with the prompt."""
 
 
 class Installed(Struct, frozen=True):
@@ -360,7 +362,7 @@ GEMINI = HostProgram(
 )  # fmt: skip
 COPILOT = HostProgram(
     "Copilot CLI", "copilot", "@github/copilot@1.0.102", "copilot",
-    _copilot_command, _copilot_call, _copilot_prepare,
+    _copilot_command, _copilot_call, _copilot_prepare, late_contexts=True,
 )  # fmt: skip
 OPENCODE = HostProgram(
     "OpenCode", "opencode", "opencode-ai@1.18.33", "opencode",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,18 +11,15 @@ from foveal.hooks.hosts.events import FileEdited, PromptSubmitted
 from msgspec import Struct, field
 
 from .costs import hook_times
+from .delivery import ELEMENT, START, TAG, Check, Sent, answered, deliveries
 from .script import Delegate, Edit, Mcp, Read, Request, Say, Script, Wait
 from .world import MARKER, Run, World
 
 CURSOR_RULE = "CURSOR-RULE-2718"
-START = "## Session context"
-TAG = "foveal-context"
-ELEMENT = re.compile(
-    r"(?:<|&lt;|\[)foveal-context(?:>|&gt;|\]).*?(?:<|&lt;|\[)/foveal-context(?:>|&gt;|\])", re.DOTALL
-)
 
 FIRST = "Why does a redirect strip headers in _redirect_headers?"
 SECOND = "Where does GZipDecoder flush its decompressor?"
+TALK = "yes, continue"
 STUDY = "Let a subagent study the digest authentication."
 TASK = "Find out how DigestAuth counts its nonces and name the counter."
 LOOK = "Let a subagent look for the cookie handling, without any change."
@@ -45,17 +41,17 @@ NEXT = "What was decided about redirects?"
 AFTER = "How does BasicAuth build its header?"
 ALONE = "Say that foveal is away."
 
+SHOWN = {
+    FIRST: "httpx/_client.py",
+    SECOND: "httpx/_decoders.py",
+    AFTER: "httpx/_auth.py",
+    TALK: "",
+}
+"""The file that the context of a prompt must show; talk gets no context."""
+
 MAIN_DECISION = "I decided to copy the headers in _redirect_headers instead of changing the request"
 SUB_DECISION = "I chose to name the nonce counter in DigestAuth instead of the client"
 LOOK_DECISION = "I chose to keep the merge in _merge_cookies instead of the transport"
-
-
-class Check(Struct, frozen=True):
-    """A check's name and result: None if it doesn't apply, and why it failed or doesn't apply."""
-
-    name: str
-    ok: bool | None
-    detail: str = ""
 
 
 class Costs(Struct):
@@ -90,6 +86,7 @@ def script_for(world: World) -> Script:
             Say(f"{MAIN_DECISION}, because the first request may be sent again."),
         ],
         SECOND: [Say("In httpx/_decoders.py.")],
+        TALK: [Say("I go on.")],
         STUDY: [Delegate(TASK), *wait, Say("The study is done.")],
         TASK: [
             Read(path("httpx/_auth.py")),
@@ -129,6 +126,7 @@ class Trial:
         self.session = Session([])
         self._script = script_for(world)
         self._known = 0
+        self._sent: list[Sent] = []
 
     def go(self) -> None:
         """Register foveal, run the host through everything, and remove foveal again."""
@@ -141,6 +139,7 @@ class Trial:
             if self.full:
                 self.costs.hooks = hook_times(world, HOOK_RUNS)
             self._alone()
+        self.checks += deliveries(self._sent, late=world.host.late_contexts)
         self._check_uninstall(before)
 
     def _check(self, name: str, ok: bool | None, detail: str = "") -> None:
@@ -161,6 +160,7 @@ class Trial:
         self._check("own requests bare", titled if own else None, "the title's request has the context")
         second = self._prompt(SECOND, "continue", "second prompt, resumed")
         self._check_second(first, second)
+        self._prompt(TALK, "continue")
         if world.host.has_subagents:
             self._subagents()
         search = self._prompt(SEARCH, "continue")
@@ -277,6 +277,7 @@ class Trial:
 
     def _prompt(self, prompt: str, more: str, cost: str = "") -> Run:
         run = self.world.run(self._script, prompt, more)
+        self._sent.append(Sent(prompt, SHOWN.get(prompt), run.requests, run.output))
         request = _main(run, prompt)
         total = sum(map(len, ELEMENT.findall(request.text))) if request else 0
         brought = total - self._known if more and total >= self._known else total  # a window begins anew
@@ -297,8 +298,7 @@ class Trial:
 
 def _main(run: Run, prompt: str) -> Request | None:
     """Return the last request of a run that answers a prompt with tools at hand."""
-    found = [request for request in run.requests if request.tools and prompt in request.text]
-    return found[-1] if found else None
+    return answered(run.requests, prompt)
 
 
 def _is_about(request: Request, task: str) -> bool:

@@ -439,8 +439,8 @@ class Definitions:
         previous_end = 0
         for symbol in sorted(symbols, key=lambda symbol: (symbol.start_line, -symbol.end_line)):
             first, end = symbol.start_line - 1, min(symbol.end_line, len(lines))
-            if not 0 <= first < end:
-                continue  # the symbol is of another version of the text
+            if not 0 <= first < end or self._document.indents[first] < 0:
+                continue  # the symbol is of another version of the text, or a blank line would be its head
             while open_ones and self.all[open_ones[-1]].end <= first:
                 previous_end = max(previous_end, self.all[open_ones.pop()].end)
             outer = open_ones[-1] if open_ones else -1
@@ -459,7 +459,7 @@ class Definitions:
 
     def _head(self, symbol: Symbol, first: int, end: int) -> int:
         """Return the line of the signature, which may come after decorators."""
-        written = symbol.signature.partition("\n")[0].removesuffix("…")
+        written = symbol.signature.partition("\n")[0].removesuffix("…").strip()
         for line in range(first, min(end, first + DOC_SEARCH)):
             if written in self._document.lines[line][:2_000]:
                 return line

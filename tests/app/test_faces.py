@@ -25,6 +25,7 @@ from foveal.ipc.paths import http_socket
 from foveal.ipc.server import Server
 
 from tests.both_loops import on_both_loops
+from tests.conftest import need_tool
 
 FACES = (sys.executable, "-m", "foveal.dashboard.app")
 
@@ -64,10 +65,7 @@ def path() -> Iterator[str]:
 @pytest.fixture
 def curl() -> str:
     """Give curl's path."""
-    found = shutil.which("curl")
-    if found is None:
-        (pytest.fail if os.environ.get("FOVEAL_CI") == "1" else pytest.skip)("curl is not installed")
-    return found
+    return need_tool("curl")
 
 
 @asynccontextmanager

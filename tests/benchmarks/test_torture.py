@@ -75,7 +75,9 @@ def test_sound_repositories_pass_together(tmp_path: Path) -> None:
         for name in ("one", "other")
     ]
     options = Namespace(folder=tmp_path, seconds=0.0, limit=120.0)
-    for result in torture([each._replace(commit=each.commit.strip()) for each in repositories], options):
+    results = list(torture([each._replace(commit=each.commit.strip()) for each in repositories], options))
+    assert len(results) == 2
+    for result in results:
         assert result.failures == []
         assert (result.files, result.switched_files, len(result.switch_s)) == (4, 1, 2)
         assert result.memory_mb > 10

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-import time
+from datetime import datetime, timedelta
 
 import pytest
+from foveal.daemon.app.metric_history import FILE, Gauges, Sample, SampleFile, sample_between
+from foveal.daemon.core.metrics import Metrics
+from foveal.daemon.core.system import System
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser_cases import Site, browser, page, signed_in, site
-from tests.conftest import DEADLINE_S, SMALL_PROJECT, write_files
 
 __all__ = ["browser", "page", "site"]
 
@@ -17,14 +19,21 @@ CHART = "#chart-memory"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def samples(site: Site, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Wait until the daemon has taken three samples, one of them with a context."""
-    root = site.daemon.open_ready(write_files(tmp_path_factory.mktemp("p") / "shop", SMALL_PROJECT))["root"]
-    site.daemon.call("GetContext", cwd=root, prompt="how do sessions expire?", agent_name="codex")
-    ends = time.monotonic() + DEADLINE_S
-    while len(site.daemon.call("GetMetrics", history="hour")["history"]["samples"]) < 3:
-        assert time.monotonic() < ends
-        time.sleep(1.0)
+def samples(site: Site) -> None:
+    """Leave the daemon the samples of an earlier start: of its own it would take the first after 10 s."""
+    site.daemon.state.mkdir(mode=0o700)
+    system, file = System(), SampleFile(str(site.daemon.state / FILE), System())
+    taken = [sample_at(system.now() - timedelta(seconds=10 * ago), ago) for ago in range(6, 0, -1)]
+    file.write("hour", taken, 0)
+    file.close()
+
+
+def sample_at(moment: datetime, number: int) -> Sample:
+    """Make a sample whose values differ by its number."""
+    memory = {"daemon": (100 + number) << 20, "indexer": (60 + number) << 20, "embedder": None}
+    gauges = Gauges(files_pending=number, memory_bytes=memory)
+    nothing = Metrics().statistics()
+    return sample_between(nothing, nothing, moment.isoformat(), 10.0, gauges)
 
 
 def rows(page: Page) -> int:

@@ -14,6 +14,8 @@ from foveal.daemon.languages.shared.parse import parse_source
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.properties import examples
+
 FILLER = "\n".join(f"    value_{n} = compute_{n}(left_{n}, right_{n})" for n in range(40))
 
 PYTHON = f'''"""Sessions."""
@@ -300,7 +302,7 @@ TEXTS = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(TEXTS, st.sampled_from(NAMES), st.lists(st.text(max_size=12), max_size=5), st.integers(-3, 3_000))
 def test_any_text_is_never_longer_than_asked(text: str, path: str, words: list[str], characters: int) -> None:
     made = compress(text, path, words, characters)

@@ -737,7 +737,6 @@ def test_a_rule_is_shortened_to_what_the_prompt_is_about(desk: Desk) -> None:
 
 
 def test_tokens_are_counted_by_the_counter_that_is_set(desk: Desk) -> None:
-    pytest.importorskip("bpe_openai", reason="the extra `exact` isn't installed")
     counter, _ = counter_of("exact", "gpt-4o")
     desk.write(many(30) | {"wide.py": "# " + "漢字仮名交じり文 " * 3_000})
     focus = ["wide.py", *(f"lib{n % 5}/m{n}.py" for n in range(30))]

@@ -22,6 +22,8 @@ from foveal.daemon.context.tokens import ESTIMATE, TokenCounter, counter_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.properties import examples
+
 TYPES: list[SliceType] = list(SHARES)
 HEAVY = 0.4
 
@@ -102,7 +104,7 @@ def spent(selection: Selection, counter: TokenCounter) -> Limits:
 
 
 @given(slices(), LIMITS, COUNTERS)
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_neither_limit_is_ever_exceeded(given_: list[Slice], limits: Limits, counter: TokenCounter) -> None:
     selection = select(given_, limits, counter)
     cost = spent(selection, counter)
@@ -113,7 +115,7 @@ def test_neither_limit_is_ever_exceeded(given_: list[Slice], limits: Limits, cou
 
 
 @given(slices(competing=True), LIMITS, COUNTERS)
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_what_competes_comes_last_with_its_frame_and_within_the_limits(
     given_: list[Slice], limits: Limits, counter: TokenCounter
 ) -> None:
@@ -129,7 +131,7 @@ def test_what_competes_comes_last_with_its_frame_and_within_the_limits(
 
 
 @given(slices(), LIMITS, st.integers(0, 600), st.integers(0, 4_000), COUNTERS)
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_a_larger_budget_never_loses_a_slice(
     given_: list[Slice], limits: Limits, tokens: int, size: int, counter: TokenCounter
 ) -> None:
@@ -154,7 +156,7 @@ def test_the_choice_depends_on_nothing_but_slices_and_limits(
 
 
 @given(slices(), LIMITS, COUNTERS)
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_nothing_heavy_is_dropped_while_it_could_have_been_compressed(
     given_: list[Slice], limits: Limits, counter: TokenCounter
 ) -> None:

@@ -19,8 +19,10 @@ from foveal.daemon.context.excerpt import (
 )
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import Symbol
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+
+from tests.properties import examples
 
 LANGUAGES = {"python": "python", "javascript": "javascript", "markdown": "markdown"}
 
@@ -120,8 +122,21 @@ def arbitrary_sources(draw: st.DrawFn) -> FileSource:
     return FileSource("a", text, "text", tuple(one for one in symbols if one.end_line <= count))
 
 
+def source_with_definition(lines: list[str], start: int, end: int, signature: str) -> FileSource:
+    """Give a file whose definition was read from another version of it."""
+    return FileSource(
+        "a", "\n".join(lines), "text", (Symbol("n1", "function", start, end, signature, "", 0),)
+    )
+
+
+BLANK_HEAD = source_with_definition(["a b c", "", "", "d", *["x = 1 + 2 + 3"] * 7], 2, 4, "")
+BLANK_SIGNATURE = source_with_definition(["a", "   ", *["x = 1 + 2 + 3"] * 7], 1, 9, "   ")
+
+
 @given(st.one_of(sources(), arbitrary_sources()), st.integers(-1, 900), st.sampled_from(["", "alpha", "n1"]))
-@settings(max_examples=300)
+@example(BLANK_HEAD, 80, "n1")
+@example(BLANK_SIGNATURE, 80, "n1")
+@settings(max_examples=examples(300))
 def test_shortened_file_never_exceeds_its_characters(source: FileSource, characters: int, word: str) -> None:
     text, left_out = show(source, characters, word, wanted=word)
     assert len(text) <= max(characters, 0)

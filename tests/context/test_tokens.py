@@ -52,7 +52,6 @@ def test_without_the_package_tokens_are_estimated_and_that_is_said(monkeypatch: 
 
 @pytest.fixture(scope="module")
 def counter() -> ExactCounter:
-    pytest.importorskip("bpe_openai", reason="the extra `exact` isn't installed")
     return exact_counter("")
 
 

@@ -263,8 +263,9 @@ async def test_a_process_that_hangs_is_killed_at_the_deadline(caplog: pytest.Log
 
 
 async def test_stopped_process_is_announced_and_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linking, "BEAT_S", 0.05)
     async with linked() as one:
+        await one.link.request(CloseProject("/"))  # by then all is imported
+        monkeypatch.setattr(linking, "BEAT_S", 0.05)
         former = one.process
         former.suspend()
         assert "doesn't answer (it was stopped); it is being replaced" in await one.silent.get()
@@ -295,11 +296,15 @@ import sys, threading
 from foveal.daemon.core.pipe import Beat, ChildPipe
 pipe = ChildPipe(int(sys.argv[1]))
 pipe.listen(lambda envelope: None, beat=lambda: Beat(7, "/stuck"))
+pipe.send("it listens")
 threading.Event().wait()
 """
 
 BUSY = """
 import sys
+from foveal.daemon.core.pipe import ChildPipe
+pipe = ChildPipe(int(sys.argv[1]))
+pipe.send("it is busy")
 while True: pass
 """
 
@@ -309,15 +314,19 @@ async def test_hanging_process_is_replaced_after_the_long_limit(
     program: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(linking, "BEAT_S", 0.05)
-    monkeypatch.setattr(linking, "HUNG_BEATS", 10)
+    for limit in ("SILENT_BEATS", "HUNG_BEATS"):
+        monkeypatch.setattr(linking, limit, 1_000_000)  # however long its start takes
     async with linked(argv=(sys.executable, "-c", program)) as one:
+        await one.events.get()
+        monkeypatch.setattr(linking, "HUNG_BEATS", 20)
         assert reason in await one.died.get()
 
 
 async def test_daemon_that_was_stopped_itself_kills_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linking, "BEAT_S", 0.5)
-    monkeypatch.setattr(linking, "SILENT_BEATS", 1)
     async with linked() as one:
+        await one.link.request(CloseProject("/"))  # by then all is imported
+        monkeypatch.setattr(linking, "BEAT_S", 0.5)
+        monkeypatch.setattr(linking, "SILENT_BEATS", 1)
         former = one.process
         for _ in range(2):
             former.suspend()

@@ -14,6 +14,7 @@ from foveal.daemon.search.need import HINT
 from tests.conftest import DaemonProcess, need_tool, next_event, running_daemon, write_files
 from tests.hook_cases import context_of, event_name, payload, recorded
 from tests.hooks.test_hook import hook
+from tests.search_cases import until
 
 DECISION = "I decided to expire sessions only in expire(), because two places had drifted apart."
 TASK = "Find out where sessions expire and why."
@@ -235,8 +236,8 @@ def test_a_report_without_a_transcript_is_grafted(up: DaemonProcess, shop: Path)
             next_event(events, "experience.grafted")
         found = up.call("ListExperiences", cwd=str(shop), query=host)["experiences"]
         assert any(f"for {host} in one place" in one["decision"] for one in found), host
+    until(lambda: not list(up.state.glob("hook-spool/*")), "the last event is out of the spool")
     assert not list(up.state.glob("hook-reports/*"))
-    assert not list(up.state.glob("hook-spool/*"))
 
 
 def test_what_the_main_agent_decided_is_grafted_when_its_session_ends(up: DaemonProcess, shop: Path) -> None:

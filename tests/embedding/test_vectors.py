@@ -26,6 +26,8 @@ from foveal.daemon.embedding.vectors import VectorIndex
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.properties import examples
+
 DIM = 16
 TAIL = 200
 BASE = 1 << 62
@@ -247,7 +249,7 @@ CHANGES = st.lists(
 
 
 @given(CHANGES)
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_search_finds_added_and_not_removed_vectors(
     tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[str, int, int]]
 ) -> None:
@@ -354,7 +356,7 @@ def test_lost_vectors_are_rebuilt_from_the_stored_embeddings(tmp_path: Path, dam
         elif damage == "cut":
             del changed[offset:]
         elif damage == "garbage":
-            changed[:] = os.urandom(len(data))
+            changed[:] = np.random.default_rng(1).bytes(len(data))
         elif damage == "empty":
             changed.clear()
         path.write_bytes(changed)

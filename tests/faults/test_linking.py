@@ -15,6 +15,8 @@ from foveal.daemon.linking.questions import FILE_STEPS_MAX, INTERFACE_STEPS, STE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.properties import examples
+
 
 def test_a_few_graphs_are_linked(tmp_path_factory: pytest.TempPathFactory) -> None:
     outcome = attempt(PROMISE, PROMISE.test(GRAPHS), Ground(tmp_path_factory.mktemp("g"), 6))
@@ -22,7 +24,7 @@ def test_a_few_graphs_are_linked(tmp_path_factory: pytest.TempPathFactory) -> No
     assert outcome.tried == 6
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(
     st.sampled_from(list(FORMS)), st.sampled_from(list(SHAPES)), st.integers(2, 12), st.integers(0, 1 << 30)
 )

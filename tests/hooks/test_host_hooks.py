@@ -45,6 +45,7 @@ from tests.hook_cases import (
     payload,
     recorded,
 )
+from tests.properties import examples
 
 QUESTION = "How does a session of the shop end?"
 TASK = "Find out where sessions expire and why."
@@ -352,7 +353,7 @@ KEYS = sorted({key for path in PAYLOADS.glob("*/*.json") for key in json.loads(p
 NAMES = sorted({event_name(name) for _, name in recorded()})
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.sampled_from(HOSTS), st.sampled_from(NAMES), st.dictionaries(st.sampled_from(KEYS), values))
 def test_no_payload_breaks_a_host(host: str, name: str, fields: dict[str, Any]) -> None:
     told = Fields(fields)
@@ -385,5 +386,7 @@ def test_git_event_comes_from_the_hook_name() -> None:
 
 
 def test_payload_fixtures_hold_no_real_paths() -> None:
-    for path in Path(PAYLOADS).glob("*/*.json"):
+    payloads = list(Path(PAYLOADS).glob("*/*.json"))
+    assert len(payloads) > 70
+    for path in payloads:
         assert "/home/ada/" in path.read_text()

@@ -12,6 +12,8 @@ from foveal.hooks.install.jsonc import JsoncNode, insert, parse, remove, replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.properties import examples
+
 NEW = {"a": [1, "x"], "ü": None}
 
 BLANKS = st.sampled_from(
@@ -50,7 +52,7 @@ def same_outside(before: str, after: str, start: int, end: int) -> bool:
     return after.startswith(before[:start]) and after.endswith(before[end:])
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(documents(), st.data())
 def test_jsonc_insert_can_be_undone(text: str, data: st.DataObject) -> None:
     number = data.draw(st.integers(0, len(containers(parse(text))) - 1))
@@ -68,7 +70,7 @@ def test_jsonc_insert_can_be_undone(text: str, data: st.DataObject) -> None:
         assert back == text
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(documents(), st.data())
 def test_jsonc_remove_and_replace(text: str, data: st.DataObject) -> None:
     filled = [number for number, one in enumerate(containers(parse(text))) if one.items]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from foveal.hooks.install.host_files import (
     registrations,
 )
 
+from tests.conftest import need_tool
 from tests.hook_install_cases import Machine, text_of, tree
 
 DATA = Path(__file__).parents[2] / "hooks"
@@ -163,7 +163,6 @@ console.log(JSON.stringify({
 """
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
 @pytest.mark.parametrize("kind", ["answers", "fails", "talks", "missing"])
 def test_the_opencode_plugin_adds_context_or_nothing(tmp_path: Path, kind: str) -> None:
     program = tmp_path / "foveal"
@@ -178,7 +177,9 @@ def test_the_opencode_plugin_adds_context_or_nothing(tmp_path: Path, kind: str) 
         program.chmod(0o755)
     (tmp_path / "foveal.mjs").write_text(opencode_plugin(str(program)).content)
     (tmp_path / "play.mjs").write_text(PLAY)
-    done = subprocess.run(["node", "play.mjs"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [need_tool("node"), "play.mjs"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
     reply = json.loads(done.stdout)
     texts = ["because", "because"] if kind == "answers" else []
@@ -229,7 +230,6 @@ await tell("session.idle", { sessionID: "s2" })
 """
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
 def test_the_opencode_plugin_writes_finished_messages_once(tmp_path: Path) -> None:
     program = tmp_path / "foveal"
     program.write_text("#!/bin/sh\ntold=$(cat)\nprintf '%s\\n' \"$told\" >> calls\n")
@@ -238,7 +238,12 @@ def test_the_opencode_plugin_writes_finished_messages_once(tmp_path: Path) -> No
     (tmp_path / "idle.mjs").write_text(IDLE)
     environment = {**os.environ, "FOVEAL_STATE_DIR": str(tmp_path / "state")}
     done = subprocess.run(
-        ["node", "idle.mjs"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        [need_tool("node"), "idle.mjs"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
     folder = tmp_path / "state" / "opencode"

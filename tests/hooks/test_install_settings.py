@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.hook_install_cases import FORMS
+from tests.properties import examples
 
 OTHERS = st.sampled_from(
     [
@@ -63,7 +64,7 @@ def others(hooks: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("host", ["claude-code", "codex", "cursor", "gemini", "copilot"])
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(data=st.data())
 def test_register_and_strip_undo_each_other(host: str, data: st.DataObject) -> None:
     value = data.draw(values(host))

@@ -10,6 +10,8 @@ from foveal.hooks.install.toml_tables import append, parse, remove, tables, upda
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.properties import examples
+
 PATH = ("mcp_servers", "foveal")
 VALUES = {"command": "/b/foveal", "args": ["mcp"]}
 
@@ -39,7 +41,7 @@ def documents() -> st.SearchStrategy[str]:
     )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(documents())
 def test_toml_append_can_be_undone(text: str) -> None:
     after = append(text, PATH, VALUES)

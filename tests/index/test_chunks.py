@@ -14,6 +14,8 @@ from foveal.daemon.languages.shared.source_text import clean_source
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.properties import examples
+
 
 def chunks_of(source: str | bytes, path: str = "a.py") -> tuple[Chunk, ...]:
     data = source.encode() if isinstance(source, str) else source
@@ -258,13 +260,13 @@ def covers_every_line_once(source: str, path: str) -> None:
 
 
 @given(st.lists(LINES, max_size=120).map("\n".join), st.sampled_from(PATHS))
-@settings(max_examples=250, derandomize=True)
+@settings(max_examples=examples(250))
 def test_every_line_is_in_one_chunk(source: str, path: str) -> None:
     covers_every_line_once(source, path)
 
 
 @given(st.binary(max_size=400), st.sampled_from(sorted(LANGUAGES)))
-@settings(max_examples=200, derandomize=True)
+@settings(max_examples=examples(200))
 def test_any_bytes_give_chunks(data: bytes, language: str) -> None:
     for chunk in chunk_source("a", data, parse_source(data, language), language):
         assert 0 < len(chunk.text) <= MAX_CHARACTERS
@@ -275,7 +277,6 @@ SIZES = st.lists(st.integers(110, 700), min_size=2, max_size=25)
 
 
 @given(SIZES, st.data())
-@settings(max_examples=100, derandomize=True)
 def test_an_edit_changes_the_chunk_of_its_function_and_at_most_merged_neighbours(
     sizes: list[int], data: st.DataObject
 ) -> None:

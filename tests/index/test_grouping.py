@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from foveal.daemon.index.divider import TINY, group
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 UNITS = st.lists(st.tuples(st.integers(1, 900), st.integers(0, 50)), min_size=1, max_size=60)
@@ -35,7 +35,6 @@ def test_many_equal_strengths_leave_full_groups() -> None:
 
 
 @given(UNITS, st.integers(1, 1_500))
-@settings(derandomize=True)
 def test_every_unit_is_in_one_group_of_bounded_size(units: list[tuple[int, int]], limit: int) -> None:
     sizes, strengths = [size for size, _ in units], [strength for _, strength in units]
     groups = group(sizes, strengths, limit)
@@ -45,7 +44,6 @@ def test_every_unit_is_in_one_group_of_bounded_size(units: list[tuple[int, int]]
 
 
 @given(st.data())
-@settings(derandomize=True)
 def test_a_unit_that_changes_its_size_moves_only_boundaries_beside_it(data: st.DataObject) -> None:
     sizes = data.draw(st.lists(st.integers(TINY, 400), min_size=2, max_size=40))
     strengths = list(range(len(sizes)))

@@ -128,7 +128,9 @@ def test_files_and_kinds_keep_to_themselves(
 def test_filters_do_not_change_scores(library: LexicalReader) -> None:
     terms = query_terms("user password").weights
     everywhere = {hit.chunk_id: hit.score for hit in library.search(terms, 9)}
-    for hit in library.search(terms, 9, files=[1], kinds=["function"]):
+    filtered = list(library.search(terms, 9, files=[1], kinds=["function"]))
+    assert len(filtered) == 2
+    for hit in filtered:
         assert hit.score == everywhere[hit.chunk_id]
 
 

@@ -16,6 +16,8 @@ from foveal.daemon.project.tree import FileRecord, ResolvedImport
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.properties import examples
+
 STAMP = Stamp(10, 1_700_000_000_000_000_000, 1_700_000_000_000_000_001, 42)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 NUMBER = st.integers(0, 2**31)
@@ -61,7 +63,7 @@ def put(store: Store, *contents: FileContent) -> None:
         max_size=5,
     )
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(50))
 def test_records_come_back_as_they_were(store: Store, reader: Reader, records: list[FileRecord]) -> None:
     with store.transaction():
         store.remove_files(list(store.load_files()))

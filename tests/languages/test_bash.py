@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.import_cases import check, resolver, tree
 from tests.path_import_cases import appears, paths
+from tests.properties import examples
 
 BASH = tree(
     "bin/run.sh",
@@ -67,6 +68,6 @@ def test_what_is_certainly_missing(module: str, missing: bool) -> None:
     st.sampled_from(["a.sh", "./a.sh", "../b", "$D/a.sh", "$D/b", "lib/b.bash", "a"]),
     paths("a.sh", "b.bash", "b"),
 )
-@settings(max_examples=300, derandomize=True)
+@settings(max_examples=examples(300))
 def test_sources_wait_under_the_right_keys(files: set[str], importer: str, module: str, new: str) -> None:
     appears(files, importer, "bash", module, new)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.import_cases import check, resolver, tree
 from tests.path_import_cases import appears, paths
+from tests.properties import examples
 
 C = tree(
     "src/main.c",
@@ -91,6 +92,6 @@ def test_a_name_that_too_many_files_have_is_not_guessed() -> None:
     st.sampled_from(["a.h", "a/b.h", "../a.h", "./a.h", "<a/a.h>", "<b.h>", "lib/../a.h", "test/a.h"]),
     paths("a.h", "b.h"),
 )
-@settings(max_examples=300, derandomize=True)
+@settings(max_examples=examples(300))
 def test_includes_wait_under_the_right_keys(files: set[str], importer: str, module: str, new: str) -> None:
     appears(files, importer, "c", module, new)

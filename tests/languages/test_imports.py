@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.import_cases import Files, check, resolver, tree
+from tests.properties import examples
 
 
 def test_other_languages_resolve_nothing() -> None:
@@ -161,7 +162,7 @@ def appears(files: set[str], importer: str, language: str, imported: Import, new
     st.sets(paths(PYTHON_NAMES), max_size=12), paths(PYTHON_NAMES), PYTHON_MODULES,
     st.sampled_from(["", "a", "b"]), paths(PYTHON_NAMES),
 )  # fmt: skip
-@settings(max_examples=500, derandomize=True)
+@settings(max_examples=examples(500))
 def test_python_imports_wait_under_the_right_keys(
     files: set[str], importer: str, module: str, name: str, new: str
 ) -> None:
@@ -172,7 +173,7 @@ def test_python_imports_wait_under_the_right_keys(
     st.sets(paths(SCRIPT_NAMES), max_size=12), paths(SCRIPT_NAMES),
     st.sampled_from(["javascript", "typescript"]), SCRIPT_MODULES, paths(SCRIPT_NAMES),
 )  # fmt: skip
-@settings(max_examples=500, derandomize=True)
+@settings(max_examples=examples(500))
 def test_script_imports_wait_under_the_right_keys(
     files: set[str], importer: str, language: str, module: str, new: str
 ) -> None:
@@ -195,7 +196,7 @@ def test_a_package_with_a_stub_stays_one_without_it() -> None:
 
 
 @given(st.sets(paths(GO_NAMES), max_size=12), paths(GO_NAMES), GO_MODULES, paths(GO_NAMES))
-@settings(max_examples=500, derandomize=True)
+@settings(max_examples=examples(500))
 def test_go_imports_wait_under_the_right_keys(files: set[str], importer: str, module: str, new: str) -> None:
     appears(files, importer, "go", Import(module, "", 1), new)
 
@@ -205,7 +206,7 @@ def test_go_imports_wait_under_the_right_keys(files: set[str], importer: str, mo
     PYTHON_MODULES,
     GO_MODULES,
 )
-@settings(max_examples=300, derandomize=True)
+@settings(max_examples=examples(300))
 def test_told_changes_equal_a_new_start(changes: list[tuple[bool, str]], module: str, path: str) -> None:
     names: Files = dict(CONFIG)
     project = resolver(names)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.import_cases import check, resolver, tree
 from tests.path_import_cases import appears, paths
+from tests.properties import examples
 
 LUA = tree(
     "lua/shop/init.lua",
@@ -55,6 +56,6 @@ def test_nothing_is_certainly_missing() -> None:
     st.sampled_from(["a", "a.b", "b.a.b", "lib.a", "a/b", "test.a"]),
     paths("a.lua", "b.lua", "init.lua"),
 )
-@settings(max_examples=300, derandomize=True)
+@settings(max_examples=examples(300))
 def test_requires_wait_under_the_right_keys(files: set[str], importer: str, module: str, new: str) -> None:
     appears(files, importer, "lua", module, new)

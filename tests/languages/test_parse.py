@@ -15,6 +15,8 @@ from foveal.daemon.languages.shared.symbols import MAX_DOC
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.properties import examples
+
 PARSED = [name for name, row in LANGUAGES.items() if row.grammar]
 
 
@@ -89,7 +91,7 @@ def test_a_tree_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch)
 
 
 @given(st.binary(max_size=300), st.sampled_from(PARSED))
-@settings(max_examples=200, derandomize=True)
+@settings(max_examples=examples(200))
 def test_any_bytes_give_an_ordered_answer(data: bytes, language: str) -> None:
     holds_invariants(parse_source(data, language))
 
@@ -102,7 +104,7 @@ FRAGMENTS = st.sampled_from(
 
 
 @given(st.lists(FRAGMENTS, max_size=40).map("".join), st.sampled_from(PARSED))
-@settings(max_examples=300, derandomize=True)
+@settings(max_examples=examples(300))
 def test_any_code_gives_an_ordered_answer(source: str, language: str) -> None:
     holds_invariants(parse_source(source.encode(), language))
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.import_cases import Files, check, resolver, tree
 from tests.path_import_cases import appears, paths
+from tests.properties import examples
 
 COMPOSER: Files = tree(
     "src/Models/User.php",
@@ -148,7 +149,7 @@ RULES = {
     paths("a.php", "b.php"),
     st.sampled_from(sorted(RULES)),
 )
-@settings(max_examples=400, derandomize=True)
+@settings(max_examples=examples(400))
 def test_names_wait_under_the_right_keys(
     files: set[str], importer: str, module: str, new: str, rules: str
 ) -> None:

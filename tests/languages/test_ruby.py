@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.import_cases import check, resolver, tree
 from tests.path_import_cases import appears, paths
+from tests.properties import examples
 
 RUBY = tree(
     "lib/shop.rb",
@@ -75,6 +76,6 @@ def test_what_is_certainly_missing(module: str, missing: bool) -> None:
     st.sampled_from(["a", "a/b", "./a", "../b", "b/a.rb", "lib/a"]),
     paths("a.rb", "b.rb"),
 )
-@settings(max_examples=300, derandomize=True)
+@settings(max_examples=examples(300))
 def test_requires_wait_under_the_right_keys(files: set[str], importer: str, module: str, new: str) -> None:
     appears(files, importer, "ruby", module, new)

@@ -71,6 +71,7 @@ PARSED = [name for name, row in LANGUAGES.items() if row.grammar]
 )
 def test_points_rise_and_are_bounded(source: str, languages: list[str]) -> None:
     lines = source.count("\n")
+    assert languages == ["python"] or len(languages) > 15
     for language in languages:
         points = parse_source(source.encode(), language).split_points
         assert len(points) <= SPLIT_STEPS

@@ -29,6 +29,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.properties import examples
+
 
 class Clock(System):
     """A clock that goes one second a look."""
@@ -456,7 +458,7 @@ def test_damage_that_cannot_be_repaired_yet_harms_no_reader(tmp_path: Path) -> N
     assert pool.graft([draft("second")]).grafted == 1
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.lists(st.one_of(st.binary(max_size=40), st.sampled_from([LINE.encode(), b"\n", b"{}"])), max_size=6)
 )

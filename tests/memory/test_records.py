@@ -25,6 +25,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.properties import examples
+
 
 def one(number: int, decision: str = "", second: int = 0) -> Experience:
     return Experience(
@@ -129,7 +131,7 @@ LINES = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(
     st.lists(LINES, min_size=1, max_size=12, unique_by=lambda line: line.id),
     st.randoms(use_true_random=False),

@@ -15,7 +15,7 @@ from foveal.daemon.project.globs import (
     rebase_glob,
     split_globs,
 )
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 
@@ -261,6 +261,7 @@ def test_braces_stand_for_each_of_their_choices(groups: list[list[str]], path: s
 
 
 @given(st.text(string.printable, min_size=1, max_size=40), st.text(string.printable, max_size=40))
+@example("!a", "a")
 def test_any_text_compiles_or_is_refused(pattern: str, path: str) -> None:
     try:
         glob = compile_glob(pattern)

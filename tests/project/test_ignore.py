@@ -13,6 +13,8 @@ from foveal.daemon.project.ignore import MAX_FILE_BYTES, MAX_PATTERNS, IgnoreRul
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.properties import examples
+
 
 def match(patterns: str, path: str) -> bool | None:
     rules = IgnoreRules(parse_lines(patterns.encode()))
@@ -151,7 +153,7 @@ patterns = st.builds(
 )
 
 
-@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(120), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(top=st.lists(patterns, max_size=5), nested=st.lists(patterns, max_size=3))
 def test_agrees_with_git(repository: Path, top: list[str], nested: list[str]) -> None:
     (repository / ".gitignore").write_text("\n".join(top))

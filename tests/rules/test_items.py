@@ -26,6 +26,8 @@ from foveal.daemon.rules.items import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.properties import examples
+
 
 def test_key_is_made_of_the_given_fields() -> None:
     def check(given: tuple[str, ...], expected: ItemKey, said: str) -> None:
@@ -212,7 +214,7 @@ def test_a_text_of_any_size_gives_few_chunks(text: str) -> None:
     assert len(chunks(text)) <= MAX_CHUNKS
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(
     st.lists(st.sampled_from(["a", "word ", "End. ", "\n", "\n\n", " ", "é", "x" * 120, "。"]), max_size=200)
 )

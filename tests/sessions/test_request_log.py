@@ -35,6 +35,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.ledger_cases import ROOT, STYLE, Opened, conversation_bytes, opened, record_of, sent_for
+from tests.properties import examples
 
 
 def ids(at: Opened, session_id: str = "ses_a", limit: int = 100, before: str = "") -> list[str]:
@@ -71,7 +72,7 @@ def test_the_exact_bytes_after_a_restart_and_after_the_files_changed(tmp_path: P
 TEXTS = st.text(st.characters(), max_size=300)
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TEXTS, st.integers(1, 400), st.lists(st.tuples(TEXTS, TEXTS), max_size=4))
 @example("half a pair \ud800 and a NUL \0\r\n", 1, [("user", "\udfff")])
 def test_any_text_comes_back(tmp_path: Path, text: str, times: int, history: list[tuple[str, str]]) -> None:

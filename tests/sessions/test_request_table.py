@@ -36,6 +36,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.ledger_cases import GUIDE, ROOT, SEARCH, STYLE, record_of
+from tests.properties import examples
 
 
 @pytest.fixture
@@ -219,7 +220,7 @@ def test_a_sketch_survives_its_bytes() -> None:
 SKETCHES = st.sets(st.integers(0, 120), min_size=1, max_size=90)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=examples(300))
 @given(SKETCHES, st.sets(st.integers(0, 120), max_size=12))
 def test_nearly_equal_sketches_share_a_term_of_their_prefixes(terms: set[int], changed: set[int]) -> None:
     def sketch(some: set[int]) -> Sketch:

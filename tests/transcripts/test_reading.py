@@ -23,6 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.properties import examples
 from tests.transcript_cases import (
     Claude,
     append,
@@ -293,7 +294,7 @@ _JSON = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=150, derandomize=True)
+@settings(max_examples=examples(150))
 @given(
     kind=st.sampled_from(
         (

@@ -200,29 +200,39 @@ _NAMED = re.compile(r"m(\d+)_(\d+)\.py")
 def _stale(client: Client, root: Path, writers: list[_Writer], way: int) -> str:
     """Ask in one of three ways; return what was older than what had been written when it was asked."""
     least = [writer.done for writer in writers]
-    if way == 0:  # contents: shown as they are, whatever is degraded
-        found = _numbers(_SHOWN, _context(client, root, [f"gen/w{one.number}.py" for one in writers]))
+    if way == 0:  # contents: shown as they are, or left out where there was no time to read them
+        reply = _context(client, root, [f"gen/w{one.number}.py" for one in writers])
+        found = _numbers(_SHOWN, reply["context"])
+        unsure = reply["partial"] and bool(found)
     elif way == 1:  # definitions: those of changed files are read again, or left out
         answer = client.call("FindSymbols", {"cwd": str(root), "query": "w_", "limit": 500}, DEADLINE_S)
         found = _numbers(_SHOWN, " ".join(symbol["symbol"] for symbol in answer["symbols"]))
-        if answer["degraded"] or answer["partial"]:
-            found = {number: last for number, last in found.items() if last < least[number]}
-            least = [last if number in found else -1 for number, last in enumerate(least)]
+        unsure = answer["degraded"] or answer["partial"]
     else:  # names: all of them, or the answer says that it could not be sure
-        text = _context(client, root, ["gen"], fresh="tree", silent=True)
-        if not text:
+        reply = _context(client, root, ["gen"], fresh="tree")
+        if not _is_whole(reply):
             return ""
-        found = _numbers(_NAMED, text)
-    wrong = [f"{n}: {found.get(n)} < {last}" for n, last in enumerate(least) if found.get(n, -1) < last]
+        found, unsure = _numbers(_NAMED, _told_in(reply)), False
+    wrong = [
+        f"{number}: {found.get(number)} < {last}"
+        for number, last in enumerate(least)
+        if found.get(number, last if unsure else -1) < last
+    ]
     return f"way {way}: {', '.join(wrong)}" if wrong else ""
 
 
-def _context(client: Client, root: Path, focus: list[str], *, silent: bool = False, **params: Any) -> str:
-    """Return a context, with what it says is missing; with `silent` "" where it says it may be wrong."""
+def _context(client: Client, root: Path, focus: list[str], **params: Any) -> Any:
     asked = {"cwd": str(root), "focus_paths": focus, "max_tokens": 50_000, **params}
-    reply = client.call("GetContext", asked, DEADLINE_S)
-    if silent and (reply["degraded"] or reply["partial"]):
-        return ""
+    return client.call("GetContext", asked, DEADLINE_S)
+
+
+def _is_whole(reply: Any) -> bool:
+    """Whether a context claims that nothing is missing."""
+    return not reply["degraded"] and not reply["partial"]
+
+
+def _told_in(reply: Any) -> str:
+    """Return a context, with what it says is missing."""
     return "\n".join([*reply["gaps"], reply["context"]])
 
 
@@ -234,10 +244,12 @@ def _numbers(pattern: re.Pattern[str], text: str) -> dict[int, int]:
 
 
 def _end_state(user: Home, writers: list[_Writer]) -> str:
-    """Once the writers rest, an answer is whole."""
+    """Once the writers rest, an answer is whole: the first, or on a busy machine a later one."""
     with user.client() as client:
-        text = _context(client, user.project, ["gen"], fresh="tree", silent=True)
-    found = _numbers(_NAMED, text)
+        asked = iter(lambda: _context(client, user.project, ["gen"], fresh="tree"), None)
+        deadline = time.monotonic() + DEADLINE_S
+        reply = next(one for one in asked if _is_whole(one) or time.monotonic() > deadline)
+    found = _numbers(_NAMED, _told_in(reply)) if _is_whole(reply) else {}
     missing = [str(writer.number) for writer in writers if found.get(writer.number) != writer.done]
     return f"the last names of {', '.join(missing)} are missing" if missing else ""
 

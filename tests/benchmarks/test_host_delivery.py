@@ -1,0 +1,163 @@
+"""What a host's requests must show of foveal: a context beside its prompt, none for talk, no complaint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from foveal.benchmarks.hosts.delivery import START, Check, Sent, deliveries
+from foveal.benchmarks.hosts.model_server import WIRES
+from foveal.benchmarks.hosts.script import Request
+
+TASK, TALK = "Where does GZipDecoder flush?", "yes, continue"
+FILE = "httpx/_decoders.py"
+BEGINNING = f"<foveal-context>\n{START}\n\n`{FILE}` was open last.\n</foveal-context>"
+CONTEXT = f"<foveal-context>\n# PROJECT CONTEXT\n\n### `{FILE}`\n</foveal-context>"
+
+Body = dict[str, Any]
+
+
+def as_claude_code(turns: Sequence[tuple[str, str, str]], beginning: str) -> Body:
+    """Return a request as Claude Code sends it: what hooks print stands in a system message after the prompt."""
+    messages: list[Body] = []
+    for number, (prompt, context, answer) in enumerate(turns):
+        messages.append({"role": "user", "content": [{"type": "text", "text": prompt}]})
+        hooks = [text for text in ("" if number else beginning, context) if text]
+        if hooks:
+            said = "\n".join(f"UserPromptSubmit hook additional context: {text}" for text in hooks)
+            messages.append({"role": "system", "content": said})
+        if answer:
+            messages.append({"role": "assistant", "content": [{"type": "text", "text": answer}]})
+    return {"system": "You are an agent.", "messages": messages, "tools": [{"name": "Read"}]}
+
+
+def as_codex(turns: Sequence[tuple[str, str, str]], beginning: str) -> Body:
+    """Return a request as Codex sends it: each hook's text is a message, a session's start before the prompt."""
+    items: list[Body] = [message("developer", beginning)] if beginning else []
+    for prompt, context, answer in turns:
+        items.append(message("user", prompt))
+        if context:
+            items.append(message("developer", context))
+        if answer:
+            items.append(message("assistant", answer))
+    return {"instructions": "You are an agent.", "input": items, "tools": [{"name": "exec"}]}
+
+
+def message(role: str, text: str) -> Body:
+    return {"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]}
+
+
+HOSTS: Mapping[str, Any] = {
+    "/messages": as_claude_code,
+    "/responses": as_codex,
+}
+
+
+def checked(
+    wire: str,
+    beginning: str = BEGINNING,
+    for_task: str = CONTEXT,
+    for_talk: str = "",
+    output: str = "hook: UserPromptSubmit Completed\nDone.\n",
+) -> dict[str, Check]:
+    """Check a session of three prompts, of which the first is about something else, by its requests."""
+    turns = [("What is this?", "", "A client."), (TASK, for_task, "There."), (TALK, for_talk, "")]
+    sent = []
+    for prompt, file, until in ((TASK, FILE, 2), (TALK, "", 3)):
+        system, messages, tools = WIRES[wire][0](HOSTS[wire](turns[:until], beginning))
+        requests = [Request(0.0, wire, system, tuple(messages), tuple(tools))]
+        sent.append(Sent(prompt, file, requests, output))
+    checks = {check.name: check for check in deliveries(sent)}
+    assert checks.keys() == {BESIDE, TALK_NONE, PRINTED}
+    return checks
+
+
+BESIDE, TALK_NONE, PRINTED = "context beside its prompt", "talk brings nothing", "no complaint is printed"
+
+
+def failed(checks: Mapping[str, Check]) -> set[str]:
+    return {name for name, check in checks.items() if not check.ok}
+
+
+@pytest.mark.parametrize("wire", HOSTS)
+def test_session_as_it_should_be_passes(wire: str) -> None:
+    assert failed(checked(wire)) == set()
+
+
+@pytest.mark.parametrize("wire", HOSTS)
+def test_hook_that_prints_nothing_fails(wire: str) -> None:
+    assert failed(checked(wire, beginning="", for_task="")) == {BESIDE}
+
+
+@pytest.mark.parametrize("wire", HOSTS)
+def test_context_at_the_start_alone_fails(wire: str) -> None:
+    assert failed(checked(wire, for_task="")) == {BESIDE}
+    assert failed(checked(wire, beginning=BEGINNING + CONTEXT, for_task="")) == {BESIDE}
+
+
+@pytest.mark.parametrize("wire", HOSTS)
+def test_start_is_no_context_of_its_prompt(wire: str) -> None:
+    assert failed(checked(wire, for_task=BEGINNING)) == {BESIDE}
+
+
+@pytest.mark.parametrize("wire", HOSTS)
+def test_context_without_the_file_fails(wire: str) -> None:
+    assert failed(checked(wire, for_task=CONTEXT.replace("_decoders", "_auth"))) == {BESIDE}
+
+
+@pytest.mark.parametrize("wire", HOSTS)
+def test_talk_with_a_context_fails(wire: str) -> None:
+    checks = checked(wire, for_talk=CONTEXT)
+    assert failed(checks) == {TALK_NONE}
+    assert f"{len(CONTEXT):,} characters" in checks[TALK_NONE].detail
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "SessionEnd hook [foveal hook claude-code] failed: Hook cancelled",
+        "hook: UserPromptSubmit Failed",
+        "Hook error: command exited with code 1",
+        "foveal: the daemon's socket was not found",
+        "Traceback (most recent call last):",
+    ],
+)
+def test_complaint_to_the_user_fails(line: str) -> None:
+    checks = checked("/responses", output=f"OpenAI Codex\n{line}\nDone.\n")
+    assert failed(checks) == {PRINTED}
+    assert line[:20] in checks[PRINTED].detail
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "hook: SessionStart Completed",
+        "mcp: foveal/search_code started, for the timeout configuration",
+        "warning: `--dangerously-bypass-hook-trust` is enabled. Enabled hooks may run without review.",
+        "        raise ValueError('event_hooks must be a dict, not an error')",
+    ],
+)
+def test_other_output_is_no_complaint(line: str) -> None:
+    assert failed(checked("/messages", output=f"{line}\nDone.\n")) == set()
+
+
+def test_echo_of_a_prompt_is_no_complaint() -> None:
+    prompt = "Why has the hook failed?"
+    checks = {check.name: check.ok for check in deliveries([Sent(prompt, None, (), f"user\n{prompt}\n")])}
+    assert checks[PRINTED]
+
+
+def test_prompts_that_never_reached_the_model_fail() -> None:
+    checks = {check.name: check for check in deliveries([Sent(TASK, FILE, (), ""), Sent(TALK, "", (), "")])}
+    assert failed(checks) == {BESIDE, TALK_NONE}
+
+
+def test_session_without_prompts_fails_every_check() -> None:
+    checks = {check.name: check for check in deliveries([])}
+    assert failed(checks) == {BESIDE, TALK_NONE, PRINTED}
+
+
+def test_host_that_sends_contexts_late_is_not_held_to_their_place() -> None:
+    checks = {check.name: check.ok for check in deliveries([Sent(TASK, FILE, (), "")], late=True)}
+    assert checks[BESIDE] is None
