@@ -17,7 +17,7 @@ from aiohttp import web
 from .. import __version__
 from ..ipc.aclient import DaemonLink
 from ..ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
-from .formats import FILTERS, editor_href
+from .formats import FILTERS, NOTHING, editor_href
 from .guard import VIEWER
 
 FOLDER: Final = os.path.dirname(os.path.abspath(__file__))
@@ -218,6 +218,7 @@ def _templates() -> jinja2.Environment:
         loader=jinja2.FileSystemLoader(os.path.join(FOLDER, "templates")),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=lambda value: NOTHING if value is None else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )
