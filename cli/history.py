@@ -371,7 +371,7 @@ def describe_usage(reply: Mapping[str, Any], by: str) -> Iterator[str]:
     saved = reply["saved"]
     if saved and saved["characters"]:
         yield ""
-        yield f"saved: about {saved['characters']:,} characters that agents would have read"
+        yield f"saved: about {saved['characters']:,} characters that agents didn't read"
         yield terminal.clean(f"  ({saved['basis']})")
 
 

@@ -320,16 +320,17 @@ def _count_used(database: Database, path: int, places: Sequence[tuple[int, str]]
 
 
 def count_saved(database: Database, session: int) -> None:
-    """Count what an agent didn't have to read: the sizes of files that it edited or named, and that the
-    transcript doesn't show it reading, less all that was shown of them.
+    """Count what an agent didn't have to read: the sizes of files that it named, and that the transcript
+    doesn't show it reading or editing, less all that was shown of them.
 
-    Only uses before the last reading of the transcript count: the next may show a reading.
+    An edit without a reading tells nothing: what it needed was read in some way that wasn't seen, or written
+    blindly. Only uses before the last reading of the transcript count: the next may show a reading.
     """
     database.execute(
         "UPDATE sessions SET (saved, saved_files) = (SELECT COALESCE(SUM(saved), 0), COUNT(*) FROM ("
         "SELECT MAX(MIN(MAX(size), ?) - SUM(characters), 0) AS saved FROM turns JOIN places ON turn = number"
         " WHERE session = sessions.id GROUP BY path"
-        " HAVING MAX(read) IS NULL AND MIN(COALESCE(edited, named)) <= sessions.mined)) WHERE id = ?",
+        " HAVING MAX(read) IS NULL AND MAX(edited) IS NULL AND MIN(named) <= sessions.mined)) WHERE id = ?",
         (WHOLE_BYTES, session),
     )
 

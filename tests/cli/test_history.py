@@ -140,7 +140,7 @@ def test_usage_reads() -> None:
     assert rest[2] == "      9 times  src/0.py"
     assert rest[12] == "  and 2 more: --json lists them"
     assert rest[14:] == [
-        "saved: about 120,000 characters that agents would have read",
+        "saved: about 120,000 characters that agents didn't read",
         "  (4.1 characters read for each character sent)",
     ]
     empty = {**reply, "rows": []}
