@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from ..ipc.errors import RpcError
 from . import terminal
 from .command import (
     Command,
@@ -25,6 +26,9 @@ from .terminal import local_time
 
 LOOKED_AT = 20
 """Contexts that are looked at for the last one that was sent: previews are passed over."""
+
+ENTRIES_LOOKED_AT = 50
+"""Latest entries of a timeline that are looked at for a prompt whose context came too late."""
 
 SHOWN_MAX = 12
 """Maximum places that `foveal last` lists."""
@@ -62,6 +66,37 @@ def last_command(
         terminal.say_text(reply["context"])
         return
     terminal.say_reply(reply, as_json, *describe_last(reply))
+    if not as_json:
+        _note_late(context, sent)
+
+
+def _note_late(context: click.Context, sent: Mapping[str, Any]) -> None:
+    """Tell of a later prompt of a session that got no context in time: it isn't in the list of contexts."""
+    if not sent["session_id"]:
+        return
+    try:
+        params = {"session_id": sent["session_id"], "limit": ENTRIES_LOOKED_AT}
+        entries = ask(context, "GetTimeline", params)["entries"]
+    except RpcError:  # a session without a timeline
+        return
+    late = late_after(entries, sent["context_id"])
+    if late is not None:
+        what = f"“{late['text']}”" if late.get("text") else f"the {late['kind']}"
+        terminal.flush()
+        terminal.note(
+            f"{what} ({local_time(late['at'])}) came later and got no context: what was prepared wasn't ready"
+            " in time. Ask again, or see: foveal doctor"
+        )
+
+
+def late_after(entries: Sequence[Mapping[str, Any]], context_id: str) -> Mapping[str, Any] | None:
+    """Return the last entry after a context that got none in time, of a timeline with the latest first."""
+    for entry in entries:
+        if entry.get("context_id") == context_id:
+            return None
+        if entry.get("outcome") == "too late":
+            return entry
+    return None
 
 
 def describe_last(given: Mapping[str, Any]) -> Iterator[str]:
@@ -242,11 +277,15 @@ def why_command(context: click.Context, context_id: str, path: str, cwd: str | N
     """
     folder = cwd or current_folder()
     folders = [folder] if cwd is None else [folder, current_folder()]
-    params = {"context_id": _resolved(context, context_id, folder), "path": locate(path, folders)}
+    sent = _last_of(context, folder) if context_id == LAST else None
+    found = context_id if sent is None else str(sent["context_id"])
+    params = {"context_id": found, "path": locate(path, folders)}
     reply = ask(context, "ExplainPath", params, hint="foveal contexts")
     terminal.say_reply(reply, as_json, *describe_explanation(reply, path))
     if not as_json:
         terminal.note_degraded(reply)
+        if sent is not None:
+            _note_late(context, sent)
     if not reply["shown"]:
         context.exit(1)
 
@@ -299,12 +338,16 @@ def _show(context: click.Context, context_id: str, folder: str, *, as_json: bool
 
 def _resolved(context: click.Context, context_id: str, folder: str) -> str:
     """Return an id, of the last context of the project for `last`. Raises `CliError` where there is none."""
-    if context_id != LAST:
-        return context_id
+    return context_id if context_id != LAST else str(_last_of(context, folder)["context_id"])
+
+
+def _last_of(context: click.Context, folder: str) -> Mapping[str, Any]:
+    """Return the last context of a project, as lists have it. Raises `CliError` where there is none."""
     found = ask(context, "ListContexts", {"cwd": folder, "limit": 1})["contexts"]
     if not found:
         raise CliError("no agent got a context of this project yet", 'foveal context "…"')
-    return str(found[0]["context_id"])
+    last: Mapping[str, Any] = found[0]
+    return last
 
 
 GROUPS = ("day", "project", "host", "session", "type")

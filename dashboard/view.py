@@ -7,8 +7,9 @@ import hashlib
 import inspect
 import os
 import shlex
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 import jinja2
@@ -62,11 +63,25 @@ ALSO_CALLED: Final = {
 """More words by which the palette finds a page."""
 
 
+FAILED_MAX: Final = 20
+"""Maximum failed pages remembered, the latest."""
+
+
+class FailedPage(NamedTuple):
+    """A page that was answered with 500: its path, when, and the kind of its error."""
+
+    path: str
+    at: float
+    error: str
+
+
 class View:
     """Renders pages: `call` asks the daemon, `page` renders a template."""
 
     def __init__(self, link: DaemonLink) -> None:
         self._link = link
+        self.failed: deque[FailedPage] = deque(maxlen=FAILED_MAX)
+        """The pages that failed since this process began, which Home and Diagnostics tell."""
         self._templates = _templates()
 
     async def call(self, method: str, **params: Any) -> Any:

@@ -52,6 +52,7 @@ COLUMNS: Final = (
     "agent_name",
     "text",
     "paths",
+    "outcome",
     "tokens",
     "shown",
     "used",
@@ -61,7 +62,7 @@ COLUMNS: Final = (
 """The columns of an exported timeline."""
 
 BLANK: Final[Mapping[str, Any]] = {
-    **dict.fromkeys(("text", "agent_id", "agent_name", "context_id", "experience_id"), ""),
+    **dict.fromkeys(("text", "agent_id", "agent_name", "context_id", "experience_id", "outcome"), ""),
     **dict.fromkeys(("tokens", "shown", "used")),
     "paths": (),
 }
