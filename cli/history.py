@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ..ipc.errors import NOT_FOUND
+from ..ipc.errors import NOT_FOUND, RpcError
 from . import terminal
 from .command import (
     Command,
@@ -25,6 +25,9 @@ from .times import local_time, since_option, until_option
 
 PAGE = 100
 """Contexts asked for at once, while the last one is looked for."""
+
+ENTRIES_LOOKED_AT = 50
+"""Latest entries of a timeline that are looked at for a prompt whose context came too late."""
 
 SHOWN_MAX = 12
 """Maximum places that `foveal last` lists."""
@@ -57,6 +60,37 @@ def last_command(
         terminal.say_text(reply["context"])
         return
     terminal.say_reply(reply, as_json, *describe_last(reply))
+    if not as_json:
+        _note_late(context, sent)
+
+
+def _note_late(context: click.Context, sent: Mapping[str, Any]) -> None:
+    """Tell of a later prompt of a session that got no context in time: it isn't in the list of contexts."""
+    if not sent["session_id"]:
+        return
+    try:
+        params = {"session_id": sent["session_id"], "limit": ENTRIES_LOOKED_AT}
+        entries = ask(context, "GetTimeline", params)["entries"]
+    except RpcError:  # a session without a timeline
+        return
+    late = late_after(entries, sent["context_id"])
+    if late is not None:
+        what = f"“{late['text']}”" if late.get("text") else f"the {late['kind']}"
+        terminal.flush()
+        terminal.note(
+            f"{what} ({local_time(late['at'])}) came later and got no context: what was prepared wasn't ready"
+            " in time. Ask again, or see: foveal doctor"
+        )
+
+
+def late_after(entries: Sequence[Mapping[str, Any]], context_id: str) -> Mapping[str, Any] | None:
+    """Return the last entry after a context that got none in time, of a timeline with the latest first."""
+    for entry in entries:
+        if entry.get("context_id") == context_id:
+            return None
+        if entry.get("outcome") == "too late":
+            return entry
+    return None
 
 
 def sent_contexts(context: click.Context, folder: str | None) -> Iterator[dict[str, Any]]:
@@ -259,11 +293,15 @@ def why_command(context: click.Context, context_id: str, path: str, cwd: str | N
     """
     folder = cwd or current_folder()
     folders = [folder] if cwd is None else [folder, current_folder()]
-    params = {"context_id": _resolved(context, context_id, folder), "path": locate(path, folders)}
+    sent = last_context(context, folder) if context_id == LAST else None
+    found = context_id if sent is None else str(sent["context_id"])
+    params = {"context_id": found, "path": locate(path, folders)}
     reply = ask(context, "ExplainPath", params, hint="foveal contexts")
     terminal.say_reply(reply, as_json, *describe_explanation(reply, path))
     if not as_json:
         terminal.note_degraded(reply)
+        if sent is not None:
+            _note_late(context, sent)
     if not reply["shown"]:
         context.exit(1)
 
@@ -385,7 +423,7 @@ def describe_usage(reply: Mapping[str, Any], by: str) -> Iterator[str]:
     saved = reply["saved"]
     if saved and saved["characters"]:
         yield ""
-        yield f"saved: about {saved['characters']:,} characters that agents would have read"
+        yield f"saved: about {saved['characters']:,} characters that agents didn't read"
         yield terminal.clean(f"  ({saved['basis']})")
 
 

@@ -7,8 +7,9 @@ import hashlib
 import inspect
 import os
 import shlex
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 import jinja2
@@ -17,7 +18,7 @@ from aiohttp import web
 from .. import __version__
 from ..ipc.aclient import DaemonLink
 from ..ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
-from .formats import FILTERS, editor_href
+from .formats import FILTERS, NOTHING, editor_href
 from .guard import VIEWER
 
 FOLDER: Final = os.path.dirname(os.path.abspath(__file__))
@@ -28,7 +29,7 @@ THEME_COOKIE: Final = "foveal_theme"
 
 QUESTION_CHARACTERS: Final = 7_000
 """Maximum characters of a question: with up to nine bytes each and all other fields of a search, the
-address stays below the line limit of `app.py`."""
+address stays below the line limit of `listener.py`."""
 
 TEXT_CHARACTERS: Final = 500
 """Maximum characters of filters, names and other short texts in an address; a path may have
@@ -62,11 +63,25 @@ ALSO_CALLED: Final = {
 """More words by which the palette finds a page."""
 
 
+FAILED_MAX: Final = 20
+"""Maximum failed pages remembered, the latest."""
+
+
+class FailedPage(NamedTuple):
+    """A page that was answered with 500: its path, when, and the kind of its error."""
+
+    path: str
+    at: float
+    error: str
+
+
 class View:
     """Renders pages: `call` asks the daemon, `page` renders a template."""
 
     def __init__(self, link: DaemonLink) -> None:
         self._link = link
+        self.failed: deque[FailedPage] = deque(maxlen=FAILED_MAX)
+        """The pages that failed since this process began, which Home and Diagnostics tell."""
         self._templates = _templates()
 
     async def call(self, method: str, **params: Any) -> Any:
@@ -218,6 +233,7 @@ def _templates() -> jinja2.Environment:
         loader=jinja2.FileSystemLoader(os.path.join(FOLDER, "templates")),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=lambda value: NOTHING if value is None else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -26,8 +26,7 @@ PROMPT_S: Final = 2.0
 END_S: Final = 0.4
 OTHER_S: Final = 1.0
 """Maximum seconds of a hook from its first line on, below the timeouts that are registered: 5 s where a
-session starts, 3 s where a person waits. At a session's end Claude Code gives all hooks together 1.5 s
-and Codex 1 s."""
+session starts or ends, 3 s where a person waits and where Codex ends a session."""
 
 BUDGETS_S: Final[Mapping[str, float]] = {
     "SessionStart": START_S,

@@ -101,6 +101,7 @@ class ContextTotals(Struct, frozen=True):
     tokens_by_type: dict[str, int]
     tokens_by_agent: dict[str, int]
     secrets_masked: int
+    late: int = 0
 
 
 class ScopeFigures(Struct, frozen=True):
@@ -265,6 +266,7 @@ def context_figures(statistics: MetricsStatistics) -> ContextTotals:
         count=statistics.contexts,
         cached=statistics.contexts_cached,
         partial=statistics.contexts_partial,
+        late=statistics.contexts_late,
         cache_hit_rate=_rounded(statistics.cache_hit_rate),
         compression_ratio=_rounded(statistics.compression_ratio),
         tokens=_histogram(statistics.context_tokens, ""),

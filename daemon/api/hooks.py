@@ -145,8 +145,19 @@ class HookMethods:
             await self._keep(formats.host, name, event, text, request.spooled)
         if isinstance(event, TurnEnded):
             self._turns.note(event)
-        answer = await self._responder.answer(event, formats.reads.limit(name), clock)
+        try:
+            answer = await self._responder.answer(event, formats.reads.limit(name), clock)
+        except asyncio.CancelledError:  # the host stopped waiting
+            self._note_late(event)
+            raise
+        if clock.ran_out:
+            self._note_late(event)
         return HookEventReply("" if answer == NOTHING else formats.writes.write(name, answer))
+
+    def _note_late(self, event: Event) -> None:
+        """Note that an agent went on without what was prepared for it."""
+        if self._engine.timeline.too_late(event.origin.session_id, event.origin.agent_id):
+            self._engine.metrics.context_was_late()
 
     @method("ListHosts", policy="open")
     async def list_hosts(self, request: MethodRequest) -> HostsReply:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -21,7 +21,8 @@ class TimelineRequest(SessionRequest, frozen=True, kw_only=True):
 
 
 class TimelineEntry(Struct, frozen=True, kw_only=True):
-    """An event of a session. `shown` and `used` count the places of its context."""
+    """An event of a session. `shown` and `used` count the places of its context; `outcome` is present if the
+    context came too late for the agent."""
 
     at: str
     kind: TimelineKind
@@ -31,6 +32,7 @@ class TimelineEntry(Struct, frozen=True, kw_only=True):
     paths: list[str] | UnsetType = UNSET
     context_id: str | UnsetType = UNSET
     request_id: str | UnsetType = UNSET
+    outcome: Literal["too late"] | UnsetType = UNSET
     tokens: int | UnsetType = UNSET
     used: int | UnsetType = UNSET
     shown: int | UnsetType = UNSET
@@ -70,6 +72,7 @@ def _entry(entry: StoredEntry) -> TimelineEntry:
         paths=json.loads(entry.paths_json) or UNSET,
         context_id=entry.context_id or UNSET,
         request_id=entry.request_id or UNSET,
+        outcome=entry.outcome or UNSET,
         tokens=_known(entry.tokens),
         used=_known(entry.used),
         shown=_known(entry.shown),

@@ -274,11 +274,10 @@ def _metadata_lines(metadata: ProjectMetadata) -> Iterator[str]:
 def _outcome(chosen: Chosen) -> str:
     """Return the outcome of a decision, why it may be outdated, and the number of similar ones."""
     experience, notes = chosen.experience, []
-    outcome = experience.marks[-1].kind if experience.marks else experience.outcome
-    if outcome == "failure":
+    if experience.outcome == "failure":
         error = render.inline(experience.error)[:ERROR_CHARACTERS]
         notes.append(f"failed: {error}" if error else "failed")
-    elif outcome == "reverted":
+    elif experience.outcome == "reverted":
         notes.append("reverted")
     if chosen.staleness.reason:
         notes.append(f"may not hold any more: {render.inline(chosen.staleness.reason)}")

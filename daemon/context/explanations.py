@@ -147,7 +147,11 @@ class Explaining:
             focus = f"put it in focus: foveal expand {given.scope.id} {quoted}"
         else:
             focus = f"put it in focus: foveal context --focus {quoted}"
-        return (focus,) if absence.is_final else (focus, f"or name it in the prompt: {path}")
+        if absence.is_final:
+            return (focus,)
+        # Where time was short, nothing is wrong with what was asked.
+        again = ["ask again: what wasn't ready in time may be by now"] if given.reply["partial"] else []
+        return *again, focus, f"or name it in the prompt: {path}"
 
 
 def _answer(

@@ -85,7 +85,7 @@ class MetricsStatistics(Struct, frozen=True):
 
     `latency_ms` is by method, `errors` by method and code. The counts of contexts are: all contexts, those
     from the cache, partial ones, their sizes, tokens before and after compression, tokens by type of slice
-    and by agent, and masked secrets.
+    and by agent, and masked secrets. `contexts_late` counts prompts and starts that got none in time.
     """
 
     latency_ms: Mapping[str, HistogramStatistics]
@@ -99,6 +99,7 @@ class MetricsStatistics(Struct, frozen=True):
     tokens_by_type: Mapping[str, int]
     tokens_by_agent: Mapping[str, int]
     secrets_masked: int
+    contexts_late: int = 0
 
     @property
     def cache_hit_rate(self) -> float | None:
@@ -117,7 +118,7 @@ class Metrics:
     def __init__(self) -> None:
         self._latency: dict[str, Histogram] = {}
         self._errors: dict[tuple[str, str], int] = {}
-        self._contexts = self._cached = self._partial = self._masked = 0
+        self._contexts = self._cached = self._partial = self._masked = self._late = 0
         self._before = self._after = 0
         self._size = Histogram(TOKEN_BOUNDS)
         self._by_type: dict[str, int] = {}
@@ -134,6 +135,10 @@ class Metrics:
     def failed(self, method: str, code: str) -> None:
         """Count an error reply of a known method."""
         self._errors[method, code] = self._errors.get((method, code), 0) + 1
+
+    def context_was_late(self) -> None:
+        """Count a context that an agent didn't get, since time ran out."""
+        self._late += 1
 
     def context_given(self, figures: ContextFigures) -> None:
         """Count a context that was given to an agent."""
@@ -168,4 +173,5 @@ class Metrics:
             dict(sorted(self._by_type.items())),
             by_agent,
             self._masked,
+            self._late,
         )

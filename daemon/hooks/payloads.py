@@ -19,6 +19,9 @@ MAX_CHARACTERS = 8 * 1024 * 1024
 
 REPEAT_S = 5.0
 """Seconds in which the same event counts as a repetition: two hooks of one event run at the same time."""
+SAME_MS = 500
+"""Maximum milliseconds between a host's times in two payloads of one event; nobody resumes a session twice in
+that time."""
 EVENTS_MAX = 1_024
 """Maximum number of events remembered."""
 
@@ -76,19 +79,25 @@ class RecentEvents:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._seen: OrderedDict[str, float] = OrderedDict()
+        self._seen: OrderedDict[str, tuple[float, int]] = OrderedDict()
+        """When each event arrived, and the host's time in it."""
 
     def is_repeated(self, event: Event) -> bool:
-        """Whether an event arrived just before; if not, it is remembered."""
-        now = self._clock()
-        while self._seen and now - next(iter(self._seen.values())) >= REPEAT_S:
+        """Whether an event arrived just before; if not, it is remembered.
+
+        The same event at another time of the host's is another one, such as a second resume.
+        """
+        now, at_ms = self._clock(), event.origin.at_ms
+        while self._seen and now - next(iter(self._seen.values()))[0] >= REPEAT_S:
             self._seen.popitem(last=False)
         key = _key(event)
-        if key in self._seen:
+        known = self._seen.get(key)
+        if known is not None and (not (known[1] and at_ms) or abs(known[1] - at_ms) <= SAME_MS):
             return True
         if len(self._seen) >= EVENTS_MAX:
             self._seen.popitem(last=False)
-        self._seen[key] = now
+        self._seen[key] = now, at_ms
+        self._seen.move_to_end(key)
         return False
 
 

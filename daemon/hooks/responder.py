@@ -115,6 +115,9 @@ class HookBackend(Protocol):
 class Clock:
     """The deadline of an event's answer. `now` returns monotonic seconds."""
 
+    ran_out = False
+    """Whether a part of the answer was left out because it took too long."""
+
     def __init__(self, now: Callable[[], float], within_s: float) -> None:
         self._now = now
         self._at = now() + within_s
@@ -304,6 +307,7 @@ class Responder:
             async with asyncio.timeout(clock.left_s):
                 return await work
         except (FovealError, TimeoutError) as error:
+            clock.ran_out = clock.ran_out or isinstance(error, TimeoutError)
             log.warning("a part of an answer to a hook was left out: %s", str(error) or "it took too long")
             return None
 

@@ -51,7 +51,8 @@ class Experience(Struct, frozen=True):
     than line breaks and tabs in `decision`, `rationale` and `error`. `error` goes with the outcome `failure`.
     `sketches` are pairs of a file's path and a sketch of its content at that time (`staleness.encoded`), for
     some of these files. An experience from a pool has its edits applied; `marks` are later reports of its
-    outcome, oldest first.
+    outcome, oldest first; `outcome` is the last that was reported or set, which is shown, listed and pruned
+    by.
     """
 
     id: str

@@ -264,7 +264,7 @@ def _weigh(
         near += MEANING_WORTH * (meaning - MEANING_FLOOR)
         reasons.append(f"near the prompt in meaning ({meaning:.2f})")
     near = round(near, 4)
-    outcome = _outcome(experience)
+    outcome = experience.outcome
     score = near
     if outcome in {"failure", "reverted"}:
         score += FAILED_WORTH if near else 0.0
@@ -303,11 +303,6 @@ def _parents(path: str) -> list[str]:
     while path := posixpath.dirname(path):
         found.append(path)
     return found
-
-
-def _outcome(experience: Experience) -> str:
-    """Return the outcome: the last mark, else the experience's own."""
-    return experience.marks[-1].kind if experience.marks else experience.outcome
 
 
 def fold(experiences: Iterable[Experience], threshold: float = THRESHOLD) -> list[Fold]:

@@ -20,6 +20,11 @@ TimelineKind = Literal[
     "start", "prompt", "subagent", "edit", "read", "decision", "compaction", "resume", "end"
 ]
 Use = Literal["edited", "read", "named"]
+Outcome = Literal["", "too late"]
+"""What became of the context for an entry, if it isn't as usual: it wasn't ready when the agent went on."""
+
+LATE_MARK = "late:"
+"""The beginning of the mark of an entry whose context came too late; its number follows."""
 
 ENTRIES_MAX = 2_000
 """Maximum number of entries of a session, the latest."""
@@ -64,7 +69,8 @@ CREATE TABLE places (
 CREATE INDEX places_by_path ON places (path);
 """
 """`observed` is the time of the last sign of use in a session, and `mined` that of the last reading of its
-transcript, 0 for none. `mark` identifies an entry that may be found again: such an entry is replaced.
+transcript, 0 for none. `mark` identifies an entry that may be found again: such an entry is replaced. It
+also marks an entry whose context came too late.
 A place has the time of its first use of each kind.
 
 So that sums are fast, counts are kept: `shown` and `used` of a turn count its places, those of a path its
@@ -165,6 +171,7 @@ class StoredEntry(Struct, frozen=True):
     tokens: int | None
     shown: int | None
     used: int | None
+    outcome: Outcome
     paths_json: str
 
 
@@ -320,16 +327,17 @@ def _count_used(database: Database, path: int, places: Sequence[tuple[int, str]]
 
 
 def count_saved(database: Database, session: int) -> None:
-    """Count what an agent didn't have to read: the sizes of files that it edited or named, and that the
-    transcript doesn't show it reading, less all that was shown of them.
+    """Count what an agent didn't have to read: the sizes of files that it named, and that the transcript
+    doesn't show it reading or editing, less all that was shown of them.
 
-    Only uses before the last reading of the transcript count: the next may show a reading.
+    An edit without a reading tells nothing: what it needed was read in some way that wasn't seen, or written
+    blindly. Only uses before the last reading of the transcript count: the next may show a reading.
     """
     database.execute(
         "UPDATE sessions SET (saved, saved_files) = (SELECT COALESCE(SUM(saved), 0), COUNT(*) FROM ("
         "SELECT MAX(MIN(MAX(size), ?) - SUM(characters), 0) AS saved FROM turns JOIN places ON turn = number"
         " WHERE session = sessions.id GROUP BY path"
-        " HAVING MAX(read) IS NULL AND MIN(COALESCE(edited, named)) <= sessions.mined)) WHERE id = ?",
+        " HAVING MAX(read) IS NULL AND MAX(edited) IS NULL AND MIN(named) <= sessions.mined)) WHERE id = ?",
         (WHOLE_BYTES, session),
     )
 
@@ -469,11 +477,12 @@ def entries_of(
     """Return entries of a session, the latest first; with `before`, a time and a number, only older ones."""
     rows = database.execute(
         "SELECT e.number, e.at, kind, agent_id, agent_name, text, e.context_id, request_id,"
-        " experience_id, tokens, t.shown, iif(s.observed, t.used, NULL), paths"
+        " experience_id, tokens, t.shown, iif(s.observed, t.used, NULL),"
+        " iif(mark GLOB ?, 'too late', ''), paths"
         " FROM sessions s JOIN entries e ON e.session = s.id"
         " LEFT JOIN turns t ON e.context_id != '' AND t.context_id = e.context_id"
         " WHERE s.name = ? AND (e.at, e.number) < (?, ?) ORDER BY e.at DESC, e.number DESC LIMIT ?",
-        (clean(session_id), *(before or (2**62, 0)), limit),
+        (f"{LATE_MARK}*", clean(session_id), *(before or (2**62, 0)), limit),
     )
     return [StoredEntry(*row) for row in rows]
 

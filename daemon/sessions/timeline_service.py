@@ -191,6 +191,17 @@ class Timeline:
             self._attach(scope, request, reply, agent_name, now)
         self._begin()
 
+    def too_late(self, session_id: str, agent_id: str) -> bool:
+        """Take that what was prepared for a conversation's latest prompt or start wasn't ready in time; a
+        context that follows nevertheless takes that back. Returns whether there is such an entry."""
+        entry = self._open.get((session_id, agent_id))
+        if entry is None or entry.mark:
+            return False
+        entry.mark = f"{timeline.LATE_MARK}{entry.number}"
+        self._waiting.entries[entry.number] = entry
+        self._begin()
+        return True
+
     def decided(self, root: str, experiences: Iterable[Experience]) -> None:
         """Take new decisions of a project."""
         for experience in experiences:
@@ -336,7 +347,7 @@ class Timeline:
             self._add(entry)
         entry.text = entry.text or request.prompt[:MASKED_CHARACTERS]
         entry.agent_name = entry.agent_name or agent_name
-        entry.context_id, entry.request_id = context_id, reply.get("request_id", "")
+        entry.context_id, entry.request_id, entry.mark = context_id, reply.get("request_id", ""), ""
         self._waiting.entries[entry.number] = entry
         _remember(self._last_context, key, context_id)
 

@@ -108,15 +108,17 @@ def _total(rows: Sequence[UsageCounts]) -> UsageCounts:
 def _basis(files: int) -> str:
     rest = (
         f"the size of each in bytes, at most {WHOLE_BYTES:,}, less all that was shown of it in its session."
-        " A lower bound: searches and readings of other files that weren't needed count nothing."
+        " An estimate: an agent may have read a part only, and files that it edited count nothing."
     )
     if not files:
         return (
-            "No file yet that an agent edited or named after it was shown, without a reading of it in the"
+            "No file yet that an agent named after it was shown, without reading or editing it in the"
             f" transcript. Counted is, for such files: {rest}"
         )
     noun = "file that an agent" if files == 1 else "files that agents"
-    return f"{files:,} {noun} edited or named after it was shown, without a reading in the transcript: {rest}"
+    return (
+        f"{files:,} {noun} named after it was shown, without reading or editing it in the transcript: {rest}"
+    )
 
 
 _KEYS = {

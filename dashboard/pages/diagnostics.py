@@ -15,6 +15,7 @@ from ...ipc.aclient import AsyncClient, DaemonLink
 from ...ipc.errors import INVALID_PARAMS, RpcError
 from ..exports import exported
 from ..view import Page, get, href
+from .home import answer_faults
 
 PERIODS: Final[Mapping[str, str]] = {"hour": "Last hour", "day": "Last day"}
 
@@ -23,6 +24,12 @@ POINTS: Final = 120
 
 TURNS: Final = 12
 """Maximum turns among the events when the page is opened, the latest ones."""
+
+LISTED: Final = 100
+"""Maximum contexts looked at for those that weren't whole, the latest."""
+
+POOR: Final = 5
+"""Maximum contexts named that weren't whole."""
 
 TOPICS: Final[Mapping[str, str]] = {
     "context.built": "a context was given",
@@ -153,7 +160,7 @@ class Diagnostics(Page):
         metrics, status, given = await asyncio.gather(
             view.call("GetMetrics", history=period),
             view.call("Status"),
-            view.call("ListContexts", limit=TURNS),
+            view.call("ListContexts", limit=LISTED),
         )
         samples = [
             sample
@@ -187,7 +194,10 @@ class Diagnostics(Page):
             agents=_agents(samples),
             methods=methods,
             topics=TOPICS,
-            turns=given["contexts"],
+            turns=given["contexts"][:TURNS],
+            answers=answer_faults(given["contexts"], metrics["contexts"], ()),
+            poor=[one for one in given["contexts"] if one["partial"] or one["degraded"]][:POOR],
+            failed=sorted(view.failed, key=lambda page: -page.at),
         )
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from aiohttp import web
 
+from ..formats import count
 from ..hosts import ConnectedHost, connected_hosts
-from ..view import Page, ProjectChoice, get, href
+from ..view import FailedPage, Page, ProjectChoice, get, href
 from .sessions import CONTEXTS, name_by_prompt, prompts_in, session_row, usage_by, used_share
 
 SESSIONS: Final = 6
@@ -21,6 +22,9 @@ TURNS: Final = 3
 
 PROJECTS: Final = 8
 """Maximum open projects named, and maximum closed ones."""
+
+LATELY_S: Final = 3_600
+"""Seconds in which a context that wasn't whole is a fault; one while a project is first read is soon past."""
 
 STATES: Final[Mapping[str, tuple[str, str]]] = {
     "ready": ("ready", "good"),
@@ -39,7 +43,7 @@ class HomePage(Page):
         view = self._view
         midnight = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
         since = midnight.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        status, known, listed, given, today, usage, heard = await asyncio.gather(
+        status, known, listed, given, today, usage, heard, metrics = await asyncio.gather(
             view.call("Status"),
             view.call("ListProjects"),
             view.call("ListSessions"),
@@ -47,6 +51,7 @@ class HomePage(Page):
             usage_by(view, "session", since=since),
             usage_by(view, "session"),
             view.call("ListHosts"),
+            view.call("GetMetrics"),
         )
         hosts = await asyncio.to_thread(connected_hosts, heard["hosts"])
         contexts = given["contexts"]
@@ -68,7 +73,10 @@ class HomePage(Page):
             projects=projects[:PROJECTS],
             closed=known["closed"][:PROJECTS],
             closed_total=len(known["closed"]),
-            wrong=faults_of(status, hosts, listed["warnings"]),
+            wrong=[
+                *faults_of(status, hosts, listed["warnings"]),
+                *answer_faults(contexts, metrics["contexts"], view.failed),
+            ],
             spent={**spent, "used": used_share(spent), "sessions": len(today.keys() - {""})},
             sessions=sessions,
             without=[one for one in contexts if not one["session_id"]][:TURNS],
@@ -132,6 +140,27 @@ def faults_of(
     for host in hosts:
         faults += [_fault(host.title, problem.text, fix=problem.fix) for problem in host.problems]
     return faults + [_fault("Sessions", text, "/sessions") for text in warnings]
+
+
+def answer_faults(
+    contexts: Sequence[Mapping[str, Any]], totals: Mapping[str, Any], failed: Collection[FailedPage]
+) -> list[dict[str, str]]:
+    """Return what was wrong with answers lately, a line each: contexts that weren't whole or came too late,
+    and pages that failed."""
+    since = (datetime.now(UTC) - timedelta(seconds=LATELY_S)).isoformat()
+    lately = [one for one in contexts if str(one["at"]) >= since]
+    partial = sum(bool(one["partial"] or one["degraded"]) for one in lately)
+    said = []
+    if partial:
+        said.append(f"{partial:,} of {count(len(lately), 'context')} in the last hour not whole")
+    if late := totals.get("late", 0):
+        said.append(f"{count(late, 'prompt')} without a context in time since the daemon started")
+    faults = [_fault("Answers", ", ".join(said), "/diagnostics#answers")] if said else []
+    if failed:
+        latest = max(failed, key=lambda page: page.at)
+        pages = f"{count(len(failed), 'page')} failed, the last was {latest.path} ({latest.error})"
+        faults.append(_fault("Dashboard", pages, "/diagnostics#answers", "foveal logs"))
+    return faults
 
 
 def _fault(what: str, text: str, link: str = "", fix: str = "") -> dict[str, str]:

@@ -52,6 +52,7 @@ COLUMNS: Final = (
     "agent_name",
     "text",
     "paths",
+    "outcome",
     "tokens",
     "shown",
     "used",
@@ -61,7 +62,7 @@ COLUMNS: Final = (
 """The columns of an exported timeline."""
 
 BLANK: Final[Mapping[str, Any]] = {
-    **dict.fromkeys(("text", "agent_id", "agent_name", "context_id", "experience_id"), ""),
+    **dict.fromkeys(("text", "agent_id", "agent_name", "context_id", "experience_id", "outcome"), ""),
     **dict.fromkeys(("tokens", "shown", "used")),
     "paths": (),
 }
@@ -116,7 +117,8 @@ class SessionPage(Page):
             tab=tab if tab in TABS else "",
             tabs=TABS,
             turns=turns[::-1],
-            bars=bars_of(turns),
+            bars=(bars := bars_of(turns)),
+            most=max((bar.entry["tokens"] or 0 for bar in bars), default=0),
             kinds=KINDS,
             paths_max=PATHS,
             earlier=timeline.get("next") or "",

@@ -12,6 +12,7 @@ from .events import Event
 from .fields import Fields
 from .hook_answer import OutputLimit
 from .host import (
+    END_S,
     NAME,
     START_S,
     HookEvent,
@@ -47,7 +48,9 @@ EVENTS = (
     HookEvent("SubagentStop"),
     HookEvent("PreCompact"),
     HookEvent("Stop"),
-    HookEvent("SessionEnd", None),  # all hooks share 1.5 s, which a timeout would lengthen for everyone
+    HookEvent(
+        "SessionEnd", END_S
+    ),  # without a timeout all hooks share 1.5 s; then its user reads of a failure
 )
 
 MANAGED = (

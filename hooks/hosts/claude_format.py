@@ -82,6 +82,7 @@ def origin_of(host: str, fields: Fields, cwd: str, *, moment: str = "") -> Origi
         agent_id=fields.text("agent_id"),
         agent_type=fields.text("agent_type"),
         moment=moment or fields.digest(),
+        at_ms=0 if moment else fields.milliseconds("timestamp"),  # an id tells events apart better
     )
 
 

@@ -155,13 +155,15 @@ def _write(name: str, answer: HookAnswer) -> str:
 
 def _origin(fields: Fields, cwd: str) -> Origin:
     kind = fields.text("agentName", "agentType", "agent_name", "agent_type")
+    call = fields.text("toolCallId", "tool_use_id")
     return Origin(
         HOST,
         fields.text("parentAgentId") or fields.text("sessionId", "session_id"),
         fields.text("cwd") or cwd,
         fields.text("agentId", "agent_id") or kind,  # a subagent without an id is identified by its name
         kind,
-        fields.text("toolCallId", "tool_use_id") or fields.digest(),
+        call or fields.digest(),
+        at_ms=0 if call else fields.milliseconds("timestamp"),
     )
 
 

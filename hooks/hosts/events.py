@@ -12,7 +12,8 @@ class Origin(Struct, frozen=True):
     absolute folder. `agent_id` and `agent_type` belong to a subagent. The main agent has no id, and a type
     only if it was started with a type (Claude Code's `--agent`). `moment` distinguishes the event from others
     of its kind: the id of the prompt or tool call, else a digest. `agent_name` is empty unless the sender
-    gave a name. `version` is the host's, empty if it isn't known.
+    gave a name. `version` is the host's, empty if it isn't known. `at_ms` is the host's time of the event in
+    milliseconds since 1970, 0 if it sends none.
     """
 
     host: str
@@ -23,6 +24,7 @@ class Origin(Struct, frozen=True):
     moment: str = ""
     agent_name: str = ""
     version: str = ""
+    at_ms: int = 0
 
     @property
     def policy_name(self) -> str:

@@ -6,10 +6,14 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 TEXT_MAX = 100_000
 """Maximum characters read of a prompt, a task or a report."""
+
+TIME_MAX_MS = 1 << 53
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _ADDED = ("<hook_context>", "<foveal-context>", "&lt;foveal-context&gt;", "[foveal-context]")
 _ELEMENT = re.compile(
@@ -47,6 +51,17 @@ class Fields:
             if isinstance(value, list):
                 return tuple(Fields({"": item}).text("") for item in value if isinstance(item, str))
         return ()
+
+    def milliseconds(self, name: str) -> int:
+        """Return a time, in milliseconds since 1970 or in ISO 8601, as milliseconds since 1970; else 0."""
+        value = self._values.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < TIME_MAX_MS:
+            return int(value)
+        try:
+            moment = datetime.fromisoformat(value) if isinstance(value, str) else EPOCH
+            return max(0, int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000))
+        except (ValueError, OverflowError):
+            return 0
 
     def part(self, *names: str) -> Fields:
         """Return the first field that is an object, or its JSON text; else no fields."""

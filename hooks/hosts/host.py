@@ -22,9 +22,10 @@ LEVELS: tuple[Level, ...] = ("user", "project")
 
 START_S = 5
 PROMPT_S = 3
-END_S = 2
+END_S = 5
 """Seconds that a host waits for a hook: at the start of a session, which may also start the daemon, while a
-person waits, and at the end of a session. A hook takes a fraction of it, since a host drops a slow hook."""
+person waits, and at the end of a session. A hook takes a fraction of it; the rest is for a busy machine. A
+host drops a slow hook, some tell their users so, and some wait a second or less without a number."""
 
 
 class SettingsPlace(Struct, frozen=True):

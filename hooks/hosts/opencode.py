@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from .claude_format import hook_output, read_event
-from .events import Event, SessionEnding, SubagentStarting, TurnEnded
+from .events import Event, PromptSubmitted, SessionEnding, SubagentStarting, TurnEnded
 from .fields import Fields
 from .hook_answer import HookAnswer, OutputLimit
 from .host import (
@@ -42,11 +42,16 @@ SUBAGENT = "subagent"
 LIMIT = OutputLimit(8_000)
 SETTINGS = ("opencode.json", "opencode.jsonc")
 
+QUOTES = {'"': '"', "'": "'", "“": "”", "„": "“", "‘": "’", "«": "»"}  # noqa: RUF001 - quotes as people write them
+"""Marks that begin a quoted text, with those that end it."""
+
 VARIABLES = re.compile(rf"\{{(?:env:(?P<name>{VARIABLE_NAME})|(?P<refused>file:[^{{}}$]*))\}}")
 
 
 def _read(fields: Fields, name: str, cwd: str) -> Event | None:
     found = read_event(HOST, _with_type(fields, name), name, cwd)
+    if isinstance(found, PromptSubmitted):
+        found = replace(found, prompt=unquoted(found.prompt))
     parent = fields.text("parent_session_id")
     if not parent or found is None:
         return found
@@ -56,6 +61,22 @@ def _read(fields: Fields, name: str, cwd: str) -> Event | None:
     if isinstance(found, SubagentStarting):
         return SubagentStarting(origin, fields.text("prompt"))
     return replace(found, origin=origin)
+
+
+def unquoted(prompt: str) -> str:
+    r"""Return a prompt without the quotes around all of it: `opencode run "yes, continue"` sends them.
+
+    The host writes a quote within it as `\"`. A prompt with other quotes of that kind stays as it is.
+    """
+    text = prompt.strip()
+    end = QUOTES.get(text[:1])
+    if end is None or len(text) < 2 or text[-1] != end or text[-2] == "\\":
+        return prompt
+    inside = text[1:-1]
+    bare = inside.replace(f"\\{end}", "")
+    if text[0] in bare or end in bare:
+        return prompt
+    return inside.replace(f"\\{end}", end)
 
 
 def _write(name: str, answer: HookAnswer) -> str:

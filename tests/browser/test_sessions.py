@@ -6,12 +6,15 @@ import json
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser_cases import Site, accessibility_faults, browser, overflow_px, page, signed_in, site
 from tests.conftest import SMALL_PROJECT, write_files
+from tests.daemon.test_timeline import Host
+from tests.dashboard.test_played_sessions import PLAYS
 from tests.server_cases import RAW_SERVER
 
 __all__ = ["browser", "page", "site"]
@@ -246,6 +249,22 @@ def test_a_turn_appears_in_an_open_timeline(site: Site, page: Page, root: Path) 
     page.goto(f"{site.address}/sessions/{SESSION}")
     site.daemon.call("GetContext", cwd=str(root), session_id=SESSION, prompt="it came by itself")
     expect(page.locator(".story .prompt").first).to_contain_text("it came by itself")
+
+
+def test_sessions_as_agents_have_them_open(site: Site, page: Page, root: Path) -> None:
+    for kind, play in PLAYS.items():
+        host = Host(site.daemon, root, f"seen-{kind}")
+        play(host)
+        session = quote(host.session_id)
+        for tab in ("", "items", "context") if kind == "silent" else ("",):
+            reply = page.goto(f"{site.address}/sessions/{session}?tab={tab}")
+            assert reply is not None
+            assert reply.status == 200
+            expect(page.locator(".session h1")).to_be_visible()
+    prompts = page.locator("#timeline .part.prompt")
+    page.goto(f"{site.address}/sessions/seen-silent")
+    expect(prompts).to_have_count(1)
+    expect(page.locator("svg.bars title")).to_contain_text(["no context"])
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -11,6 +11,7 @@ from foveal.cli import history, terminal
 from foveal.cli.history import describe_last, describe_usage
 
 from tests.command_cases import CommandLine
+from tests.conftest import DaemonProcess
 
 GIVEN: dict[str, Any] = {
     "context_id": "c_0123456789abcdef",
@@ -164,7 +165,7 @@ def test_usage_reads() -> None:
     assert rest[2] == "      9 times  src/0.py"
     assert rest[12] == "  and 2 more: --json lists them"
     assert rest[14:] == [
-        "saved: about 120,000 characters that agents would have read",
+        "saved: about 120,000 characters that agents didn't read",
         "  (4.1 characters read for each character sent)",
     ]
     empty = {**reply, "rows": []}
@@ -244,3 +245,29 @@ def test_forget_deletes_what_is_known(foveal: CommandLine) -> None:
 
 def test_usage_takes_days_and_times(foveal: CommandLine) -> None:
     assert "soon is no time: write 2026-01-31" in foveal.fails("usage", "--since", "soon", code=2)
+
+
+def test_last_and_why_tell_of_a_prompt_that_got_none_in_time(
+    foveal: CommandLine, shared_daemon: DaemonProcess
+) -> None:
+    shared_daemon.open_ready(foveal.folder)
+    common = {"session_id": "late", "cwd": str(foveal.folder)}
+
+    def tell(event: str, deadline_ms: int = 30_000, **fields: str) -> None:
+        payload = {"hook_event_name": event, **common, **fields}
+        foveal.daemon.call(
+            "HookEvent", host="claude-code", event=event, payload=payload, deadline_ms=deadline_ms
+        )
+
+    tell("SessionStart", source="startup")
+    assert foveal("last")[2] == ""
+    tell("UserPromptSubmit", 1, prompt_id="p1", prompt="How does expire() end a session?")
+    said = "note: “How does expire() end a session?” ("
+    for words in (("last",), ("why", "last", "src/shop/cart.py")):
+        code, _, errors = foveal(*words)
+        assert errors.startswith(said), words
+        assert "wasn't ready in time" in errors
+        assert code == (words[0] == "why")
+    assert foveal("last", "--json")[2] == ""
+    tell("UserPromptSubmit", prompt_id="p2", prompt="How does expire() end a session? Say why.")
+    assert foveal("last")[2] == "", "the next one got its context"

@@ -61,7 +61,7 @@ def test_a_decision_with_its_outcome_and_as_much_of_its_reasons_as_fits() -> Non
     check(reasoned, 20, "- ada: use SQLite\n", compressed=True)
     check(decided(rationale="x" * 3_000), 9_000, "- ada: use SQLite\n", compressed=True)
     check(
-        decided(outcome="success", marks=(ExperienceMark("reverted", ""),)),
+        decided(outcome="reverted", marks=(ExperienceMark("failure", ""),)),
         100,
         "- ada: use SQLite (reverted)\n",
     )

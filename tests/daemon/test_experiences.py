@@ -72,6 +72,24 @@ def test_a_later_failure_marks_and_names_itself(shared_daemon: DaemonProcess, ro
     assert [(mark["kind"], mark["experience_id"]) for mark in found["marks"]] == [("reverted", later)]
 
 
+def test_the_outcome_that_is_shown_is_listed_and_pruned_by(shared_daemon: DaemonProcess, root: str) -> None:
+    first = graft(shared_daemon, root, "Keep sessions in Redis", files_touched=["src/auth.py"])
+    graft(shared_daemon, root, "Redis lost them", rationale=f"undoes {first}", outcome={"kind": "reverted"})
+    for kind in ("", "success", "failure", "reverted"):
+        if kind:  # a person says so after the mark
+            about = {"experience_id": first, "outcome": {"kind": kind}}
+            assert shared_daemon.call("UpdateExperience", cwd=root, **about)["experience"]["marks"]
+        text = context(shared_daemon, root)
+        shown = kind or "reverted"
+        note = {"reverted": " (reverted)", "failure": " (failed)"}.get(shown, "")
+        assert f"claude: Keep sessions in Redis{note}\n" in text
+        for asked in ("success", "failure", "reverted"):
+            is_it = asked == shown
+            assert ("Keep sessions in Redis" in listed(shared_daemon, root, outcome=asked)) is is_it
+            pruned = shared_daemon.call("PruneExperiences", cwd=root, outcomes=[asked], dry_run=True)
+            assert (first in {one["experience_id"] for one in pruned["experiences"]}) is is_it
+
+
 def test_the_commit_is_noted(shared_daemon: DaemonProcess, root: str) -> None:
     git(Path(root), "add", ".")
     git(Path(root), "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "first")

@@ -199,6 +199,14 @@ def test_what_nothing_leads_to_says_what_was_tried_and_what_would_bring_it_in(sh
     assert "the request had no prompt, so that nothing was searched for it" in reasons
 
 
+def test_where_time_was_short_the_advice_is_to_ask_again(shop: Shop) -> None:
+    hurried = shop.ask(prompt="Where does the giraffe sleep?", deadline_ms=1)
+    assert hurried["partial"]
+    first, *others = shop.why("tools/turtle.py", hurried["context_id"])["advice"]
+    assert first == "ask again: what wasn't ready in time may be by now"
+    assert any(one.startswith("put it in focus: ") for one in others)
+
+
 def test_what_the_search_finds_too_late_has_its_place(shop: Shop) -> None:
     write_files(
         shop.root, {f"lists/l{number:02}.md": f"# List {number}\n\ngiraffe\n" for number in range(30)}

@@ -379,6 +379,24 @@ def test_an_agent_hears_of_its_session_what_its_rules_grant(tmp_path: Path, shop
         assert "app.ts" not in text
 
 
+def test_a_second_resume_within_seconds_is_another_event(up: DaemonProcess, shop: Path) -> None:
+    write_files(shop, {".cursor/rules/style.mdc": "---\nalwaysApply: true\n---\nPrices are whole cents.\n"})
+    up.open_ready(shop)
+    first, second = "2026-11-20T10:00:00.000Z", "2026-11-20T10:00:03.000Z"
+    for at, brings in ((first, True), (first, False), (second, True)):
+        text = run(up, shop, "gemini", "SessionStart_resume", session_id="twice", timestamp=at)
+        assert ("Prices are whole cents." in text) is brings, at
+
+
+def test_a_quoted_prompt_of_opencode_needs_what_it_says(up: DaemonProcess, shop: Path) -> None:
+    write_files(shop, {"src/shop/ask.py": 'def go_on(answer):\n    return answer == "yes, continue"\n'})
+    up.open_ready(shop)
+    sid = {"session_id": "ses_quoted"}
+    assert run(up, shop, "opencode", "SessionStart", **sid)
+    assert run(up, shop, "opencode", "UserPromptSubmit", prompt='"yes, continue"', **sid) == ""
+    assert run(up, shop, "opencode", "UserPromptSubmit", prompt='"how does expire() end a session?"', **sid)
+
+
 def test_resumed_session_gets_its_sets_and_nothing_else(up: DaemonProcess, shop: Path) -> None:
     sid = {"session_id": "resumed"}
     assert "## Session context" in run(up, shop, "codex", "SessionStart", **sid)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from foveal.ipc.errors import RpcError
+from foveal.ipc.protocol import encode_request
 
 from tests.conftest import DEADLINE_S, DaemonProcess, next_event, write_files
 from tests.daemon.test_methods import PROTOCOL, documented_fields, optional_fields
+from tests.search_cases import until
 
 SAMPLES = Path(__file__).parents[1] / "host_transcripts"
 SESSIONS, AUTH = "src/shop/sessions.py", "src/shop/auth.py"
@@ -304,3 +309,44 @@ def test_use_in_a_turn_is_known_when_it_ends(shared_daemon: DaemonProcess, tmp_p
     host.tell("SessionEnd", transcript_path=str(transcript), reason="other")
     kinds = [entry["kind"] for entry in again["entries"]]
     assert sorted(kinds) == ["edit", "read", "start", "start"]
+
+
+def test_a_context_that_comes_too_late_is_recorded(host: Host) -> None:
+    host.tell("SessionStart", source="startup")
+    late_before = host.daemon.call("GetMetrics")["contexts"]["late"]
+    fields = {"hook_event_name": "UserPromptSubmit", "session_id": host.session_id, "cwd": str(host.root)}
+    fields |= {"prompt_id": "p1", "prompt": "How does expire() end a session?"}
+    late = {"host": host.host, "event": "UserPromptSubmit", "payload": fields, "deadline_ms": 1}
+    sent = host.daemon.call("GetUsage", by="session")["total"]["tokens"]
+    assert host.daemon.call("HookEvent", **late)["output"] == ""
+    start, prompt = host.entries()
+    assert (prompt["kind"], prompt["outcome"]) == ("prompt", "too late")
+    assert not {"tokens", "context_id"} & prompt.keys()
+    assert "outcome" not in start
+    assert host.daemon.call("GetMetrics")["contexts"]["late"] == late_before + 1
+    assert host.daemon.call("GetUsage", by="session")["total"]["tokens"] == sent, "nothing was delivered"
+    host.tell("UserPromptSubmit", prompt_id="p2", prompt="How does expire() end a session?")
+    host.tell("UserPromptSubmit", prompt_id="p3", prompt="yes, continue")
+    assert [entry.get("outcome") for entry in host.entries()] == [None, "too late", None, None]
+    assert host.entries()[2]["tokens"] > 0
+
+
+def test_a_host_that_hangs_up_gets_its_context_too_late(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
+    """The project isn't read yet, which takes seconds; the host goes as soon as its prompt has arrived."""
+    many = {f"src/m{number}.py": f"def f{number}():\n    return {number}\n" for number in range(2_000)}
+    host = Host(shared_daemon, write_files(tmp_path / "many", many), "hangs-up")
+    fields = {"hook_event_name": "UserPromptSubmit", "session_id": host.session_id, "cwd": str(host.root)}
+    fields |= {"prompt_id": "p1", "prompt": "How does f77 return?"}
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(shared_daemon.socket)
+        asked = {"host": host.host, "event": "UserPromptSubmit", "payload": fields, "deadline_ms": 30_000}
+        client.sendall(encode_request(1, "HookEvent", asked))
+
+        def arrived() -> bool:
+            with shared_daemon.client() as other, suppress(RpcError):
+                return bool(other.call("GetTimeline", {"session_id": host.session_id})["entries"])
+            return False
+
+        until(arrived, "the prompt has arrived")
+    until(lambda: "outcome" in host.entries()[0], "the hang-up was noticed")
+    assert host.entries()[0]["outcome"] == "too late"

@@ -114,8 +114,8 @@ def test_saved_characters_are_of_files_that_the_agent_did_not_read(
     daemon.open_ready(project)
     transcript = tmp_path / "t.jsonl"
 
-    def turn(session_id: str, *tools: tuple[str, str]) -> Any:
-        """Show a part of a.py, let an agent use it, and read its transcript."""
+    def turn(session_id: str, *tools: tuple[str, str], says: str = "") -> Any:
+        """Show a part of a.py, let an agent use or name it, and read its transcript."""
         host = Host(daemon, project, session_id)
         context = daemon.call(
             "GetContext", cwd=str(project), session_id=session_id, focus_paths=["a.py"], max_tokens=2500
@@ -124,7 +124,7 @@ def test_saved_characters_are_of_files_that_the_agent_did_not_read(
         blocks = [
             {"type": "tool_use", "id": name, "name": name, "input": {"file_path": str(project / path)}}
             for name, path in tools
-        ]
+        ] + [{"type": "text", "text": says}] * bool(says)
         records: list[dict[str, Any]] = [{"type": "assistant", "message": {"id": "m", "content": blocks}}]
         records += [
             {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": name}]}}
@@ -142,11 +142,18 @@ def test_saved_characters_are_of_files_that_the_agent_did_not_read(
     assert (saved["characters"], saved["basis"][:11]) == (0, "No file yet")
     turn("reader", ("Read", "a.py"), ("Edit", "a.py"))
     assert usage(daemon, "day")["saved"]["characters"] == 0, "the agent took all of it by itself"
-    piece = turn("editor", ("Edit", "a.py"))
+    turn("editor", ("Edit", "a.py"))
+    turn("naming editor", ("Edit", "a.py"), says="I changed `a.py` as planned.")
+    saved = usage(daemon, "day")["saved"]
+    assert (saved["characters"], saved["basis"][:11]) == (0, "No file yet"), (
+        "how it knew the text wasn't seen"
+    )
+    piece = turn("namer", says="It is `a.py` that does this.")
     saved = usage(daemon, "day")["saved"]
     start, end = piece["span"]
     assert saved["characters"] == (project / "a.py").stat().st_size - (end - start) > 0
-    assert saved["basis"].startswith("1 file that an agent edited or named")
+    assert saved["basis"].startswith("1 file that an agent named")
+    assert "lower bound" not in saved["basis"], "a part of it may have been enough"
     [row] = [row for row in usage(daemon, "session")["rows"] if row["key"] == "reader"]
     assert figures(row) == (1, 1, 1, 1)
 

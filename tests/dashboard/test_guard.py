@@ -17,8 +17,9 @@ from urllib.parse import quote
 import pytest
 from aiohttp import web
 from foveal.daemon.app.dashboard import Admission, Dashboard
-from foveal.dashboard.app import LINE_BYTES, Faces
+from foveal.dashboard.app import Faces
 from foveal.dashboard.guard import CSRF_HEADER, HEADERS, STYLE, VIEWER, AccessGuard
+from foveal.dashboard.listener import LINE_BYTES
 from foveal.dashboard.view import PATH_CHARACTERS, QUESTION_CHARACTERS, TEXT_CHARACTERS
 from foveal.ipc.aclient import DaemonLink
 from msgspec import to_builtins

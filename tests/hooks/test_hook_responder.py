@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import pytest
 from foveal.daemon.core.errors import DeadlineExceeded, FovealError
 from foveal.daemon.hooks.answer import changed_line
-from foveal.daemon.hooks.payloads import EVENTS_MAX, REPEAT_S, RecentEvents
+from foveal.daemon.hooks.payloads import EVENTS_MAX, REPEAT_S, SAME_MS, RecentEvents
 from foveal.daemon.hooks.responder import (
     SENT_MAX,
     TASKS_MAX,
@@ -387,6 +387,20 @@ def test_repeated_event_is_recognized() -> None:
     for number in range(EVENTS_MAX):
         check(False, TurnEnded(replace(MAIN, moment=str(number))))
     check(False, TurnEnded(MAIN))
+
+
+def test_events_at_different_times_of_the_host_are_different() -> None:
+    repeats = RecentEvents(lambda: 0.0)
+
+    def check(expected: bool, at_ms: int) -> None:
+        assert repeats.is_repeated(SessionResumed(replace(MAIN, at_ms=at_ms))) is expected
+
+    check(False, 1_000_000)
+    check(True, 1_000_000)
+    check(True, 1_000_000 + SAME_MS)
+    check(False, 1_000_001 + SAME_MS)
+    check(True, 1_000_001 + SAME_MS)
+    check(True, 0)
 
 
 def test_windows_are_bounded() -> None:

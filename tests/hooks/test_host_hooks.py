@@ -254,6 +254,30 @@ def test_opencode_subagent_end_is_ignored() -> None:
         assert read("opencode", name, parent_session_id="ses_parent") is None
 
 
+@pytest.mark.parametrize(
+    ("prompt", "meant"),
+    [
+        ('"yes, continue"', "yes, continue"),
+        ("“yes, continue”", "yes, continue"),
+        ("«yes, continue»\n", "yes, continue"),
+        ("'yes, continue'", "yes, continue"),
+        (r'"why does \"expire\" end it?"', 'why does "expire" end it?'),
+        ('"a b" or "c d"', '"a b" or "c d"'),
+        ("'tis what it's", "'tis what it's"),
+        ('"', '"'),
+        (r'"ends with a backslash \"', r'"ends with a backslash \"'),
+        ("expire()", "expire()"),
+        ('""', ""),
+    ],
+)
+def test_opencode_prompts_lose_the_quotes_that_the_host_adds(prompt: str, meant: str) -> None:
+    event = hooks_of("opencode").read(
+        Fields(payload("opencode", "UserPromptSubmit", prompt=prompt)), "UserPromptSubmit", "/p"
+    )
+    assert isinstance(event, PromptSubmitted)
+    assert event.prompt == meant
+
+
 def test_only_subagents_have_an_agent_id() -> None:
     started = read("copilot", "subagentStart")
     assert started is not None

@@ -254,8 +254,9 @@ def test_install_registers_events_beside_those_of_others(machine: Machine, host:
         assert 1 <= limit <= (5000 if host in {"gemini", "qwen-code"} else 5)
         if host in {"cursor", "copilot"}:
             assert matcher is None
-        if event == "SessionEnd" and host == "claude-code":
-            assert "timeout" not in handler
+        if event.casefold() == "sessionend":
+            seconds = limit / 1000 if host in {"gemini", "qwen-code"} else limit
+            assert seconds == (3 if host == "codex" else 5), "hosts end a hook early without a limit"
     if host in {"cursor", "copilot"}:
         assert values["version"] == 1
     for event in values["hooks"]:
@@ -276,7 +277,7 @@ def test_claude_code_registration(machine: Machine) -> None:
         "SubagentStop": [{"hooks": [{**run, "timeout": 3}]}],
         "PreCompact": [{"hooks": [{**run, "timeout": 3}]}],
         "Stop": [{"hooks": [{**run, "timeout": 3}]}],
-        "SessionEnd": [{"hooks": [run]}],
+        "SessionEnd": [{"hooks": [{**run, "timeout": 5}]}],
     }
     assert machine.read(".claude.json") == {
         "mcpServers": {"foveal": {"command": str(machine.program), "args": ["mcp"]}}
@@ -331,6 +332,22 @@ def test_uninstall_keeps_later_changes(machine: Machine) -> None:
     }
 
 
+def test_install_adds_the_limit_that_an_older_registration_lacks(machine: Machine) -> None:
+    machine.write(settings_of("claude-code", "user", "plain"))
+    before = tree(machine.home)
+    machine.does("install", "claude-code", "--yes")
+    path = machine.home / ".claude" / "settings.json"
+    current = path.read_text()
+    end = current.index('"SessionEnd"')
+    former = current[:end] + re.sub(r',\s*"timeout": 5', "", current[end:], count=1)
+    assert former != current
+    path.write_text(former)
+    machine.does("install", "claude-code", "--yes")
+    assert json.loads(path.read_text()) == json.loads(current)
+    machine.does("uninstall", "claude-code", "--yes")
+    assert tree(machine.home) == before
+
+
 def test_install_updates_an_older_registration(machine: Machine) -> None:
     old = {"type": "command", "command": "/gone/bin/foveal hook claude-code", "timeout": 60}
     other = {"type": "command", "command": OTHERS_COMMAND}
@@ -346,7 +363,10 @@ def test_install_updates_an_older_registration(machine: Machine) -> None:
     machine.does("install", "claude-code", "--yes")
     found = machine.read(".claude/settings.json")["hooks"]
     run = {"type": "command", "command": str(machine.program), "args": ["hook", "claude-code"]}
-    assert found["SessionEnd"] == [{"hooks": [other, run]}, {"matcher": "clear", "hooks": lookalikes}]
+    assert found["SessionEnd"] == [
+        {"hooks": [other, {**run, "timeout": 5}]},
+        {"matcher": "clear", "hooks": lookalikes},
+    ]
     assert "Notification" not in found
     assert found["Stop"] == [{"hooks": [{**run, "timeout": 3}]}]
 

@@ -79,7 +79,7 @@ def test_failures_and_reverts_go_before_routine_successes() -> None:
     success = made(5, "Cache by key", "src/a.py", outcome="success")
     failure = made(1, "Cache by value", "src/a.py", outcome="failure", error="stale")
     marked = made(
-        2, "Poll every second", "src/a.py", outcome="success", marks=(ExperienceMark("reverted", "2026"),)
+        2, "Poll every second", "src/a.py", outcome="reverted", marks=(ExperienceMark("reverted", "2026"),)
     )
     found = chosen([success, failure, marked])
     assert ids(found) == ["x2", "x1", "x5"]
