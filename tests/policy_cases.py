@@ -46,6 +46,9 @@ include = "agent"
 description = "dingo rules for the ledger"
 text = "Follow the dingo in the ledger."
 [[items]]
+type = "rule"
+name = "dingo"
+[[items]]
 type = "reference"
 name = "style"
 text = "Write short lines about ledgers."
@@ -116,6 +119,9 @@ class World:
         self.open = self.graft("Sort the ledger", ["src/app.py"])
         self.deleted = self.graft("Starve the numbat", ["secret/quokka.py"])
         self.lead("DeleteExperience", **self.own, experience_id=self.deleted)
+        self.edited = self.graft("Count the ledger", ["secret/quokka.py", "src/app.py"])
+        for decision in ("Shorten quokka.py", "Shorten the ledger"):
+            self.lead("UpdateExperience", **self.own, experience_id=self.edited, decision=decision)
         [pool] = self.daemon.state.rglob("experiences.jsonl")
         with pool.open("a") as file:
             file.write('{"decision": "of the numbat and the dingo\n')
@@ -412,7 +418,7 @@ REQUESTS: Mapping[str, Make] = {
     "ListExperiences": lambda world: [
         {**world.own, **fields} for fields in ({}, {"limit": 1}, {"query": "ledger"}, {"deleted": True})
     ],
-    "GetExperience": _ids("hidden", "mixed", "named", "open"),
+    "GetExperience": _ids("hidden", "mixed", "named", "open", "edited"),
     "UpdateExperience": _decisions(rationale="changed"),
     "DeleteExperience": _decisions(),
     "RestoreExperience": _deleted,

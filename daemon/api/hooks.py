@@ -173,6 +173,8 @@ class HookMethods:
         more; None for an agent that isn't allowed."""
         origin, permissions = event.origin, self._engine.permissions
         session = await self._engine.sessions.find(origin.session_id)
+        if session.problem:  # nobody knows whose it is: each part of the answer says so
+            return origin
         try:
             root = await self._engine.projects.root_of(origin.cwd)
             view = await permissions.view(root, Agent.of(origin.policy_name, ""), None, session)
@@ -201,6 +203,10 @@ class HookMethods:
 
     async def _graft(self, cwd: str, path: str, session_id: str, agent_id: str, speaker: str) -> None:
         project = await self._engine.projects.at(cwd)
+        try:  # the event may have waited in the spool for a daemon
+            await self._engine.permissions.require(project, Agent.of(agent_id, ""))
+        except PermissionDenied:
+            return
         result = await self._engine.grafting.graft_own(project, path, session_id, agent_id, speaker)
         self._engine.timeline.read_transcript(project.root, session_id, result.cwd or cwd, result.activity)
         self._engine.timeline.decided(project.root, project.pool.some(result.experience_ids))

@@ -45,11 +45,15 @@ class ReplyFilter(Struct, frozen=True):
     @property
     def changes_anything(self) -> bool:
         """Whether anything is hidden, or texts are to be masked."""
-        return self.masks or self.is_limited or self.projects is not None
+        return self.masks or self._hides_something or self.projects is not None
 
     @property
     def is_limited(self) -> bool:
-        """Whether anything is hidden from the agent."""
+        """Whether rules hide anything from the agent. Items with a file of secrets are hidden from all."""
+        return self.policy.is_limited
+
+    @property
+    def _hides_something(self) -> bool:
         return bool(self.denied_items) or self.policy.is_limited
 
     def reply(self, shape: RecordOf, reply: Mapping[str, Any]) -> WireMap | None:
@@ -178,7 +182,7 @@ class ReplyFilter(Struct, frozen=True):
 
     def _is_about_hidden(self, shape: RecordOf, value: Mapping[str, Any], server: str) -> bool:
         """Whether the subject of a map (a file, an item, a decision) is hidden as a whole."""
-        if not self.is_limited:
+        if not self._hides_something:
             return False
         if any(self._is_hidden_text(value.get(name)) for name in shape.marked(Shows.FILE)):
             return True

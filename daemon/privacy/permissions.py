@@ -165,7 +165,10 @@ class Permissions:
         """Return the view of an open project by the rules that were read last, None if the agent is refused
         there, or it isn't open."""
         project = self._projects.get(root)
-        if project is None or not project.settings.hold():
+        if project is None:
+            return None
+        if not project.settings.hold():
+            self._work.start_unheard(self._projects.reload_settings(project), f"read the rules of {root}")
             return None
         view = View(policy_of(project.config, (agent.name,), agent.type), project.config)
         return view if view.policy.allow else None

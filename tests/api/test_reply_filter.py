@@ -130,6 +130,17 @@ def test_entry_about_something_hidden_is_left_out(
     assert SEEING.reply(shape_of(kind), hidden) == hidden
 
 
+def test_item_with_a_file_of_secrets_is_hidden_from_all_and_nothing_else_is() -> None:
+    """Its file is hidden from everybody, so that who may see all else still gets counts and prompts."""
+    shows = ReplyFilter(NO_POLICY, "/p", frozenset({("rule", "env", "")}), masks=False)
+    assert shows.reply(shape_of(Item), {"type": "rule", "name": "env"}) is None
+    for kind, reply in (
+        (Delivery, {"context": "c", "problem": "", "slices": 3}),
+        (Turn, {"agent": "", "prompt": "p"}),
+    ):
+        assert shows.reply(shape_of(kind), reply) == reply
+
+
 def test_tools_are_those_of_their_server() -> None:
     tools = [{"name": "q"}]
     check({"name": "db", "tools": tools}, Tools, {"name": "db", "tools": []})

@@ -182,6 +182,7 @@ def test_counts_and_cut_lists_do_not_tell_of_what_is_hidden(world: World) -> Non
     assert seen["total"] == len(world.call("ListExperiences", **reader)["experiences"])
     project = world.call("OpenProject", **reader)
     assert {project[name] for name in ("files", "symbols", "experiences", "index_bytes")} == {0}
+    assert world.lead("ListItems", **world.own)["warnings"] != []
     assert world.call("ListItems", **world.own, agent_name="clerk")["warnings"] == []
 
 
@@ -197,6 +198,18 @@ def test_hidden_items_cannot_be_told_from_missing_ones(world: World) -> None:
         )
         assert hidden == missing, method
     assert ask(world, "AddSessionItem", {**own, "type": "reference", "name": "style"})[0] == ""
+
+
+def test_session_of_an_agent_that_sees_more_serves_subagents_only(world: World) -> None:
+    asked = {**world.own, "session_id": world.session, "prompt": "the ledger", "agent_name": "reader"}
+    recorded = world.call("ListRequests", session_id=world.session)["requests"]
+    assert ask(world, "GetContext", asked)[0] == PERMISSION_DENIED
+    assert world.call("ListRequests", session_id=world.session)["requests"] == recorded
+    assert ask(world, "GetContext", {**asked, "agent_id": "child"})[0] == ""
+    unnamed = world.call("CreateSession", **world.own, session_id=world.new_name("unnamed"))["session_id"]
+    assert ask(world, "GetContext", {**asked, "session_id": unnamed})[0] == "", (
+        "the user made it for some agent"
+    )
 
 
 def test_folder_of_a_project_is_no_way_around_its_rules(world: World) -> None:
