@@ -221,6 +221,21 @@ def test_folder_of_a_project_is_no_way_around_its_rules(world: World) -> None:
     assert code == PERMISSION_DENIED
 
 
+def test_a_project_keeps_its_user_from_nothing(world: World, tmp_path: Path) -> None:
+    files = {"foveal.toml": '[agents."*"]\nallow = false\ndeny_paths = ["**"]\n', "a.py": "a = 1\n"}
+    root = str(write_files(tmp_path / "selfish", files))
+    world.daemon.open_ready(root)
+    assert world.daemon.error("GetContext", cwd=root).code == PERMISSION_DENIED
+    files_to_trust = [one["path"] for one in world.call("GetTrust", cwd=root)["files"]]
+    assert files_to_trust == ["foveal.toml"]
+    assert world.call("Status", cwd=root)["projects"][0]["files"] >= 1
+    assert root in [one["root"] for one in world.call("ListProjects")["projects"]]
+    assert world.call("GetUsage", by="project", cwd=root)["rows"] == []
+    world.call("NotifyFile", cwd=root, path="a.py", event="opened")
+    assert world.call("ReindexProject", path=root)["root"] == root
+    assert world.call("ForgetProject", path=root)["root"] == root
+
+
 def test_agent_that_the_users_own_tables_limit_gets_nothing_of_the_daemon(tmp_path: Path) -> None:
     write_files(
         tmp_path, {"config/config.toml": "[agents.shut]\nallow = false\n[agents.half]\ndeny_paths = ['x']\n"}
