@@ -198,8 +198,10 @@ class ProjectMethods(EngineMethods):
         if "\0" in request.path:
             raise InvalidRequest("path has a NUL character in it, which no path can have", "path")
         if not await self._engine.close_project(request.path):
-            roots = ", ".join(project.root for project in self._engine.projects)
-            raise NotFound(f"{request.path!r:.200} isn't open; these are: {roots or 'none'}")
+            # An agent may not be allowed in the others; ListProjects tells it of those that it may see.
+            roots = ", ".join(project.root for project in self._engine.projects) or "none"
+            hint = "ListProjects names those that are" if request.agent.is_named else f"these are: {roots}"
+            raise NotFound(f"{request.path!r:.200} isn't open; {hint}")
         return CloseReply(closed=True)
 
     @method("ListProjects", policy="daemon", access="read")

@@ -219,6 +219,8 @@ def test_folder_of_a_project_is_no_way_around_its_rules(world: World) -> None:
     assert [one["root"] for one in world.call("ListProjects")["projects"]] == [world.root]
     code, _ = ask(world, "OpenProject", {"path": "/", "cwd": world.root, "agent_name": "stranger"})
     assert code == PERMISSION_DENIED
+    elsewhere = {"path": "/no/project", "agent_name": "stranger"}
+    assert "ledger" not in json.dumps(ask(world, "CloseProject", elsewhere))
 
 
 def test_a_project_keeps_its_user_from_nothing(world: World, tmp_path: Path) -> None:
