@@ -16,13 +16,19 @@ from msgspec.structs import replace
 
 from ..app.engine import Engine
 from ..config.settings import ContextConfig
+from ..context.caller import check_owner
 from ..context.requests import LONG_CHARACTERS, LONG_HISTORY, ContextRequest, Format, Freshness, Message
 from ..context.scopes import Scope, ScopeTable
 from ..context.scoping import ScopeSelector
 from ..core.errors import InvalidRequest
 from ..core.parameters import LIST_MAX, Texts
+from ..privacy.permissions import owner_of, sees_all_of
+from ..privacy.policy import Policy
 from ..project.project import Project
 from ..rules.items import ItemType
+from ..sessions.session import Session
+from .context_replies import ContextFields
+from .marks import Plain
 from .method import (
     AgentRequest,
     Deadline,
@@ -93,7 +99,7 @@ class GetContextRequest(AgentRequest, frozen=True, kw_only=True):
 
 
 class PrepareReply(Struct, frozen=True):
-    scope_id: str
+    scope_id: Plain[str]
     state: Literal["preparing", "ready"]
 
 
@@ -124,7 +130,7 @@ class ContextMethods:
         self._calls: dict[GetContextRequest, ContextCall] = {}
         """A cache; `ContextCall.holds` tells whether an entry is still valid. It saves 10 of 100 µs."""
 
-    @method("GetContext", policy="own")
+    @method("GetContext", policy="own", access="read", reply=ContextFields)
     def get(self, request: GetContextRequest) -> WireMap | Awaitable[WireMap]:
         """Return the context for an agent; below."""
         started = time.perf_counter()
@@ -143,7 +149,7 @@ class ContextMethods:
         reply = await self._engine.contexts.get(project, scope, context, request.fresh, request.deadline_ms)
         return _timed(reply, started)
 
-    @method("PrepareContext", policy="own")
+    @method("PrepareContext", policy="own", access="read")
     async def prepare(self, request: GetContextRequest) -> PrepareReply:
         """Begin to build a context in the background, and answer at once."""
         project, scope, context = await self._scope(request)
@@ -192,17 +198,28 @@ class ContextMethods:
             project = await projects.at(required_cwd(request.cwd))
         scope = None if request.scope_id is None else scopes.get(request.scope_id)
         # An agent without permission creates no scope either; the answer's policy is decided later.
-        await self._engine.permissions.require(
+        policy = await self._engine.permissions.require(
             project, request.agent, scope=scope, session_id=request.session_id
         )
+        session = await self._session(policy, scope, request)
+        check_owner(policy, project.config, session, scope.agent_id if scope else request.agent_id)
         if request.is_long:
             selector = await asyncio.to_thread(_selector, project, request)
             context = await asyncio.to_thread(_request, project, "", request, news=self._news)
         else:
             selector = _selector(project, request)
             context = _request(project, "", request, news=self._news)
-        scope = await self._engine.scoping.scope_for(project, selector)
+        scope = await self._engine.scoping.scope_for(
+            project, selector, lambda known: sees_all_of(policy, project.config, owner_of(known, session))
+        )
         return project, scope, replace(context, task_type=scope.task_type)
+
+    async def _session(
+        self, policy: Policy, scope: Scope | None, request: GetContextRequest
+    ) -> Session | None:
+        """Return the session of a request from whose agent something is hidden; other agents may use any."""
+        session_id = request.session_id or (scope.session_id if scope else "")
+        return (await self._engine.sessions.find(session_id)).session if policy.is_limited else None
 
 
 def _timed(reply: WireMap, started: float) -> WireMap:

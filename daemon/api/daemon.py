@@ -23,7 +23,9 @@ from ..core.events import TOPICS, Sink
 from ..core.metrics import HistogramStatistics, MetricsStatistics
 from ..core.parameters import Texts
 from ..core.resources import resident_bytes
-from .method import MethodRequest, method, reply_of
+from .events import filtered
+from .marks import Plain, Text
+from .method import AgentRequest, DaemonRequest, MethodRequest, method, reply_of
 from .projects import ProjectReply, project_reply
 
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
@@ -47,112 +49,108 @@ class PingRequest(MethodRequest, frozen=True):
 
 
 class PingReply(Struct, frozen=True):
-    version: str
-    protocol: int
-    pid: int
-
-
-class StatusRequest(MethodRequest, frozen=True):
-    cwd: str | None = None
+    version: Plain[str]
+    protocol: Plain[int]
+    pid: Plain[int]
 
 
 class StatusReply(Struct, frozen=True):
-    version: str
-    protocol: int
-    pid: int
-    uptime_s: float
-    rss_bytes: int | None
+    version: Plain[str]
+    protocol: Plain[int]
+    pid: Plain[int]
+    uptime_s: Plain[float]
+    rss_bytes: Plain[int | None]
     projects: list[ProjectReply]
-    scopes: int
-    scopes_bytes: int
-    indexer_pid: int | None
-    embedder: dict[str, object] | None
-    compressor: dict[str, object] | None
-    degraded: list[str]
+    scopes: Plain[int]
+    scopes_bytes: Plain[int]
+    indexer_pid: Plain[int | None]
+    embedder: Text[dict[str, object] | None]
+    compressor: Text[dict[str, object] | None]
+    degraded: Text[list[str]]
 
 
-class SubscribeRequest(MethodRequest, frozen=True):
+class SubscribeRequest(AgentRequest, frozen=True, kw_only=True):
     topics: Annotated[Texts, Meta(description=TOPIC_LIST)]
 
 
 class SubscribeReply(Struct, frozen=True):
-    topics: list[str]
+    topics: Plain[list[str]]
 
 
 class ShutdownReply(Struct, frozen=True):
     stopping: bool
 
 
-class MetricsRequest(MethodRequest, frozen=True):
+class MetricsRequest(DaemonRequest, frozen=True, kw_only=True):
     history: Period | None = None
 
 
 class ContextTotals(Struct, frozen=True):
     """Totals of the contexts since the daemon started."""
 
-    count: int
-    cached: int
-    partial: int
-    cache_hit_rate: float | None
-    compression_ratio: float | None
-    tokens: dict[str, object]
-    tokens_before: int
-    tokens_after: int
-    tokens_by_type: dict[str, int]
-    tokens_by_agent: dict[str, int]
-    secrets_masked: int
-    late: int = 0
+    count: Plain[int]
+    cached: Plain[int]
+    partial: Plain[int]
+    cache_hit_rate: Plain[float | None]
+    compression_ratio: Plain[float | None]
+    tokens: Plain[dict[str, object]]
+    tokens_before: Plain[int]
+    tokens_after: Plain[int]
+    tokens_by_type: Plain[dict[str, int]]
+    tokens_by_agent: Plain[dict[str, int]]
+    secrets_masked: Plain[int]
+    late: Plain[int] = 0
 
 
 class ScopeFigures(Struct, frozen=True):
-    count: int
-    bytes: int
+    count: Plain[int]
+    bytes: Plain[int]
 
 
 class IndexFigures(Struct, frozen=True):
-    files_pending: int
-    chunks_pending: int
+    files_pending: Plain[int]
+    chunks_pending: Plain[int]
 
 
 class SampleReply(Struct, frozen=True):
     """The activity since the previous sample."""
 
-    at: str
-    seconds: float
-    requests: int
-    errors: int
-    contexts: int
-    cached: int
-    tokens: int
-    tokens_before: int
-    tokens_by_agent: dict[str, int]
-    context_ms: dict[str, float | None]
-    all_ms: dict[str, float | None]
-    methods: dict[str, dict[str, float | None]]
-    files_pending: int
-    chunks_pending: int
-    memory_bytes: dict[str, int | None]
-    scopes: int
-    subscribers: int
+    at: Plain[str]
+    seconds: Plain[float]
+    requests: Plain[int]
+    errors: Plain[int]
+    contexts: Plain[int]
+    cached: Plain[int]
+    tokens: Plain[int]
+    tokens_before: Plain[int]
+    tokens_by_agent: Plain[dict[str, int]]
+    context_ms: Plain[dict[str, float | None]]
+    all_ms: Plain[dict[str, float | None]]
+    methods: Plain[dict[str, dict[str, float | None]]]
+    files_pending: Plain[int]
+    chunks_pending: Plain[int]
+    memory_bytes: Plain[dict[str, int | None]]
+    scopes: Plain[int]
+    subscribers: Plain[int]
 
 
 class HistoryReply(Struct, frozen=True):
     """The samples of a period, the oldest first."""
 
-    period: str
-    step_s: float
+    period: Plain[str]
+    step_s: Plain[float]
     samples: list[SampleReply]
 
 
 class MetricsReply(Struct, frozen=True):
-    uptime_s: float
-    methods: dict[str, dict[str, object]]
+    uptime_s: Plain[float]
+    methods: Plain[dict[str, dict[str, object]]]
     contexts: ContextTotals
     scopes: ScopeFigures
-    subscribers: int
+    subscribers: Plain[int]
     index: IndexFigures
-    memory_bytes: dict[str, int | None]
-    history: dict[str, object] | UnsetType = UNSET
+    memory_bytes: Plain[dict[str, int | None]]
+    history: Plain[dict[str, object] | UnsetType] = UNSET
 
 
 class DaemonMethods:
@@ -164,7 +162,7 @@ class DaemonMethods:
         self._protocol = protocol
         self._started = time.monotonic()
 
-    @method("Ping", policy="open")
+    @method("Ping", policy="open", access="anyone")
     def ping(self, request: PingRequest) -> PingReply:
         """Return the versions; `unsupported` if the protocols differ."""
         wanted, spoken = request.protocol, self._protocol
@@ -176,8 +174,8 @@ class DaemonMethods:
             )
         return PingReply(__version__, spoken, os.getpid())
 
-    @method("Status", policy="open")
-    async def status(self, request: StatusRequest) -> StatusReply:
+    @method("Status", policy="daemon", access="read")
+    async def status(self, request: DaemonRequest) -> StatusReply:
         """Return the state of the daemon and its open projects, or only of the project around `cwd`."""
         engine = self._engine
         chosen = list(engine.projects)
@@ -199,7 +197,7 @@ class DaemonMethods:
             degraded=list(dict.fromkeys(await engine.problems())),
         )
 
-    @method("Subscribe", policy="open")
+    @method("Subscribe", policy="own", access="read")
     def subscribe(self, request: SubscribeRequest, connection: Subscriber) -> SubscribeReply:
         """Send events of these topics from now on, as notifications `[2, "event", [{topic, at, data}]]`."""
         topics = request.topics
@@ -209,17 +207,21 @@ class DaemonMethods:
             raise InvalidRequest(
                 f"topics has the unknown topic {unknown[0]!r:.80}; known are {known}", "topics"
             )
-        self._engine.events.subscribe(connection, topics, connection.publish)
+        sink, agent, permissions = connection.publish, request.agent, self._engine.permissions
+        if agent.is_named:
+            permissions.require_by_user(agent)
+            sink = filtered(sink, agent, permissions)
+        self._engine.events.subscribe(connection, topics, sink)
         connection.when_lost(self._engine.events.unsubscribe)
         return SubscribeReply(list(topics))
 
-    @method("Shutdown", policy="open")
-    def shutdown(self, request: MethodRequest) -> ShutdownReply:
+    @method("Shutdown", policy="daemon", access="person")
+    def shutdown(self, request: DaemonRequest) -> ShutdownReply:
         """Stop the daemon once this is answered."""
         asyncio.get_running_loop().call_soon(self._stop)
         return ShutdownReply(stopping=True)
 
-    @method("GetMetrics", policy="open")
+    @method("GetMetrics", policy="daemon", access="person")
     async def metrics(self, request: MetricsRequest) -> MetricsReply:
         """Return the metrics since the daemon started. In a histogram, `counts` has a number for each upper
         bound in `bounds` and a last number for larger values. With `history` the reply also has samples,
@@ -319,16 +321,16 @@ def _rounded(number: float | None) -> float | None:
     return None if number is None else round(number, 4)
 
 
-class OpenDashboardRequest(MethodRequest, frozen=True):
+class OpenDashboardRequest(DaemonRequest, frozen=True, kw_only=True):
     login: bool = True
 
 
 class OpenDashboardReply(Struct, frozen=True):
-    address: str
-    token: str
-    remark: str
-    url: str | UnsetType = UNSET
-    code_expires_s: float | UnsetType = UNSET
+    address: Plain[str]
+    token: Plain[str]
+    remark: Text[str]
+    url: Plain[str | UnsetType] = UNSET
+    code_expires_s: Plain[float | UnsetType] = UNSET
 
 
 class CheckDashboardRequest(MethodRequest, frozen=True):
@@ -339,14 +341,14 @@ class CheckDashboardRequest(MethodRequest, frozen=True):
 
 class CheckDashboardReply(Struct, frozen=True):
     allowed: bool
-    editor: str
-    port: int
-    csrf: str | UnsetType = UNSET
-    cookie: str | UnsetType = UNSET
+    editor: Plain[str]
+    port: Plain[int]
+    csrf: Plain[str | UnsetType] = UNSET
+    cookie: Plain[str | UnsetType] = UNSET
 
 
 class RevokeDashboardReply(Struct, frozen=True):
-    revoked: int
+    revoked: Plain[int]
 
 
 class DashboardMethods:
@@ -355,7 +357,7 @@ class DashboardMethods:
     def __init__(self, dashboard: Dashboard) -> None:
         self._dashboard = dashboard
 
-    @method("OpenDashboard", policy="open")
+    @method("OpenDashboard", policy="daemon", access="person")
     async def open(self, request: OpenDashboardRequest) -> OpenDashboardReply:
         """Open the dashboard. With `login`, `url` is an address that signs in one browser, once. `token` is
         for programs and valid until the daemon ends; `remark` says why the port isn't the configured one, or
@@ -370,7 +372,7 @@ class DashboardMethods:
             CODE_S if request.login else UNSET,
         )
 
-    @method("CheckDashboard", policy="open")
+    @method("CheckDashboard", policy="open", access="anyone")
     async def check(self, request: CheckDashboardRequest) -> CheckDashboardReply:
         """Check one of `cookie`, `code` and `token`. `editor` is the address that opens a file, with
         `{path}` and `{line}` to fill in, or empty; `csrf` is the token that changes by this login must carry;
@@ -389,8 +391,8 @@ class DashboardMethods:
         given = "cookie" if request.cookie is not None or request.code is None else "code"
         raise InvalidRequest("give exactly one of cookie, code, token", given)
 
-    @method("RevokeDashboard", policy="open")
-    async def revoke(self, request: MethodRequest) -> RevokeDashboardReply:
+    @method("RevokeDashboard", policy="daemon", access="person")
+    async def revoke(self, request: DaemonRequest) -> RevokeDashboardReply:
         """End all sessions, codes and the token; `revoked` counts the sessions."""
         return RevokeDashboardReply(await self._dashboard.access.revoke())
 

@@ -22,6 +22,8 @@ from ..privacy.permissions import Agent
 from ..project.roots import relative_path
 from ..sessions.context_table import ContextFilter, ContextRow, microseconds_of, moment_of
 from ..sessions.session import moment_in, timestamp_of
+from .context_replies import GivenContextReply
+from .marks import Count, Owner, Plain, Root, Said, Text
 from .method import AgentRequest, WireMap, method, milliseconds_since
 from .timeline import iso_of
 
@@ -50,39 +52,39 @@ class ListContextsRequest(AgentRequest, frozen=True, kw_only=True):
 class GivenEntry(Struct, frozen=True, kw_only=True):
     """A past context in a list; `slices`, `dropped`, `gaps` and `degraded` are counts."""
 
-    context_id: str
-    scope_id: str
-    project: str
-    at: str
-    first_at: str
-    times: int
-    agent_name: str
-    session_id: str
-    request_id: str | UnsetType = UNSET
-    prompt: str
-    task_type: str
-    format: str
-    model: str
-    tokens: int
-    tokens_before: int
-    bytes: int
-    max_tokens: int
-    reserve_tokens: int
-    max_bytes: int
-    elapsed_ms: float
-    last_elapsed_ms: float
+    context_id: Plain[str]
+    scope_id: Plain[str]
+    project: Root[str]
+    at: Plain[str]
+    first_at: Plain[str]
+    times: Count[int]
+    agent_name: Owner[str]
+    session_id: Text[str]
+    request_id: Plain[str | UnsetType] = UNSET
+    prompt: Said[str]
+    task_type: Said[str]
+    format: Plain[str]
+    model: Said[str]
+    tokens: Count[int]
+    tokens_before: Count[int]
+    bytes: Count[int]
+    max_tokens: Count[int]
+    reserve_tokens: Count[int]
+    max_bytes: Count[int]
+    elapsed_ms: Count[float]
+    last_elapsed_ms: Count[float]
     cached: bool
     partial: bool
     truncated: bool
-    layers: dict[str, int]
-    slices: int
-    dropped: int
-    gaps: int
-    degraded: int
+    layers: Count[dict[str, int]]
+    slices: Count[int]
+    dropped: Count[int]
+    gaps: Count[int]
+    degraded: Count[int]
     text_kept: bool
     preview: bool | UnsetType = UNSET
-    previous: str | UnsetType = UNSET
-    same_as: str | UnsetType = UNSET
+    previous: Plain[str | UnsetType] = UNSET
+    same_as: Plain[str | UnsetType] = UNSET
 
 
 class ListContextsReply(Struct, frozen=True):
@@ -98,15 +100,15 @@ class ExplainRequest(GivenContextRequest, frozen=True, kw_only=True):
 
 
 class ExplainReply(Struct, frozen=True, kw_only=True):
-    context_id: str
-    path: str
+    context_id: Plain[str]
+    path: Text[str]
     shown: bool
     named: bool
-    slices: list[str]
-    reasons: list[str]
-    advice: list[str]
-    degraded: list[str]
-    elapsed_ms: float
+    slices: Text[list[str]]
+    reasons: Text[list[str]]
+    advice: Text[list[str]]
+    degraded: Text[list[str]]
+    elapsed_ms: Plain[float]
 
 
 class GivenContextMethods:
@@ -120,7 +122,7 @@ class GivenContextMethods:
         self._engine = engine
         self._history = engine.context_history
 
-    @method("ListContexts", policy="own")
+    @method("ListContexts", policy="own", access="read")
     async def list_contexts(self, request: ListContextsRequest) -> ListContextsReply:
         """List past contexts, the latest first, also those from before a restart; below."""
         root, path = None, request.path
@@ -141,7 +143,7 @@ class GivenContextMethods:
         rows = await self._history.page(chosen, request.limit, request.before, may_see)
         return ListContextsReply([convert(_entry(row), GivenEntry) for row in rows])
 
-    @method("GetBuiltContext", policy="own")
+    @method("GetBuiltContext", policy="own", access="read", reply=GivenContextReply)
     async def get(self, request: GivenContextRequest) -> WireMap:
         """Return a context as it was given; below."""
         given = await self._given(request)
@@ -170,7 +172,7 @@ class GivenContextMethods:
             "prompt": given.request.prompt,
         }
 
-    @method("ExplainPath", policy="own")
+    @method("ExplainPath", policy="own", access="read")
     async def explain(self, request: ExplainRequest) -> ExplainReply:
         """Say why a file is in a context, or why not; below."""
         started = time.perf_counter()

@@ -188,7 +188,7 @@ class Handlers:
             if declared.takes_connection
             else partial(function, request)
         )
-        return self._guard.answer(declared.policy, request, ask)
+        return self._guard.answer(declared, request, ask)
 
     def _unknown(self, method: str) -> RpcError:
         """Return the error for an unknown method, with the nearest known one; `data` lists all."""

@@ -32,7 +32,7 @@ from ...hooks.hosts.hook_answer import NOTHING
 from ...hooks.hosts.registry import HOSTS, host_named
 from ..app.engine import Engine
 from ..context.scoping import ScopeSelector
-from ..core.errors import FovealError, InvalidRequest
+from ..core.errors import FovealError, InvalidRequest, PermissionDenied
 from ..core.system import System
 from ..hooks.answer import INCOMPLETE_CHARACTERS, incomplete_line
 from ..hooks.grafts import HookGrafts
@@ -41,6 +41,7 @@ from ..hooks.native_rules import folder_in, native_rules
 from ..hooks.payloads import RecentEvents, fields_in, formats_of, host_version
 from ..hooks.responder import Clock, HookContextRequest, OpenedSession, Responder
 from ..hooks.turn_readings import TurnReadings
+from ..privacy.permissions import Agent
 from ..project.project import Project
 from ..project.roots import relative_path
 from ..rules.items import Item
@@ -50,8 +51,12 @@ from ..sessions.timeline_writer import MASKED_CHARACTERS
 from ..transcripts.injections import asked
 from .contexts import ContextMethods, GetContextRequest
 from .guard import PolicyGuard
-from .method import DEADLINE_MAX_MS, AgentRequest, ItemFields, MethodRequest, method
+from .marks import Plain, Text
+from .method import DEADLINE_MAX_MS, AgentRequest, DaemonRequest, ItemFields, method
 from .sessions import CreateSessionRequest, GetRelevantContextRequest, ResumeRequest, SessionMethods
+
+OF_SUBAGENTS = (SubagentStarting, SubagentStopped, PromptSubmitted, FileEdited, WindowCompacting)
+"""Events of subagents, which work in the session of their parent whatever is hidden from them."""
 
 OWN_FILE_BYTES = 256 * 1024
 """Maximum bytes of an instruction file that is compared with others."""
@@ -82,16 +87,16 @@ class HookEventRequest(AgentRequest, frozen=True, kw_only=True):
 
 
 class HookEventReply(Struct, frozen=True):
-    output: str
+    output: Text[str]
 
 
 class HeardHost(Struct, frozen=True):
     """A host that sent events: its last one and when."""
 
-    host: str
-    title: str
-    last_event: str
-    last_event_at: str
+    host: Plain[str]
+    title: Plain[str]
+    last_event: Plain[str]
+    last_event_at: Plain[str]
 
 
 class HostsReply(Struct, frozen=True):
@@ -118,7 +123,7 @@ class HookMethods:
             tasks.create_task(self._turns.run())
             tasks.create_task(self._events_seen.run())
 
-    @method("HookEvent", policy="own")
+    @method("HookEvent", policy="own", access="add")
     async def hook_event(self, request: HookEventRequest) -> HookEventReply:
         """Return the exact bytes that a hook of this host prints ([hooks](hooks.md)); `payload` is a text
         or a map."""
@@ -133,17 +138,24 @@ class HookMethods:
         if event is None or self._recent.is_repeated(event):
             await self._grafts.drop(request.spooled)
             return HookEventReply("")
-        self._events_seen.note(formats.host, name)
         version = host_version(formats.host, texts)
         event = replace(event, origin=replace(event.origin, agent_name=request.agent.name, version=version))
         if not os.path.isabs(event.origin.cwd):
             raise InvalidRequest("the payload names no folder; give cwd, an absolute path", "cwd")
+        origin = await self._permitted(event)
+        is_own = origin is not None and origin.session_id == event.origin.session_id
+        if not is_own:
+            await self._grafts.drop(request.spooled)
+        if origin is None:
+            return HookEventReply("")
+        event = replace(event, origin=origin)
+        self._events_seen.note(formats.host, name)
         for happening in happenings_of(event):
             self._engine.timeline.happened(happening)
-        if isinstance(event, TurnEnded | SessionEnding | SubagentStopped):
+        if is_own and isinstance(event, TurnEnded | SessionEnding | SubagentStopped):
             text = payload if isinstance(payload, str) else json.dumps(payload, default=repr)
             await self._keep(formats.host, name, event, text, request.spooled)
-        if isinstance(event, TurnEnded):
+        if is_own and isinstance(event, TurnEnded):
             self._turns.note(event)
         try:
             answer = await self._responder.answer(event, formats.reads.limit(name), clock)
@@ -159,14 +171,32 @@ class HookMethods:
         if self._engine.timeline.too_late(event.origin.session_id, event.origin.agent_id):
             self._engine.metrics.context_was_late()
 
-    @method("ListHosts", policy="open")
-    async def list_hosts(self, request: MethodRequest) -> HostsReply:
+    @method("ListHosts", policy="daemon", access="person")
+    async def list_hosts(self, request: DaemonRequest) -> HostsReply:
         """List the hosts whose hooks ever sent an event, the one that was heard last first."""
         heard = [
             HeardHost(name, known.title if (known := host_named(name)) else name, event, at)
             for name, (event, at) in (await self._events_seen.all()).items()
         ]
         return HostsReply(sorted(heard, key=lambda one: one.last_event_at, reverse=True))
+
+    async def _permitted(self, event: Event) -> Origin | None:
+        """Return where an event comes from, without its session if that belongs to an agent that may see
+        more; None for an agent that isn't allowed."""
+        origin, permissions = event.origin, self._engine.permissions
+        session = await self._engine.sessions.find(origin.session_id)
+        if session.problem:  # nobody knows whose it is: each part of the answer says so
+            return origin
+        try:
+            root = await self._engine.projects.root_of(origin.cwd)
+            view = await permissions.view(root, Agent.of(origin.policy_name, ""), None, session)
+        except PermissionDenied:
+            return None
+        except FovealError:  # no project, or none whose rules can be read: each part says so
+            return origin
+        is_own = session.session is None or view.sees_all_of(session.session.agent_name)
+        is_subagents = bool(origin.agent_id) and isinstance(event, OF_SUBAGENTS)
+        return origin if is_own or is_subagents else replace(origin, session_id="")
 
     async def _keep(
         self,
@@ -185,6 +215,10 @@ class HookMethods:
 
     async def _graft(self, cwd: str, path: str, session_id: str, agent_id: str, speaker: str) -> None:
         project = await self._engine.projects.at(cwd)
+        try:  # the event may have waited in the spool for a daemon
+            await self._engine.permissions.require(project, Agent.of(agent_id, ""))
+        except PermissionDenied:
+            return
         result = await self._engine.grafting.graft_own(project, path, session_id, agent_id, speaker)
         self._engine.timeline.read_transcript(project.root, session_id, result.cwd or cwd, result.activity)
         self._engine.timeline.decided(project.root, project.pool.some(result.experience_ids))
@@ -321,10 +355,12 @@ class DaemonHookBackend:
     async def note_edits(self, origin: Origin, paths: tuple[str, ...]) -> None:
         """Record files that were written as hot; files outside of the project are ignored."""
         project = await self._engine.projects.at(origin.cwd)
+        policy = await self._engine.permissions.require(project, Agent.of(origin.policy_name, ""))
         for path in paths:
             with suppress(FovealError):
-                absolute = os.path.join(origin.cwd, path)
-                self._engine.note_written(project, relative_path(project.root, absolute, "path"))
+                relative = relative_path(project.root, os.path.join(origin.cwd, path), "path")
+                if not policy.denies(relative):
+                    self._engine.note_written(project, relative)
 
     async def repository_moved(self, origin: Origin) -> None:
         """Rescan the files and commits of an open project; git's hooks open no project."""

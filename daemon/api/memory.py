@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Annotated, Any, Literal, get_args
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, convert
+from msgspec.structs import replace
 
-from ..core.errors import InvalidRequest
+from ..core.errors import InvalidRequest, PermissionDenied
 from ..core.parameters import LIST_MAX, NonEmpty, Texts
 from ..memory.edits import Edit, changed_fields
 from ..memory.experience import Experience, Provenance, draft_of
-from ..memory.pool_filters import Criteria, ExperienceListing, cursor_after
+from ..memory.pool_filters import Criteria, ExperienceListing, as_it_is, cursor_after
 from ..memory.records import Known
+from ..privacy.policy import Policy
+from ..privacy.visible import sees_whole, visible_experience
+from ..project.project import Project
 from ..rules.items import ItemType
+from .marks import Claim, Count, File, KindOfItem, NameOfItem, Plain, Root, Server, Text, Touched
 from .method import EngineMethods, ProjectRequest, method, reply_of
 
 LIST_LIMIT = 1_000
@@ -38,17 +44,17 @@ class GraftRequest(ProjectRequest, frozen=True, kw_only=True):
 
 
 class SkippedReply(Struct, frozen=True):
-    reason: str
-    line: int | UnsetType = UNSET
-    field: str | UnsetType = UNSET
+    reason: Text[str]
+    line: Plain[int | UnsetType] = UNSET
+    field: Plain[str | UnsetType] = UNSET
 
 
 class GraftReply(Struct, frozen=True):
-    grafted: int
-    duplicates: int
+    grafted: Plain[int]
+    duplicates: Plain[int]
     skipped: list[SkippedReply]
-    experience_ids: list[str]
-    warnings: list[str]
+    experience_ids: Plain[list[str]]
+    warnings: Text[list[str]]
 
 
 class ListExperiencesRequest(ProjectRequest, frozen=True, kw_only=True):
@@ -65,47 +71,68 @@ class ListExperiencesRequest(ProjectRequest, frozen=True, kw_only=True):
 
 
 class OutcomeReply(Struct, frozen=True):
-    kind: str
-    error: str | UnsetType = UNSET
+    kind: Plain[str]
+    error: Claim[str | UnsetType] = UNSET
 
 
 class MarkReply(Struct, frozen=True):
-    kind: str
-    at: str
-    experience_id: str
+    kind: Plain[str]
+    at: Plain[str]
+    experience_id: Plain[str]
 
 
 class ExperienceReply(Struct, frozen=True, kw_only=True, rename={"id": "experience_id"}):
     """An experience, with the attributes of `Experience`."""
 
-    id: str
-    timestamp: str
-    agent_id: str
-    session_id: str
-    decision: str
-    rationale: str
-    files_touched: tuple[str, ...]
-    commit: str
-    provenance: Provenance
+    id: Plain[str]
+    timestamp: Plain[str]
+    agent_id: Text[str]
+    session_id: Text[str]
+    decision: Claim[str]
+    rationale: Claim[str]
+    files_touched: Touched[tuple[str, ...]]
+    commit: Plain[str]
+    provenance: Text[Provenance]
     outcome: OutcomeReply | UnsetType = UNSET
     marks: list[MarkReply] | UnsetType = UNSET
-    dated: str | UnsetType = UNSET
+    dated: Plain[str | UnsetType] = UNSET
 
 
 class ExperiencesReply(Struct, frozen=True):
     experiences: list[ExperienceReply]
-    total: int
-    next: str | UnsetType = UNSET
+    total: Plain[int]
+    next: Plain[str | UnsetType] = UNSET
 
 
 class ExperienceRequest(ProjectRequest, frozen=True, kw_only=True):
     experience_id: NonEmpty
 
 
+class EditedOutcome(Struct, frozen=True):
+    """The outcome that an edit gave; without a kind it removed the outcome."""
+
+    kind: Plain[str]
+    error: Claim[str | UnsetType] = UNSET
+
+
+class EditReply(Struct, frozen=True, kw_only=True):
+    """An edit of an experience with the fields that it changed."""
+
+    kind: Plain[str]
+    at: Plain[str]
+    decision: Claim[str | UnsetType] = UNSET
+    rationale: Claim[str | UnsetType] = UNSET
+    files_touched: Touched[tuple[str, ...] | UnsetType] = UNSET
+    outcome: EditedOutcome | UnsetType = UNSET
+    trust: Plain[str | UnsetType] = UNSET
+    commit: Plain[str | UnsetType] = UNSET
+    experience_id: Plain[str | UnsetType] = UNSET
+
+
 class KnownReply(Struct, frozen=True):
     experience: ExperienceReply
     deleted: bool
-    history: list[dict[str, object]]
+    history: list[EditReply]
 
 
 class UpdateExperienceRequest(ExperienceRequest, frozen=True, kw_only=True):
@@ -137,8 +164,8 @@ class PruneRequest(ProjectRequest, frozen=True, kw_only=True):
 
 
 class PruneReply(Struct, frozen=True):
-    pruned: int
-    kept: int
+    pruned: Count[int]
+    kept: Count[int]
     dry_run: bool
     experiences: list[ExperienceReply]
 
@@ -148,51 +175,57 @@ class QuarantineRequest(ProjectRequest, frozen=True, kw_only=True):
 
 
 class QuarantinedLine(Struct, frozen=True):
-    at: str
-    file: str
-    line: int
-    size_bytes: int
-    reason: str
-    text: str
+    at: Plain[str]
+    file: Text[str]
+    line: Plain[int]
+    size_bytes: Plain[int]
+    reason: Text[str]
+    text: Text[str]
 
 
 class QuarantineReply(Struct, frozen=True):
     lines: list[QuarantinedLine]
-    total: int
+    total: Count[int]
 
 
 class Boost(Struct, frozen=True, kw_only=True):
     """A file or an item with a higher weight for a prompt."""
 
-    path: str | UnsetType = UNSET
-    type: str | UnsetType = UNSET
-    name: str | UnsetType = UNSET
-    server_name: str | UnsetType = UNSET
-    boost: float
+    path: File[str | UnsetType] = UNSET
+    type: KindOfItem[str | UnsetType] = UNSET
+    name: NameOfItem[str | UnsetType] = UNSET
+    server_name: Server[str | UnsetType] = UNSET
+    boost: Plain[float]
 
 
 class FeedbackReply(Struct, frozen=True):
-    root: str
+    root: Root[str]
     enabled: bool
     boosts: list[Boost]
 
 
 class ClearFeedbackReply(Struct, frozen=True):
-    root: str
-    cleared: int
+    root: Root[str]
+    cleared: Count[int]
 
 
 class ExperienceMethods(EngineMethods):
     """The methods over one engine."""
 
-    @method("GraftExperience", policy="project")
+    @method("GraftExperience", policy="project", access="add")
     async def graft(self, request: GraftRequest) -> GraftReply:
         """Store an experience `{decision, agent_id, session_id, rationale?, files_touched?, outcome?: {kind:
         "success" | "failure" | "reverted", error?}, timestamp?}`, or the decisions of the conversation at
         `transcript_path` ([transcripts](transcripts.md)). The experience is durable when the reply arrives.
         Only the new part of a transcript is read; `skipped` lists unreadable lines."""
         fields, path = request.experience, request.transcript_path
+        root = await self._engine.projects.root_of(request.cwd)
+        view = await self._engine.permissions.view(root, request.agent)
         if path is not None:
+            if view.policy.is_limited:
+                raise PermissionDenied(
+                    "a conversation may tell of what is hidden from this agent: give the experience itself"
+                )
             if fields is not None:
                 raise InvalidRequest("give experience or transcript_path, not both", "transcript_path")
             project = await self._engine.projects.at(request.cwd)
@@ -218,6 +251,9 @@ class ExperienceMethods(EngineMethods):
                 "experience",
             )
         draft = draft_of(fields)
+        _check_hides_nothing(
+            view.policy, root, draft.files_touched, draft.decision, draft.rationale, draft.error
+        )
         project = await self._engine.projects.at(request.cwd)
         result = await self._engine.experiences.graft(project, draft)
         self._engine.timeline.decided(project.root, project.pool.some(result.ids if result.grafted else ()))
@@ -229,7 +265,7 @@ class ExperienceMethods(EngineMethods):
             [warning for _, warning in result.warnings],
         )
 
-    @method("ListExperiences", policy="project")
+    @method("ListExperiences", policy="project", access="read")
     async def list_experiences(self, request: ListExperiencesRequest) -> ExperiencesReply:
         """List experiences, newest first. `next` is present if there is more: pass it as `before`. Large
         pages end early."""
@@ -246,19 +282,26 @@ class ExperienceMethods(EngineMethods):
             request.before,
         )
         project = await self._engine.projects.at(request.cwd)
-        found, total = await self._engine.experiences.listed(project, listing)
+        # Before they are counted and cut to the limit: the number of hidden ones would tell of them.
+        policy = await self._engine.permissions.require(project, request.agent)
+        seen = partial(visible_experience, policy, root=project.root) if policy.is_limited else as_it_is
+        found, total = await self._engine.experiences.listed(project, listing, seen)
         page = _fitting(found[: request.limit])
         more = cursor_after(page[-1]) if page and len(page) < len(found) else UNSET
         return ExperiencesReply([experience_reply(experience) for experience in page], total, more)
 
-    @method("GetExperience", policy="project")
+    @method("GetExperience", policy="project", access="read")
     async def get(self, request: ExperienceRequest) -> KnownReply:
         """Return an experience; an entry of its `history` is `{kind, at, experience_id?, …}` with the
         fields that the edit changed."""
         project = await self._engine.projects.at(request.cwd)
-        return _known(await self._engine.experiences.get(project, request.experience_id))
+        known = await self._engine.experiences.get(project, request.experience_id)
+        policy = await self._engine.permissions.require(project, request.agent)
+        # An edit may have named what is hidden, though the experience no longer does.
+        whole = all(sees_whole(policy, each, project.root) for each in (known.original, known.current))
+        return _known(known if whole else replace(known, edits=()))
 
-    @method("UpdateExperience", policy="project")
+    @method("UpdateExperience", policy="project", access="own")
     async def update(self, request: UpdateExperienceRequest) -> KnownReply:
         """Change an experience. An outcome without a kind removes it, and so does an empty commit."""
         files = request.files_touched
@@ -271,24 +314,32 @@ class ExperienceMethods(EngineMethods):
             "commit": request.commit,
         }
         fields = {name: value for name, value in given.items() if value is not None}
-        project = await self._engine.projects.at(request.cwd)
+        project, policy = await self._own(request)
+        _check_hides_nothing(
+            policy,
+            project.root,
+            files or (),
+            request.decision or "",
+            request.rationale or "",
+            str((request.outcome or {}).get("error") or ""),
+        )
         return _known(await self._engine.experiences.update(project, request.experience_id, fields))
 
-    @method("DeleteExperience", policy="project")
+    @method("DeleteExperience", policy="project", access="own")
     async def delete(self, request: ExperienceRequest) -> DeletedReply:
         """Delete an experience; it can be restored until it is pruned."""
-        project = await self._engine.projects.at(request.cwd)
+        project, _ = await self._own(request)
         known, changed = await self._engine.experiences.delete(project, request.experience_id)
         return DeletedReply(changed, experience_reply(known.current))
 
-    @method("RestoreExperience", policy="project")
+    @method("RestoreExperience", policy="project", access="own")
     async def restore(self, request: ExperienceRequest) -> RestoredReply:
         """Bring a deleted experience back."""
-        project = await self._engine.projects.at(request.cwd)
+        project, _ = await self._own(request)
         known, changed = await self._engine.experiences.restore(project, request.experience_id)
         return RestoredReply(changed, experience_reply(known.current))
 
-    @method("PruneExperiences", policy="project")
+    @method("PruneExperiences", policy="project", access="person")
     async def prune(self, request: PruneRequest) -> PruneReply:
         """Remove experiences for good, by at least one criterion; `experiences` has the newest 100 removed
         experiences."""
@@ -310,7 +361,7 @@ class ExperienceMethods(EngineMethods):
         shown = [experience_reply(experience) for experience in result.pruned[:SHOWN_MAX]]
         return PruneReply(len(result.pruned), result.kept, request.dry_run, shown)
 
-    @method("ListQuarantine", policy="project")
+    @method("ListQuarantine", policy="project", access="person")
     async def list_quarantine(self, request: QuarantineRequest) -> QuarantineReply:
         """List lines of the project's experiences that can't be read, the last first."""
         project = await self._engine.projects.at(request.cwd)
@@ -323,7 +374,7 @@ class ExperienceMethods(EngineMethods):
             total,
         )
 
-    @method("GetFeedback", policy="project")
+    @method("GetFeedback", policy="project", access="read")
     async def feedback(self, request: ProjectRequest) -> FeedbackReply:
         """Return files and items with a higher weight for a prompt because they were useful, the heaviest
         first."""
@@ -334,13 +385,43 @@ class ExperienceMethods(EngineMethods):
             project.root, project.config.context.feedback, [_boost(key, boost) for key, boost in boosts]
         )
 
-    @method("ClearFeedback", policy="project")
+    @method("ClearFeedback", policy="project", access="person")
     async def clear_feedback(self, request: ProjectRequest) -> ClearFeedbackReply:
         """Forget the feedback; `cleared` counts files and items."""
         project = await self._engine.projects.at(request.cwd)
         cleared = project.feedback.clear()
         await self._engine.projects.save_feedback(project)
         return ClearFeedbackReply(project.root, cleared)
+
+    async def _own(self, request: ExperienceRequest) -> tuple[Project, Policy]:
+        """Return the project and the policy of a request to change an experience.
+
+        Raises `PermissionDenied` for one that is hidden from the agent, in whole or in part, or whose agent
+        may see more.
+        """
+        project = await self._engine.projects.at(request.cwd)
+        view = await self._engine.permissions.view(project.root, request.agent)
+        if view.policy.is_limited:
+            known = await self._engine.experiences.get(project, request.experience_id)
+            versions = (known.original, known.current)
+            whole = all(sees_whole(view.policy, version, project.root) for version in versions)
+            if not whole or not view.sees_all_of(known.current.agent_id):
+                raise PermissionDenied(
+                    "this experience isn't this agent's to change: it is about what"
+                    f" {' and '.join(view.policy.rules)} hides, or is of an agent that may see that"
+                )
+        return project, view.policy
+
+
+def _check_hides_nothing(policy: Policy, root: str, files: Iterable[str], *texts: str) -> None:
+    """Raise `PermissionDenied` for an experience about what is hidden from its agent."""
+    below = f"{root.rstrip('/')}/"
+    if any(policy.denies(path.removeprefix(below)) for path in files) or any(
+        policy.names_denied(text, root) for text in texts
+    ):
+        raise PermissionDenied(
+            f"the experience is about what {' and '.join(policy.rules)} hides from this agent"
+        )
 
 
 def experience_reply(experience: Experience) -> ExperienceReply:
@@ -367,9 +448,9 @@ def _known(known: Known) -> KnownReply:
     return KnownReply(experience_reply(known.current), known.deleted, [_edit(edit) for edit in known.edits])
 
 
-def _edit(edit: Edit) -> dict[str, object]:
+def _edit(edit: Edit) -> EditReply:
     found: dict[str, object] = {"kind": edit.kind, "at": edit.timestamp, **changed_fields(edit.changes)}
-    return found | ({"experience_id": edit.by} if edit.by else {})
+    return convert(found | ({"experience_id": edit.by} if edit.by else {}), EditReply)
 
 
 def _outcome(name: str) -> str:

@@ -18,11 +18,33 @@ from ..privacy.permissions import Agent
 from ..project.roots import relative_path
 from ..rules.item_store import key_in
 from ..rules.items import ItemKey
+from .marks import KindOfItem, NameOfItem, RecordOf, Server, shape_of
 
-Policy = Literal["open", "own", "project", "scope", "session", "session or project", "list"]
-"""The policy check of a method. `open`: states, counts and settings, the same for everyone. `own`: the method
-applies the caller's policy itself. `project`, `scope` and `session`: the subject of the request, whose policy
-filters the reply. `list`: entries of several projects, each under the policy of its own."""
+Policy = Literal[
+    "open",
+    "own",
+    "project",
+    "scope",
+    "session",
+    "session or project",
+    "list",
+    "user's project",
+    "user's folder",
+    "daemon",
+]
+"""How the policy of a request is found. `open`: there is none, the reply is the same for everyone. `own`: the
+method applies the caller's policy itself. `project`, `scope` and `session`: the subject of the request, whose
+policy filters the reply. `list`: entries of several projects, each under the policy of its own. `user's
+project`, `user's folder` (a project named by its path) and `daemon` (as a whole): as `project` and `list` for
+a named agent; who names none is the user, for whom there is no policy."""
+
+FOR_USERS: frozenset[Policy] = frozenset(("user's project", "user's folder", "daemon"))
+"""Policies that hold for named agents only."""
+
+Access = Literal["anyone", "read", "add", "own", "person"]
+"""What an agent may do by a method if paths or items are hidden from it. `anyone`: all of it, also an agent
+that isn't allowed. `read`: read what it may see. `add`: add what names nothing hidden. `own`: change what is
+its own, or of an agent that sees no more. `person`: nothing; it is for the user and agents that see all."""
 
 DEADLINE_MAX_MS = 600_000
 
@@ -44,6 +66,23 @@ class AgentRequest(MethodRequest, frozen=True, kw_only=True):
     def agent(self) -> Agent:
         """Return the agent as named in the request."""
         return Agent.of(self.agent_name, self.agent_type)
+
+
+class DaemonRequest(AgentRequest, frozen=True, kw_only=True):
+    """A request about the daemon as a whole, or what it does for the project around a folder."""
+
+    cwd: str | None = None
+
+
+class FolderRequest(AgentRequest, frozen=True, kw_only=True):
+    """A request about the project that a path names."""
+
+    path: str | None = None
+
+    @property
+    def inside(self) -> str | None:
+        """A folder whose project the request is about instead, if it names one."""
+        return None
 
 
 class ProjectRequest(AgentRequest, frozen=True, kw_only=True):
@@ -86,9 +125,9 @@ class ItemFields(Struct, frozen=True):
 class ItemName(Struct, frozen=True):
     """An item in a reply."""
 
-    type: str
-    name: str
-    server_name: str | UnsetType = UNSET
+    type: KindOfItem[str]
+    name: NameOfItem[str]
+    server_name: Server[str | UnsetType] = UNSET
 
 
 def item_name(key: ItemKey) -> ItemName:
@@ -101,7 +140,10 @@ Items = Annotated[tuple[ItemFields, ...], Meta(max_length=LIST_MAX)]
 REQUESTS: Mapping[Policy, type[MethodRequest]] = {
     "open": MethodRequest,
     "own": AgentRequest,
+    "daemon": DaemonRequest,
     "project": ProjectRequest,
+    "user's project": ProjectRequest,
+    "user's folder": FolderRequest,
     "scope": ScopeRequest,
     "session": SessionRequest,
     "session or project": SessionOrProjectRequest,
@@ -115,9 +157,16 @@ class Declaration(Struct, frozen=True):
 
     name: str
     policy: Policy
+    access: Access
     request: type[MethodRequest]
+    reply: type[Struct]
     function: Callable[..., Any]
     takes_connection: bool
+
+    @property
+    def shape(self) -> RecordOf:
+        """What the reply shows."""
+        return shape_of(self.reply)
 
 
 class EngineMethods:
@@ -139,16 +188,20 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 _declared: dict[Callable[..., Any], Declaration] = {}
 
 
-def method(name: str, *, policy: Policy) -> Callable[[FunctionT], FunctionT]:
+def method(
+    name: str, *, policy: Policy, access: Access, reply: type[Struct] | None = None
+) -> Callable[[FunctionT], FunctionT]:
     """Declare a function of a class as a method of the wire. The type of its parameter `request` defines the
-    parameters.
+    parameters; `reply` is the type of the reply where the function returns a map.
 
-    Raises `TypeError` for an unknown policy, or if the request doesn't name the policy's subject.
+    Raises `TypeError` for an unknown policy or access, if the request doesn't name the policy's subject, or
+    if a field of the reply has no mark that says what it shows.
     """
 
     def declare(function: FunctionT) -> FunctionT:
-        if policy not in get_args(Policy):
-            raise TypeError(f"{name} has the policy {policy!r}; there are {', '.join(get_args(Policy))}")
+        for value, known in ((policy, get_args(Policy)), (access, get_args(Access))):
+            if value not in known:
+                raise TypeError(f"{name} has the policy {value!r}; there are {', '.join(known)}")
         written = function.__annotations__["request"]
         request = function.__globals__[written] if isinstance(written, str) else written
         if not issubclass(request, REQUESTS[policy]):
@@ -157,10 +210,21 @@ def method(name: str, *, policy: Policy) -> Callable[[FunctionT], FunctionT]:
                 f" {REQUESTS[policy].__name__}"
             )
         takes_connection = "connection" in function.__annotations__
-        _declared[function] = Declaration(name, policy, request, function, takes_connection)
+        shown = reply or _reply_type(function)
+        shape_of(shown)
+        _declared[function] = Declaration(name, policy, access, request, shown, function, takes_connection)
         return function
 
     return declare
+
+
+def _reply_type(function: Callable[..., Any]) -> type[Struct]:
+    """Return the type of a function's reply, also if that may be awaited. Raises `TypeError`."""
+    hint = get_type_hints(function)["return"]
+    for kind in (hint, *get_args(hint)):
+        if isinstance(kind, type) and issubclass(kind, Struct):
+            return kind
+    raise TypeError(f"{function.__qualname__} returns {hint}, which doesn't say what it shows: give its type")
 
 
 def declarations(kind: type) -> Iterator[Declaration]:

@@ -9,24 +9,29 @@ from typing import Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from ..app.engine import Engine
-from ..core.errors import InvalidRequest, NotFound, TooLarge, Unsupported
+from ..core.errors import InvalidRequest, NotFound, PermissionDenied, TooLarge, Unsupported
 from ..core.parameters import NonEmpty
 from ..embedding.messages import VectorProgress
 from ..embedding.semantics import Semantics
 from ..project.ignore_file import NAME as IGNORE_FILE
 from ..project.project import BUFFER_CHARACTERS, Project
 from ..project.roots import relative_path
-from .method import AgentRequest, EngineMethods, MethodRequest, ProjectRequest, method, reply_of
+from .marks import Count, File, Plain, Root, Text
+from .method import DaemonRequest, EngineMethods, FolderRequest, ProjectRequest, method, reply_of
 
 EmbeddingState = Literal["off", "waiting", "running", "paused", "failed", "done"]
 
 
-class OpenRequest(MethodRequest, frozen=True):
-    path: str | None = None
+class OpenRequest(FolderRequest, frozen=True, kw_only=True):
     cwd: str | None = None
 
+    @property
+    def inside(self) -> str | None:
+        """The folder around which the project is opened, whatever the path."""
+        return self.cwd
 
-class CloseRequest(MethodRequest, frozen=True):
+
+class CloseRequest(FolderRequest, frozen=True, kw_only=True):
     path: NonEmpty
 
 
@@ -34,7 +39,7 @@ class CloseReply(Struct, frozen=True):
     closed: bool
 
 
-class ReindexRequest(MethodRequest, frozen=True):
+class ReindexRequest(FolderRequest, frozen=True, kw_only=True):
     path: str
     full: bool = False
 
@@ -46,19 +51,19 @@ class NotifyFileRequest(ProjectRequest, frozen=True, kw_only=True):
 
 
 class NotifyFileReply(Struct, frozen=True):
-    noted: str
+    noted: Text[str]
 
 
-class EmbeddingRequest(MethodRequest, frozen=True):
+class EmbeddingRequest(DaemonRequest, frozen=True, kw_only=True):
     paused: bool
 
 
 class PushEmbeddingsReply(Struct, frozen=True):
-    project: str
-    contents: int
-    written: int
-    present: int
-    problem: str | UnsetType = UNSET
+    project: Root[str]
+    contents: Count[int]
+    written: Count[int]
+    present: Count[int]
+    problem: Text[str | UnsetType] = UNSET
 
 
 class EmbeddingReply(Struct, frozen=True):
@@ -68,45 +73,45 @@ class EmbeddingReply(Struct, frozen=True):
 class PoolReply(Struct, frozen=True, rename={"parts": "files", "size_bytes": "bytes"}):
     """The figures of a project's experiences, with the attributes of `PoolStatistics`."""
 
-    deleted: int
-    parts: int
-    size_bytes: int
-    bad_lines: int
-    unknown_lines: int
-    repeated_lines: int
-    repaired_tails: int
-    retired: int
-    retired_at: str | None
-    shared: str | None
-    problem: str | None
+    deleted: Count[int]
+    parts: Count[int]
+    size_bytes: Count[int]
+    bad_lines: Count[int]
+    unknown_lines: Count[int]
+    repeated_lines: Count[int]
+    repaired_tails: Count[int]
+    retired: Count[int]
+    retired_at: Plain[str | None]
+    shared: Text[str | None]
+    problem: Text[str | None]
 
 
 class ProjectReply(Struct, frozen=True):
-    root: str
+    root: Root[str]
     state: Literal["scanning", "indexing", "ready", "degraded"]
-    files: int
-    symbols: int
-    chunks: int
+    files: Count[int]
+    symbols: Count[int]
+    chunks: Count[int]
     embedding: EmbeddingState
-    embedded: int
-    pending: int
-    chunks_per_second: float
-    eta_ms: int | None
-    files_pending: int
-    files_unhashed: int
-    files_unlinked: int
+    embedded: Count[int]
+    pending: Count[int]
+    chunks_per_second: Count[float]
+    eta_ms: Count[int | None]
+    files_pending: Count[int]
+    files_unhashed: Count[int]
+    files_unlinked: Count[int]
     watch: Literal["native", "polling", "off"]
-    degraded: list[str]
-    skipped: dict[str, int]
-    rules: int
-    experiences: int
+    degraded: Text[list[str]]
+    skipped: Count[dict[str, int]]
+    rules: Count[int]
+    experiences: Count[int]
     pool: PoolReply
-    index_bytes: int
-    clock: str
+    index_bytes: Count[int]
+    clock: Plain[str]
 
 
 class ClosedProject(Struct, frozen=True):
-    root: str
+    root: Root[str]
     state: Literal["closed"]
 
 
@@ -125,38 +130,38 @@ class TrustRequest(ProjectRequest, frozen=True, kw_only=True):
 
 
 class TrustedFile(Struct, frozen=True):
-    path: str
-    digest: str
-    size_bytes: int
+    path: File[str]
+    digest: Plain[str]
+    size_bytes: Plain[int]
     trusted: bool
-    problem: str | UnsetType = UNSET
+    problem: Text[str | UnsetType] = UNSET
 
 
 class TrustStateReply(Struct, frozen=True):
-    root: str
+    root: Root[str]
     files: list[TrustedFile]
 
 
 class TrustReply(Struct, frozen=True):
-    root: str
-    trusted: list[str]
+    root: Root[str]
+    trusted: Text[list[str]]
 
 
 class RevokeTrustReply(Struct, frozen=True):
-    root: str
-    revoked: int
+    root: Root[str]
+    revoked: Count[int]
 
 
-class ForgetRequest(AgentRequest, frozen=True, kw_only=True):
+class ForgetRequest(FolderRequest, frozen=True, kw_only=True):
     path: NonEmpty
     dry_run: bool = False
 
 
 class ForgetReply(Struct, frozen=True):
-    root: str
-    removed: dict[str, int]
+    root: Root[str]
+    removed: Count[dict[str, int]]
     dry_run: bool
-    problem: str
+    problem: Text[str]
 
 
 class ExcludeRequest(ProjectRequest, frozen=True, kw_only=True):
@@ -165,18 +170,18 @@ class ExcludeRequest(ProjectRequest, frozen=True, kw_only=True):
 
 
 class ExcludeReply(Struct, frozen=True):
-    root: str
-    path: str
+    root: Root[str]
+    path: File[str]
     excluded: bool
-    file: str
-    line: str
+    file: Text[str]
+    line: Text[str]
     changed: bool
 
 
 class ProjectMethods(EngineMethods):
     """The methods over one engine."""
 
-    @method("OpenProject", policy="open")
+    @method("OpenProject", policy="user's folder", access="read")
     async def open(self, request: OpenRequest) -> ProjectReply:
         """Open a project by its root, or the project that the folder `cwd` belongs to. The reply comes at
         once; the state is `scanning` until the indexer reports."""
@@ -187,18 +192,20 @@ class ProjectMethods(EngineMethods):
             raise InvalidRequest("path is missing; it must be a string", "path")
         return await project_reply(self._engine, await projects.open_named(request.path))
 
-    @method("CloseProject", policy="open")
+    @method("CloseProject", policy="user's folder", access="person")
     async def close(self, request: CloseRequest) -> CloseReply:
         """Close a project at once; the indexer is told later."""
         if "\0" in request.path:
             raise InvalidRequest("path has a NUL character in it, which no path can have", "path")
         if not await self._engine.close_project(request.path):
-            roots = ", ".join(project.root for project in self._engine.projects)
-            raise NotFound(f"{request.path!r:.200} isn't open; these are: {roots or 'none'}")
+            # An agent may not be allowed in the others; ListProjects tells it of those that it may see.
+            roots = ", ".join(project.root for project in self._engine.projects) or "none"
+            hint = "ListProjects names those that are" if request.agent.is_named else f"these are: {roots}"
+            raise NotFound(f"{request.path!r:.200} isn't open; {hint}")
         return CloseReply(closed=True)
 
-    @method("ListProjects", policy="open")
-    async def list_projects(self, request: MethodRequest) -> ProjectsReply:
+    @method("ListProjects", policy="daemon", access="read")
+    async def list_projects(self, request: DaemonRequest) -> ProjectsReply:
         """List the open projects, and in `closed` those that were open before, also under an earlier
         daemon, and whose folders are still there."""
         projects = self._engine.projects
@@ -208,16 +215,15 @@ class ProjectMethods(EngineMethods):
             [ClosedProject(root, "closed") for root in closed],
         )
 
-    @method("ForgetProject", policy="own")
+    @method("ForgetProject", policy="user's folder", access="person")
     async def forget(self, request: ForgetRequest) -> ForgetReply:
         """Remove all that the daemon keeps of a project, by its root or a folder in it, and close it; with
         `dry_run` only count it; below."""
         root = await self._engine.projects.known_root(request.path)
-        await self._engine.permissions.as_one_of(root, request.agent, ())
         found = await self._engine.forgetting.forget(root, dry_run=request.dry_run)
         return ForgetReply(root, dict(found.removed), request.dry_run, found.problem)
 
-    @method("ExcludePath", policy="project")
+    @method("ExcludePath", policy="project", access="person")
     async def exclude(self, request: ExcludeRequest) -> ExcludeReply:
         """Leave a file or folder out of the index, or with `excluded` false no longer, by one line of the
         project's `.fovealignore`; `changed` is false if nothing had to be written."""
@@ -227,14 +233,14 @@ class ProjectMethods(EngineMethods):
             root, path, request.excluded, os.path.join(root, IGNORE_FILE), written.line, written.changed
         )
 
-    @method("ReindexProject", policy="open")
+    @method("ReindexProject", policy="user's folder", access="read")
     async def reindex(self, request: ReindexRequest) -> ProjectReply:
         """Compare a project with the disk; with `full` every file is read again."""
         project = await self._engine.projects.open_named(request.path)
         await self._engine.indexing.reindex(project, full=request.full)
         return await project_reply(self._engine, project)
 
-    @method("NotifyFile", policy="open")
+    @method("NotifyFile", policy="own", access="add")
     def notify_file(self, request: NotifyFileRequest) -> NotifyFileReply | Awaitable[NotifyFileReply]:
         """Report an editor's change of a file before it is saved. `text` is an unsaved buffer, which replaces
         the file until the next `changed` without one, or `closed`."""
@@ -245,17 +251,24 @@ class ProjectMethods(EngineMethods):
             )
         project = self._engine.projects.at_nowait(request.cwd)
         # At once if possible, since the connection's next request may be answered at once too.
-        return self._note_file_later(request) if project is None else self._note_file(project, request)
+        if project is None or request.agent.is_named:
+            return self._note_file_later(request)
+        return self._note_file(project, request)
 
     async def _note_file_later(self, request: NotifyFileRequest) -> NotifyFileReply:
-        return self._note_file(await self._engine.projects.at(request.cwd), request)
+        project = await self._engine.projects.at(request.cwd)
+        if request.agent.is_named:
+            policy = await self._engine.permissions.require(project, request.agent)
+            if policy.hides(relative_path(project.root, request.path, "path")):
+                raise PermissionDenied(f"{' and '.join(policy.rules)} hides this file from this agent")
+        return self._note_file(project, request)
 
     def _note_file(self, project: Project, request: NotifyFileRequest) -> NotifyFileReply:
         relative = relative_path(project.root, request.path, "path")
         self._engine.note_file(project, relative, request.event, request.text)
         return NotifyFileReply(relative)
 
-    @method("SetEmbedding", policy="open")
+    @method("SetEmbedding", policy="daemon", access="person")
     async def set_embedding(self, request: EmbeddingRequest) -> EmbeddingReply:
         """Stop embedding in the background for all projects, or go on, until the daemon ends; `unsupported`
         where embedding is switched off."""
@@ -264,7 +277,7 @@ class ProjectMethods(EngineMethods):
         await self._engine.semantics.set_paused(paused=request.paused)
         return EmbeddingReply(request.paused)
 
-    @method("PushEmbeddings", policy="open")
+    @method("PushEmbeddings", policy="user's project", access="person")
     async def push_embeddings(self, request: ProjectRequest) -> PushEmbeddingsReply:
         """Write the embeddings of a project that the shared store lacks; `unsupported` if no store is
         configured."""
@@ -274,7 +287,7 @@ class ProjectMethods(EngineMethods):
             project.root, pushed.contents, pushed.written, pushed.present, pushed.problem or UNSET
         )
 
-    @method("GetTrust", policy="open")
+    @method("GetTrust", policy="user's project", access="person")
     async def get_trust(self, request: ProjectRequest) -> TrustStateReply:
         """List the files of a project whose effect needs trust."""
         root = await self._engine.projects.root_of(request.cwd)
@@ -287,7 +300,7 @@ class ProjectMethods(EngineMethods):
             ],
         )
 
-    @method("Trust", policy="open")
+    @method("Trust", policy="user's project", access="person")
     async def trust(self, request: TrustRequest) -> TrustReply:
         """Trust files as GetTrust showed them; `trusted` are the paths that weren't before.
         `invalid_params` for a file that has changed since."""
@@ -295,7 +308,7 @@ class ProjectMethods(EngineMethods):
         wanted = {file.path: file.digest for file in request.files}
         return TrustReply(root, list(await self._engine.projects.trust(root, wanted)))
 
-    @method("RevokeTrust", policy="open")
+    @method("RevokeTrust", policy="user's project", access="person")
     async def revoke_trust(self, request: ProjectRequest) -> RevokeTrustReply:
         """Revoke the trust in all files of a project; `revoked` counts them."""
         root = await self._engine.projects.root_of(request.cwd)

@@ -16,6 +16,8 @@ from ..rules.items import ItemKey
 from ..sessions.item_usage import Reported
 from ..sessions.request_log import Recalled
 from ..sessions.request_record import conversation, record_map
+from .context_replies import ConsideredItem, DroppedSlice, ShownItem, ShownSlice
+from .marks import Count, Owner, Plain, Remark, Root, Said, Sent, Text
 from .method import (
     ItemName,
     Items,
@@ -43,19 +45,19 @@ class RequestSummaryReply(
 ):
     """A recorded request in a list, with the attributes of `RequestSummary`."""
 
-    id: str
-    session_id: str
-    project_root: str
-    at: str
-    message_hash: str
-    tokens: int
-    bytes: int
-    elapsed_ms: float
-    items: int
-    considered: int
-    degraded: int
-    pruned: str
-    referred: int | None
+    id: Plain[str]
+    session_id: Text[str]
+    project_root: Root[str]
+    at: Plain[str]
+    message_hash: Said[str]
+    tokens: Count[int]
+    bytes: Count[int]
+    elapsed_ms: Count[float]
+    items: Count[int]
+    considered: Count[int]
+    degraded: Count[int]
+    pruned: Plain[str]
+    referred: Count[int | None]
 
 
 class RequestsReply(Struct, frozen=True):
@@ -70,30 +72,30 @@ class GetRequestRequest(SessionRequest, frozen=True, kw_only=True):
 class RequestReply(Struct, frozen=True, kw_only=True):
     """A recorded request and the texts sent with it."""
 
-    request_id: str
-    session_id: str
-    project: str
-    at: str
-    message_hash: str
-    agent_name: str
-    format: str
-    items: list[dict[str, Any]]
-    considered: list[dict[str, Any]]
-    slices: list[dict[str, Any]]
-    tokens: int
-    bytes: int
-    elapsed_ms: float
-    steps_ms: dict[str, float]
-    degraded: list[str]
-    dropped: list[dict[str, Any]] | UnsetType = UNSET
-    masked: int | UnsetType = UNSET
+    request_id: Plain[str]
+    session_id: Text[str]
+    project: Root[str]
+    at: Plain[str]
+    message_hash: Said[str]
+    agent_name: Owner[str]
+    format: Plain[str]
+    items: list[ShownItem]
+    considered: list[ConsideredItem]
+    slices: list[ShownSlice]
+    tokens: Count[int]
+    bytes: Count[int]
+    elapsed_ms: Count[float]
+    steps_ms: Count[dict[str, float]]
+    degraded: Said[list[str]]
+    dropped: list[DroppedSlice] | UnsetType = UNSET
+    masked: Count[int | UnsetType] = UNSET
     referred: list[ItemName] | None
-    problem: str
-    context: str | UnsetType = UNSET
-    system_prompt: str | UnsetType = UNSET
-    user_prompt: str | UnsetType = UNSET
-    messages: list[dict[str, str]] | UnsetType = UNSET
-    tools: dict[str, list[dict[str, Any]]] | UnsetType = UNSET
+    problem: Remark[str]
+    context: Sent[str | UnsetType] = UNSET
+    system_prompt: Sent[str | UnsetType] = UNSET
+    user_prompt: Sent[str | UnsetType] = UNSET
+    messages: Sent[list[dict[str, str]] | UnsetType] = UNSET
+    tools: Sent[dict[str, list[dict[str, Any]]] | UnsetType] = UNSET
 
 
 class ExportRequest(SessionOrProjectRequest, frozen=True, kw_only=True):
@@ -105,7 +107,7 @@ class ExportRequest(SessionOrProjectRequest, frozen=True, kw_only=True):
 
 class ExportReply(Struct, frozen=True):
     requests: list[RequestReply]
-    next: str | UnsetType = UNSET
+    next: Plain[str | UnsetType] = UNSET
 
 
 class ReportReplyRequest(SessionRequest, frozen=True, kw_only=True):
@@ -126,7 +128,7 @@ class RequestMethods:
         self._engine = engine
         self._requests = engine.requests
 
-    @method("ListRequests", policy="session")
+    @method("ListRequests", policy="session", access="read")
     async def list_requests(self, request: ListRequestsRequest) -> RequestsReply:
         """List the requests of a session, the latest first. With `before`, the id of a request, only older
         requests are listed. `items`, `considered`, `degraded` and `referred` are numbers."""
@@ -136,7 +138,7 @@ class RequestMethods:
             raise _no_session(session_id)
         return RequestsReply(convert(requests, list[RequestSummaryReply], from_attributes=True))
 
-    @method("GetRequest", policy="session")
+    @method("GetRequest", policy="session", access="read")
     async def get_request(self, request: GetRequestRequest) -> RequestReply:
         """Return a recorded request, with `content` also the texts that were sent; below."""
         found = await self._requests.get(request.session_id, request.request_id)
@@ -148,7 +150,7 @@ class RequestMethods:
             )
         return _request_reply(found, content=request.content)
 
-    @method("ExportRequests", policy="session or project")
+    @method("ExportRequests", policy="session or project", access="read")
     async def export(self, request: ExportRequest) -> ExportReply:
         """Return recorded requests of a session or a project, the oldest first, each as GetRequest returns
         it, including requests of sessions that aren't stored. `next` is present if more may follow: pass it
@@ -170,7 +172,7 @@ class RequestMethods:
         found = [_request_reply(recalled, content=request.content) for recalled in page.requests]
         return ExportReply(found, page.next or UNSET)
 
-    @method("ReportReply", policy="session")
+    @method("ReportReply", policy="session", access="own")
     async def report(self, request: ReportReplyRequest) -> ReportedReply:
         """Report the use of a request. `referred` are the request's items that the reply referred to;
         `unknown` are items in `used: [{type, name, server_name?}]` that were not in the request."""

@@ -23,6 +23,7 @@ from ..rules.item_store import draft_of, key_in
 from ..rules.items import IncludeMode, Item, ItemKey, ItemType, item_key, key_of
 from ..rules.selection import ItemScore, ItemSelection, parse_selection, resolve
 from ..rules.server_programs import remark_on
+from .marks import Count, File, NameOfItem, Plain, Server, Text
 from .method import (
     DEADLINE_MAX_MS,
     Deadline,
@@ -49,22 +50,22 @@ class ListItemsRequest(ProjectRequest, frozen=True, kw_only=True):
 
 
 class ItemReply(ItemName, frozen=True, kw_only=True):
-    include: str
-    description: str | UnsetType = UNSET
-    globs: list[str] | UnsetType = UNSET
-    priority_level: int
-    source: str
-    line: int
+    include: Plain[str]
+    description: Text[str | UnsetType] = UNSET
+    globs: Text[list[str] | UnsetType] = UNSET
+    priority_level: Plain[int]
+    source: Text[str]
+    line: Plain[int]
     put: bool
-    server_include: str | UnsetType = UNSET
-    own_include: str | UnsetType = UNSET
-    text: str | UnsetType = UNSET
+    server_include: Plain[str | UnsetType] = UNSET
+    own_include: Plain[str | UnsetType] = UNSET
+    text: Text[str | UnsetType] = UNSET
 
 
 class ItemsReply(Struct, frozen=True):
     items: list[ItemReply]
-    warnings: list[str]
-    texts_left_out: int
+    warnings: Text[list[str]]
+    texts_left_out: Count[int]
 
 
 class PutItemRequest(ProjectRequest, frozen=True, kw_only=True):
@@ -93,8 +94,8 @@ class ToolModeRequest(ProjectRequest, frozen=True, kw_only=True):
 
 
 class ToolMode(Struct, frozen=True):
-    name: str
-    include: str
+    name: NameOfItem[str]
+    include: Plain[str]
 
 
 class ToolModeReply(Struct, frozen=True):
@@ -130,19 +131,19 @@ class SearchItemsRequest(ProjectRequest, frozen=True, kw_only=True):
 class ScoredItem(ItemName, frozen=True, kw_only=True):
     """An item in a search result: `similarity_score` decided, `similarity` is the best cosine alone."""
 
-    include: str
-    description: str | UnsetType = UNSET
-    similarity_score: float
-    similarity: float | None
-    lexical: float
-    reason: str
+    include: Plain[str]
+    description: Text[str | UnsetType] = UNSET
+    similarity_score: Plain[float]
+    similarity: Plain[float | None]
+    lexical: Plain[float]
+    reason: Plain[str]
 
 
 class SearchItemsReply(Struct, frozen=True):
     items: list[ScoredItem]
     considered: list[ScoredItem]
-    degraded: list[str]
-    elapsed_ms: float
+    degraded: Text[list[str]]
+    elapsed_ms: Plain[float]
 
 
 class ItemUsageRequest(ProjectRequest, frozen=True, kw_only=True):
@@ -150,24 +151,24 @@ class ItemUsageRequest(ProjectRequest, frozen=True, kw_only=True):
 
 
 class ItemUsage(ItemName, frozen=True, kw_only=True):
-    include: str | None
-    requests: int
-    reported: int
-    referred: int
-    last_day: str
+    include: Plain[str | None]
+    requests: Plain[int]
+    reported: Plain[int]
+    referred: Plain[int]
+    last_day: Plain[str]
 
 
 class SuggestionReply(ItemName, frozen=True, kw_only=True):
     action: Literal["remove", "demote"]
-    text: str
+    text: Text[str]
 
 
 class DayShareReply(Struct, frozen=True):
-    day: str
-    selected: int
-    reported: int
-    referred: int
-    share: float | None
+    day: Plain[str]
+    selected: Count[int]
+    reported: Count[int]
+    referred: Count[int]
+    share: Count[float | None]
 
 
 class ItemUsageReply(Struct, frozen=True):
@@ -182,44 +183,44 @@ class ListServersRequest(ProjectRequest, frozen=True, kw_only=True):
 
 
 class ToolReply(Struct, frozen=True):
-    name: str
-    description: str
+    name: NameOfItem[str]
+    description: Text[str]
 
 
 class ServerReply(Struct, frozen=True, kw_only=True):
-    name: str
-    line: int
-    transport: str
-    runs: str
-    command: str
-    arguments: tuple[str, ...]
-    folder: str
-    environment: list[str]
-    headers: list[str]
-    variables: list[str]
-    left_out: str
-    listed_at: str
-    problem: str
+    name: Server[str]
+    line: Plain[int]
+    transport: Plain[str]
+    runs: Plain[str]
+    command: Text[str]
+    arguments: Text[tuple[str, ...]]
+    folder: Text[str]
+    environment: Text[list[str]]
+    headers: Text[list[str]]
+    variables: Text[list[str]]
+    left_out: Text[str]
+    listed_at: Plain[str]
+    problem: Text[str]
     tools: list[ToolReply]
-    tools_left_out: int
-    remark: str | UnsetType = UNSET
+    tools_left_out: Plain[int]
+    remark: Text[str | UnsetType] = UNSET
 
 
 class CoveredProgram(Struct, frozen=True):
     """A program or script that an approval covers, with the hash of its content."""
 
-    path: str
-    digest: str
+    path: File[str]
+    digest: Plain[str]
 
 
 class ServerFileReply(Struct, frozen=True, kw_only=True):
-    path: str
-    section: str
-    host: str
-    scope: str
-    digest: str
+    path: File[str]
+    section: Plain[str]
+    host: Plain[str]
+    scope: Plain[str]
+    digest: Plain[str]
     approved: bool
-    problem: str
+    problem: Text[str]
     servers: list[ServerReply]
     programs: list[CoveredProgram] | UnsetType = UNSET
 
@@ -235,7 +236,7 @@ class ApproveRequest(ProjectRequest, frozen=True, kw_only=True):
 
 
 class ApproveReply(Struct, frozen=True):
-    approved: int
+    approved: Plain[int]
 
 
 class RevokeRequest(ProjectRequest, frozen=True, kw_only=True):
@@ -243,18 +244,19 @@ class RevokeRequest(ProjectRequest, frozen=True, kw_only=True):
 
 
 class RevokeReply(Struct, frozen=True):
-    revoked: int
+    revoked: Plain[int]
 
 
 class ItemMethods(EngineMethods):
     """The methods over one engine."""
 
-    @method("ListItems", policy="project")
+    @method("ListItems", policy="project", access="read")
     async def list_items(self, request: ListItemsRequest) -> ItemsReply:
         """List items; without `content` no texts. Beyond 8 MB of texts, items are listed without theirs, and
         `texts_left_out` counts them."""
         project = await self._engine.projects.at(request.cwd)
         items = await self._engine.items_of(project)
+        policy = await self._engine.permissions.require(project, request.agent)
         listed, left_out = [], 0
         space = TEXTS_MAX_BYTES
         for item in items.items:
@@ -266,9 +268,10 @@ class ItemMethods(EngineMethods):
         warnings = [*project.instructions.rules.warnings, *items.warnings]
         if problem := project.problems.get("items"):
             warnings.append(problem)
-        return ItemsReply(listed, warnings, left_out)
+        # A warning names its item in words, so that nobody could tell which are about hidden ones.
+        return ItemsReply(listed, [] if policy.deny_items else warnings, left_out)
 
-    @method("PutItem", policy="project")
+    @method("PutItem", policy="project", access="person")
     async def put_item(self, request: PutItemRequest) -> PutItemReply:
         """Put an item, and return it as it is now; without a `text` it changes how an item of another
         source is included."""
@@ -280,7 +283,7 @@ class ItemMethods(EngineMethods):
         self._publish_change(project)
         return PutItemReply(_item(item, items, with_text=False))
 
-    @method("DeleteItem", policy="project")
+    @method("DeleteItem", policy="project", access="person")
     async def delete_item(self, request: DeleteItemRequest) -> DeleteItemReply:
         """Delete an item that was put; `item` is the item of another source that it replaced, if any."""
         key = item_key(request.type, request.name.strip(), request.server_name.strip())
@@ -290,7 +293,7 @@ class ItemMethods(EngineMethods):
         self._publish_change(project)
         return DeleteItemReply(True, _item(own, known, with_text=False) if own else UNSET)
 
-    @method("SetToolMode", policy="project")
+    @method("SetToolMode", policy="project", access="person")
     async def set_tool_mode(self, request: ToolModeRequest) -> ToolModeReply:
         """Set the mode of a tool, or without a `name` that of its server; `default` forgets a setting."""
         server, name = request.server_name, request.name
@@ -306,14 +309,16 @@ class ItemMethods(EngineMethods):
         self._publish_change(project)
         return ToolModeReply(changed, tools)
 
-    @method("SearchItems", policy="project")
+    @method("SearchItems", policy="project", access="read")
     async def search_items(self, request: SearchItemsRequest) -> SearchItemsReply:
         """Search items of all modes as a context does for its prompt; below."""
         started = time.perf_counter()
         selection = request.selection
         project = await self._engine.projects.at(request.cwd)
         await self._engine.projects.reload_settings(project)
-        known = await self._engine.items_of(project, request.deadline_ms)
+        await self._engine.items_of(project, request.deadline_ms)
+        policy = await self._engine.permissions.require(project, request.agent)
+        known = await self._engine.permissions.items(project, policy)
         named = request.items
         items = known.items if named is None else [_named(known, fields) for fields in named]
         deadline = deadline_of(project, request.deadline_ms)
@@ -334,7 +339,7 @@ class ItemMethods(EngineMethods):
             milliseconds_since(started),
         )
 
-    @method("GetItemUsage", policy="project")
+    @method("GetItemUsage", policy="project", access="read")
     async def item_usage(self, request: ItemUsageRequest) -> ItemUsageReply:
         """Return how often items were sent and referred to, and the resulting suggestions; `since` is a
         day."""
@@ -357,7 +362,7 @@ class ItemMethods(EngineMethods):
             [reply_of(DayShareReply, day) for day in shares],
         )
 
-    @method("ListToolServers", policy="project")
+    @method("ListToolServers", policy="project", access="read")
     async def list_servers(self, request: ListServersRequest) -> ServersReply:
         """List the MCP servers of a project and their tools. An approved server is run if its list of tools
         is missing; with `again` all approved servers are run, and without `refresh` no server is run."""
@@ -367,7 +372,7 @@ class ItemMethods(EngineMethods):
             self._engine.item_search.warm_again(project.root, project.instructions.items.items)
         return ServersReply([_server_file(state) for state in await self._engine.items.servers(project)])
 
-    @method("ApproveToolServers", policy="open")
+    @method("ApproveToolServers", policy="user's project", access="person")
     async def approve_servers(self, request: ApproveRequest) -> ApproveReply:
         """Approve the servers of a file; `approved` counts the sections that weren't before.
         `invalid_params` if the file has changed since it had this `digest`."""
@@ -376,7 +381,7 @@ class ItemMethods(EngineMethods):
         self._publish_change(project)
         return ApproveReply(approved)
 
-    @method("RevokeToolServers", policy="open")
+    @method("RevokeToolServers", policy="user's project", access="person")
     async def revoke_servers(self, request: RevokeRequest) -> RevokeReply:
         """Revoke the approvals of a file; `revoked` counts them."""
         project = await self._engine.projects.at(request.cwd)

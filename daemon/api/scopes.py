@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from msgspec import Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
-from ..context.scopes import HotNode, Scope
+from ..context.scopes import Scope
 from ..core.errors import InvalidRequest, TooLarge
 from ..core.parameters import Texts
+from .marks import Count, File, Owner, Plain, Root, Said, Text
 from .method import AgentRequest, EngineMethods, ScopeRequest, method, node_id_in, reply_of
 
 NODES_MAX = 1_000
@@ -19,22 +20,25 @@ class FocusRequest(ScopeRequest, frozen=True, kw_only=True):
 
 
 class ExpandReply(Struct, frozen=True):
-    expanded: list[str]
-    already: list[str]
-    unknown: list[str]
+    expanded: Text[list[str]]
+    already: Text[list[str]]
+    unknown: Text[list[str]]
 
 
 class ContractReply(Struct, frozen=True):
-    contracted: list[str]
-    unknown: list[str]
-
-
-class ReleaseRequest(AgentRequest, frozen=True, kw_only=True):
-    scope_id: str
+    contracted: Text[list[str]]
+    unknown: Text[list[str]]
 
 
 class ReleaseReply(Struct, frozen=True):
     released: bool
+
+
+class HotFile(Struct, frozen=True):
+    """A file that is being worked on, and why it counts as such."""
+
+    path: File[str]
+    reason: Plain[str]
 
 
 class ScopeReply(
@@ -45,20 +49,20 @@ class ScopeReply(
 ):
     """A scope, with the attributes of `Scope`."""
 
-    id: str
-    root: str
-    session_id: str | UnsetType
-    agent_id: str | UnsetType
-    agent_name: str | UnsetType
-    task_type: str | UnsetType
-    focus_paths: tuple[str, ...]
-    expanded: tuple[str, ...]
-    constraints: tuple[str, ...]
-    inherited_constraints: tuple[str, ...]
-    parent_id: str | UnsetType
-    hot: tuple[HotNode, ...]
-    created_at: str | UnsetType
-    memory_bytes: int
+    id: Plain[str]
+    root: Root[str]
+    session_id: Text[str | UnsetType] = UNSET
+    agent_id: Text[str | UnsetType] = UNSET
+    agent_name: Owner[str | UnsetType] = UNSET
+    task_type: Said[str | UnsetType] = UNSET
+    focus_paths: Text[tuple[str, ...]]
+    expanded: Text[tuple[str, ...]]
+    constraints: Said[tuple[str, ...]]
+    inherited_constraints: Said[tuple[str, ...]]
+    parent_id: Text[str | UnsetType] = UNSET
+    hot: tuple[HotFile, ...]
+    created_at: Plain[str | UnsetType] = UNSET
+    memory_bytes: Count[int]
 
 
 class ListScopesRequest(AgentRequest, frozen=True, kw_only=True):
@@ -72,28 +76,28 @@ class ScopesReply(Struct, frozen=True):
 class ScopeMethods(EngineMethods):
     """The methods over one engine."""
 
-    @method("ExpandFocus", policy="scope")
+    @method("ExpandFocus", policy="scope", access="own")
     async def expand(self, request: FocusRequest) -> ExpandReply:
         """Add nodes to the focus of a scope."""
         return ExpandReply(**await self._engine.scoping.expand(request.scope_id, self._nodes(request)))
 
-    @method("ContractFocus", policy="scope")
+    @method("ContractFocus", policy="scope", access="own")
     async def contract(self, request: FocusRequest) -> ContractReply:
         """Take nodes out of the focus of a scope."""
         return ContractReply(**await self._engine.scoping.contract(request.scope_id, self._nodes(request)))
 
-    @method("ReleaseScope", policy="open")
-    async def release(self, request: ReleaseRequest) -> ReleaseReply:
+    @method("ReleaseScope", policy="scope", access="own")
+    async def release(self, request: ScopeRequest) -> ReleaseReply:
         """Forget a scope."""
         await self._engine.scoping.release(request.scope_id)
         return ReleaseReply(released=True)
 
-    @method("GetScope", policy="scope")
+    @method("GetScope", policy="scope", access="read")
     def get(self, request: ScopeRequest) -> ScopeReply:
         """Return a scope, with its hot nodes as of its last context."""
         return self._reply(self._engine.scopes.get(request.scope_id))
 
-    @method("ListScopes", policy="list")
+    @method("ListScopes", policy="list", access="read")
     async def list_scopes(self, request: ListScopesRequest) -> ScopesReply:
         """List scopes, the most recently used first."""
         root = None if request.cwd is None else await self._engine.projects.root_of(request.cwd)
@@ -115,4 +119,5 @@ class ScopeMethods(EngineMethods):
 
     def _reply(self, scope: Scope) -> ScopeReply:
         inherited = self._engine.scopes.constraints_above(scope)
-        return reply_of(ScopeReply, scope, inherited_constraints=tuple(inherited))
+        hot = tuple(reply_of(HotFile, node) for node in scope.hot)
+        return reply_of(ScopeReply, scope, inherited_constraints=tuple(inherited), hot=hot)

@@ -24,6 +24,7 @@ from ..search.answers import ProjectCall
 from ..search.filters import Filter, all_kinds, check_glob, kinds_in
 from ..search.lookups import FILES_MAX, FILES_SHOWN
 from ..search.query import Relation, Route, SearchQuery
+from .marks import File, Plain, Root, Text
 from .method import (
     AgentRequest,
     Deadline,
@@ -68,15 +69,15 @@ class QueryRequest(AgentRequest, frozen=True, kw_only=True):
 
 
 class QueryReply(Struct, frozen=True, kw_only=True):
-    project: str
-    intent: str
-    route: str
-    evidence: list[str]
-    results: list[WireEntry]
-    degraded: list[str]
-    clock: str
-    hint: str | UnsetType = UNSET
-    elapsed_ms: float
+    project: Root[str]
+    intent: Plain[str]
+    route: Plain[str]
+    evidence: Text[list[str]]
+    results: Text[list[WireEntry]]
+    degraded: Text[list[str]]
+    clock: Plain[str]
+    hint: Text[str | UnsetType] = UNSET
+    elapsed_ms: Plain[float]
 
 
 class FindSymbolsRequest(ProjectRequest, frozen=True, kw_only=True):
@@ -86,23 +87,23 @@ class FindSymbolsRequest(ProjectRequest, frozen=True, kw_only=True):
 
 
 class FoundSymbol(Struct, frozen=True):
-    node_id: str
-    path: str
-    symbol: str
-    kind: str
-    start_line: int
-    end_line: int
-    line: int
-    text: str
+    node_id: File[str]
+    path: File[str]
+    symbol: Text[str]
+    kind: Text[str]
+    start_line: Plain[int]
+    end_line: Plain[int]
+    line: Plain[int]
+    text: Text[str]
 
 
 class FindSymbolsReply(Struct, frozen=True, kw_only=True):
-    project: str
+    project: Root[str]
     symbols: list[FoundSymbol]
     partial: bool
-    degraded: list[str]
-    clock: str
-    elapsed_ms: float
+    degraded: Text[list[str]]
+    clock: Plain[str]
+    elapsed_ms: Plain[float]
 
 
 class FindFilesRequest(ProjectRequest, frozen=True, kw_only=True):
@@ -111,10 +112,10 @@ class FindFilesRequest(ProjectRequest, frozen=True, kw_only=True):
 
 
 class FindFilesReply(Struct, frozen=True):
-    project: str
-    files: list[str]
-    total: int
-    elapsed_ms: float
+    project: Root[str]
+    files: Text[list[str]]
+    total: Plain[int]
+    elapsed_ms: Plain[float]
 
 
 class NodeRequest(ProjectRequest, frozen=True, kw_only=True):
@@ -124,34 +125,34 @@ class NodeRequest(ProjectRequest, frozen=True, kw_only=True):
 
 
 class NodeReply(Struct, frozen=True, kw_only=True):
-    node_id: str
-    path: str
-    kind: str
-    start_line: int
-    end_line: int
-    definition: str
+    node_id: File[str]
+    path: File[str]
+    kind: Text[str]
+    start_line: Plain[int]
+    end_line: Plain[int]
+    definition: Text[str]
     truncated: bool
-    symbols: list[WireEntry]
-    imports: list[WireEntry]
-    importers: list[WireEntry]
-    symbol: str | UnsetType = UNSET
-    signature: str | UnsetType = UNSET
-    doc: str | UnsetType = UNSET
-    callers: list[WireEntry] | UnsetType = UNSET
-    callees: list[WireEntry] | UnsetType = UNSET
-    subclasses: list[WireEntry] | UnsetType = UNSET
-    superclasses: list[WireEntry] | UnsetType = UNSET
-    more: list[str] | UnsetType = UNSET
+    symbols: Text[list[WireEntry]]
+    imports: Text[list[WireEntry]]
+    importers: Text[list[WireEntry]]
+    symbol: Text[str | UnsetType] = UNSET
+    signature: Text[str | UnsetType] = UNSET
+    doc: Text[str | UnsetType] = UNSET
+    callers: Text[list[WireEntry] | UnsetType] = UNSET
+    callees: Text[list[WireEntry] | UnsetType] = UNSET
+    subclasses: Text[list[WireEntry] | UnsetType] = UNSET
+    superclasses: Text[list[WireEntry] | UnsetType] = UNSET
+    more: Text[list[str] | UnsetType] = UNSET
     unsaved: bool | UnsetType = UNSET
-    degraded: list[str]
-    clock: str
-    elapsed_ms: float
+    degraded: Text[list[str]]
+    clock: Plain[str]
+    elapsed_ms: Plain[float]
 
 
 class QueryMethods(EngineMethods):
     """The methods over one engine."""
 
-    @method("Query", policy="own")
+    @method("Query", policy="own", access="read")
     async def query(self, request: QueryRequest) -> QueryReply:
         """Find the places in a project that answer a question."""
         started = time.perf_counter()
@@ -176,7 +177,7 @@ class QueryMethods(EngineMethods):
         found = await self._engine.answers.query(call, question)
         return QueryReply(project=project.root, **found, elapsed_ms=milliseconds_since(started))
 
-    @method("FindSymbols", policy="own")
+    @method("FindSymbols", policy="own", access="read")
     async def find_symbols(self, request: FindSymbolsRequest) -> FindSymbolsReply:
         """Find definitions by a part of their name; below."""
         started = time.perf_counter()
@@ -186,7 +187,7 @@ class QueryMethods(EngineMethods):
         found = await self._engine.answers.symbols(call, request.query, request.limit)
         return FindSymbolsReply(**found, elapsed_ms=milliseconds_since(started))
 
-    @method("FindFiles", policy="own")
+    @method("FindFiles", policy="own", access="read")
     async def find_files(self, request: FindFilesRequest) -> FindFilesReply:
         """Find paths that contain `query`, ignoring case: first those that begin with it, or whose name does.
         `limit` is at most 500."""
@@ -197,7 +198,7 @@ class QueryMethods(EngineMethods):
         files, total = await self._engine.answers.files(call, request.query, request.limit)
         return FindFilesReply(project.root, files, total, milliseconds_since(started))
 
-    @method("GetNode", policy="own")
+    @method("GetNode", policy="own", access="read")
     async def get_node(self, request: NodeRequest) -> NodeReply:
         """Return a file or definition with its text, its imports and its importers. A definition has
         `symbol, signature, doc`; `unsaved` is true where an unsaved buffer stands in for the file."""

@@ -12,7 +12,8 @@ from ..core.parameters import NonEmpty, Texts
 from ..rules.items import ItemKey, ItemType, item_key
 from ..sessions.context_sets import SetMode, SetOutcome, name_warnings
 from ..sessions.service import SessionChange
-from ..sessions.session import ItemOutcome, Session
+from ..sessions.session import ItemOutcome, Session, item_is_not_there, unknown_item
+from .marks import Count, Owner, Plain, Root, Said, Text
 from .method import (
     AgentRequest,
     ItemName,
@@ -28,7 +29,7 @@ Selection = str | dict[str, Any]
 
 
 class SessionItemEntry(ItemName, frozen=True, kw_only=True):
-    include: str
+    include: Plain[str]
 
 
 class CreateSessionRequest(ProjectRequest, frozen=True, kw_only=True):
@@ -40,25 +41,25 @@ class CreateSessionRequest(ProjectRequest, frozen=True, kw_only=True):
 class SessionHead(Struct, frozen=True, kw_only=True, rename={"id": "session_id", "project_root": "project"}):
     """What a session and its row in a list have in common."""
 
-    id: str
-    project_root: str
-    name: str
-    agent_name: str
-    created: str
-    last_observed: str | None
-    last_idle: str | None
-    ended: str | None
-    current_intent: str
+    id: Text[str]
+    project_root: Root[str]
+    name: Said[str]
+    agent_name: Owner[str]
+    created: Plain[str]
+    last_observed: Plain[str | None]
+    last_idle: Plain[str | None]
+    ended: Plain[str | None]
+    current_intent: Said[str]
 
 
 class SessionReply(SessionHead, frozen=True, kw_only=True):
-    env_hint: str
-    context: Mapping[str, tuple[str, ...]]
+    env_hint: Said[str]
+    context: Said[Mapping[str, tuple[str, ...]]]
     items: list[SessionItemEntry]
     removed: list[ItemName]
-    selection: Mapping[str, object]
-    revision: int
-    warnings: list[str] | UnsetType = UNSET
+    selection: Plain[Mapping[str, object]]
+    revision: Plain[int]
+    warnings: Said[list[str] | UnsetType] = UNSET
 
 
 class ListSessionsRequest(AgentRequest, frozen=True, kw_only=True):
@@ -66,14 +67,14 @@ class ListSessionsRequest(AgentRequest, frozen=True, kw_only=True):
 
 
 class SessionSummaryReply(SessionHead, frozen=True, kw_only=True):
-    items: int
-    context_items: int
-    revision: int
+    items: Count[int]
+    context_items: Count[int]
+    revision: Plain[int]
 
 
 class SessionsReply(Struct, frozen=True):
     sessions: list[SessionSummaryReply]
-    warnings: list[str]
+    warnings: Text[list[str]]
 
 
 class ContextSetFields(Struct, frozen=True):
@@ -96,15 +97,15 @@ class ResumeRequest(SessionRequest, frozen=True, kw_only=True):
 
 
 class ResumeReply(Struct, frozen=True):
-    session_id: str
-    text: str
-    context: dict[str, list[str]]
-    missing_files: list[str]
+    session_id: Text[str]
+    text: Said[str]
+    context: Said[dict[str, list[str]]]
+    missing_files: Said[list[str]]
 
 
 class EndReply(Struct, frozen=True):
-    session_id: str
-    ended: str
+    session_id: Text[str]
+    ended: Plain[str]
 
 
 class SessionItemRequest(SessionRequest, frozen=True, kw_only=True):
@@ -120,7 +121,7 @@ class SessionItemRequest(SessionRequest, frozen=True, kw_only=True):
 
 class SessionItemReply(Struct, frozen=True):
     changed: bool
-    text: str
+    text: Text[str]
     items: list[SessionItemEntry]
 
 
@@ -131,12 +132,12 @@ class SetContextRequest(SessionRequest, frozen=True, kw_only=True):
 
 
 class SetContextReply(Struct, frozen=True):
-    text: str
-    set_name: str
-    items: list[str]
-    added: list[str]
-    removed: list[str]
-    warnings: list[str]
+    text: Said[str]
+    set_name: Said[str]
+    items: Said[list[str]]
+    added: Said[list[str]]
+    removed: Said[list[str]]
+    warnings: Said[list[str]]
 
 
 class GetRelevantContextRequest(SessionRequest, frozen=True, kw_only=True):
@@ -144,10 +145,10 @@ class GetRelevantContextRequest(SessionRequest, frozen=True, kw_only=True):
 
 
 class RelevantContextReply(Struct, frozen=True):
-    context: dict[str, list[str]]
-    set_name: str | UnsetType = UNSET
-    items: list[str] | UnsetType = UNSET
-    warnings: list[str] | UnsetType = UNSET
+    context: Said[dict[str, list[str]]]
+    set_name: Said[str | UnsetType] = UNSET
+    items: Said[list[str] | UnsetType] = UNSET
+    warnings: Said[list[str] | UnsetType] = UNSET
 
 
 class SessionMethods:
@@ -157,7 +158,7 @@ class SessionMethods:
         self._engine = engine
         self._sessions = engine.sessions
 
-    @method("CreateSession", policy="project")
+    @method("CreateSession", policy="project", access="add")
     async def create(self, request: CreateSessionRequest) -> SessionReply:
         """Begin a session; it keeps the `agent_name`."""
         project = await self._engine.projects.at(request.cwd)
@@ -172,12 +173,12 @@ class SessionMethods:
         self._engine.context_log.forget_window(session.id)
         return session_reply(session)
 
-    @method("GetSession", policy="session")
+    @method("GetSession", policy="session", access="read")
     async def get(self, request: SessionRequest) -> SessionReply:
         """Return a session."""
         return session_reply(await self._sessions.get(request.session_id))
 
-    @method("ListSessions", policy="list")
+    @method("ListSessions", policy="list", access="read")
     async def list_sessions(self, request: ListSessionsRequest) -> SessionsReply:
         """List sessions, the most recently active first, without their content: `items` and `context_items`
         are numbers. `warnings` are about files that can't be read."""
@@ -188,7 +189,7 @@ class SessionMethods:
             list(self._sessions.take_warnings()),
         )
 
-    @method("UpdateSession", policy="session")
+    @method("UpdateSession", policy="session", access="own")
     async def update(self, request: UpdateSessionRequest) -> SessionReply:
         """Change a session: all given fields or none. `context` replaces all sets."""
         given: tuple[tuple[ContextSetFields | None, SetMode], ...] = (
@@ -208,7 +209,7 @@ class SessionMethods:
         warnings = dict.fromkeys(warning for outcome in outcomes for warning in outcome.warnings)
         return session_reply(session, list(warnings))
 
-    @method("ResumeSession", policy="session")
+    @method("ResumeSession", policy="session", access="own")
     async def resume(self, request: ResumeRequest) -> ResumeReply:
         """Resume a session; it gets the `always` items added in the meantime. With `keeps_window` the agent
         still has what it was sent before, so that `delta` goes on from there."""
@@ -217,30 +218,46 @@ class SessionMethods:
             self._engine.context_log.forget_window(session.id)
         return ResumeReply(session.id, resume.text, _sets(resume.context), list(resume.missing_files))
 
-    @method("EndSession", policy="session")
+    @method("EndSession", policy="session", access="own")
     async def end(self, request: SessionRequest) -> EndReply:
         """End a session; it is kept and can be resumed."""
         session = await self._sessions.end(request.session_id)
         return EndReply(session.id, session.ended)
 
-    @method("AddSessionItem", policy="session")
+    @method("AddSessionItem", policy="session", access="own")
     async def add_item(self, request: SessionItemRequest) -> SessionItemReply:
         """Add an item to a session by hand."""
+        if await self._hides(request):
+            raise unknown_item(request.key)
         return _item_reply(*await self._sessions.add_item(request.session_id, request.key))
 
-    @method("RemoveSessionItem", policy="session")
+    @method("RemoveSessionItem", policy="session", access="own")
     async def remove_item(self, request: SessionItemRequest) -> SessionItemReply:
         """Take an item out of a session by hand."""
+        if await self._hides(request):
+            return _item_reply(await self._sessions.get(request.session_id), item_is_not_there(request.key))
         return _item_reply(*await self._sessions.remove_item(request.session_id, request.key))
 
-    @method("SetRelevantContext", policy="session")
+    async def _hides(self, request: SessionItemRequest) -> bool:
+        """Whether an item is hidden from the agent, for whom it doesn't exist."""
+        state, key = await self._sessions.find(request.session_id), request.key
+        if state.session is None:
+            return False
+        root = state.session.project_root
+        policy = (await self._engine.permissions.view(root, request.agent, None, state)).policy
+        if not policy.is_limited:
+            return False
+        is_named = policy.denies_item(key.type, key.name, key.server_name) or policy.denies(key.name)
+        return is_named or key in await self._engine.permissions.denied_items(root, policy)
+
+    @method("SetRelevantContext", policy="session", access="own")
     async def set_context(self, request: SetContextRequest) -> SetContextReply:
         """Set a context set of a session, or with `merge` add to it."""
         change = SessionChange(sets=((request.set_name, request.items, request.mode),))
         _, outcomes = await self._sessions.update(request.session_id, change)
         return _set_reply(outcomes[0])
 
-    @method("GetRelevantContext", policy="session")
+    @method("GetRelevantContext", policy="session", access="read")
     async def get_context(self, request: GetRelevantContextRequest) -> RelevantContextReply:
         """Return the context sets of a session; with a `set_name` that one alone, and its `items`."""
         session = await self._sessions.get(request.session_id)

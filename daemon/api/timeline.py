@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ..core.errors import NotFound
 from ..sessions.timeline import StoredEntry, TimelineKind
+from .marks import Count, Owner, Plain, Root, Said, Text
 from .method import EngineMethods, SessionRequest, method
 
 LIMIT_MAX = 1_000
@@ -24,32 +25,32 @@ class TimelineEntry(Struct, frozen=True, kw_only=True):
     """An event of a session. `shown` and `used` count the places of its context; `outcome` is present if the
     context came too late for the agent."""
 
-    at: str
+    at: Plain[str]
     kind: TimelineKind
-    agent_id: str | UnsetType = UNSET
-    agent_name: str | UnsetType = UNSET
-    text: str | UnsetType = UNSET
-    paths: list[str] | UnsetType = UNSET
-    context_id: str | UnsetType = UNSET
-    request_id: str | UnsetType = UNSET
+    agent_id: Text[str | UnsetType] = UNSET
+    agent_name: Owner[str | UnsetType] = UNSET
+    text: Said[str | UnsetType] = UNSET
+    paths: Text[list[str] | UnsetType] = UNSET
+    context_id: Said[str | UnsetType] = UNSET
+    request_id: Said[str | UnsetType] = UNSET
     outcome: Literal["too late"] | UnsetType = UNSET
-    tokens: int | UnsetType = UNSET
-    used: int | UnsetType = UNSET
-    shown: int | UnsetType = UNSET
-    experience_id: str | UnsetType = UNSET
+    tokens: Count[int | UnsetType] = UNSET
+    used: Count[int | UnsetType] = UNSET
+    shown: Count[int | UnsetType] = UNSET
+    experience_id: Said[str | UnsetType] = UNSET
 
 
 class TimelineReply(Struct, frozen=True):
-    session_id: str
-    project: str
+    session_id: Text[str]
+    project: Root[str]
     entries: list[TimelineEntry]
-    next: str | UnsetType = UNSET
+    next: Plain[str | UnsetType] = UNSET
 
 
 class TimelineMethods(EngineMethods):
     """The methods about the timeline of a session."""
 
-    @method("GetTimeline", policy="session")
+    @method("GetTimeline", policy="session", access="read")
     async def timeline(self, request: TimelineRequest) -> TimelineReply:
         """Return what happened in a session, the latest first; below. `next` is present
         if there is more: pass it as `before`."""

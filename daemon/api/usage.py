@@ -7,7 +7,9 @@ import os
 from msgspec import UNSET, Struct, UnsetType
 
 from ...hooks.hosts.registry import host_named
+from ..privacy.permissions import require_all
 from ..sessions.usage_report import Grouping, UsageCounts
+from .marks import Count, Plain, Text
 from .method import AgentRequest, EngineMethods, method, reply_of
 
 
@@ -21,31 +23,31 @@ class UsageRequest(AgentRequest, frozen=True, kw_only=True):
 class UsageRow(Struct, frozen=True, kw_only=True):
     """The contexts of a group: their number, their size, and the places that they showed."""
 
-    key: str
-    name: str | UnsetType = UNSET
-    project: str | UnsetType = UNSET
-    turns: int
-    tokens: int
-    bytes: int
-    tokens_before: int
-    places_shown: int
-    places_used: int
-    sessions: int
+    key: Text[str]
+    name: Text[str | UnsetType] = UNSET
+    project: Text[str | UnsetType] = UNSET
+    turns: Count[int]
+    tokens: Count[int]
+    bytes: Count[int]
+    tokens_before: Count[int]
+    places_shown: Count[int]
+    places_used: Count[int]
+    sessions: Count[int]
 
 
 class UnusedPlace(Struct, frozen=True):
     """A file that was shown in `shown` contexts and never used."""
 
-    path: str
-    project: str
-    shown: int
+    path: Text[str]
+    project: Text[str]
+    shown: Count[int]
 
 
 class SavedCharacters(Struct, frozen=True):
     """An estimate, and how it was made."""
 
-    characters: int
-    basis: str
+    characters: Count[int]
+    basis: Plain[str]
 
 
 class UsageReply(Struct, frozen=True):
@@ -58,11 +60,18 @@ class UsageReply(Struct, frozen=True):
 class UsageMethods(EngineMethods):
     """The methods about the cost and use of contexts."""
 
-    @method("GetUsage", policy="list")
+    @method("GetUsage", policy="own", access="person")
     async def usage(self, request: UsageRequest) -> UsageReply:
         """Return the cost and use of the contexts of a project or of all, in groups; below.
         `since` and `until` are times or days in ISO 8601."""
         root = None if request.cwd is None else await self._engine.projects.root_of(request.cwd)
+        if request.agent.is_named:
+            # The counts are of what was shown to all agents, so only who may see everything learns them.
+            permissions = self._engine.permissions
+            if root is None:
+                await permissions.require_everywhere(request.agent)
+            else:
+                require_all((await permissions.view(root, request.agent)).policy)
         report = await self._engine.timeline.usage(request.by, root, request.since, request.until)
         names: dict[str, str] = {}
         if request.by == "session":

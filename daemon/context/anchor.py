@@ -117,10 +117,14 @@ def constraint_slices(state: BuildState) -> Iterator[Slice]:
     own, others = [*state.scope.constraints], [*state.gathered.constraints_above]
     if state.request.agent_name not in {"", state.scope.agent_name}:
         own, others = [], [*others, *own]
-    # Constraints of other agents may name files that this agent may not see.
+    # Constraints of other agents may name files that this agent may not see, or tell of them.
     named = {text for text in others if policy.names_denied(text, root)}
+    if state.gathered.is_foreign:
+        named.update(state.scope.constraints)
     if named:
-        state.gaps.append(f"{len(named):,} constraints name what is hidden from this agent and are left out")
+        state.gaps.append(
+            f"{len(named):,} constraints may tell what is hidden from this agent and are left out"
+        )
     unique = dict.fromkeys(text for text in (*others, *own) if text not in named)
     for position, text in enumerate(unique):
         grow = partial(render.list_item, policy.mask(text), words=state.words)

@@ -30,6 +30,7 @@ class GatheredSources(Struct, frozen=True):
     """The input of one build.
 
     - `constraints_above`: the constraints of the ancestor scopes.
+    - `is_foreign`: the scope's own constraints are of an agent that may see more, and stay with it.
     - `hits`: the search hits for the prompt, best first; the budget decides how many are shown.
     - `plan`: the items to include; without one, those of the instruction files by their modes.
     - `degraded`, `unfinished`: sources that failed and sources that ran out of time, in words.
@@ -52,6 +53,7 @@ class GatheredSources(Struct, frozen=True):
     plan: ItemPlan | None = None
     degraded: Sequence[str] = ()
     unfinished: Sequence[str] = ()
+    is_foreign: bool = False
     quick: bool = False
     metadata: ProjectMetadata | None = None
     meaning: Mapping[str, float] = field(default_factory=dict)

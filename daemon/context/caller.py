@@ -7,8 +7,9 @@ import json
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ..core.errors import InvalidRequest
-from ..privacy.permissions import Agent, policy_for
+from ..config.settings import ProjectConfig
+from ..core.errors import InvalidRequest, PermissionDenied
+from ..privacy.permissions import Agent, owner_of, policy_for, sees_all_of
 from ..privacy.policy import NO_POLICY, Policy
 from ..project.project import Project
 from ..rules.item_plans import selection_of
@@ -60,6 +61,12 @@ class ContextJob(Struct, frozen=True):
         session = self.caller.session
         return self.request.agent_name or self.scope.agent_name or (session.agent_name if session else "")
 
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the scope belongs to an agent, or to the user, that may see more than this agent."""
+        owner = owner_of(self.scope, self.caller.session)
+        return not sees_all_of(self.caller.policy, self.project.config, owner)
+
 
 class Callers:
     """A cache of callers, one for each state of a session. On the event loop only."""
@@ -83,6 +90,7 @@ class Callers:
                 " one for this project, or leave out session_id",
                 "session_id",
             )
+        check_owner(policy, project.config, session, scope.agent_id)
         caller = self._callers.get(session.id)
         if caller is None or caller.session is not session:
             if len(self._callers) >= CALLERS_MAX:
@@ -90,6 +98,18 @@ class Callers:
             selection, problem = selection_of(session)
             caller = self._callers[session.id] = Caller(session, _key_of(session), selection, problem)
         return caller if caller.policy == policy else replace(caller, policy=policy)
+
+
+def check_owner(policy: Policy, config: ProjectConfig, session: Session | None, agent_id: str) -> None:
+    """Raise `PermissionDenied` for a session of an agent that may see more than one of this policy, unless
+    that is a subagent, which works in its parent's session."""
+    if session is None or agent_id or not session.agent_name:
+        return
+    if not sees_all_of(policy, config, session.agent_name):
+        raise PermissionDenied(
+            f"the session {session.id} belongs to an agent that may see what {' and '.join(policy.rules)}"
+            " hides from this one: begin one of its own"
+        )
 
 
 def capped(request: ContextRequest, most: int) -> ContextRequest:

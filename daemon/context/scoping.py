@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -33,6 +33,11 @@ RETRY_S = 2.0
 """Seconds between attempts to write scopes after a failed write, which may have been a full disk."""
 
 _GLOB_MARKS = frozenset("*?[{")
+
+
+def anybodys(scope: Scope) -> bool:
+    """Say that a scope may be changed."""
+    return True
 
 
 class ScopeSelector(Struct, frozen=True):
@@ -130,14 +135,26 @@ class Scoping:
         )
         return scope if scope is not None and _updated(scope, selector) is scope else None
 
-    async def scope_for(self, project: Project, selector: ScopeSelector) -> Scope:
-        """Return the scope of a selector, created or updated as needed."""
+    async def scope_for(
+        self, project: Project, selector: ScopeSelector, may_change: Callable[[Scope], bool] = anybodys
+    ) -> Scope:
+        """Return the scope of a selector, created or updated as needed.
+
+        Raises `PermissionDenied` if it would be updated and `may_change` says no.
+        """
         if selector.scope_id:
             scope = self._scopes.get(selector.scope_id)
         else:
             identity = _identity(project.root, selector)
             scope = self._scopes.find(identity) or self._create(project, identity, selector)
         changed = _updated(scope, selector)
+        if changed is not scope and not may_change(scope):
+            if _updated(scope, replace(selector, agent_name="")) is not scope:
+                raise PermissionDenied(
+                    f"the scope {scope.id} belongs to an agent that may see more than this one: leave out"
+                    " focus_paths, constraints, task_type and parent_scope_id, or leave out scope_id"
+                )
+            changed = scope  # it keeps its owner
         if changed.parent_id != scope.parent_id:
             self._scopes.get(changed.parent_id)  # raises `NotFound` with a hint
             changed = replace(changed, inherited=self._scopes.constraints_above(changed))

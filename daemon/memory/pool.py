@@ -19,7 +19,7 @@ from .edits import NO_CHANGES, DueEdit, Edit, EditKind, PoolChanges, changes_not
 from .experience import BadField, Checked, Draft, Experience, checked, timestamp_of
 from .lines import Quarantined, line_of
 from .pool_file import ROTATE_BYTES
-from .pool_filters import Criteria, ExperienceListing, Retention, chosen
+from .pool_filters import Criteria, ExperienceListing, Retention, Seen, as_it_is, chosen
 from .pool_store import PoolSource, PoolStore
 from .records import ASKED_CHARACTERS, GraftBatch, Known, new_edit_id, words_of
 
@@ -182,15 +182,18 @@ class Pool:
 
     # --- Reading ---
 
-    def list(self, listing: ExperienceListing = ALL) -> tuple[tuple[Experience, ...], int]:
-        """Return the matching experiences, newest first, and how many match in all.
+    def list(
+        self, listing: ExperienceListing = ALL, seen: Seen = as_it_is
+    ) -> tuple[tuple[Experience, ...], int]:
+        """Return the matching experiences, newest first, and how many match in all; `seen` returns one as the
+        caller may see it.
 
         Raises `InvalidRequest` for a `since` or `until` that is no time, or a `before` that is no cursor.
         """
         records = self._store.records
         with records.lock:
             newest_first = records.trash() if listing.deleted else records.shown()
-        found = listing.matching(newest_first)
+        found = listing.matching([shown for each in newest_first if (shown := seen(each)) is not None])
         return tuple(listing.page_of(found)), len(found)
 
     def relevant(

@@ -11,6 +11,14 @@ from ..core.errors import InvalidRequest
 from .experience import BadField, Experience, normal_timestamp, timestamp_of
 from .records import contains
 
+Seen = Callable[[Experience], Experience | None]
+"""Returns an experience as somebody may see it, None for one that is hidden."""
+
+
+def as_it_is(experience: Experience) -> Experience:
+    """Return an experience for who may see all."""
+    return experience
+
 
 class ExperienceListing(Struct, frozen=True):
     """Which experiences are listed; None matches any value.

@@ -23,7 +23,7 @@ from .edits import DueEdit
 from .experience import Draft, Experience
 from .lines import Quarantined
 from .pool import GraftResult, PruneResult
-from .pool_filters import Criteria, ExperienceListing
+from .pool_filters import Criteria, ExperienceListing, Seen, as_it_is
 from .records import Known
 
 Change = Literal["updated", "deleted", "restored", "pruned"]
@@ -58,10 +58,11 @@ class Experiences:
         return result
 
     async def listed(
-        self, project: Project, listing: ExperienceListing
+        self, project: Project, listing: ExperienceListing, seen: Seen = as_it_is
     ) -> tuple[tuple[Experience, ...], int]:
-        """Return a project's matching experiences, newest first, and their total number."""
-        return await self._work.in_builder(partial(_listed, project, listing))
+        """Return a project's matching experiences, newest first, and their total number; `seen` returns one
+        as the caller may see it."""
+        return await self._work.in_builder(partial(_listed, project, listing, seen))
 
     async def get(self, project: Project, experience_id: str) -> Known:
         """Return an experience with its edits. Raises `NotFound`."""
@@ -125,9 +126,9 @@ class Experiences:
         self._events.publish("experience.changed", {**data, "experience_ids": ids[:EVENT_IDS_MAX]})
 
 
-def _listed(project: Project, listing: ExperienceListing) -> tuple[tuple[Experience, ...], int]:
+def _listed(project: Project, listing: ExperienceListing, seen: Seen) -> tuple[tuple[Experience, ...], int]:
     project.pool.refresh()
-    return project.pool.list(listing)
+    return project.pool.list(listing, seen)
 
 
 def _get(project: Project, experience_id: str) -> Known:

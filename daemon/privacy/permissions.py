@@ -43,6 +43,25 @@ class Agent(Struct, frozen=True):
         """Return an agent, with a long name or type shortened."""
         return cls(name[:NAME_CHARACTERS_MAX], type_[:NAME_CHARACTERS_MAX])
 
+    @property
+    def is_named(self) -> bool:
+        """Whether the request names an agent; else it is the user's."""
+        return bool(self.name or self.type)
+
+
+class View(Struct, frozen=True):
+    """An agent's policy in a project, and the rules there, which say what other agents may see."""
+
+    policy: Policy
+    config: ProjectConfig | UserConfig
+
+    def sees_all_of(self, owner: str) -> bool:
+        """Whether the agent may see all that another one may: then nothing that it said is hidden from it.
+
+        `owner` is the name of the agent of a session, scope or decision, "" for none.
+        """
+        return sees_all_of(self.policy, self.config, owner)
+
 
 class Permissions:
     """The policies of requests. On the event loop only.
@@ -108,20 +127,51 @@ class Permissions:
         visible = await self.items(project, policy)
         return frozenset(items.by_key.keys() - visible.by_key.keys())
 
-    async def at_root(self, root: str, agent: Agent, scope: Scope | None, state: SessionState) -> Policy:
-        """Return the policy of a request about a project, which need not be open.
+    async def view(
+        self, root: str, agent: Agent, scope: Scope | None = None, state: SessionState = NOBODY
+    ) -> View:
+        """Return the view of a request about a project, which need not be open.
 
         Raises `PermissionDenied` if it is refused, `ConfigError` if the project's settings can't be read.
         """
-        return policy_for(await self._config(root), agent, scope, state)
+        config = await self._config(root)
+        return View(policy_for(config, agent, scope, state), config)
 
-    async def of_root(self, root: str, agent: Agent, state: SessionState = NOBODY) -> Policy | None:
-        """Return the policy of a request for a list of projects, None if this one is left out: the request
+    async def view_or_none(self, root: str, agent: Agent, state: SessionState = NOBODY) -> View | None:
+        """Return the view of a request for a list of projects, None if this one is left out: the request
         is refused, or the project's settings can't be read. A closed project stays closed."""
         try:
-            return policy_for(await self._config(root), agent, None, state)
+            return await self.view(root, agent, None, state)
         except FovealError:
             return None
+
+    def require_by_user(self, agent: Agent) -> Policy:
+        """Return the policy of an agent by the user's own tables. Raises `PermissionDenied` if they refuse
+        it."""
+        policy = policy_of(self._user, (agent.name,), agent.type)
+        if not policy.allow:
+            raise PermissionDenied(policy.refusal())
+        return policy
+
+    async def require_everywhere(self, agent: Agent) -> None:
+        """Raise `PermissionDenied` for an agent from whom anything is hidden, by the user's own tables or in
+        an open project."""
+        configs: list[ProjectConfig | UserConfig] = [self._user]
+        configs += [await self._config(project.root) for project in self._projects]
+        for config in configs:
+            require_all(policy_of(config, (agent.name,), agent.type))
+
+    def view_now(self, root: str, agent: Agent) -> View | None:
+        """Return the view of an open project by the rules that were read last, None if the agent is refused
+        there, or it isn't open."""
+        project = self._projects.get(root)
+        if project is None:
+            return None
+        if not project.settings.hold():
+            self._work.start_unheard(self._projects.reload_settings(project), f"read the rules of {root}")
+            return None
+        view = View(policy_of(project.config, (agent.name,), agent.type), project.config)
+        return view if view.policy.allow else None
 
     async def as_one_of(self, root: str, agent: Agent, names: Iterable[str]) -> Policy:
         """Return the policy of a request about something that agents of these names were given, as if they
@@ -160,7 +210,28 @@ def policy_for(config: ProjectConfig, agent: Agent, scope: Scope | None, state: 
     return policy
 
 
-def policy_of(config: ProjectConfig, names: Iterable[str], kind: str) -> Policy:
+def require_all(policy: Policy) -> None:
+    """Raise `PermissionDenied` for an agent from whom anything is hidden."""
+    if not policy.allow:
+        raise PermissionDenied(policy.refusal())
+    if policy.is_limited:
+        raise PermissionDenied(
+            f"this isn't for {policy.agent or 'an agent'}, from whom {' and '.join(policy.rules)} hides"
+            " something. The user can do it with foveal's commands."
+        )
+
+
+def sees_all_of(policy: Policy, config: ProjectConfig | UserConfig, owner: str) -> bool:
+    """Whether an agent of a policy may see all that the agent `owner` may, "" for one without a name."""
+    return not policy.is_limited or policy.sees_all_of(policy_of(config, (owner,), ""))
+
+
+def owner_of(scope: Scope | None, session: Session | None) -> str:
+    """Return the agent that a scope or session belongs to, "" if it names none."""
+    return (scope.agent_name if scope else "") or (session.agent_name if session else "")
+
+
+def policy_of(config: ProjectConfig | UserConfig, names: Iterable[str], kind: str) -> Policy:
     """Return the policy of the tables and `[privacy]` for an agent with some names and a type."""
     return _policy_of(
         config.agents, config.privacy.show_files, config.privacy.mask_values, tuple(names), kind

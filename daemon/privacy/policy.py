@@ -49,6 +49,11 @@ class Policy(Struct, frozen=True):
     shown_secrets: tuple[str, ...] = ()
     mask_values: bool = True
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether paths or items are hidden from the agent."""
+        return bool(self.deny_paths or self.deny_items)
+
     def refusal(self) -> str:
         """Return why an agent gets nothing at all, as a sentence, empty if it may ask."""
         if self.allow:

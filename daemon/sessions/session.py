@@ -104,6 +104,16 @@ def with_always(session: Session, always: Iterable[ItemKey]) -> Session:
     return _checked_count(replace(session, items=session.items + missing)) if missing else session
 
 
+def unknown_item(key: ItemKey) -> NotFound:
+    """Return the error for an item that doesn't exist, or that an agent may not see."""
+    return NotFound(f"there is no {key}. ListItems names those that there are; PutItem makes one.")
+
+
+def item_is_not_there(key: ItemKey) -> ItemOutcome:
+    """Return the outcome of the removal of an item that a session lacks, or that an agent may not see."""
+    return ItemOutcome(False, f"The {key} is not in the session; nothing was changed.")
+
+
 def with_item(session: Session, key: ItemKey, mode: IncludeMode | None) -> tuple[Session, ItemOutcome]:
     """Add an item by hand, whatever its mode; then it is `manual`.
 
@@ -114,7 +124,7 @@ def with_item(session: Session, key: ItemKey, mode: IncludeMode | None) -> tuple
     if there is not None and (there.include == "manual" or mode in {"always", None}):
         return session, ItemOutcome(False, f"The {key} is in the session already; nothing was changed.")
     if mode is None:
-        raise NotFound(f"there is no {key}. ListItems names those that there are; PutItem makes one.")
+        raise unknown_item(key)
     changed = replace(
         session,
         items=(*(item for item in session.items if item.key != key), IncludedItem(key, "manual")),
@@ -133,7 +143,7 @@ def without_item(session: Session, key: ItemKey, mode: IncludeMode | None) -> tu
     rest = tuple(item for item in session.items if item.key != key)
     comes_by_itself = mode in {"always", "glob", "agent"} and key not in session.removed
     if len(rest) == len(session.items) and not comes_by_itself:
-        return session, ItemOutcome(False, f"The {key} is not in the session; nothing was changed.")
+        return session, item_is_not_there(key)
     removed = (*(removed for removed in session.removed if removed != key), key)[-MAX_ITEMS:]
     return replace(session, items=rest, removed=removed), ItemOutcome(True, f"Removed the {key}.")
 

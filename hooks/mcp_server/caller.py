@@ -78,11 +78,13 @@ class DaemonSession:
             raise DaemonUnavailable(f"the daemon didn't answer {method} within {self._call_s:g} s") from error
         return result
 
-    async def root_of(self, cwd: str) -> str:
-        """Return the root of the project that a folder belongs to."""
+    async def root_of(self, cwd: str, agent_name: str) -> str:
+        """Return the root of the project that a folder belongs to, which an agent asks for."""
         root = self._roots.get(cwd)
         if root is None:
-            root = str((await self.call("OpenProject", {"cwd": cwd}))["root"])
+            params = {"cwd": cwd, "agent_name": agent_name}
+            found = await self.call("OpenProject", {name: value for name, value in params.items() if value})
+            root = str(found["root"])
             self._roots[cwd] = root
         return root
 
@@ -156,7 +158,7 @@ class Inquiry:
 
     async def root(self) -> str:
         """Return the project's root."""
-        return await self._session.root_of(self.cwd)
+        return await self._session.root_of(self.cwd, self.agent_name)
 
     async def _call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         named = {**params, "agent_name": self.agent_name or None}

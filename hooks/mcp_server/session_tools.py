@@ -160,11 +160,14 @@ async def _status(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _render(answer: dict[str, Any]) -> str:
+    project = f"Project {inline(answer['project'])}: {answer['state']}"
+    counts = (
+        f", {answer['files']} files, {answer['symbols']} definitions, {answer['rules']} rules, "
+        f"{answer['experiences']} decisions"
+    )
     lines = [
-        (
-            f"Project {inline(answer['project'])}: {answer['state']}, {answer['files']} files, "
-            f"{answer['symbols']} definitions, {answer['rules']} rules, {answer['experiences']} decisions."
-        ),
+        # Who may not see all files isn't told how many there are.
+        f"{project}{counts if answer['files'] else ''}.",
         f"Search by meaning: {answer['embedding']}, {answer['pending']} to do. Watch: {answer['watch']}.",
         f"Session {inline(answer['session_id'], 200)}, foveal {answer['version']}.",
     ]

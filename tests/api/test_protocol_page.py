@@ -7,6 +7,7 @@ import re
 import pytest
 from foveal.daemon.api import handlers
 from foveal.daemon.api.method import AgentRequest, MethodRequest, declared_methods, method
+from foveal.docs import policy_table
 from foveal.docs.protocol_table import CELL_CHARACTERS, COMMON, PAGE, fields_of, page
 
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -18,6 +19,14 @@ SECTIONS = "".join(
 def test_table_is_the_one_of_the_types() -> None:
     assert handlers
     assert page(TEXT) == TEXT, "run: python -m docs.protocol_table"
+
+
+def test_table_of_policies_is_the_one_of_the_declarations() -> None:
+    text = policy_table.PAGE.read_text(encoding="utf-8")
+    assert policy_table.page(text) == text, "run: python -m docs.policy_table"
+    rows = policy_table.table().splitlines()
+    assert len(rows) == len(declared_methods()) >= 71
+    assert all(row in text for row in rows)
 
 
 def test_sections_have_the_parameters_of_long_requests() -> None:
@@ -36,12 +45,12 @@ def test_sections_have_the_parameters_of_long_requests() -> None:
 def test_method_without_a_usable_policy_does_not_start() -> None:
     with pytest.raises(TypeError, match="has the policy 'whatever'; there are open, own"):
 
-        @method("New", policy="whatever")  # type: ignore[arg-type] # which is what is tested
+        @method("New", policy="whatever", access="read")  # type: ignore[arg-type] # which is what is tested
         def new(self: object, request: MethodRequest) -> None: ...
 
     with pytest.raises(TypeError, match="for which AgentRequest must be a ProjectRequest"):
 
-        @method("Newer", policy="project")
+        @method("Newer", policy="project", access="read")
         def newer(self: object, request: AgentRequest) -> None: ...
 
     with pytest.raises(TypeError, match="'policy'"):

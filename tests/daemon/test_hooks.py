@@ -269,6 +269,37 @@ def test_what_the_main_agent_decided_is_grafted_when_its_session_ends(up: Daemon
     assert (whole["grafted"], whole["duplicates"]) == (1, 1), "the main agent's is known from its own session"
 
 
+def test_spooled_graft_of_an_agent_that_is_not_allowed_is_dropped(
+    daemon: DaemonProcess, shop: Path, tmp_path: Path
+) -> None:
+    write_files(shop, {"foveal.toml": "[agents.shut]\nallow = false\n"})
+    daemon.call("OpenProject", path=str(shop))
+    daemon.stop(signal.SIGKILL)
+    for kind in ("shut", "explorer"):
+        told = {"agent_type": kind, "agent_id": kind, "agent_transcript_path": ""}
+        decision = f"I decided to let {kind} expire sessions in one place, because two were out of step."
+        assert run(daemon, shop, "codex", "SubagentStop", **told, last_assistant_message=decision) == ""
+    assert len(list(daemon.state.glob("hook-spool/*"))) == 2
+    with daemon.subscribed("experience.grafted") as events:
+        if not daemon.call("ListExperiences", cwd=str(shop))["total"]:
+            next_event(events, "experience.grafted")
+        assert daemon.call("Status", cwd=str(shop))["projects"][0]["root"] == str(shop)
+    found = daemon.call("ListExperiences", cwd=str(shop))["experiences"]
+    assert ["let explorer" in one["decision"] for one in found] == [True]
+
+
+def test_edits_of_hidden_files_make_nothing_hot(up: DaemonProcess, tmp_path: Path) -> None:
+    files = {"foveal.toml": "[agents.half]\ndeny_paths = ['secret/**']\n", "secret/a.py": "", "b.py": ""}
+    root = write_files(tmp_path / "hot", {**files, "pyproject.toml": ""})
+    up.open_ready(root)
+    for name in ("secret/a.py", "b.py"):
+        edited = {"tool_input": {"file_path": str(root / name)}, "session_id": "half", "tool_use_id": name}
+        fields = payload("claude-code", "PostToolUse", root, **edited)
+        up.call("HookEvent", host="claude-code", payload=fields, agent_name="half")
+    scope = up.call("GetContext", cwd=str(root))["scope_id"]
+    assert [one["path"] for one in up.call("GetScope", scope_id=scope)["hot_nodes"]] == ["b.py"]
+
+
 def test_a_session_of_an_agent_with_a_name_is_no_subagent(up: DaemonProcess, shop: Path) -> None:
     told = {"session_id": "named-agent", "agent_type": "reviewer"}
     run(up, shop, "claude-code", "SessionStart", **told)

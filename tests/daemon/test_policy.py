@@ -1,17 +1,18 @@
-"""What an agent may not see reaches it through no method: hidden files, files of secrets, values of secrets."""
+"""What an agent may not see reaches it through no method: hidden files, files of secrets, values of secrets.
+
+The matrix of all methods and kinds of agents is in `test_policy_matrix.py`; here a few methods are asked with many
+requests.
+"""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from foveal.daemon.api.given_contexts import LIST_MAX
-from foveal.daemon.api.method import declared_methods
 from foveal.ipc.errors import PERMISSION_DENIED, RpcError
 
 from tests.conftest import DaemonProcess, git, write_files
@@ -19,8 +20,6 @@ from tests.search_cases import until
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 KEY_BODY = "\n".join("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj" for _ in range(24))
-import_module("foveal.daemon.api.handlers")  # declares every method
-POLICIES = {declared.name: declared.policy for declared in declared_methods()}
 HIDDEN = ("quokka", "numbat", "bilby")
 """Words in the names and the contents of hidden files, and nowhere else."""
 AWS_SECRET = "q7Zr2kVn8Lx4Tb9Wd3Hs6Jf1Mc5Pg0" + "Ya/E+uRoXiN4"[:10]
@@ -366,24 +365,11 @@ def calls(asked: Asked) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def methods_of(asked: Asked) -> set[str]:
-    """Return the names of all methods, as the daemon names them to who asks for none of them."""
-    message = str(asked.daemon.error("NoSuchMethod"))
-    return set(re.findall(r"[A-Z]\w+", message.partition("there are")[2]))
-
-
-def test_each_method_that_shows_a_project_is_called_here(asked: Asked) -> None:
-    methods = methods_of(asked)
-    told = {name for name in methods if POLICIES[name] != "open"}
-    assert told == set(calls(asked)) & methods
-
-
 def shown(asked: Asked, words: tuple[str, ...], agent: Mapping[str, str]) -> list[str]:
     """Return what of some words any method says to an agent, with the request."""
     found = []
-    methods = methods_of(asked)
     for method, requests in calls(asked).items():
-        for request in requests if method in methods else ():
+        for request in requests:
             reply = asked.ask(method, **request, **agent).lower()
             found += [
                 f"{method} {request}: {word} in …{reply[max(place - 90, 0) : place + 40]}…"
@@ -428,23 +414,6 @@ def test_a_node_is_told_without_its_hidden_neighbours(asked: Asked) -> None:
     assert callers == [{"secret/quokka.py", "src/app.py", "src/other.py"}, {"src/app.py", "src/other.py"}]
     assert "[masked]" in intern["signature"]
     assert "[masked]" in intern["definition"]
-
-
-def test_an_agent_that_is_not_allowed_gets_nothing(asked: Asked) -> None:
-    methods = methods_of(asked)
-    for method, requests in calls(asked).items():
-        if method not in methods:
-            continue
-        if POLICIES[method] == "list":
-            reply = asked.daemon.call(method, cwd=asked.root, agent_name="stranger")
-            assert not any(reply.values()), method
-            continue
-        if method == "HookEvent":  # a hook never fails; it says nothing
-            assert asked.daemon.call(method, **requests[0], agent_name="stranger") == {"output": ""}
-            continue
-        error = asked.daemon.error(method, **requests[0], agent_name="stranger")
-        assert error.code == PERMISSION_DENIED, method
-        assert "[agents.stranger] in foveal.toml" in str(error), method
 
 
 def test_a_name_that_a_session_or_scope_keeps_cant_be_shed(asked: Asked) -> None:

@@ -105,7 +105,9 @@ def test_files_that_are_never_used(daemon: DaemonProcess, project: Path) -> None
     [row] = [row for row in usage(daemon, "session")["rows"] if row["key"] == "s2"]
     assert figures(row) == (6, 0, 0, 1), "nothing tells what its agent does"
     (project / "foveal.toml").write_text('[agents.intern]\ndeny_paths = ["a.py"]\n')
-    assert usage(daemon, "day", agent_name="intern")["never_used"] == []
+    for more in ({}, {"cwd": str(project)}):
+        assert daemon.error("GetUsage", by="day", agent_name="intern", **more).code == "permission_denied"
+    assert usage(daemon, "day", agent_name="lead")["never_used"] != []
 
 
 def test_saved_characters_are_of_files_that_the_agent_did_not_read(

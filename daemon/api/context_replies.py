@@ -1,0 +1,135 @@
+"""The replies that show a context: their types say what each field shows.
+
+GetContext and GetBuiltContext answer with maps: a cached answer is packed from the bytes of the one before.
+"""
+
+from __future__ import annotations
+
+from msgspec import UNSET, Struct, UnsetType
+
+from .marks import Count, File, Owner, Plain, Root, Said, Sent, SliceId, Text
+from .method import ItemName
+
+
+class ShownItem(ItemName, frozen=True, kw_only=True):
+    """An item in a context, or one that is missing for want of room."""
+
+    include_mode: Plain[str]
+    similarity_score: Plain[int | float | UnsetType] = UNSET
+    dropped: bool | UnsetType = UNSET
+
+
+class ConsideredItem(ItemName, frozen=True, kw_only=True):
+    """An item that a search considered and left."""
+
+    similarity_score: Plain[int | float]
+    reason: Plain[str]
+
+
+class ShownSlice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A slice in a context. `source` says why it is there, and may quote the prompt."""
+
+    id: SliceId[str]
+    type: Plain[str]
+    layer: Plain[str]
+    weight: Plain[int | float]
+    tokens: Plain[int]
+    compressed: bool
+    source: Said[str]
+    tokens_before: Plain[int | UnsetType] = UNSET
+    start_line: Plain[int | UnsetType] = UNSET
+    end_line: Plain[int | UnsetType] = UNSET
+    path: File[str | UnsetType] = UNSET
+    score: Plain[int | float | UnsetType] = UNSET
+    span: Plain[list[int] | UnsetType] = UNSET
+
+
+class DroppedSlice(Struct, frozen=True, forbid_unknown_fields=True):
+    """A slice that was left out."""
+
+    id: SliceId[str]
+    type: Plain[str]
+    weight: Plain[int | float]
+    reason: Plain[str]
+
+
+class ContextFields(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the reply to GetContext has, and what is stored of it."""
+
+    context: Sent[str | UnsetType] = UNSET
+    system_prompt: Sent[str | UnsetType] = UNSET
+    user_prompt: Sent[str | UnsetType] = UNSET
+    messages: Sent[list[dict[str, str]] | UnsetType] = UNSET
+    tools: Sent[dict[str, list[dict[str, object]]] | UnsetType] = UNSET
+    items: list[ShownItem] | UnsetType = UNSET
+    clock: Plain[str | UnsetType] = UNSET
+    masked: Count[int | UnsetType] = UNSET
+    resident_tokens: Count[int | UnsetType] = UNSET
+    saved_tokens: Count[int | UnsetType] = UNSET
+    slices: list[ShownSlice]
+    dropped: list[DroppedSlice] | UnsetType = UNSET
+    gaps: Text[list[str]]
+    degraded: Text[list[str]]
+    context_id: Plain[str]
+    scope_id: Plain[str]
+    request_id: Plain[str | UnsetType] = UNSET
+    tokens: Count[int]
+    bytes: Count[int]
+    layers: Count[dict[str, int]]
+    cached: bool
+    partial: bool
+    truncated: bool
+    elapsed_ms: Plain[float]
+
+
+class GivenContextReply(ContextFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A context as it was given, with what became of it."""
+
+    project: Root[str]
+    at: Plain[str]
+    first_at: Plain[str]
+    times: Count[int]
+    agent_name: Owner[str]
+    session_id: Text[str]
+    prompt: Said[str]
+    task_type: Said[str]
+    format: Plain[str]
+    model: Said[str]
+    tokens_before: Count[int]
+    max_tokens: Plain[int]
+    reserve_tokens: Plain[int]
+    max_bytes: Plain[int]
+    last_elapsed_ms: Plain[float]
+    text_kept: bool
+    preview: bool | UnsetType = UNSET
+    previous: Plain[str | UnsetType] = UNSET
+    same_as: Plain[str | UnsetType] = UNSET
+    focus_paths: Text[list[str]]
+    expanded: Text[list[str]]
+    constraints: Said[list[str]]
+    used: list[UsedPlace]
+    verdict: Text[str]
+    limit: Plain[str]
+    near: list[NearMiss]
+    problem: Text[str]
+
+
+class NearMiss(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Something that was considered and isn't shown."""
+
+    kind: Plain[str]
+    path: File[str]
+    line: Plain[int]
+    symbol: Text[str]
+    score: Plain[float | None]
+    reason: Said[str]
+    node_id: File[str]
+    name: Text[str | UnsetType] = UNSET
+
+
+class UsedPlace(Struct, frozen=True):
+    """A file of a context that was of use."""
+
+    path: File[str]
+    how: Plain[str]
+    at: Plain[str]
