@@ -192,6 +192,8 @@ def running_daemon(
         own = config.read_text() if config.exists() else ""
         write_files(folder, {"config/config.toml": f"{own}\n[embedding]\nenabled = false\n"})
     daemon = DaemonProcess(environ, home)
+    # With a longer name its socket would be that of all daemons without a runtime folder.
+    assert Path(daemon.socket).is_relative_to(run), f"the name of {folder} is too long: use mktemp"
     try:
         yield daemon
     finally:

@@ -305,6 +305,7 @@ def test_doctor_names_what_is_wrong_and_what_to_run(daemon: DaemonProcess, shop:
     daemon.open_ready(shop)
     write_files(shop, {"foveal.toml": "[context]\nmax_tokns = 5\n"})
     write_files(config, {"config.toml": "[scan]\nexclude = 3\n"})
+    daemon.environ["TMPDIR"] = str(shop)  # the machine's own may hold what other programs left
     code, output, _ = said(daemon, "doctor")
     assert code == 1
     assert f"✗ {config}/config.toml, line 2: scan.exclude must be a list of strings" in output

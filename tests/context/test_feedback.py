@@ -79,7 +79,7 @@ def test_it_outlives_a_restart_and_can_be_forgotten(feedback: Feedback, tmp_path
     [
         "",
         "[]",
-        '{"version": 9, "uses": {}}',
+        '{"version": 0, "uses": {}}',
         '{"version": 1, "uses": {"a": "b"}}',
         '{"version": 1, "uses": {"a": -1}}',
         "[" * 50_000,

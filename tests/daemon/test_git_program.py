@@ -64,27 +64,28 @@ def shop(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_project_is_indexed_whatever_git_prints(tmp_path: Path, shop: Path, name: str) -> None:
+def test_project_is_indexed_whatever_git_prints(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, shop: Path, name: str
+) -> None:
     script, said = PROGRAMS[name]
     write_files(tmp_path, {"bin/git": f"#!/bin/sh\n{script}\n"})
     (tmp_path / "bin/git").chmod(0o755)
-    (tmp_path / "d").mkdir()
     path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    with running_daemon(tmp_path / "d", {"PATH": path}) as daemon:
+    with running_daemon(tmp_path_factory.mktemp("d"), {"PATH": path}) as daemon:
         text = served(daemon, shop)
         assert "git can't be used here" in text
         assert said in text
         assert "Traceback" not in (daemon.state / "foveal.log").read_text()
 
 
-def test_project_is_indexed_without_git(tmp_path: Path, shop: Path) -> None:
-    (tmp_path / "d").mkdir()
-    with running_daemon(tmp_path / "d", {"PATH": str(tmp_path / "none")}) as daemon:
+def test_project_is_indexed_without_git(tmp_path_factory: pytest.TempPathFactory, shop: Path) -> None:
+    with running_daemon(tmp_path_factory.mktemp("d"), {"PATH": str(shop / "none")}) as daemon:
         assert "git is not installed" in served(daemon, shop)
 
 
-def test_folder_without_a_repository_is_no_problem(tmp_path: Path, shop: Path) -> None:
+def test_folder_without_a_repository_is_no_problem(
+    tmp_path_factory: pytest.TempPathFactory, shop: Path
+) -> None:
     shutil.rmtree(shop / ".git")
-    (tmp_path / "d").mkdir()
-    with running_daemon(tmp_path / "d") as daemon:
+    with running_daemon(tmp_path_factory.mktemp("d")) as daemon:
         assert served(daemon, shop) == ""

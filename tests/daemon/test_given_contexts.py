@@ -311,7 +311,9 @@ def test_the_command_line_lists_prints_and_explains(foveal: CommandLine) -> None
     assert row.endswith("add up prices")
     assert foveal.says("contexts", "last") == foveal.says("contexts", reply["context_id"]) == reply["context"]
     assert foveal.json("contexts", "last")["context_id"] == reply["context_id"]
-    assert foveal.says("contexts", "--all", "--limit", "1").splitlines()[0].endswith("PROJECT")
+    code, output, errors = foveal("contexts", "--all", "--limit", "1")
+    assert (code, output.splitlines()[0].endswith("PROJECT")) == (0, True)
+    assert "--limit" in errors, "it says that there are more"
     shown = foveal.says("why", "last", "web/app.ts")
     assert shown.startswith("web/app.ts: shown\n  it is in focus: asked for; ")
     code, output, errors = foveal("why", reply["context_id"], "none.py")

@@ -40,7 +40,7 @@ WHOLE = {"version": 1, "port": 1, "secret": "ab" * 32, "sessions": []}
         "[]",
         "null",
         "[" * 5_000,
-        json.dumps(WHOLE | {"version": 2}),
+        json.dumps(WHOLE | {"version": 0}),
         json.dumps(WHOLE | {"port": 65536}),
         json.dumps(WHOLE | {"port": True}),
         json.dumps(WHOLE | {"port": "80"}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foveal.daemon.privacy.secret_gate import OPEN, gate_of, mask_said
+from foveal.daemon.privacy.secret_gate import OPEN, SAID_MAX, gate_of, mask_said
 
 DRAWN = "q7#Vx2m!Lz4t"
 SAID = f'my config is: db_password = "{DRAWN}"'
@@ -52,3 +52,13 @@ def test_a_secret_that_a_person_writes_twice_is_masked_twice() -> None:
     masked = mask_said(f"{SAID}\nand then {DRAWN} is refused")
     assert masked.text == f"{SAID.replace(DRAWN, '[masked]')}\nand then [masked] is refused"
     assert masked.count == 2
+
+
+def test_secrets_of_a_long_text_are_looked_for_at_its_two_ends() -> None:
+    """A pasted log of megabytes must not keep its sender waiting."""
+    middle = 'password = "Badger77brook"\n' * (SAID_MAX // 10)
+    gate = gate_of([f'token = "Walrus88river"\n{middle}token = "Otter99meadow"'])
+    assert {"Walrus88river", "Otter99meadow"} <= set(gate.drawn)
+    assert len(gate.drawn) == 3
+    masked = mask_said(f"{SAID}\n{middle}").text
+    assert "Badger77brook" not in masked, "what is kept is masked whole"

@@ -161,7 +161,7 @@ def test_load_writes_a_record_and_reads_the_index(root: Path, folder: Path, home
         (),
         None,
     )
-    assert json.loads((folder / "project.json").read_text()) == {"root": str(root)}
+    assert json.loads((folder / "project.json").read_text()) == {"root": str(root), "version": 1}
     assert (folder.stat().st_mode & 0o777, (folder / "project.json").stat().st_mode & 0o777) == (0o700, 0o600)
     assert known_roots(str(folder.parent.parent), System()) == [str(root)]
     generation = write_index(folder, content("a.py"), edits=["a.py"])
