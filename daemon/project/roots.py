@@ -42,32 +42,10 @@ TEMPORARY_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - recognized,
 
 
 SYSTEM_FOLDERS = (
-    *(
-        "/bin",
-        "/boot",
-        "/dev",
-        "/etc",
-        "/lib",
-        "/lib32",
-        "/lib64",
-        "/libx32",
-        "/nix",
-        "/proc",
-        "/run",
-        "/sbin",
-    ),
-    *(
-        "/snap",
-        "/sys",
-        "/usr",
-        "/var",
-        "/Applications",
-        "/Library",
-        "/System",
-        "/private/etc",
-        "/private/var",
-    ),
-)
+    "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/proc", "/run", "/sbin",
+    "/snap", "/sys", "/usr", "/var",
+    "/Applications", "/Library", "/System", "/private/etc", "/private/var",
+)  # fmt: skip
 """Folders of the system. They never become projects without being named explicitly, what lies in them only
 with a repository."""
 

@@ -171,7 +171,7 @@ def test_a_decision_is_noted_listed_and_shown(foveal: Program) -> None:
     head, *rest = output.splitlines()
     assert head.endswith("  bob [failure]")
     assert rest == ["  use JWT", "  error: too long"]
-    assert foveal("decisions", "--query", "nobody said this") == (0, "no decisions\n", "")
+    assert foveal("decisions", "--query", "nobody said this") == (0, "no decision matches\n", "")
     assert (
         foveal("decisions", "--outcome", "failure", "--limit", "0")[2] == "note: 0 of 1; --limit shows more\n"
     )
