@@ -73,7 +73,7 @@ def find_root(cwd: str, home: str, known: Collection[str] = ()) -> str:
     what = "" if root in known else _why_not_unasked(root, home)
     if what:
         raise InvalidRequest(
-            f"{cwd} would make {what} ({root}) one project. Run from inside a project, make a .foveal folder "
+            f"the project of {cwd} would be {root}, {what}. Run from inside a project, make a .foveal folder "
             f"in the one you mean, or open this one by name: foveal open {root}",
             "cwd",
         )

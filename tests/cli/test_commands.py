@@ -181,7 +181,7 @@ def test_a_decision_is_noted_listed_and_shown(foveal: Program) -> None:
 def test_a_question_makes_no_project_of_a_folder_of_the_system(foveal: Program) -> None:
     code, _, errors = foveal("query", "root", "--cwd", "/etc")
     assert code == 1
-    assert "/etc would make a folder of the system (/etc) one project" in errors
+    assert "the project of /etc would be /etc, a folder of the system. Run from" in errors
     assert "foveal open /etc" in errors
     roots = [project["root"] for project in foveal.daemon.call("ListProjects")["projects"]]
     assert "/etc" not in roots
