@@ -152,8 +152,15 @@ def list_command(
         return
     for experience in reply["experiences"]:
         _say_all(describe(experience))
-    more = "foveal decisions export has all" if filters["limit"] == LIST_LIMIT else "--limit shows more"
-    _say_rest(len(reply["experiences"]), reply["total"], "no decisions", more)
+    shown, limit = len(reply["experiences"]), filters.pop("limit")
+    nothing = "no decision matches" if any(filters.values()) else "no decisions"
+    is_cut = limit == LIST_LIMIT or shown < limit  # a large page ends early
+    _say_rest(
+        shown,
+        reply["total"],
+        nothing,
+        "foveal decisions export has all" if is_cut else "--limit shows more",
+    )
 
 
 @decisions_command.command("show", cls=Command, short_help="Show a decision and what became of it.")

@@ -289,7 +289,7 @@ def contexts_command(
 def why_command(context: click.Context, context_id: str, path: str, cwd: str | None, as_json: bool) -> None:
     """Say why PATH is in CONTEXT, an id or `last`, or what kept it out and what would bring it in.
 
-    Exits with 1 where nothing of it is shown.
+    PATH may also be the name of a rule or reference. Exits with 1 where nothing of it is shown.
     """
     folder = cwd or current_folder()
     folders = [folder] if cwd is None else [folder, current_folder()]

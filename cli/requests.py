@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from ..ipc.client import Client
+from ..ipc.errors import NOT_FOUND
 from . import terminal
 from .command import (
     CALL_TIMEOUT_S,
@@ -187,6 +188,7 @@ def _last_request(context: click.Context, folder: str) -> tuple[str, str]:
         raise CliError(
             "no session of this project has a request yet",
             "foveal last shows what was sent last, in a session or not",
+            NOT_FOUND,
         )
     return max(latest)[1:]
 
@@ -196,7 +198,7 @@ def _last_of(context: click.Context, session_id: str) -> str:
     params = {"session_id": session_id, "limit": 1}
     found = ask(context, "ListRequests", params, hint="foveal sessions list")["requests"]
     if not found:
-        raise CliError(f"the session {session_id} has no request yet", "foveal sessions list")
+        raise CliError(f"the session {session_id} has no request yet", "foveal sessions list", NOT_FOUND)
     return str(found[0]["request_id"])
 
 

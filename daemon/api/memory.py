@@ -23,9 +23,8 @@ from .marks import Claim, Count, File, KindOfItem, NameOfItem, Plain, Root, Serv
 from .method import EngineMethods, ProjectRequest, method, reply_of
 
 LIST_LIMIT = 1_000
-PAGE_CHARACTERS = 3_500_000
-"""Maximum characters of the texts on a page: a message of the wire has 16 MiB, a character at most four
-bytes."""
+PAGE_BYTES = 14_000_000
+"""Maximum size of the texts on a page: a message of the wire has 16 MiB."""
 
 SHOWN_MAX = 100
 """Maximum number of pruned experiences shown in a reply."""
@@ -435,10 +434,10 @@ def experience_reply(experience: Experience) -> ExperienceReply:
 
 def _fitting(experiences: Sequence[Experience]) -> Sequence[Experience]:
     """Return the first experiences whose texts fit into an answer, at least one."""
-    room = PAGE_CHARACTERS
+    room = PAGE_BYTES
     for place, experience in enumerate(experiences):
-        room -= len(experience.decision) + len(experience.rationale) + len(experience.error)
-        room -= sum(map(len, experience.files_touched))
+        texts = (experience.decision, experience.rationale, experience.error, *experience.files_touched)
+        room -= sum(len(text) if text.isascii() else 4 * len(text) for text in texts)
         if room < 0 and place:
             return experiences[:place]
     return experiences

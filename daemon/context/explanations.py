@@ -373,8 +373,9 @@ class PathReasons(Struct, frozen=True):
 def reasons_in_context(
     scope: Scope, request: ContextRequest, reply: Mapping[str, Any], path: str
 ) -> PathReasons:
-    """Return what a context's record says about a file or folder, by its path relative to the root."""
-    shown = [item for item in reply["slices"] if _is_at(item.get("path", ""), path)]
+    """Return what a context's record says about a file or folder, by its path relative to the root, or about
+    a rule or reference without a file of its own, by its name."""
+    shown = [item for item in reply["slices"] if _is_at(item.get("path", ""), path) or _is_item(item, path)]
     if shown:
         reasons = [_why_shown(entry, path) for entry in shown]
         reasons += [gap for gap in reply["gaps"] if _names(gap, path)]
@@ -406,7 +407,9 @@ def _why_shown(entry: Mapping[str, Any], path: str) -> str:
         template = "it {source}, which is in focus" if source.startswith("imports ") else "it lies {source}"
     elif source.startswith("`"):  # a definition named in the prompt
         template = "it defines {source}"
-    if entry.get("path") != path:
+    if _is_item(entry, path):
+        template = f"it is a {entry['type']} ({{source}})"
+    elif entry.get("path") != path:
         template = f"of {entry['path']}: {template}"
     return f"{template.format(source=source)}; {_amount(entry)}"
 
@@ -466,6 +469,11 @@ def _paths_in(slice_id: str) -> tuple[str, str]:
 
 def _is_at(path: str, wanted: str) -> bool:
     return bool(path) and (path == wanted or path.startswith(f"{wanted}/"))
+
+
+def _is_item(entry: Mapping[str, Any], name: str) -> bool:
+    """Whether a slice is the rule or reference of this name, which has no file of its own."""
+    return not entry.get("path") and entry["id"] in {f"rule:{name}", f"reference:{name}"}
 
 
 def _names(text: str, path: str) -> bool:

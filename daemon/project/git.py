@@ -158,15 +158,28 @@ class LatestCommit(Struct, frozen=True):
 
 def latest_commits(root: str, commits: int) -> tuple[LatestCommit, ...]:
     """Return the latest commits, the latest first. Raises `GitError`."""
+    ends = _shallow_ends(root)
     try:
-        return tuple(_latest(root, commits, _WITH_PATHS))
+        return tuple(
+            replace(commit, paths=None) if f"\n{commit.line.partition(' ')[0]}" in ends else commit
+            for commit in _latest(root, commits, _WITH_PATHS)
+        )
     except GitError:  # a partial clone has the commits, but not each of their trees
         return tuple(replace(commit, paths=None) for commit in _latest(root, commits, []))
 
 
+def _shallow_ends(root: str) -> str:
+    """Return the commits at which a shallow clone ends, each behind a line break. Git takes all their files
+    for new ones."""
+    folder, system = git_folder(root), System()
+    if folder is None:
+        return ""
+    return "\n" + _read(os.path.join(_common_folder(folder, system), "shallow"), 16 << 20, system)
+
+
 _WITH_PATHS = [
     "--name-only", "--no-renames", "--diff-merges=first-parent", "--no-ext-diff", "--no-textconv",
-    "--no-relative", "-O/dev/null",
+    "--no-relative", "--ignore-submodules=none", "--root", "-O/dev/null",
 ]  # fmt: skip
 
 

@@ -43,32 +43,10 @@ TEMPORARY_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - recognized,
 
 
 SYSTEM_FOLDERS = (
-    *(
-        "/bin",
-        "/boot",
-        "/dev",
-        "/etc",
-        "/lib",
-        "/lib32",
-        "/lib64",
-        "/libx32",
-        "/nix",
-        "/proc",
-        "/run",
-        "/sbin",
-    ),
-    *(
-        "/snap",
-        "/sys",
-        "/usr",
-        "/var",
-        "/Applications",
-        "/Library",
-        "/System",
-        "/private/etc",
-        "/private/var",
-    ),
-)
+    "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/proc", "/run", "/sbin",
+    "/snap", "/sys", "/usr", "/var",
+    "/Applications", "/Library", "/System", "/private/etc", "/private/var",
+)  # fmt: skip
 """Folders of the system. They never become projects without being named explicitly, what lies in them only
 with a repository."""
 
@@ -96,7 +74,7 @@ def find_root(cwd: str, home: str, known: Collection[str] = ()) -> str:
     what = "" if root in known else _why_not_unasked(root, home)
     if what:
         raise InvalidRequest(
-            f"{cwd} would make {what} ({root}) one project. Run from inside a project, make a .foveal folder "
+            f"the project of {cwd} would be {root}, {what}. Run from inside a project, make a .foveal folder "
             f"in the one you mean, or open this one by name: foveal open {root}",
             "cwd",
         )

@@ -171,7 +171,7 @@ def test_a_decision_is_noted_listed_and_shown(foveal: Program) -> None:
     head, *rest = output.splitlines()
     assert head.endswith("  bob [failure]")
     assert rest == ["  use JWT", "  error: too long"]
-    assert foveal("decisions", "--query", "nobody said this") == (0, "no decisions\n", "")
+    assert foveal("decisions", "--query", "nobody said this") == (0, "no decision matches\n", "")
     assert (
         foveal("decisions", "--outcome", "failure", "--limit", "0")[2] == "note: 0 of 1; --limit shows more\n"
     )
@@ -181,7 +181,7 @@ def test_a_decision_is_noted_listed_and_shown(foveal: Program) -> None:
 def test_a_question_makes_no_project_of_a_folder_of_the_system(foveal: Program) -> None:
     code, _, errors = foveal("query", "root", "--cwd", "/etc")
     assert code == 1
-    assert "/etc would make a folder of the system (/etc) one project" in errors
+    assert "the project of /etc would be /etc, a folder of the system. Run from" in errors
     assert "foveal open /etc" in errors
     roots = [project["root"] for project in foveal.daemon.call("ListProjects")["projects"]]
     assert "/etc" not in roots

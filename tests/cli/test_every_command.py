@@ -246,6 +246,19 @@ def test_empty_lists_say_whether_anything_was_asked_for(foveal: CommandLine) -> 
     assert foveal.says("contexts") == "no agent got a context yet\n"
     for filtered in (("--path", "a.py"), ("--session", "s"), ("--since", "2001-01-01")):
         assert foveal.says("contexts", *filtered) == "no context matches\n"
+    assert foveal.says("decisions") == foveal.says("decisions", "--limit", "0") == "no decisions\n"
+    for chosen in (("--agent", "bob"), ("--since", "2001-01-01"), ("--deleted",)):
+        assert foveal.says("decisions", *chosen) == "no decision matches\n"
+
+
+def test_a_list_that_no_limit_can_lengthen_names_the_export(foveal: CommandLine, tmp_path: Path) -> None:
+    lines = [{"decision": f"{n} " + "🦊" * 16_000, "agent_id": "b", "session_id": "c"} for n in range(220)]
+    file = write_files(tmp_path, {"d.jsonl": "\n".join(map(json.dumps, lines))}) / "d.jsonl"
+    foveal.says("decisions", "import", str(file))
+    assert foveal("decisions", "--limit", "5")[2] == "note: 5 of 220; --limit shows more\n"
+    errors = foveal("decisions", "--limit", "220")[2]
+    assert errors.endswith(" of 220; foveal decisions export has all\n")
+    assert len(foveal.says("decisions", "export").splitlines()) == 220
 
 
 def test_a_failure_after_the_document_adds_none(foveal: CommandLine, tmp_path: Path) -> None:

@@ -75,6 +75,15 @@ def test_it_says_how_much_is_shown_and_what_is_missing_of_it() -> None:
     )
 
 
+def test_a_rule_without_a_file_is_told_by_its_name() -> None:
+    rule = a_slice("rule:brief", "rule", "brief:2, always, the project's foveal.toml", path="")
+    found = told("brief", rule, a_slice("focus:brief.py", "focus", "asked for"))
+    assert found.slices == ("rule:brief",)
+    assert found.reasons[0].startswith("it is a rule (brief:2, always, the project's foveal.toml); ")
+    of_a_file = a_slice("rule:brief", "rule", "brief:1, always, the project's", path="docs/brief")
+    assert told("brief", of_a_file).slices == ()
+
+
 def test_a_slice_of_one_line_says_so() -> None:
     found = told("a.py", a_slice("focus:a.py#f", "focus", "asked for", start_line=3, end_line=3))
     assert found.reasons == ("it is in focus: asked for; line 3, 1,200 tokens, weight 0.5",)

@@ -155,6 +155,13 @@ def test_pages_go_through_experiences_of_one_moment(shared_daemon: DaemonProcess
     assert shared_daemon.error("ListExperiences", cwd=root, before="x").data == {"field": "before"}
 
 
+def test_page_of_a_few_megabytes_is_whole(shared_daemon: DaemonProcess, root: str) -> None:
+    for number in range(80):
+        graft(shared_daemon, root, f"d{number}", rationale="r" * 60_000)
+    reply = shared_daemon.call("ListExperiences", cwd=root, limit=80)
+    assert (len(reply["experiences"]), "next" in reply) == (80, False)
+
+
 def test_page_ends_before_it_is_too_large_for_a_message(shared_daemon: DaemonProcess, root: str) -> None:
     for number in range(140):
         graft(shared_daemon, root, f"{number} {'🦊' * 16_000}", rationale="🦉" * 16_000)

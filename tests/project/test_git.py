@@ -206,6 +206,7 @@ def test_latest_commits_name_what_they_changed(root: Path) -> None:
     run(root, "checkout", "-q", "main")
     run(root, "merge", "-q", "--no-ff", "-m", "merge", "side")
     run(root, "commit", "-q", "--allow-empty", "-m", "nothing")
+    run(root, "config", "log.showRoot", "false")
     nothing, merge, *_, many, first = git.latest_commits(str(root), 9)
     assert (nothing.paths, merge.paths) == ((), ("c",))
     assert many.paths is not None
@@ -216,6 +217,24 @@ def test_latest_commits_name_what_they_changed(root: Path) -> None:
             path.chmod(0o600)
             path.unlink()
     assert [(one.line, one.paths) for one in git.latest_commits(str(root), 1)] == [(nothing.line, None)]
+
+
+def test_latest_commits_of_a_shallow_clone_end_with_one_of_unknown_files(root: Path, tmp_path: Path) -> None:
+    for number, name in enumerate("abcd"):
+        commit(root, 1_000 + number, **{name: "1"})
+    run(root, "clone", "-q", "--depth", "2", f"file://{root}", str(tmp_path / "shallow"))
+    assert [one.paths for one in git.latest_commits(str(tmp_path / "shallow"), 3)] == [("d",), None]
+    run(tmp_path / "shallow", "worktree", "add", "-q", str(tmp_path / "linked"))
+    assert [one.paths for one in git.latest_commits(str(tmp_path / "linked"), 3)] == [("d",), None]
+
+
+def test_latest_commits_name_a_changed_submodule(root: Path, tmp_path: Path) -> None:
+    commit(root, 1_000, a="1")
+    head = run(root, "rev-parse", "HEAD").strip()
+    run(root, "update-index", "--add", "--cacheinfo", f"160000,{head},sub")
+    run(root, "commit", "-q", "-m", "sub")
+    run(root, "config", "diff.ignoreSubmodules", "all")
+    assert git.latest_commits(str(root), 1)[0].paths == ("sub",)
 
 
 def test_head(root: Path, tmp_path: Path) -> None:

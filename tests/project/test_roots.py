@@ -121,7 +121,7 @@ def test_folders_of_the_system_are_refused_unless_opened(home: Path) -> None:
     ]
     assert len(there) >= 6
     for folder in there:
-        with pytest.raises(InvalidRequest, match=r"a folder of the system .*: foveal open /") as refused:
+        with pytest.raises(InvalidRequest, match=r"a folder of the system\. .*: foveal open /") as refused:
             find_root(folder, str(home))
         assert refused.value.field == "cwd"
         root = os.path.realpath(folder)
