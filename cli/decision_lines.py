@@ -18,6 +18,9 @@ EXPORT_PAGE = 1_000
 IMPORTED = ("agent_id", "session_id", "decision", "rationale", "files_touched", "timestamp", "outcome")
 """The fields of an exported decision that it keeps where it is imported."""
 
+REQUIRED = ("decision", "agent_id", "session_id")
+"""Those that it can't be without."""
+
 
 @click.command("export", cls=Command, short_help="Print all decisions as JSON lines.")
 @cwd_option
@@ -94,8 +97,9 @@ def _decision_in(line: str, number: int) -> tuple[dict[str, Any], str]:
         found = json.loads(line)
     except ValueError as error:
         raise CliError(f"line {number} is no JSON: {error}; nothing was added") from error
-    if not isinstance(found, dict) or not isinstance(found.get("decision"), str):
-        raise CliError(f"line {number} holds no decision; nothing was added")
+    for name in REQUIRED:
+        if not isinstance(found, dict) or not isinstance(found.get(name), str):
+            raise CliError(f"line {number} has no {name}; nothing was added")
     provenance = found.get("provenance")
     trust = provenance.get("trust", "") if isinstance(provenance, dict) else ""
     return {name: found[name] for name in IMPORTED if name in found}, str(trust)

@@ -275,7 +275,7 @@ def contexts_command(
     nothing = "no context matches" if filtered else "no agent got a context yet"
     terminal.say_reply(reply, as_json, contexts_table(given, everywhere=everywhere) if given else nothing)
     if not as_json:
-        terminal.note_more(len(reply["contexts"]), limit)
+        terminal.note_more(len(reply["contexts"]), limit, LIST_LIMIT)
 
 
 @click.command(

@@ -73,7 +73,7 @@ def list_command(
     found = reply["requests"][:limit]
     terminal.say_reply(reply, as_json, requests_table(found) if found else "no requests")
     if not as_json:
-        terminal.note_more(len(reply["requests"]), limit)
+        terminal.note_more(len(reply["requests"]), limit, LIST_LIMIT)
 
 
 @requests_command.command("show", cls=Command, short_help="Show a request: its items, slices and time.")

@@ -39,6 +39,7 @@ from .command import (
 from .errors import FAILED, CliError
 from .hooks import (
     HOST_CHOICE,
+    HOST_NAMES,
     describe_change,
     explained,
     plain_diff,
@@ -97,7 +98,12 @@ class FoundHost:
 )
 @click.argument("project", required=False, type=FOLDER)
 @click.option(
-    "--host", "names", multiple=True, metavar="HOST", type=HOST_CHOICE, help="Only this agent, found or not."
+    "--host",
+    "names",
+    multiple=True,
+    metavar="HOST",
+    type=HOST_CHOICE,
+    help=f"Only this agent, found or not: {', '.join(HOST_NAMES)}.",
 )
 @click.option("--no-hosts", is_flag=True, help="Register no agent, only index the project.")
 @click.option("--no-mcp", is_flag=True, help="Register hooks only, without the MCP server.")

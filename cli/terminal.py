@@ -131,11 +131,14 @@ def note(text: str) -> None:
     _complain(f"note: {clean(text)}", dim=True)
 
 
-def note_more(found: int, limit: int) -> None:
-    """Write that a list was cut, if more was found than its limit."""
-    if found > limit:
+def note_more(found: int, limit: int, most: int) -> None:
+    """Write that a list was cut, if more was found than its limit, or may have been at the highest limit."""
+    if found > limit or found == most:
         flush()
-        note(f"only the latest {limit:,}; --limit shows more")
+        note(
+            f"only the latest {limit:,}"
+            + ("; --limit shows more" if limit < most else ", the most of a list")
+        )
 
 
 def note_degraded(reply: Mapping[str, Any]) -> None:

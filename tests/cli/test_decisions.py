@@ -221,7 +221,14 @@ def test_more_decisions_of_one_moment_than_fit_on_a_page_are_exported(
 
 
 @pytest.mark.parametrize(
-    ("line", "problem"), [("{", "line 2 is no JSON"), ('{"why": "x"}', "line 2 holds no decision")]
+    ("line", "problem"),
+    [
+        ("{", "line 2 is no JSON"),
+        ('{"why": "x"}', "line 2 has no decision"),
+        ("[]", "line 2 has no decision"),
+        ('{"decision": "x"}', "line 2 has no agent_id"),
+        ('{"decision": "x", "agent_id": "a"}', "line 2 has no session_id"),
+    ],
 )
 def test_a_line_that_is_no_decision_keeps_all_from_being_imported(
     foveal: CommandLine, tmp_path: Path, line: str, problem: str
