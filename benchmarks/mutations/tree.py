@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -22,6 +23,10 @@ TEST_S = 120
 
 DEADLINE_S = 1_200
 """Maximum seconds of one run of tests, reached only if the limit of a test fails."""
+
+MEMORY_BYTES = 4 << 30
+"""Maximum bytes that a process of the tests may allocate: a mutation may take away a limit. The largest
+ones, which embed, need 1 GB."""
 
 PASSED, FAILED = 0, 1
 """Exit statuses of pytest: all tests passed; all ran, and some failed."""
@@ -87,6 +92,7 @@ class Tree:
             [self._python, "-m", "pytest", *options, *tests],
             cwd=self.root, env=environ, start_new_session=True, text=True, errors="replace",
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            preexec_fn=_limit_memory,
         ) as process:  # fmt: skip
             try:
                 output, _ = process.communicate(timeout=DEADLINE_S)
@@ -115,3 +121,11 @@ class Tree:
         """Give a file a date of its own: Python takes compiled code for current if date and size are."""
         self._writes += 1
         os.utime(path, (path.stat().st_mtime + 2 * self._writes,) * 2)
+
+
+def _limit_memory() -> None:
+    """Limit what this process and its children may allocate each.
+
+    Not their address space, of which JavaScript and SQLite reserve more than they use.
+    """
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
