@@ -25,7 +25,7 @@ DEADLINE_S = 1_200
 """Maximum seconds of one run of tests, reached only if the limit of a test fails."""
 
 MEMORY_BYTES = 4 << 30
-"""Maximum bytes that a process of the tests may allocate: a mutation may take away a limit. The largest
+"""Maximum bytes that each process of the tests may allocate: a mutation may take away a limit. The largest
 ones, which embed, need 1 GB."""
 
 PASSED, FAILED = 0, 1
@@ -92,8 +92,9 @@ class Tree:
             [self._python, "-m", "pytest", *options, *tests],
             cwd=self.root, env=environ, start_new_session=True, text=True, errors="replace",
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            preexec_fn=_limit_memory,
         ) as process:  # fmt: skip
+            # Data, not address space: JavaScript and SQLite reserve more of that than they use.
+            resource.prlimit(process.pid, resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
             try:
                 output, _ = process.communicate(timeout=DEADLINE_S)
             except BaseException:
@@ -121,11 +122,3 @@ class Tree:
         """Give a file a date of its own: Python takes compiled code for current if date and size are."""
         self._writes += 1
         os.utime(path, (path.stat().st_mtime + 2 * self._writes,) * 2)
-
-
-def _limit_memory() -> None:
-    """Limit what this process and its children may allocate each.
-
-    Not their address space, of which JavaScript and SQLite reserve more than they use.
-    """
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
