@@ -60,10 +60,10 @@ class Mutation:
 
 
 def mutations() -> list[Mutation]:
-    """Return the rows of all tables; each table names its document."""
+    """Return the rows of all tables; each table or row names its document."""
     tables = [tomllib.loads(path.read_text("utf-8")) for path in sorted(Path(__file__).parent.glob("*.toml"))]
     return [
-        Mutation(document=table["document"], tests=tuple(row.pop("tests")), **row)
+        Mutation(**{"document": table.get("document"), **row, "tests": tuple(row["tests"])})
         for table in tables
         for row in table["mutation"]
     ]

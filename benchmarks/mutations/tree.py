@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -22,6 +23,10 @@ TEST_S = 120
 
 DEADLINE_S = 1_200
 """Maximum seconds of one run of tests, reached only if the limit of a test fails."""
+
+MEMORY_BYTES = 4 << 30
+"""Maximum bytes that each process of the tests may allocate: a mutation may take away a limit. The largest
+ones, which embed, need 1 GB."""
 
 PASSED, FAILED = 0, 1
 """Exit statuses of pytest: all tests passed; all ran, and some failed."""
@@ -88,6 +93,8 @@ class Tree:
             cwd=self.root, env=environ, start_new_session=True, text=True, errors="replace",
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         ) as process:  # fmt: skip
+            # Data, not address space: JavaScript and SQLite reserve more of that than they use.
+            resource.prlimit(process.pid, resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
             try:
                 output, _ = process.communicate(timeout=DEADLINE_S)
             except BaseException:

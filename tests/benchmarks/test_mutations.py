@@ -78,6 +78,8 @@ def row(before: str, after: str, test: str = "tests/test_sums.py") -> Mutation:
 CASES = (
     (row("a + b", "a + 3"), "tests/test_sums.py::test_add[True]", ""),
     (row("a + b", "a + 4", "tests/test_sums.py::test_add[False]"), "tests/test_sums.py::test_add[False]", ""),
+    # Without the limit of memory this would turn no test red, and write to none of the memory.
+    (row("a + b", "a + b + 0 * len(bytes(6 << 30))"), "tests/test_sums.py::test_add[True]", ""),
     (row("a + b", "a - b"), "", "no test turns red"),
     (row("a * b", "a - b"), "", "the row is stale: its text occurs 0 times in sums.py"),
     (row("a", "c"), "", "the row is stale: its text occurs 3 times in sums.py"),
