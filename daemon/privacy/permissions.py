@@ -99,6 +99,7 @@ class Permissions:
         if session is None and session_id and project.config.agents != NO_TABLES:
             state = await self._sessions.find(session_id)
         policy = policy_for(project.config, agent, scope, state)
+        await self._require_inside(project.root, agent)
         await self.prepare(project, policy)
         return policy
 
@@ -135,7 +136,9 @@ class Permissions:
         Raises `PermissionDenied` if it is refused, `ConfigError` if the project's settings can't be read.
         """
         config = await self._config(root)
-        return View(policy_for(config, agent, scope, state), config)
+        view = View(policy_for(config, agent, scope, state), config)
+        await self._require_inside(root, agent)
+        return view
 
     async def view_or_none(self, root: str, agent: Agent, state: SessionState = NOBODY) -> View | None:
         """Return the view of a request for a list of projects, None if this one is left out: the request
@@ -160,6 +163,21 @@ class Permissions:
         configs += [await self._config(project.root) for project in self._projects]
         for config in configs:
             require_all(policy_of(config, (agent.name,), agent.type))
+
+    async def _require_inside(self, root: str, agent: Agent) -> None:
+        """Raise `PermissionDenied` for a named agent in a folder around another project whose own rules hide
+        something from it: as files of the outer one they would be shown."""
+        if not agent.is_named:
+            return
+        for other in self._projects.inside(root):
+            config = await self._config(other)
+            tables = AgentTables(project=config.agents.project)
+            policy = tables.policy_for(agent.name, agent.type)
+            if not policy.allow or policy.is_limited:
+                raise PermissionDenied(
+                    f"{other:.200} lies in this folder, and {' and '.join(policy.rules)} there hides"
+                    " something from this agent: ask about a project that doesn't contain it"
+                )
 
     def view_now(self, root: str, agent: Agent) -> View | None:
         """Return the view of an open project by the rules that were read last, None if the agent is refused

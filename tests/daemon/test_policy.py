@@ -432,6 +432,52 @@ def test_a_name_that_a_session_or_scope_keeps_cant_be_shed(asked: Asked) -> None
     assert refused.code == PERMISSION_DENIED
 
 
+def test_the_folder_around_a_project_shows_none_of_what_its_rules_hide(
+    shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    rules = '[agents.intern]\ndeny_paths = ["secret/**"]\n'
+    inner = write_files(
+        tmp_path / "outer" / "inner",
+        {"foveal.toml": rules, "secret/vault.py": "def quokka():\n    return 1\n", "open.py": "x = 1\n"},
+    )
+    shared_daemon.open_ready(inner)
+    outer = {"cwd": str(inner.parent)}
+    shared_daemon.open_ready(inner.parent)
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("GetContext", {"prompt": "where is quokka?"}),
+        ("Query", {"query": "quokka"}),
+        ("FindSymbols", {"query": "quokka"}),
+        ("GetNode", {"node_id": "inner/secret/vault.py"}),
+        ("ListExperiences", {}),
+    ]
+    for method, fields in asked:
+        assert shared_daemon.call(method, **outer, **fields, agent_name="lead")
+        assert shared_daemon.error(method, **outer, **fields, agent_name="intern").code == PERMISSION_DENIED
+    shared_daemon.call("CloseProject", path=str(inner))
+    assert (
+        shared_daemon.error("Query", **outer, query="quokka", agent_name="Intern").code == PERMISSION_DENIED
+    )
+    assert shared_daemon.call("Query", **outer, query="quokka")["results"]
+
+
+def test_why_says_nothing_of_who_works_on_a_hidden_file(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
+    rules = '[agents.intern]\ndeny_paths = ["secret/**"]\n'
+    files = {"foveal.toml": rules, "secret/vault.py": "x = 1\n", "open.py": "y = 1\n", "more.py": "z = 1\n"}
+    root = str(write_files(tmp_path / "worked", files))
+    shared_daemon.open_ready(tmp_path / "worked")
+    for path in ("open.py", "secret/vault.py"):
+        shared_daemon.call("NotifyFile", cwd=root, path=path, event="opened")
+    found = {}
+    for agent in ("intern", "lead"):
+        given = shared_daemon.call("GetContext", cwd=root, focus_paths=["more.py"], agent_name=agent)
+        assert "hot" in {piece["type"] for piece in given["slices"]}
+        fields = {"cwd": root, "context_id": given["context_id"], "path": "secret/vault.py"}
+        found[agent] = shared_daemon.call("ExplainPath", **fields, agent_name=agent)
+    assert "open in an editor" in str(found["lead"]["reasons"])
+    assert [found[agent]["named"] for agent in ("lead", "intern")] == [True, False]
+    assert "editor" not in str(found["intern"]["reasons"])
+
+
 def test_equal_requests_of_two_agents_share_no_context(asked: Asked) -> None:
     first = asked.daemon.call("GetContext", cwd=asked.root, focus_paths=["src/app.py"], max_tokens=2500)
     fields = {"scope_id": first["scope_id"], "max_tokens": 2500}
