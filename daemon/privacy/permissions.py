@@ -171,9 +171,8 @@ class Permissions:
             return
         for other in self._projects.inside(root):
             config = await self._config(other)
-            tables = AgentTables(project=config.agents.project)
-            policy = tables.policy_for(agent.name, agent.type)
-            if not policy.allow or policy.is_limited:
+            policy = _own_rules(config, agent)
+            if policy.hides_any:
                 raise PermissionDenied(
                     f"{other:.200} lies in this folder, and {' and '.join(policy.rules)} there hides"
                     " something from this agent: ask about a project that doesn't contain it"
@@ -189,7 +188,11 @@ class Permissions:
             self._work.start_unheard(self._projects.reload_settings(project), f"read the rules of {root}")
             return None
         view = View(policy_of(project.config, (agent.name,), agent.type), project.config)
-        return view if view.policy.allow else None
+        inside = (
+            [self._projects.get(other) for other in self._projects.inside(root)] if agent.is_named else []
+        )
+        hides = any(_own_rules(each.config, agent).hides_any for each in inside if each is not None)
+        return view if view.policy.allow and not hides else None
 
     async def as_one_of(self, root: str, agent: Agent, names: Iterable[str]) -> Policy:
         """Return the policy of a request about something that agents of these names were given, as if they
@@ -197,6 +200,7 @@ class Permissions:
         policy = policy_of(await self._config(root), (agent.name, *names), agent.type)
         if not policy.allow:
             raise PermissionDenied(policy.refusal())
+        await self._require_inside(root, agent)
         return policy
 
     async def _config(self, root: str) -> ProjectConfig:
@@ -226,6 +230,11 @@ def policy_for(config: ProjectConfig, agent: Agent, scope: Scope | None, state: 
     if not policy.allow:
         raise PermissionDenied(policy.refusal())
     return policy
+
+
+def _own_rules(config: ProjectConfig, agent: Agent) -> Policy:
+    """Return the policy of an agent by a project's own tables alone."""
+    return AgentTables(project=config.agents.project).policy_for(agent.name, agent.type)
 
 
 def require_all(policy: Policy) -> None:

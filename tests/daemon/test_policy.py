@@ -15,7 +15,7 @@ import pytest
 from foveal.daemon.api.given_contexts import LIST_MAX
 from foveal.ipc.errors import PERMISSION_DENIED, RpcError
 
-from tests.conftest import DaemonProcess, git, write_files
+from tests.conftest import DEADLINE_S, DaemonProcess, git, write_files
 from tests.search_cases import until
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -453,6 +453,19 @@ def test_the_folder_around_a_project_shows_none_of_what_its_rules_hide(
     for method, fields in asked:
         assert shared_daemon.call(method, **outer, **fields, agent_name="lead")
         assert shared_daemon.error(method, **outer, **fields, agent_name="intern").code == PERMISSION_DENIED
+    context = shared_daemon.call("GetContext", **outer, prompt="where is quokka?")["context_id"]
+    shown = {"context_id": context, "agent_name": "intern"}
+    assert shared_daemon.error("GetBuiltContext", **shown).code == PERMISSION_DENIED
+    assert shared_daemon.error("ListContexts", **outer, agent_name="intern").code == PERMISSION_DENIED
+    listed = shared_daemon.call("ListContexts", agent_name="intern")["contexts"]
+    assert str(inner.parent) not in {one["project"] for one in listed}
+    with shared_daemon.client() as intern, shared_daemon.client() as user:
+        for client, agent in ((intern, "intern"), (user, "")):
+            client.call("Subscribe", {"topics": ["context.built"], "agent_name": agent})
+        shared_daemon.call("GetContext", **outer, focus_paths=["inner/open.py"])
+        assert str(inner.parent) in str(next(user.events(DEADLINE_S)))
+        shared_daemon.call("GetContext", cwd=str(inner), focus_paths=["open.py"])
+        assert next(intern.events(DEADLINE_S))["data"]["project"] == str(inner)
     shared_daemon.call("CloseProject", path=str(inner))
     assert (
         shared_daemon.error("Query", **outer, query="quokka", agent_name="Intern").code == PERMISSION_DENIED
