@@ -100,6 +100,7 @@ class ContextTotals(Struct, frozen=True):
     tokens_by_agent: Plain[dict[str, int]]
     secrets_masked: Plain[int]
     late: Plain[int] = 0
+    late_hour: Plain[int] = 0
 
 
 class ScopeFigures(Struct, frozen=True):
@@ -269,6 +270,7 @@ def context_figures(statistics: MetricsStatistics) -> ContextTotals:
         cached=statistics.contexts_cached,
         partial=statistics.contexts_partial,
         late=statistics.contexts_late,
+        late_hour=statistics.contexts_late_hour,
         cache_hit_rate=_rounded(statistics.cache_hit_rate),
         compression_ratio=_rounded(statistics.compression_ratio),
         tokens=_histogram(statistics.context_tokens, ""),

@@ -68,6 +68,8 @@ class Explaining:
         found = await self._work.in_builder(
             partial(reasons_in_context, given.scope, given.request, reply, path)
         )
+        if snapshot.policy.denies(path):
+            found = PathReasons((), is_settled=True)  # what is worked on isn't told of a hidden file
         if found.slices:
             return _answer(snapshot, found, (), (), ())
         absence = await self._work.in_builder(partial(why_not_there, snapshot, path))

@@ -6,8 +6,9 @@ lengths, are read on request. No metric leaves the machine.
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_left
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Mapping
 
 from msgspec import Struct, field
@@ -85,7 +86,8 @@ class MetricsStatistics(Struct, frozen=True):
 
     `latency_ms` is by method, `errors` by method and code. The counts of contexts are: all contexts, those
     from the cache, partial ones, their sizes, tokens before and after compression, tokens by type of slice
-    and by agent, and masked secrets. `contexts_late` counts prompts and starts that got none in time.
+    and by agent, and masked secrets. `contexts_late` counts prompts and starts that got none in time,
+    `contexts_late_hour` those of the last hour, at most `LATE_MAX`.
     """
 
     latency_ms: Mapping[str, HistogramStatistics]
@@ -100,6 +102,7 @@ class MetricsStatistics(Struct, frozen=True):
     tokens_by_agent: Mapping[str, int]
     secrets_masked: int
     contexts_late: int = 0
+    contexts_late_hour: int = 0
 
     @property
     def cache_hit_rate(self) -> float | None:
@@ -112,6 +115,11 @@ class MetricsStatistics(Struct, frozen=True):
         return self.tokens_after / self.tokens_before if self.tokens_before else None
 
 
+HOUR_S = 3_600
+LATE_MAX = 1_000
+"""Maximum late contexts whose time is remembered."""
+
+
 class Metrics:
     """Counts. On the event loop only; each call takes about a microsecond."""
 
@@ -119,6 +127,7 @@ class Metrics:
         self._latency: dict[str, Histogram] = {}
         self._errors: dict[tuple[str, str], int] = {}
         self._contexts = self._cached = self._partial = self._masked = self._late = 0
+        self._late_at: deque[float] = deque(maxlen=LATE_MAX)
         self._before = self._after = 0
         self._size = Histogram(TOKEN_BOUNDS)
         self._by_type: dict[str, int] = {}
@@ -136,9 +145,10 @@ class Metrics:
         """Count an error reply of a known method."""
         self._errors[method, code] = self._errors.get((method, code), 0) + 1
 
-    def context_was_late(self) -> None:
+    def context_was_late(self, now: float | None = None) -> None:
         """Count a context that an agent didn't get, since time ran out."""
         self._late += 1
+        self._late_at.append(time.monotonic() if now is None else now)
 
     def context_given(self, figures: ContextFigures) -> None:
         """Count a context that was given to an agent."""
@@ -156,8 +166,9 @@ class Metrics:
         if len(self._by_agent) > AGENTS_MAX:
             self._others += self._by_agent.popitem(last=False)[1]
 
-    def statistics(self) -> MetricsStatistics:
+    def statistics(self, now: float | None = None) -> MetricsStatistics:
         """Return what was counted."""
+        since = (time.monotonic() if now is None else now) - HOUR_S
         by_agent = dict(self._by_agent)
         if self._others:
             by_agent[OTHERS] = self._others
@@ -174,4 +185,5 @@ class Metrics:
             by_agent,
             self._masked,
             self._late,
+            sum(at > since for at in self._late_at),
         )

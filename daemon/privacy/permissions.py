@@ -99,6 +99,7 @@ class Permissions:
         if session is None and session_id and project.config.agents != NO_TABLES:
             state = await self._sessions.find(session_id)
         policy = policy_for(project.config, agent, scope, state)
+        await self._require_inside(project.root, agent)
         await self.prepare(project, policy)
         return policy
 
@@ -135,7 +136,9 @@ class Permissions:
         Raises `PermissionDenied` if it is refused, `ConfigError` if the project's settings can't be read.
         """
         config = await self._config(root)
-        return View(policy_for(config, agent, scope, state), config)
+        view = View(policy_for(config, agent, scope, state), config)
+        await self._require_inside(root, agent)
+        return view
 
     async def view_or_none(self, root: str, agent: Agent, state: SessionState = NOBODY) -> View | None:
         """Return the view of a request for a list of projects, None if this one is left out: the request
@@ -161,6 +164,20 @@ class Permissions:
         for config in configs:
             require_all(policy_of(config, (agent.name,), agent.type))
 
+    async def _require_inside(self, root: str, agent: Agent) -> None:
+        """Raise `PermissionDenied` for a named agent in a folder around another project whose own rules hide
+        something from it: as files of the outer one they would be shown."""
+        if not agent.is_named:
+            return
+        for other in self._projects.inside(root):
+            config = await self._config(other)
+            policy = _own_rules(config, agent)
+            if policy.hides_any:
+                raise PermissionDenied(
+                    f"{other:.200} lies in this folder, and {' and '.join(policy.rules)} there hides"
+                    " something from this agent: ask about a project that doesn't contain it"
+                )
+
     def view_now(self, root: str, agent: Agent) -> View | None:
         """Return the view of an open project by the rules that were read last, None if the agent is refused
         there, or it isn't open."""
@@ -171,7 +188,11 @@ class Permissions:
             self._work.start_unheard(self._projects.reload_settings(project), f"read the rules of {root}")
             return None
         view = View(policy_of(project.config, (agent.name,), agent.type), project.config)
-        return view if view.policy.allow else None
+        inside = (
+            [self._projects.get(other) for other in self._projects.inside(root)] if agent.is_named else []
+        )
+        hides = any(_own_rules(each.config, agent).hides_any for each in inside if each is not None)
+        return view if view.policy.allow and not hides else None
 
     async def as_one_of(self, root: str, agent: Agent, names: Iterable[str]) -> Policy:
         """Return the policy of a request about something that agents of these names were given, as if they
@@ -179,6 +200,7 @@ class Permissions:
         policy = policy_of(await self._config(root), (agent.name, *names), agent.type)
         if not policy.allow:
             raise PermissionDenied(policy.refusal())
+        await self._require_inside(root, agent)
         return policy
 
     async def _config(self, root: str) -> ProjectConfig:
@@ -208,6 +230,11 @@ def policy_for(config: ProjectConfig, agent: Agent, scope: Scope | None, state: 
     if not policy.allow:
         raise PermissionDenied(policy.refusal())
     return policy
+
+
+def _own_rules(config: ProjectConfig, agent: Agent) -> Policy:
+    """Return the policy of an agent by a project's own tables alone."""
+    return AgentTables(project=config.agents.project).policy_for(agent.name, agent.type)
 
 
 def require_all(policy: Policy) -> None:

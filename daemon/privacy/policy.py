@@ -54,6 +54,11 @@ class Policy(Struct, frozen=True):
         """Whether paths or items are hidden from the agent."""
         return bool(self.deny_paths or self.deny_items)
 
+    @property
+    def hides_any(self) -> bool:
+        """Whether anything is hidden from the agent, or everything."""
+        return self.is_limited or not self.allow
+
     def refusal(self) -> str:
         """Return why an agent gets nothing at all, as a sentence, empty if it may ask."""
         if self.allow:

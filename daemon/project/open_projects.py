@@ -68,6 +68,11 @@ class OpenProjects:
         """Return the project of a root if it is open."""
         return self._projects.get(root)
 
+    def inside(self, root: str) -> list[str]:
+        """Return the roots within a project's folder, other than its own, that are or were open."""
+        below = os.path.join(root, "")
+        return sorted(other for other in self._known if other.startswith(below) and other != root)
+
     async def closed(self) -> list[str]:
         """Return the roots that were open before and aren't now, if their folders still exist."""
         roots = sorted(self._known - self._projects.keys())

@@ -152,9 +152,10 @@ def answer_faults(
     partial = sum(bool(one["partial"] or one["degraded"]) for one in lately)
     said = []
     if partial:
-        said.append(f"{partial:,} of {count(len(lately), 'context')} in the last hour not whole")
-    if late := totals.get("late", 0):
-        said.append(f"{count(late, 'prompt')} without a context in time since the daemon started")
+        of = f"the latest {CONTEXTS:,} contexts" if len(lately) >= CONTEXTS else count(len(lately), "context")
+        said.append(f"{partial:,} of {of} in the last hour not whole")
+    if late := totals.get("late_hour", 0):
+        said.append(f"{count(late, 'prompt')} without a context in time in the last hour")
     faults = [_fault("Answers", ", ".join(said), "/diagnostics#answers")] if said else []
     if failed:
         latest = max(failed, key=lambda page: page.at)

@@ -81,3 +81,12 @@ def test_tokens_of_any_number_of_agents_take_bounded_memory() -> None:
     assert len(found) == AGENTS_MAX + 1
     assert found[OTHERS] == 4 * AGENTS_MAX
     assert sum(found.values()) == 6 * AGENTS_MAX
+
+
+def test_contexts_that_came_too_late_count_in_all_and_for_an_hour() -> None:
+    metrics = Metrics()
+    for now in (100.0, 1_000.0, 3_000.0):
+        metrics.context_was_late(now)
+    found = [metrics.statistics(now) for now in (3_000.0, 4_000.0, 9_000.0)]
+    assert [each.contexts_late_hour for each in found] == [3, 2, 0]
+    assert [each.contexts_late for each in found] == [3, 3, 3]

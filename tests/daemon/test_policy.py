@@ -15,7 +15,7 @@ import pytest
 from foveal.daemon.api.given_contexts import LIST_MAX
 from foveal.ipc.errors import PERMISSION_DENIED, RpcError
 
-from tests.conftest import DaemonProcess, git, write_files
+from tests.conftest import DEADLINE_S, DaemonProcess, git, write_files
 from tests.search_cases import until
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -430,6 +430,65 @@ def test_a_name_that_a_session_or_scope_keeps_cant_be_shed(asked: Asked) -> None
         )
     refused = daemon.error("GetContext", scope_id=scope["scope_id"], agent_name="stranger")
     assert refused.code == PERMISSION_DENIED
+
+
+def test_the_folder_around_a_project_shows_none_of_what_its_rules_hide(
+    shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    rules = '[agents.intern]\ndeny_paths = ["secret/**"]\n'
+    inner = write_files(
+        tmp_path / "outer" / "inner",
+        {"foveal.toml": rules, "secret/vault.py": "def quokka():\n    return 1\n", "open.py": "x = 1\n"},
+    )
+    shared_daemon.open_ready(inner)
+    outer = {"cwd": str(inner.parent)}
+    shared_daemon.open_ready(inner.parent)
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("GetContext", {"prompt": "where is quokka?"}),
+        ("Query", {"query": "quokka"}),
+        ("FindSymbols", {"query": "quokka"}),
+        ("GetNode", {"node_id": "inner/secret/vault.py"}),
+        ("ListExperiences", {}),
+    ]
+    for method, fields in asked:
+        assert shared_daemon.call(method, **outer, **fields, agent_name="lead")
+        assert shared_daemon.error(method, **outer, **fields, agent_name="intern").code == PERMISSION_DENIED
+    context = shared_daemon.call("GetContext", **outer, prompt="where is quokka?")["context_id"]
+    shown = {"context_id": context, "agent_name": "intern"}
+    assert shared_daemon.error("GetBuiltContext", **shown).code == PERMISSION_DENIED
+    assert shared_daemon.error("ListContexts", **outer, agent_name="intern").code == PERMISSION_DENIED
+    listed = shared_daemon.call("ListContexts", agent_name="intern")["contexts"]
+    assert str(inner.parent) not in {one["project"] for one in listed}
+    with shared_daemon.client() as intern, shared_daemon.client() as user:
+        for client, agent in ((intern, "intern"), (user, "")):
+            client.call("Subscribe", {"topics": ["context.built"], "agent_name": agent})
+        shared_daemon.call("GetContext", **outer, focus_paths=["inner/open.py"])
+        assert str(inner.parent) in str(next(user.events(DEADLINE_S)))
+        shared_daemon.call("GetContext", cwd=str(inner), focus_paths=["open.py"])
+        assert next(intern.events(DEADLINE_S))["data"]["project"] == str(inner)
+    shared_daemon.call("CloseProject", path=str(inner))
+    assert (
+        shared_daemon.error("Query", **outer, query="quokka", agent_name="Intern").code == PERMISSION_DENIED
+    )
+    assert shared_daemon.call("Query", **outer, query="quokka")["results"]
+
+
+def test_why_says_nothing_of_who_works_on_a_hidden_file(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
+    rules = '[agents.intern]\ndeny_paths = ["secret/**"]\n'
+    files = {"foveal.toml": rules, "secret/vault.py": "x = 1\n", "open.py": "y = 1\n", "more.py": "z = 1\n"}
+    root = str(write_files(tmp_path / "worked", files))
+    shared_daemon.open_ready(tmp_path / "worked")
+    for path in ("open.py", "secret/vault.py"):
+        shared_daemon.call("NotifyFile", cwd=root, path=path, event="opened")
+    found = {}
+    for agent in ("intern", "lead"):
+        given = shared_daemon.call("GetContext", cwd=root, focus_paths=["more.py"], agent_name=agent)
+        assert "hot" in {piece["type"] for piece in given["slices"]}
+        fields = {"cwd": root, "context_id": given["context_id"], "path": "secret/vault.py"}
+        found[agent] = shared_daemon.call("ExplainPath", **fields, agent_name=agent)
+    assert "open in an editor" in str(found["lead"]["reasons"])
+    assert [found[agent]["named"] for agent in ("lead", "intern")] == [True, False]
+    assert "editor" not in str(found["intern"]["reasons"])
 
 
 def test_equal_requests_of_two_agents_share_no_context(asked: Asked) -> None:

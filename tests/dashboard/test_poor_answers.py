@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from foveal.dashboard.pages.home import answer_faults
+from foveal.dashboard.pages.sessions import CONTEXTS
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
 from tests.daemon.test_timeline import Host
@@ -33,7 +35,7 @@ async def test_home_and_diagnostics_know_of_answers_that_failed(
     for page in ("/", "/diagnostics"):
         text = await read(pages, page)
         assert "1 of 2 contexts in the last hour not whole" in text
-        assert "1 prompt without a context in time" in text
+        assert "1 prompt without a context in time in the last hour" in text
         assert "Everything works" not in text
         assert "No faults" not in text
     assert f'href="/turns/{given["context_id"]}"' in await read(pages, "/diagnostics")
@@ -48,3 +50,10 @@ async def test_home_and_diagnostics_know_of_answers_that_failed(
         assert "/sessions/" in text
         assert "ZeroDivisionError" in text
         assert "foveal logs" in text
+
+
+def test_of_more_contexts_than_are_listed_it_says_which_were_looked_at() -> None:
+    one = {"at": "2999-01-01T00:00:00", "partial": True, "degraded": 0}
+    for listed, said in ((CONTEXTS - 1, f"{CONTEXTS - 1} contexts"), (CONTEXTS, "the latest 100 contexts")):
+        [fault] = answer_faults([one] * listed, {}, ())
+        assert fault["text"] == f"{listed} of {said} in the last hour not whole"
