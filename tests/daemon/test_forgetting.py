@@ -279,6 +279,26 @@ def test_what_can_be_removed_goes_although_one_file_cannot_be_opened(
     assert {*traces(daemon.state, str(root), "Chose gone")} == {"timeline.sqlite"}
 
 
+def test_forgetting_again_removes_what_a_full_disk_kept(daemon: DaemonProcess, tmp_path: Path) -> None:
+    root = tmp_path.resolve() / "gone"
+    filled(daemon, root)
+    daemon.call("ForgetProject", path=str(root))
+    daemon.stop()
+    # Rows are gone, but the file could not be rewritten.
+    with closing(sqlite3.connect(daemon.state / "requests.sqlite")) as database:
+        for statement in (
+            "PRAGMA secure_delete = OFF",
+            f"INSERT INTO context_access VALUES (7, CAST('{WORD * 2_000}' AS BLOB))",
+            "DELETE FROM context_access",
+        ):
+            database.execute(statement)
+            database.commit()
+    (daemon.state / "requests.sqlite-seal").unlink()
+    assert traces(daemon.state, WORD) == ["requests.sqlite"]
+    assert "nothing is known" in str(daemon.error("ForgetProject", path=str(root)))
+    assert traces(daemon.state, WORD) == []
+
+
 def test_files_set_aside_are_named_when_a_project_is_forgotten(daemon: DaemonProcess, tmp_path: Path) -> None:
     root = tmp_path.resolve() / "gone"
     filled(daemon, root)
