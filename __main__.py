@@ -35,7 +35,10 @@ def _serve() -> None:
     """Run the daemon as a client starts it: without the command line, which is a tenth of what it imports."""
     import gc
 
+    from .ipc.paths import keep_temporary_files
+
     gc.disable()  # what is imported stays; `serve` enables it when clients come
+    keep_temporary_files(os.environ)
     from .daemon.app.server import UNABLE_TO_START, prepare, serve
 
     try:

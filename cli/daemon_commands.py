@@ -188,7 +188,10 @@ def _run_here(settings: Settings) -> None:
     """Run the daemon in this process. Raises `CliError` if it can't start."""
     import gc
 
+    from ..ipc.paths import keep_temporary_files
+
     gc.disable()  # what is imported stays; `serve` enables it when clients come
+    keep_temporary_files(os.environ)
     from ..daemon.app.server import UNABLE_TO_START, prepare, serve
 
     try:

@@ -13,7 +13,7 @@ from .record import Record, set_field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, MutableMapping
     from typing import Any, Final
 
 SOCKET_NAME: Final = "foveal.sock"
@@ -130,6 +130,15 @@ def state_folder(environ: Mapping[str, str]) -> str:
     """Return `$FOVEAL_STATE_DIR`, else the user's state folder as platformdirs gives it."""
     own = environ.get("FOVEAL_STATE_DIR")
     return os.path.abspath(own) if own else _user_folder(environ, "XDG_STATE_HOME", ".local/state")
+
+
+def keep_temporary_files(environ: MutableMapping[str, str]) -> None:
+    """Let SQLite write what it sorts or rewrites into the state folder, in this process and its children;
+    else texts of projects would lie in /var/tmp. SQLite reads it once, when it is imported."""
+    try:
+        environ["SQLITE_TMPDIR"] = state_folder(environ)
+    except PathError:
+        return  # there is no state folder: the daemon won't start, and says why
 
 
 def config_folder(environ: Mapping[str, str]) -> str:

@@ -22,6 +22,7 @@ from ..rules.item_plans import profiles_for
 from ..rules.item_store import draft_of, key_in
 from ..rules.items import IncludeMode, Item, ItemKey, ItemType, item_key, key_of
 from ..rules.selection import ItemScore, ItemSelection, parse_selection, resolve
+from ..rules.server_config import ServerFile
 from ..rules.server_programs import remark_on
 from .marks import Count, File, NameOfItem, Plain, Server, Text
 from .method import (
@@ -445,14 +446,14 @@ def _scored(score: ItemScore) -> ScoredItem:
 
 
 def _server_file(state: ServerFileState) -> ServerFileReply:
-    servers = [_server(server) for server in state.servers]
+    servers = [_server(server, state.file) for server in state.servers]
     programs = [CoveredProgram(path, digest) for path, digest in state.file.programs]
     return reply_of(
         ServerFileReply, state.file, approved=state.approved, servers=servers, programs=programs or UNSET
     )
 
 
-def _server(state: ServerState) -> ServerReply:
+def _server(state: ServerState, file: ServerFile) -> ServerReply:
     server, tools = state.server, state.tools
     return reply_of(
         ServerReply,
@@ -467,7 +468,7 @@ def _server(state: ServerState) -> ServerReply:
         problem=tools.problem if tools else "",
         tools=[ToolReply(tool.name, tool.description) for tool in (tools.tools if tools else ())],
         tools_left_out=tools.left_out if tools else 0,
-        remark=remark_on(server) or UNSET,
+        remark=remark_on(server, file) or UNSET,
     )
 
 

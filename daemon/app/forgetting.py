@@ -90,7 +90,9 @@ class Forgetting:
         """
         problems: list[str] = []
         if dry_run:
-            return ForgottenProject(root, await self._counts(root, problems), "; ".join(problems))
+            counts = await self._counts(root, problems)
+            _refuse_unknown(root, counts)
+            return ForgottenProject(root, counts, "; ".join(problems))
         folder = self._projects.folder_of(root)
         # First, since the graft that runs may be waiting for the project.
         async with self.pause(partial(self._projects.is_in, root)), self._projects.closed_meanwhile(root):
@@ -112,6 +114,9 @@ class Forgetting:
                     problems.append(
                         f"its {what} could not be removed ({error}); mend that, then forget it again"
                     )
+        if not problems:
+            # Only now: where a full disk kept what was deleted in the files, forgetting again takes it out.
+            _refuse_unknown(root, counts)
         if aside := await asyncio.to_thread(_aside_in, self._state_dir):
             problems.append(
                 f"what was set aside earlier may tell of it and stays: {aside}; see: foveal doctor --deep"
@@ -119,8 +124,7 @@ class Forgetting:
         return ForgottenProject(root, counts, "; ".join(problems))
 
     async def _counts(self, root: str, problems: list[str]) -> dict[str, int]:
-        """Count what is kept of a project; add to the problems what can't be counted. Raises `NotFound` if
-        there is nothing."""
+        """Count what is kept of a project; add to the problems what can't be counted."""
         folder = self._projects.folder_of(root)
         await self._contexts.write()
         requests = contexts = events = trusted = 0
@@ -136,7 +140,7 @@ class Forgetting:
             trusted = len((await self._projects.trust_of(root))[1].digests)
         except StateError as error:
             problems.append(f"its trusted files can't be counted ({error})")
-        counts = {
+        return {
             **await self._work.in_writer(partial(_in_folder, folder, self._system)),
             "contexts": contexts,
             "requests": requests,
@@ -145,9 +149,6 @@ class Forgetting:
             "trusted": trusted,
             "events": events,
         }
-        if not any(counts.values()):
-            raise NotFound(f"nothing is known of {root}; to see what is: foveal projects")
-        return counts
 
     async def _forget_embeddings(self, root: str, folder: str, problems: list[str]) -> int:
         """Remove the embeddings that only a project uses, and return their number."""
@@ -157,6 +158,12 @@ class Forgetting:
         except FovealError as error:
             problems.append(f"its embeddings stay until they are the longest unused ones ({error})")
             return 0
+
+
+def _refuse_unknown(root: str, counts: Mapping[str, int]) -> None:
+    """Raise `NotFound` if nothing is kept of a project."""
+    if not any(counts.values()):
+        raise NotFound(f"nothing is known of {root}; to see what is: foveal projects")
 
 
 @asynccontextmanager

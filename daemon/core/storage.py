@@ -269,6 +269,20 @@ def compact(database: Database) -> None:
     database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
+def settle_times(database: Database, table: str, now: object, latest: object) -> None:
+    """Give the rows of a table with an `at` after the `latest` possible time the present one, so that what a
+    wrong clock dated grows old too. Needs a transaction.
+
+    If that would be most rows, the present clock is the wrong one, as at a start before the time is known:
+    then nothing changes, since all rows would be too old once the clock is right.
+    """
+    database.execute(
+        f"UPDATE {table} SET at = ?1 WHERE at > ?2 AND"  # noqa: S608 - the callers' own names
+        f" (SELECT 2 * COUNT(*) FROM {table} WHERE at > ?2) < (SELECT COUNT(*) FROM {table})",
+        (now, latest),
+    )
+
+
 BATCH = 500
 """Maximum number of values in a statement of `select_in`; SQLite's limit is 32,766."""
 

@@ -17,7 +17,7 @@ from msgspec import Struct, convert, to_builtins
 from ..core.errors import InvalidRequest, NotFound, StateError
 from ..core.system import System
 from ..core.versions import NewerVersion, refuse_newer
-from .server_config import McpServer, ServerFile
+from .server_config import McpServer, ServerFile, sections_for
 from .server_launch import variables_in
 from .tool_lists import ToolList, ToolLister, ToolLists
 
@@ -135,13 +135,13 @@ class Approvals:
 
     def forget(self, root: str) -> None:
         """Revoke all approvals of files in a folder, and of the sections for it in other files."""
+        sections = sections_for(root)
         with self._lock:
             approvals = self._read()
             kept = [
                 approval
                 for approval in approvals
-                if f".{root}." not in f".{approval.section}."
-                and not approval.path.startswith(os.path.join(root, ""))
+                if approval.section not in sections and not approval.path.startswith(os.path.join(root, ""))
             ]
             if len(kept) < len(approvals):
                 self._write(kept)

@@ -148,6 +148,16 @@ def read_server_files(root: str, home: str, system: System) -> ServerFiles:
     return ServerFiles(tuple(files), tuple(reader.stamps.items()), reader.settled)
 
 
+def sections_for(root: str) -> set[str]:
+    """Return the sections of files with several projects that are for one of them."""
+    places = (place for host in HOSTS if host.mcp for place in host.mcp.places)
+    return {_section_name(place, root) for place in places if "" in place.keys}
+
+
+def _section_name(place: McpPlace, root: str) -> str:
+    return ".".join(key or root for key in place.keys)
+
+
 def read_definition(blank: McpServer, definition: object, mcp: McpConfig) -> McpServer:
     """Fill in a server from its definition. One that can't be used gets a `problem`. Never raises."""
     try:
@@ -182,7 +192,7 @@ class _ConfigReader:
         base = root if place.scope == "project" else home
         path = os.path.join(base, place.path)
         keys = tuple(key or root for key in place.keys)
-        section_name = ".".join(keys)
+        section_name = _section_name(place, root)
         try:
             content = self._content(path, root if place.scope == "project" else "", strict=mcp.strict_json)
             section = None if content is None else _section(content.tables, keys)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 import threading
 from collections import OrderedDict
@@ -36,6 +37,9 @@ DATA = tuple(words(".sqlite .sqlite3 .db .duckdb .log .csv .parquet"))
 
 FETCHING = words("npx bunx pnpx pnpm yarn npm bun uvx uv pipx deno docker podman nerdctl")
 SHELLS = words("sh bash zsh dash fish ksh")
+INTERPRETERS = re.compile(r"(python|pypy|node|ruby|perl|php)[\d.]*")
+LOADING = words("-m -c -e -p -r --eval --print --run")
+"""Options by which an interpreter runs something else than a file that is named."""
 
 
 class ProgramFiles:
@@ -113,8 +117,8 @@ def _content_hash(path: str, status: os.stat_result) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def remark_on(server: McpServer) -> str:
-    """Return what an approval can't cover of what a server runs, in words, or ""."""
+def remark_on(server: McpServer, file: ServerFile) -> str:
+    """Return what an approval of its file can't cover of what a server runs, in words, or ""."""
     name = os.path.basename(server.command)
     if server.transport != "stdio":
         return ""
@@ -125,4 +129,17 @@ def remark_on(server: McpServer) -> str:
         )
     if name in SHELLS and any(argument.startswith("-") and "c" in argument for argument in server.arguments):
         return f"the approval covers {name}, and not the programs that its command line starts"
+    if INTERPRETERS.fullmatch(name) and not _names_script(server, dict(file.programs)):
+        return f"the approval covers {name}, and not the code that it loads: name the script's file"
     return ""
+
+
+def _names_script(server: McpServer, covered: Mapping[str, str]) -> bool:
+    """Whether a covered file, or a variable, which isn't resolved here, is what an interpreter runs."""
+    for argument in server.arguments:
+        if argument in LOADING:
+            return False
+        path = os.path.join(server.base, server.folder, argument)
+        if "$" in path or os.path.normpath(path) in covered:
+            return True
+    return False

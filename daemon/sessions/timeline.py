@@ -14,7 +14,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ..core.storage import Database
+from ..core.storage import Database, settle_times
 
 TimelineKind = Literal[
     "start", "prompt", "subagent", "edit", "read", "decision", "compaction", "resume", "end"
@@ -384,15 +384,11 @@ def prune_session(database: Database, session: int) -> None:
     )
 
 
-def settle_times(database: Database, now: int) -> None:
-    """Give what is dated later than a time, as by a wrong clock, that time, so that it grows old as well."""
-    for table in ("entries", "turns"):
-        database.execute(f"UPDATE {table} SET at = ? WHERE at > ?", (now, now))  # noqa: S608 - from above
-
-
-def prune_round(database: Database, oldest: int) -> int:
+def prune_round(database: Database, oldest: int, now: int) -> int:
     """Remove some of what is older than a time or too much; returns how many turns and entries were
     removed."""
+    for table in ("entries", "turns"):
+        settle_times(database, table, now, now)
     entries = database.execute("DELETE FROM entries WHERE at < ?", (oldest,)).rowcount
     turns = database.execute(
         "SELECT number FROM turns WHERE at < ?1 UNION SELECT number FROM"

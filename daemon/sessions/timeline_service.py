@@ -421,8 +421,7 @@ class Timeline:
     def prune(self) -> None:
         """Remove all that is too old or too much. Blocks."""
         oldest = self._now() - self._days * DAY_MS
-        self._change(partial(timeline.settle_times, now=self._now()))
-        while self._change(partial(timeline.prune_round, oldest=oldest)):
+        while self._change(partial(timeline.prune_round, oldest=oldest, now=self._now())):
             pass
 
     async def _ask(self, question: Callable[[Database], T]) -> T:

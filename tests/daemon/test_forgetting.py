@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import sqlite3
-from contextlib import closing
+import subprocess
+import sys
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from foveal.benchmarks.faults.recording import calls_in, strace_command
 from foveal.daemon.project.roots import project_folder
 from foveal.ipc import errors as codes
+from foveal.ipc.paths import read_daemon_info
 
 from tests.command_cases import CommandLine
-from tests.conftest import SMALL_PROJECT, DaemonProcess, link_models, running_daemon, write_files
+from tests.conftest import SMALL_PROJECT, DaemonProcess, link_models, need_tool, running_daemon, write_files
 from tests.search_cases import until
 
 SECRET = "ghp_" + "Zk3vQ9xLw2RtYb7NmPc5HdJfSgUaEo8iT1Xq"
@@ -146,9 +151,18 @@ WORD = "zirkonium"
 def traces(state: Path, *words: str) -> list[str]:
     """Return the files below a state folder that hold one of some words. The logs do until they are rotated,
     as the documents say."""
-    files = [path for path in state.rglob("*") if path.is_file() and not path.name.endswith(".log")]
-    assert len(files) > 5
-    return [path.name for path in files if any(word.encode() in path.read_bytes() for word in words)]
+    contents: dict[str, list[bytes]] = {}
+    for path in state.rglob("*"):
+        with suppress(FileNotFoundError):  # a file that was about to get its name
+            if path.is_file() and not path.name.endswith(".log"):
+                contents.setdefault(path.name, []).append(path.read_bytes())
+    assert len(contents) > 5
+    return [
+        name
+        for name, several in contents.items()
+        for data in several
+        if any(word.encode() in data for word in words)
+    ]
 
 
 def hook(daemon: DaemonProcess, cwd: Path, event: str, transcript: Path, **fields: Any) -> None:
@@ -203,6 +217,27 @@ def test_no_file_holds_a_word_of_a_forgotten_project(daemon: DaemonProcess, tmp_
     assert len(listed(daemon, cwd=str(other))) == 1
 
 
+def test_forgetting_writes_no_file_outside_the_state_folder(daemon: DaemonProcess, tmp_path: Path) -> None:
+    need_tool("strace")
+    root = tmp_path.resolve() / "gone"
+    filled(daemon, root)
+    daemon.stop()
+    with closing(sqlite3.connect(daemon.state / "requests.sqlite")) as database, database:
+        # More than SQLite rewrites in memory.
+        database.execute("INSERT INTO context_packs VALUES (1000, 1000, 1, 9, randomblob(20000000))")
+    (daemon.state / "requests.sqlite-seal").unlink()
+    output = tmp_path / "trace"
+    program = [sys.executable, "-m", "foveal", "up", "--foreground"]
+    with subprocess.Popen(strace_command(program, output, ["openat", "open"]), env=daemon.environ) as traced:
+        until(lambda: read_daemon_info(str(daemon.state)) is not None, "it runs")
+        assert daemon.call("ForgetProject", path=str(root))["problem"] == ""
+        daemon.stop()
+        traced.wait()
+    files = [call.paths[-1] for call in calls_in(output) if "etilqs_" in call.paths[-1]]
+    assert files, "SQLite needed a temporary file"
+    assert {os.path.dirname(path) for path in files} == {str(daemon.state)}
+
+
 def test_event_at_rest_brings_nothing_of_a_forgotten_project_back(
     daemon: DaemonProcess, tmp_path: Path
 ) -> None:
@@ -242,6 +277,26 @@ def test_what_can_be_removed_goes_although_one_file_cannot_be_opened(
     assert "newer foveal" in found["problem"]
     assert (found["removed"]["requests"], found["removed"]["sessions"]) == (1, 1)
     assert {*traces(daemon.state, str(root), "Chose gone")} == {"timeline.sqlite"}
+
+
+def test_forgetting_again_removes_what_a_full_disk_kept(daemon: DaemonProcess, tmp_path: Path) -> None:
+    root = tmp_path.resolve() / "gone"
+    filled(daemon, root)
+    daemon.call("ForgetProject", path=str(root))
+    daemon.stop()
+    # Rows are gone, but the file could not be rewritten.
+    with closing(sqlite3.connect(daemon.state / "requests.sqlite")) as database:
+        for statement in (
+            "PRAGMA secure_delete = OFF",
+            f"INSERT INTO context_access VALUES (7, CAST('{WORD * 2_000}' AS BLOB))",
+            "DELETE FROM context_access",
+        ):
+            database.execute(statement)
+            database.commit()
+    (daemon.state / "requests.sqlite-seal").unlink()
+    assert traces(daemon.state, WORD) == ["requests.sqlite"]
+    assert "nothing is known" in str(daemon.error("ForgetProject", path=str(root)))
+    assert traces(daemon.state, WORD) == []
 
 
 def test_files_set_aside_are_named_when_a_project_is_forgotten(daemon: DaemonProcess, tmp_path: Path) -> None:

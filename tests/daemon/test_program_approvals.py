@@ -138,6 +138,10 @@ def test_approval_of_an_earlier_version_holds_where_nothing_is_run(user: DaemonP
         ("docker", ["run", "-i", "image"], "registry"),
         ("sh", ["-c", "run it"], "its command line starts"),
         (sys.executable, ["server.py"], ""),
+        (sys.executable, ["-X", "dev", "./server.py", "-m", "fast"], ""),
+        (sys.executable, ["-m", "server", "server.py"], "the code that it loads"),
+        (sys.executable, ["-c", "import server"], "the code that it loads"),
+        (sys.executable, ["."], "the code that it loads"),
     ],
 )
 def test_what_an_approval_cannot_cover_is_said(

@@ -52,6 +52,27 @@ def test_approval_is_for_one_content_and_persists(tmp_path: Path) -> None:
     assert not approved.covers(replace(FILE, digest=""))
 
 
+def test_forgotten_project_keeps_the_approvals_of_others_with_longer_names(tmp_path: Path) -> None:
+    approvals = approvals_in(tmp_path)
+    local = [
+        replace(USER, section=f"projects.{root}.mcpServers")
+        for root in ("/h/shop", "/h/shop.app", "/x/h/shop")
+    ]
+    for file in (
+        *local,
+        replace(FILE, path="/h/shop/.mcp.json"),
+        replace(FILE, path="/h/shop.app/.mcp.json"),
+    ):
+        assert approvals.approve(file, file.digest)
+    approvals.forget("/h/shop")
+    left = approvals.load().approvals
+    assert {(path, section) for path, section in left} == {
+        ("/h/.claude.json", "projects./h/shop.app.mcpServers"),
+        ("/h/.claude.json", "projects./x/h/shop.mcpServers"),
+        ("/h/shop.app/.mcp.json", "mcpServers"),
+    }
+
+
 def test_approval_is_for_the_content_that_was_shown(tmp_path: Path) -> None:
     approvals = approvals_in(tmp_path)
     with pytest.raises(InvalidRequest, match="has changed"):

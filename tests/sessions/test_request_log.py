@@ -393,6 +393,29 @@ def test_content_goes_by_age_then_the_record_then_the_counts(tmp_path: Path) -> 
         assert at.usage.items(ROOT) == ()
 
 
+def test_requests_outlast_a_clock_that_does_not_know_the_time_yet(tmp_path: Path) -> None:
+    with opened(tmp_path) as at:
+        fill(at, range(3))
+        before = listed(at)
+        assert len(before) == 3
+        at.clock.after(days=-20_000)
+        fill(at, range(3, 4))
+        assert at.ledger.prune() == 0
+        at.clock.after(days=20_000)
+        at.ledger.prune()
+        assert listed(at)[-3:] == before
+
+
+def test_request_of_a_wrong_clock_grows_old_too(tmp_path: Path) -> None:
+    with opened(tmp_path, LedgerLimits(content_days=2, record_days=10)) as at:
+        fill(at, range(3))
+        at.alter("UPDATE requests SET at = '2036-01-01T00:00:00.000Z' WHERE number = 2")
+        assert at.ledger.prune() == 0
+        at.clock.after(days=11)
+        at.ledger.prune()
+        assert listed(at) == []
+
+
 def test_a_session_keeps_its_latest(tmp_path: Path) -> None:
     with opened(tmp_path, LedgerLimits(max_per_session=3)) as at:
         fill(at, range(5))

@@ -120,16 +120,34 @@ async def test_what_is_older_than_thirty_days_is_removed(tmp_path: Path, clock: 
 
 async def test_entries_of_a_wrong_clock_grow_old_too(tmp_path: Path, clock: Clock) -> None:
     async with running(tmp_path, clock) as kept:
+        for number in range(2):
+            clock.pass_on(hours=1)
+            kept.happened(happening("prompt", text=f"prompt {number}"))
+            give(kept, f"c{number}", "a.py", session="t")
         clock.pass_on(days=3_650)
         kept.happened(happening("edit", "/p/a.py"))
-        give(kept, "c1", "b.py", session="t")
-        assert await kinds(kept) == ["edit"]
+        give(kept, "c2", "b.py", session="t")
+        assert await kinds(kept) == ["prompt", "prompt", "edit"]
         clock.pass_on(days=-3_650)
         await asyncio.to_thread(kept.prune)
-        assert await kinds(kept) == ["edit"]
+        assert sorted(await kinds(kept)) == ["edit", "prompt", "prompt"]
         clock.pass_on(days=31)
         await asyncio.to_thread(kept.prune)
         assert await kept._ask(everything) == {}
+
+
+async def test_entries_outlast_a_clock_that_does_not_know_the_time_yet(tmp_path: Path, clock: Clock) -> None:
+    async with running(tmp_path, clock) as kept:
+        for number in range(3):
+            clock.pass_on(hours=1)
+            kept.happened(happening("prompt", text=f"prompt {number}"))
+            give(kept, f"c{number}", "a.py", session="t")
+        before = await kept._ask(everything)
+        clock.pass_on(days=-19_000)
+        await asyncio.to_thread(kept.prune)
+        clock.pass_on(days=19_000)
+        await asyncio.to_thread(kept.prune)
+        assert await kept._ask(everything) == before
 
 
 def everything(database: Database) -> dict[str, int]:
@@ -347,7 +365,7 @@ def test_counts_are_those_of_the_places(tmp_path: Path, seed: int) -> None:
                 case 6:
                     timeline.observe(database, session, at, mined=True)
                 case 7:
-                    timeline.prune_round(database, at - 20 * DAY_MS)
+                    timeline.prune_round(database, at - 20 * DAY_MS, at)
             check_counts(database)
         while timeline.forget_round(database, "/p"):
             pass
