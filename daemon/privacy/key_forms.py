@@ -381,6 +381,10 @@ _FORMS = _forms(
     ("AKCp", rf"{_START}AKCp[A-Za-z0-9]{{60,80}}{_END}"),
     ("sha256~", rf"{_START}sha256~[\w-]{{43}}(?![\w-])"),
     (".atlasv1.", r"\.atlasv1\.(?P<secret>[A-Za-z0-9_=-]{60,70})"),
+    (
+        "alchemy.com/v2/ infura.io/v3/",
+        rf"[a-z]{{5,8}}\.[a-z]{{2,3}}/v\d/(?P<secret>[A-Za-z0-9_-]{{32}}){_END}",
+    ),
     ("Q~", r"(?<![\w~.-][\w~.-]{4})(?<=[\w~.]{3}\d)Q~[A-Za-z0-9_~.-]{31,34}"),
     ("ops_eyJ", r"ops_eyJ[A-Za-z0-9+/_=-]{100,4096}"),
     (
@@ -463,8 +467,8 @@ _CALLS = _calls(
     (("sqlplus ",), r"sqlplus (?:-[a-z] )?[\w$]{1,40}/(?P<secret>(?![$<{&])[^\s\"'@/]{4,64})@", None),
     (("--stdin",), rf"--stdin \w{{1,40}} <<< ?{_WORD}", None),
     (
-        ("pass",),
-        r"password:[^\n]{0,20}\s{1,20}send (?:-- )?[\"'](?P<secret>(?!\$)[^\"'\n\\]{4,64})\\[rn]",
+        ("assword:",),
+        r"assword:[^\n]{0,20}\s{1,20}send (?:-- )?[\"'](?P<secret>(?!\$)[^\"'\n\\]{4,64})\\[rn]",
         None,
     ),
     (
@@ -480,7 +484,21 @@ _CALLS = _calls(
     (
         ("key",),
         r"key (?:[0-9] )?[\"']?(?P<secret>(?=\S*\d)[^\s\"'<>$()=:]{6,64})[\"']?(?=\s|$)",
-        r"\b(?:server|isakmp|ntp|authentication|string|shared) \Z",
+        r"\b(?:server|isakmp|ntp|authentication|string|shared) (?:host \S{1,60} )?\Z",
+    ),
+    (
+        ("root", "admin", "postgres"),
+        (
+            r"(?:root|admin(?:istrator)?|postgres)(?:[\"'`],\s{0,20}[\"'`]|:| / )"
+            r"(?P<secret>(?![\d$<{*/%.\-]|\S*@[\w-]+\.)(?=[^\s\"'`]*\d[^\s\"'`]*\d)"
+            r"[^\s\"'`:,;/<>(){}\[\]]{8,64})(?=[\"'`\s]|\Z)"
+        ),
+        r"(?:\A|[^\w/.@-])\Z",
+    ),
+    (
+        ("crypt(",),
+        rf"crypt\([^\n\"'`]{{1,80}},\s{{0,20}}{_DIGITED}\s{{0,20}}[,)]",
+        r"(?:en|de)\Z",
     ),
     (
         ("user",),

@@ -51,7 +51,7 @@ PHRASE_WORDS_MAX = 6
 """A value with spaces has no more words; a sentence has. After `passphrase` there may be twice as many."""
 
 NOISE_MIN = 32
-NOISE_SIGNS = 8
+NOISE_SIGNS = 6
 """Minimum length, and number of different signs, of a value that is random whatever else it has."""
 
 _REFERENCE_INSIDE = re.compile(
@@ -507,7 +507,7 @@ def _kind_of_words(words: list[str]) -> NameKind:
 
 
 def _kind_of_key(before: str, words: list[str]) -> NameKind:
-    if before == "secret" or (before == "base" and "secret" in words):
+    if before in {"secret", "jwt"} or (before == "base" and "secret" in words):
         return NameKind.PHRASE
     if "hash" in words or "digest" in words:
         return NameKind.NONE
