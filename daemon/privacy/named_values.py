@@ -99,7 +99,8 @@ _SAID = frozenset(
 _OPENING = re.compile(
     r"(?:\r?\n[ \t]{0,60})?(?:\([ \t]{0,4}\n?[ \t]{0,60}(?=[\"']))?(?:(?:Some|(?i:md5|sha1|sha2"
     r"|password|crypt)|String::from|[\w.]{0,40}[gG]et_?[bB]ytes|String\.valueOf|Buffer\.from|\[\]byte|bytes|str|Secret(?:Str)?"
-    r"|new[ ][\w.]{1,40}|Hash::make|bcrypt|SecureString|ConvertTo-SecureString)[ (]{1,2}(?:-String[ ])?)?"
+    r"|new[ ][\w.]{1,40}|Hash::make|(?:await )?bcrypt(?:js)?(?:\.hash(?:Sync)?)?"
+    r"|SecureString|ConvertTo-SecureString)[ (]{1,2}(?:-String[ ])?)?"
     rf"(?P<prefix>@|N|L|&|\$@?|[brufBRUF]{{1,2}}|r\#{{1,4}})?(?P<quote>{_QUOTE})"
 )
 _FIRST_LINE = re.compile(r"[ \t]{0,4}\r?\n[ \t]{0,60}")
@@ -116,7 +117,11 @@ _VALUE_OF = re.compile(
     rf"|[:=][ ]?\{{)?[ \t]{{0,60}}(?:\n[ \t]{{0,60}})?{_QUOTE}?)"
     rf"(?:[vV]alue|VALUE|default(?:Value)?){_QUOTE}?[ \t]{{0,3}}[:=][ \t]{{0,3}}"
 )
-_BLOCK_DEFAULT = re.compile(r"[\w-]{0,40}\"[ ]?\{[^{}]{0,300}?\bdefault[ ]{0,20}=[ ]{0,3}")
+_BLOCK_DEFAULT = re.compile(
+    r"[\w-]{0,40}\"[ ]?\{[^{}]{0,300}?\bdefault[ ]{0,20}=[ ]{0,3}"
+    r"|[\w-]{0,40}:[ ]{0,3}\n(?:[ ]{1,20}\w{1,30}:[^\n]{0,120}\n){0,6}?"
+    r"[ ]{1,20}[dD]efault:[ ]{1,3}(?=[^\n]{0,60}\d)"
+)
 _BLOCK_SCALAR = re.compile(r"[|>][+-]?\n[ \t]{1,40}(?P<value>[^\s#][^\n]{2,300})")
 _TOKEN = re.compile(r"[^\s\"'`<>]{3,512}")
 _TO_END = re.compile(
@@ -179,8 +184,8 @@ _AS_NAMED = re.compile(
 )
 _BEHIND = frozenset({"pass", "secret", "token"})
 """Literals whose value may also precede the name: `"x" == password`."""
-_UNSAID = frozenset({"secret", "token", "key", "cred", "auth", "salt", "pepper"})
-"""Literals of names that sentences give to other things as well: a token of a parser, a type of credential."""
+_UNSAID = frozenset({"token", "key", "cred", "auth", "salt", "pepper"})
+"""Literals of names that sentences give to other things as well: a parser's token."""
 _WORD_BEFORE = re.compile(r"([A-Za-z]{2,14}) \Z")
 _UPPER = re.compile(r"[A-Z][A-Z_]*\Z")
 
@@ -388,7 +393,7 @@ def _of_pair(text: str, place: int) -> Iterator[Span]:
             span = found.span("value")
         elif (opened := _OPENING.match(text, found.end())) and (quoted := _quoted(text, opened)):
             span = quoted
-        elif pattern is _VALUE_OF and (bare := _PARAMETER.match(text, found.end())):
+        elif bare := _PARAMETER.match(text, found.end()):
             if _CALLED.search(bare[0]):
                 continue
             span = bare.span()
