@@ -525,18 +525,12 @@ _CALLS = _calls(
         rf"\w{{7,13}}\((?:[\w.]{{1,30}}\()?{_ARGUMENT}",
         None,
     ),
-    (
-        ("user",),
-        rf"user \w{{1,40}} (?:md5|sha[\w-]{{0,8}}) {_WORD}",
-        r"create\Z",
-    ),
     (("login",), r"login [\w.@-]{1,40}:(?P<secret>[^\s:\"'$<{]{4,64})", r"_\Z"),
     (
         ("pass", "secret"),
         r"(?:password|secret) [0-9] (?P<secret>(?=\S*\d)[^\s\"'<>$()=;,]{4,64})(?=\s|$)",
         None,
     ),
-    (("pass",), rf"password for \S{{1,80}} ?= ?(?:password\()?{_TEXT}", None),
     (
         ("auth", "login", "user", "pass", "bind_s(", "begin(", "connect(", "mysqli(", "basic("),
         (
@@ -545,7 +539,6 @@ _CALLS = _calls(
         ),
         None,
     ),
-    (("auth",), rf"auth\({_DIGITED}\s{{0,20}}[,)]", r"\b(?:redis|client|conn\w{0,12}|db)(?:\.|->)\Z"),
     (
         ("pin",),
         (
@@ -582,7 +575,6 @@ _CALLS = _calls(
     (("htpasswd -",), rf"htpasswd -\w{{0,6}}b\w{{0,6}} [^\s]{{1,80}} [^\s]{{1,60}} {_WORD}", None),
     (("pass",), r"pass:(?P<secret>(?![$<{*])[^\s\"']{4,128})", r"-(?:passin|passout|pass|k) \Z"),
     (("identified ",), _IDENTIFIED, r"\b(?:create|alter|grant|user|role|login|all)\b"),
-    (("identified ",), f"(?-i:IDENTIFIED){_IDENTIFIED.removeprefix('identified')}", None),
     (
         ("auth", "cred"),
         rf"(?:auth(?:entication(?:token)?)?|credentials?)\(\s{{0,20}}{_OTHER},\s{{0,20}}[@N]?{_ARGUMENT}",
