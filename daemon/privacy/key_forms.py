@@ -8,7 +8,7 @@ import base64
 import re
 from collections.abc import Iterator, Mapping
 
-from .secret_evidence import NameKind, is_key_text, is_random, is_reference, is_secret, kind_of_name
+from .secret_evidence import NameKind, is_key_text, is_random, is_reference, is_secret, is_type, kind_of_name
 
 Span = tuple[int, int]
 
@@ -219,7 +219,7 @@ def _in_urls(text: str) -> Iterator[Span]:
 _HEADER = re.compile(
     r"(?i)authorization(?:\\{0,8}[\"'`])?\]?[ ]{0,3}(?:=>|[:=,])[ ]{0,3}(?:\\{0,8}[\"'`])?"
     r"(?:(?P<scheme>basic|bearer|token|apikey|api-key|key|digest)[ ]{1,2}(?:token=[\"']?)?)?"
-    r"(?P<secret>[A-Za-z0-9._~+/:\-]{8,2048}={0,2})(?![\w(\[])"
+    r"(?P<secret>[A-Za-z0-9._~+/:\-]{8,2048}={0,2})(?![\w.~+/:(\[-])"
 )
 _COOKIE = re.compile(
     r"(?i)(?:set-)?cookie2?(?:\\{0,8}[\"'`])?\]?[ ]{0,3}(?:=>"
@@ -245,7 +245,10 @@ def _in_headers(text: str, lowered: str) -> Iterator[Span]:
             if _is_pair(value) or is_key_text(value):
                 yield found.span("secret")
         elif (
-            (len(value) >= 16 or scheme) and is_secret(value, NameKind.TOKEN) and any(map(str.isdigit, value))
+            (len(value) >= 16 or scheme)
+            and is_secret(value, NameKind.TOKEN)
+            and any(map(str.isdigit, value))
+            and not is_type(value)
         ):
             yield found.span("secret")
     done = 0
@@ -381,6 +384,10 @@ _FORMS = _forms(
     ("AKCp", rf"{_START}AKCp[A-Za-z0-9]{{60,80}}{_END}"),
     ("sha256~", rf"{_START}sha256~[\w-]{{43}}(?![\w-])"),
     (".atlasv1.", r"\.atlasv1\.(?P<secret>[A-Za-z0-9_=-]{60,70})"),
+    (
+        "alchemy.com/v2/ infura.io/v3/",
+        rf"[a-z]{{5,8}}\.[a-z]{{2,3}}/v\d/(?P<secret>[A-Za-z0-9_-]{{32}}){_END}",
+    ),
     ("Q~", r"(?<![\w~.-][\w~.-]{4})(?<=[\w~.]{3}\d)Q~[A-Za-z0-9_~.-]{31,34}"),
     ("ops_eyJ", r"ops_eyJ[A-Za-z0-9+/_=-]{100,4096}"),
     (
@@ -393,6 +400,7 @@ _FORMS = _forms(
     ("sntrys_ sntryu_", r"sntry[su]_[A-Za-z0-9_=+/-]{40,512}"),
     ("hvs. hvb.", rf"{_START}hv[sb]\.[A-Za-z0-9_-]{{24,300}}"),
     ("eyJ", rf"{_START}eyJ[A-Za-z0-9_-]{{8,4096}}\.eyJ[A-Za-z0-9_-]{{8,4096}}\.[A-Za-z0-9_-]{{16,1024}}"),
+    ("sk.eyJ", rf"{_START}sk\.eyJ[A-Za-z0-9_-]{{20,255}}\.[A-Za-z0-9_-]{{20,64}}"),
     ("eyJrIjoi", rf"{_START}eyJrIjoi[A-Za-z0-9]{{60,400}}={{0,3}}"),
     ("pbkdf2_", r"pbkdf2_[a-z0-9]{3,12}\$\d{1,9}\$(?P<secret>[^\s\"']{20,256})"),
     ("$2a$ $2b$ $2y$", r"\$2[aby]\$\d\d\$(?P<secret>[./A-Za-z0-9]{53})"),
@@ -435,7 +443,7 @@ _IDENTIFIED = (
 _COMMANDS_WITH_P = (
     r"\b(?:sshpass|twine|(?:docker|podman|registry|az|oc|cf|heroku) login|mongo\w*|cqlsh|sqlcmd|bcp"
     r"|unzip|zip|7za?|sqlplus|plink|pscp|mosquitto_[ps]ub|clickhouse-client|impala-shell|vncpasswd"
-    r"|htpasswd|useradd|usermod)\b"
+    r"|htpasswd|useradd|usermod|ipmitool)\b"
 )
 _CALLS = _calls(
     ((" -p",), rf" (?:-p[ =]?|-pw )(?!\d{{1,5}}(?:\s|$)){_WORD}", _COMMANDS_WITH_P),
@@ -451,7 +459,7 @@ _CALLS = _calls(
     (
         (" -a ", " --auth"),
         r" (?:-a |--auth[ =])[\"']?(?:[\w.@-]{1,64}:)?(?P<secret>(?![$<{*-])[^\s\"':]{4,256})",
-        r"(?:\A|[\s`|;&])(?:https?|xh|redis-cli)(?: [^|;]*)?\Z",
+        r"(?:\A|[\s`|;&])(?:https?|xh|redis-cli|snmp\w+)(?: [^|;]*)?\Z",
     ),
     ((" /p",), rf" /p[: ]{_WORD}", r"\b(?:signtool|[xw]?freerdp\w*|mstsc|schtasks|runas)\b"),
     (
@@ -463,13 +471,19 @@ _CALLS = _calls(
     (("sqlplus ",), r"sqlplus (?:-[a-z] )?[\w$]{1,40}/(?P<secret>(?![$<{&])[^\s\"'@/]{4,64})@", None),
     (("--stdin",), rf"--stdin \w{{1,40}} <<< ?{_WORD}", None),
     (
-        ("pass",),
-        r"password:[^\n]{0,20}\s{1,20}send (?:-- )?[\"'](?P<secret>(?!\$)[^\"'\n\\]{4,64})\\[rn]",
+        ("assword:",),
+        (
+            r"assword:[^\n]{0,20}\s{1,20}(?:send (?:-- )?|[\w.]{1,20}\.(?:send_?line|send|write)\(b?)"
+            r"[\"'](?P<secret>(?!\$)[^\"'\n\\]{4,64})(?:\\[rn]|[\"']\))"
+        ),
         None,
     ),
     (
         ("community ",),
-        r"community (?P<secret>(?!public\b|private\b|string\b)(?=\S*[0-9A-Z])[^\s\"'<>$]{4,64}) (?:ro|rw)\b",
+        (
+            r"community (?P<secret>(?!public\b|private\b|string\b)(?=\S*[0-9A-Z])[^\s\"'<>$]{4,64})"
+            r" (?:ro|rw|authorization)\b"
+        ),
         None,
     ),
     (
@@ -479,13 +493,37 @@ _CALLS = _calls(
     ),
     (
         ("key",),
-        r"key (?:[0-9] )?[\"']?(?P<secret>(?=\S*\d)[^\s\"'<>$()=:]{6,64})[\"']?(?=\s|$)",
-        r"\b(?:server|isakmp|ntp|authentication|string|shared) \Z",
+        (
+            r"key(?:-string)? (?:[0-9]{1,5} )?(?:md5 |ascii-text )?"
+            r"[\"']?(?P<secret>(?=\S*\d)(?!\$)[^\s\"'<>()=:]{6,64})[\"']?(?=\s|$)"
+        ),
+        (
+            r"\b(?:server|server-private|isakmp|ntp|authentication(?: md5)?|string|shared) "
+            r"(?:host \S{1,60} |[\d.]{7,15} )?\Z|(?:message-digest|pre-shared|authentication|wpa)-\Z"
+        ),
     ),
     (
-        ("user",),
-        rf"user \w{{1,40}} (?:md5|sha[\w-]{{0,8}}) {_WORD}",
-        r"create\Z",
+        ("root", "admin", "postgres"),
+        (
+            r"(?:root|admin(?:istrator)?|postgres)(?:[\"'`],\s{0,20}[\"'`]|[\"'`]?: [\"'`]|:| / )"
+            r"(?P<secret>(?![\d$<{*/%.\-]|\S*@[\w-]+\.)(?=[^\s\"'`]*\d[^\s\"'`]*\d)"
+            r"[^\s\"'`:,;/<>(){}\[\]]{8,64})(?=[\"'`\s]|\Z)"
+        ),
+        r"(?:\A|[^\w/.@-])\Z",
+    ),
+    (
+        ("crypt(", "cipheriv("),
+        (
+            r"(?:crypt|cipheriv)\((?:\$?\w[^\n\"'`]{0,80},\s{0,20})?"
+            r"(?:[\"'](?:aes|des)[\w-]{2,20}[\"'],\s{0,20})?"
+            rf"(?<=, ){_DIGITED}\s{{0,20}}[,)]"
+        ),
+        r"(?:en|de|create|createDe)\Z",
+    ),
+    (
+        ("secretkeyspec(", "hmac256(", "hmac512(", "securitykey("),
+        rf"\w{{7,13}}\((?:[\w.]{{1,30}}\()?{_ARGUMENT}",
+        None,
     ),
     (("login",), r"login [\w.@-]{1,40}:(?P<secret>[^\s:\"'$<{]{4,64})", r"_\Z"),
     (
@@ -493,7 +531,6 @@ _CALLS = _calls(
         r"(?:password|secret) [0-9] (?P<secret>(?=\S*\d)[^\s\"'<>$()=;,]{4,64})(?=\s|$)",
         None,
     ),
-    (("pass",), rf"password for \S{{1,80}} ?= ?(?:password\()?{_TEXT}", None),
     (
         ("auth", "login", "user", "pass", "bind_s(", "begin(", "connect(", "mysqli(", "basic("),
         (
@@ -502,7 +539,6 @@ _CALLS = _calls(
         ),
         None,
     ),
-    (("auth",), rf"auth\({_DIGITED}\s{{0,20}}[,)]", r"\b(?:redis|client|conn\w{0,12}|db)(?:\.|->)\Z"),
     (
         ("pin",),
         (
@@ -519,6 +555,14 @@ _CALLS = _calls(
     (("load(",), rf"load\([^\n\"']{{1,60}}(?:\"[^\n\"]{{1,60}}\"\))?,\s{{0,20}}{_ARGUMENT}\.tochar", None),
     (("rootpw ",), rf"rootpw (?:--plaintext )?(?!--){_WORD}", r"\A\s*\Z"),
     ((" identify ",), rf" identify (?=\S*\d){_WORD}", r"nickserv\Z"),
+    (
+        ("pass",),
+        (
+            rf"pass(?:word|wd)?[^\n]{{0,12}}\)\."
+            rf"(?:send_?keys|type|fill|set_?value|val)\({_DIGITED}\)"
+        ),
+        None,
+    ),
     (("totp(",), r"totp\([\"'](?P<secret>[A-Z2-7]{16,64})[\"']", None),
     (("fernet(",), r"fernet\(\s{0,20}b?[\"'](?P<secret>[\w-]{43}=)[\"']", None),
     (('"d"',), r'"d"\s{0,4}:\s{0,4}"(?P<secret>[\w-]{40,600})"', None),
@@ -531,11 +575,10 @@ _CALLS = _calls(
     (("htpasswd -",), rf"htpasswd -\w{{0,6}}b\w{{0,6}} [^\s]{{1,80}} [^\s]{{1,60}} {_WORD}", None),
     (("pass",), r"pass:(?P<secret>(?![$<{*])[^\s\"']{4,128})", r"-(?:passin|passout|pass|k) \Z"),
     (("identified ",), _IDENTIFIED, r"\b(?:create|alter|grant|user|role|login|all)\b"),
-    (("identified ",), f"(?-i:IDENTIFIED){_IDENTIFIED.removeprefix('identified')}", None),
     (
         ("auth", "cred"),
         rf"(?:auth(?:entication(?:token)?)?|credentials?)\(\s{{0,20}}{_OTHER},\s{{0,20}}[@N]?{_ARGUMENT}",
-        r"(?:basic_?|digest|network|password|http|username|user|set_?)\Z",
+        r"(?:basic_?|digest|network|plain_?|password|http|username|user|set_?)\Z",
     ),
     (
         ("auth",),
@@ -546,8 +589,11 @@ _CALLS = _calls(
         None,
     ),
     (
-        ("connection(", "new pdo(", "connect("),
-        rf"(?:connection|new pdo|connect)\(\s{{0,20}}{_OTHER},\s{{0,20}}{_OTHER},\s{{0,20}}{_ARGUMENT}",
+        ("connection(", "new pdo(", "connect(", "ftp(", "sequelize("),
+        (
+            r"(?:connection|new pdo|connect|ftp|sequelize)"
+            rf"\(\s{{0,20}}{_OTHER},\s{{0,20}}{_OTHER},\s{{0,20}}{_ARGUMENT}"
+        ),
         None,
     ),
     (

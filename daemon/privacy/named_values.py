@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from .drawn_values import Looked, column_below, drawn_near, inserted_values
 from .key_forms import CALLS_OF_NAMES, in_call
+from .said_values import said_value
 from .secret_evidence import (
     BARE_MIN,
     NAME_MAX,
@@ -44,8 +45,8 @@ NEAR = 120
 """Maximum characters between `pass` and the mention of a user that shows it is a password."""
 
 LITERALS = (
-    *("pass", "pw", "secret", "token", "key", "cred", "auth", "salt", "psk"),
-    *("kennwort", "senha", "wachtwoord", "haslo", "mnemonic", "phrase"),
+    *("pass", "pw", "secret", "token", "key", "cred", "auth", "salt", "pepper", "psk"),
+    *("kennwort", "senha", "wachtwoord", "haslo", "heslo", "parola", "contrasena", "mnemonic", "phrase"),
 )
 OTHER_LITERALS = (
     "contraseña",
@@ -97,8 +98,9 @@ _SAID = frozenset(
 """What stands between a name and its value in prose."""
 _OPENING = re.compile(
     r"(?:\r?\n[ \t]{0,60})?(?:\([ \t]{0,4}\n?[ \t]{0,60}(?=[\"']))?(?:(?:Some|(?i:md5|sha1|sha2"
-    r"|password|crypt)|String::from|String\.valueOf|Buffer\.from|\[\]byte|bytes|str|Secret(?:Str)?"
-    r"|new[ ][\w.]{1,40}|Hash::make|bcrypt|SecureString|ConvertTo-SecureString)[ (]{1,2}(?:-String[ ])?)?"
+    r"|password|crypt)|String::from|[\w.]{0,40}[gG]et_?[bB]ytes|String\.valueOf|Buffer\.from|\[\]byte|bytes|str|Secret(?:Str)?"
+    r"|new[ ][\w.]{1,40}|Hash::make|(?:await )?bcrypt(?:js)?(?:\.hash(?:Sync)?)?"
+    r"|SecureString|ConvertTo-SecureString)[ (]{1,2}(?:-String[ ])?)?"
     rf"(?P<prefix>@|N|L|&|\$@?|[brufBRUF]{{1,2}}|r\#{{1,4}})?(?P<quote>{_QUOTE})"
 )
 _FIRST_LINE = re.compile(r"[ \t]{0,4}\r?\n[ \t]{0,60}")
@@ -115,7 +117,11 @@ _VALUE_OF = re.compile(
     rf"|[:=][ ]?\{{)?[ \t]{{0,60}}(?:\n[ \t]{{0,60}})?{_QUOTE}?)"
     rf"(?:[vV]alue|VALUE|default(?:Value)?){_QUOTE}?[ \t]{{0,3}}[:=][ \t]{{0,3}}"
 )
-_BLOCK_DEFAULT = re.compile(r"[\w-]{0,40}\"[ ]?\{[^{}]{0,300}?\bdefault[ ]{0,20}=[ ]{0,3}")
+_BLOCK_DEFAULT = re.compile(
+    r"[\w-]{0,40}\"[ ]?\{[^{}]{0,300}?\bdefault[ ]{0,20}=[ ]{0,3}"
+    r"|[\w-]{0,40}:[ ]{0,3}\n(?:[ ]{1,20}\w{1,30}:[^\n]{0,120}\n){0,6}?"
+    r"[ ]{1,20}[dD]efault:[ ]{1,3}(?=[^\n]{0,60}\d)"
+)
 _BLOCK_SCALAR = re.compile(r"[|>][+-]?\n[ \t]{1,40}(?P<value>[^\s#][^\n]{2,300})")
 _TOKEN = re.compile(r"[^\s\"'`<>]{3,512}")
 _TO_END = re.compile(
@@ -178,6 +184,8 @@ _AS_NAMED = re.compile(
 )
 _BEHIND = frozenset({"pass", "secret", "token"})
 """Literals whose value may also precede the name: `"x" == password`."""
+_UNSAID = frozenset({"token", "key", "cred", "auth", "salt", "pepper"})
+"""Literals of names that sentences give to other things as well: a parser's token."""
 _WORD_BEFORE = re.compile(r"([A-Za-z]{2,14}) \Z")
 _UPPER = re.compile(r"[A-Z][A-Z_]*\Z")
 
@@ -203,6 +211,8 @@ def named_values(text: str, lowered: str, words: str) -> Iterator[Span]:
                     text.find(word, place, place + LINE_MAX) >= 0 for word in ("alue", "efault", "</key>")
                 ):
                     yield from _of_pair(text, place)
+                if literal not in _UNSAID and (span := said_value(text, place)):
+                    yield span
                 if literal in _BEHIND and (span := _before(text, place)):
                     yield span
             place = lowered.find(literal, place + len(literal))
@@ -269,6 +279,12 @@ def _name_at(text: str, place: int, rest: str) -> tuple[int, str]:
 def _kind_of_pass(text: str, start: int, end: int, sep: str) -> NameKind:
     """Return the kind of the name `pass`: a password only if a user is mentioned near it."""
     near = text[max(start - NEAR, 0) : start] + text[end : end + NEAR]
+    if (
+        sep == ""
+        and text[start : start + 2] == "pw"
+        and _SIGNED_WORD.match(text[end : end + 60].split(" ", maxsplit=1)[0])
+    ):
+        return NameKind.PASSWORD
     if sep == "" or not (
         _USER.search(near) or re.match(r"[\"'\\]*[^\s\"'\\]*[\d#!@$%^&]", text[end : end + 40])
     ):
@@ -377,7 +393,7 @@ def _of_pair(text: str, place: int) -> Iterator[Span]:
             span = found.span("value")
         elif (opened := _OPENING.match(text, found.end())) and (quoted := _quoted(text, opened)):
             span = quoted
-        elif pattern is _VALUE_OF and (bare := _PARAMETER.match(text, found.end())):
+        elif bare := _PARAMETER.match(text, found.end()):
             if _CALLED.search(bare[0]):
                 continue
             span = bare.span()

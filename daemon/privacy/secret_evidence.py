@@ -51,17 +51,20 @@ PHRASE_WORDS_MAX = 6
 """A value with spaces has no more words; a sentence has. After `passphrase` there may be twice as many."""
 
 NOISE_MIN = 32
-NOISE_SIGNS = 8
+NOISE_SIGNS = 6
 """Minimum length, and number of different signs, of a value that is random whatever else it has."""
 
 _REFERENCE_INSIDE = re.compile(
-    r"""\$\{|\$\(|\\\(|\{\{|\#\{|%\(\w*\)|<%|%%\Z|\.\.\.|…|\*{3,}|\[masked|://|%7B|&lt;|\{\w+\}|%[sdv](?![A-Za-z0-9])"""
+    r"""\$\{|\$\(|\\u[0-9A-Fa-f]{4}|\\\(|\{\{|\#\{|%\(\w*\)|<%|%%\Z|\.\.\.|…|\*{3,}|\[masked|://|%7B|&lt;"""
+    r"""|\{\w+\}|%[sdv](?![A-Za-z0-9])"""
 )
 _REFERENCE = re.compile(
     r"""(?:\$[A-Za-z_]\w*|\$\d|%\w*%|%[-+#0-9.]*[a-z]|@\w+@|:\w+|\?|__\w+__|\\\w?|[&*!]\$?\w*)\Z"""
-    r"""|(?:\$env:|\$[A-Za-z_]\w*[./\\\[(>-]|env:|ENC\(|file:|urn:|vault:|ssh-|ecdsa-|AAAA[A-Z]3Nza|ssm:|op://|arn:"""
+    r"""|(?:\$env:|\$[A-Za-z_]\w*[./\\\[(>-]|env:|ENC\(|file:|urn:|vault:|ssh-|ecdsa-|AAAA[A-Z]3Nza"""
+    r"""|ssm:|op://|arn:"""
     r"""|ref:|secretref:)"""
-    r"""|[~.]{0,2}/[\w.\-/:]*\Z|[\w.:>$-]*\w\([^()]*\)\Z|\{[\w.:!, -]*\}\Z"""
+    r"""|0x[0-9A-Fa-f]{1,8}\Z|PBKDF2With\w+\Z|\.\w[\w.]*\Z|[~.]{0,2}/[\w.\-/:]*\Z"""
+    r"""|[\w.:>$-]*\w\([^()]*\)\Z|\{[\w.:!, -]*\}\Z"""
     r"""|<{1,2}[^<>]*>{0,2}\Z|--[a-z][\w-]*\Z"""
     r"""|[\w-]+\.(?:pem|key|crt|p12|jks|json|ya?ml)\Z|pass:\$|\[[\w .-]*\]\Z"""
     r"""|\([\w .-]*\)\Z|[\w.]+\[[\w'"]*\]\Z"""
@@ -122,7 +125,7 @@ _VERSIONS = re.compile(r"(?=[^.]*\.)[\d.,|<>=^~*v \-]+\Z")
 _UUID = re.compile(r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
 _WORD = r"(?:[A-Za-z]{2,}\d{0,2}|[a-z]\d{1,2}[a-z]|\d{1,4})"
 _PATH_WORDS = re.compile(rf"[./~@]{{0,3}}{_WORD}(?:[_\-./:@+ ]{{1,3}}{_WORD})*[;/]?\Z")
-_HUMPS = re.compile(r"[a-z]*(?:[A-Z][a-z]+)+\d{0,2}\Z")
+_HUMPS = re.compile(r"[a-z]*(?:[A-Z]\d)?(?:[A-Z]{1,2}[a-z]+\d{0,2})+\Z")
 _OTHER_KEY = re.compile(r"(?i)(?:\A|[a-z0-9][_. -]?)key\Z")
 _KEY_LETTERS = re.compile(r"[A-Za-z0-9_+/-]+={0,2}\Z")
 _HEX = re.compile(r"[0-9a-f]+\Z")
@@ -404,7 +407,7 @@ _OTHER_PASSES = word_set(
 _GLUED_PASSES = word_set(
     "db database mysql pg postgres redis root admin user smtp imap mail ftp ssh ssl sudo become ldap",
     "proxy http key store keystore truststore wifi wpa api master my sa auth login account require bind",
-    "rpc super",
+    "rpc super remote mqtt wlan cert rabbit mongo",
 )
 """Prefixes joined to `pass` in names of passwords; `bypass` and `compass` are words."""
 _AFTER = word_set(
@@ -507,7 +510,7 @@ def _kind_of_words(words: list[str]) -> NameKind:
 
 
 def _kind_of_key(before: str, words: list[str]) -> NameKind:
-    if before == "secret" or (before == "base" and "secret" in words):
+    if before in {"secret", "jwt"} or (before == "base" and "secret" in words):
         return NameKind.PHRASE
     if "hash" in words or "digest" in words:
         return NameKind.NONE

@@ -87,7 +87,16 @@ def test_what_is_no_secret_is_not_masked(form: Form) -> None:
 
 @pytest.mark.parametrize(
     ("name", "size", "most"),
-    [("held_out", 543, 22), ("tuned", 224, 9), ("fresh", 397, 19), ("fresh_last", 166, 3)],
+    [
+        ("held_out", 543, 21),
+        ("tuned", 224, 8),
+        ("fresh", 397, 15),
+        ("fresh_last", 166, 3),
+        ("independent", 195, 7),
+        ("independent_second", 177, 6),
+        ("independent_third", 153, 11),
+        ("independent_fourth", 160, 12),
+    ],
 )
 def test_few_forms_pass_that_masking_was_not_made_for(name: str, size: int, most: int) -> None:
     forms = read_forms(f"{name}.json")
