@@ -13,7 +13,7 @@ from foveal.benchmarks.mutations.tree import Tree
 
 ROWS = mutations()
 
-FEWEST = 160
+FEWEST = 200
 """Minimum number of rows, so that an empty table is no success."""
 
 

@@ -142,6 +142,23 @@ def test_no_record_shows_a_secret(given: Given) -> None:
     assert shown(given.call("GetTimeline", session_id=given.session_id)) == []
 
 
+def test_what_a_context_missed_does_not_show_the_secret(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
+    """Their paths name it, and they have no room."""
+    secret = "tIREdHYkNPmeU7iVIBgE27bSLb0I89O4"
+    lines = "".join(f"    total = total + price_{number} * rate_{number}\n" for number in range(60))
+    sources = {
+        f"src/{secret}/part{number}.py": f"def part{number}(total):\n    log('{secret}')\n{lines}    return total\n"
+        for number in range(8)
+    }
+    root = write_files(tmp_path / "shop", sources)
+    shared_daemon.open_ready(root)
+    prompt = f"why does this fail? API_KEY={secret}"
+    reply = shared_daemon.call("GetContext", cwd=str(root), prompt=prompt, max_tokens=300)
+    near = shared_daemon.call("GetBuiltContext", context_id=reply["context_id"])["near"]
+    assert sum(place["symbol"].startswith("part") for place in near) >= 4
+    assert secret.lower() not in "\n".join(texts_in(near)).lower()
+
+
 def test_no_file_of_the_state_folder_has_a_secret(given: Given) -> None:
     """Indexes aside, which hold the project's files as they are."""
     assert given.call("GetBuiltContext", context_id=given.replies[-1][2]["context_id"])[

@@ -158,6 +158,19 @@ def test_a_git_that_answers_too_slowly_is_ended_and_not_asked_again(
     assert (tmp_path / "calls").read_text() == "asked\n"
 
 
+@pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a/../../x"])
+def test_paths_outside_are_not_believed(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\nprintf 'a.py\\000{path}\\000'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    with pytest.raises(git.GitError, match="isn't what git prints"):
+        list(git.tracked_files(str(root)))
+
+
 def test_change_counts(root: Path) -> None:
     assert git.change_counts(git.history(str(root), 500)) == {}
     commit(root, 1_000, a="1", b="1")
