@@ -17,6 +17,7 @@ from ..context.scopes import Scope, ScopeTable
 from ..core.errors import FovealError, InvalidRequest, NotFound, PermissionDenied
 from ..privacy.permissions import Agent, Permissions, View, owner_of, require_all
 from ..privacy.policy import NO_POLICY
+from ..privacy.secret_gate import texts_in
 from ..privacy.secret_values import may_hold_secrets
 from ..project.open_projects import OpenProjects
 from ..project.roots import resolved
@@ -37,7 +38,7 @@ from .method import (
     SessionRequest,
     WireMap,
 )
-from .reply_filter import ReplyFilter, roots_in, texts_in
+from .reply_filter import ReplyFilter, roots_in
 
 RequestT = TypeVar("RequestT", bound=MethodRequest)
 ReplyT = TypeVar("ReplyT", bound=Struct)

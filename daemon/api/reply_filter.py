@@ -230,18 +230,6 @@ def roots_in(shape: Shape, value: Any) -> Iterator[str]:
                 yield from roots_in(inner, part)
 
 
-def texts_in(value: Any) -> Iterator[str]:
-    """Yield the texts in a value that would be masked, without field names."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from texts_in(part)
-    elif isinstance(value, list | tuple):
-        for part in value:
-            yield from texts_in(part)
-
-
 def _texts_of(shape: Shape, value: Any, shows: Shows) -> Iterator[str]:
     """Yield the texts with a mark in a value, however deep they lie."""
     if isinstance(shape, Leaf) and shape.shows is shows and isinstance(value, str):

@@ -26,6 +26,19 @@ class Stamp(Struct, frozen=True):
     inode: int
 
 
+CLOCK_SET = datetime(2020, 1, 1, tzinfo=UTC)
+"""A clock before this time is wrong for certain, as on a machine that starts before the time is known."""
+
+FUTURE = timedelta(days=1)
+"""How far a recorded time may lie in the future: clocks differ, those of the people who share a pool too."""
+
+
+def latest_time(now: datetime) -> datetime:
+    """Return the time after which a recorded time comes from a wrong clock. A clock that is itself wrong for
+    certain makes none so, since what would be taken for it would be too old once the clock is right."""
+    return now + FUTURE if now >= CLOCK_SET else datetime.max.replace(tzinfo=UTC)
+
+
 LATEST_NS = 2**63 - 1
 """Maximum nanoseconds since the epoch that fit SQLite's signed 64-bit integers; reached in 2262."""
 

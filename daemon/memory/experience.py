@@ -6,7 +6,7 @@ import hashlib
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Literal, TypeVar, cast, get_args
 
 from msgspec import Struct
@@ -71,10 +71,6 @@ class Experience(Struct, frozen=True):
     dated: str = ""
     """The time in the file, if that is in the future, as by a wrong clock; `timestamp` is then about when it
     was recorded."""
-
-
-FUTURE = timedelta(days=1)
-"""How far a time may lie in the future: the clocks of those who share a pool differ."""
 
 
 def fields_of(experience: Experience) -> dict[str, object]:

@@ -17,9 +17,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.errors import Busy, StateError
-from ..core.system import Stamp, System, stamp_of
+from ..core.system import Stamp, System, latest_time, stamp_of
 from .edits import EDIT_KINDS, Edit
-from .experience import FUTURE, BadField, Experience, clean, timestamp_of
+from .experience import BadField, Experience, clean, timestamp_of
 from .lines import (
     MAX_LINE_BYTES,
     Damage,
@@ -444,7 +444,7 @@ class PoolReader:
                     source.parts.file.forget_folder()
                 reading.stamp, reading.torn = stamp, False
                 now = self.system.now()
-                latest = timestamp_of(now + FUTURE)
+                latest = timestamp_of(latest_time(now))
                 for line in lines_from(descriptor, reading.offset):
                     if part.active and not line.complete:
                         reading.torn = True

@@ -65,7 +65,7 @@ class SecretGate(Struct, frozen=True):
     def of_record(self, record: Mapping[str, Any], but: Collection[str] = ()) -> dict[str, Any]:
         """Return a record with all its texts masked, except the fields `but`, which are masked already."""
         sealed = {name: value for name, value in record.items() if name not in but}
-        if self.closed and (self.knows_any or may_hold_secrets(_texts_in(sealed))):
+        if self.closed and (self.knows_any or may_hold_secrets(texts_in(sealed))):
             return {name: self._sealed(sealed[name]) if name in sealed else record[name] for name in record}
         return dict(record)
 
@@ -104,15 +104,16 @@ def _ends_of(text: str) -> str:
     return text if len(text) <= SAID_MAX else f"{text[:half]}\n{text[-half:]}"
 
 
-def _texts_in(value: Any) -> Iterator[str]:
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts in a value, without field names."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for part in value.values():
-            yield from _texts_in(part)
+            yield from texts_in(part)
     elif isinstance(value, list | tuple):
         for part in value:
-            yield from _texts_in(part)
+            yield from texts_in(part)
 
 
 def _is_drawn(value: str) -> bool:

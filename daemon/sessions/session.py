@@ -6,7 +6,7 @@ import json
 import re
 import secrets
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -269,10 +269,6 @@ class SessionSummary(Struct, frozen=True):
     revision: int
     active: str
     """The time of its last use."""
-
-
-FUTURE = timedelta(days=1)
-"""How far a time may lie in the future without being a wrong clock's."""
 
 
 def last_use(summary: SessionSummary, latest: str) -> str:

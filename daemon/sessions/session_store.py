@@ -14,10 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest, NotFound, StateError
-from ..core.system import Stamp, System
+from ..core.system import Stamp, System, latest_time
 from ..rules.items import ItemKey
 from .session import (
-    FUTURE,
     Session,
     SessionSummary,
     checked_id,
@@ -146,7 +145,7 @@ class SessionStore:
             for gone in self._told.keys() - known:
                 del self._told[gone]
         wanted = (summary for summary in found if project_root in {None, summary.project_root})
-        latest = timestamp_of(self._system.now() + FUTURE)
+        latest = timestamp_of(latest_time(self._system.now()))
         return tuple(sorted(wanted, key=lambda one: (last_use(one, latest), one.id), reverse=True))
 
     def update(self, session_id: str, change: Callable[[Session], Session]) -> Session:
@@ -251,7 +250,7 @@ class SessionStore:
             if len(self._files.names()) <= self._max_count:
                 return
             others = [summary for summary in self.list() if summary.id != keep]
-            latest = timestamp_of(self._system.now() + FUTURE)
+            latest = timestamp_of(latest_time(self._system.now()))
             others.sort(key=lambda one: (not one.ended, last_use(one, latest), one.id))
             for summary in others[: max(0, len(others) + 1 - self._max_count)]:
                 self._remove(summary)

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from ..core.storage import Database, settle_times
+from ..core.system import FUTURE
 from ..rules.items import ItemKey
 from . import context_table, request_table
 from .context_table import microseconds_of, moment_of
@@ -167,8 +168,8 @@ def prune_round(database: Database, limits: LedgerLimits, now: datetime) -> int:
 def _settle_times(database: Database, now: datetime) -> None:
     """Give what is dated more than a day ahead, as by a wrong clock, the present time, so that it grows old
     too. The records keep the time that they have."""
-    settle_times(database, "requests", timestamp_of(now), _days_before(now, -1))
-    settle_times(database, "contexts", microseconds_of(now), microseconds_of(now + timedelta(days=1)))
+    settle_times(database, "requests", timestamp_of(now), timestamp_of(now + FUTURE))
+    settle_times(database, "contexts", microseconds_of(now), microseconds_of(now + FUTURE))
 
 
 def prune_session(database: Database, session_id: str, limits: LedgerLimits) -> None:

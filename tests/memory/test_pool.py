@@ -638,6 +638,17 @@ def test_experience_dated_by_a_wrong_clock_stays_in_its_place(
     assert decisions(open_pool(tmp_path)) == decisions(pool)
 
 
+def test_a_start_before_the_time_is_known_makes_no_experience_old(tmp_path: Path) -> None:
+    dated(tmp_path, "2024-06-01T00:00:00.000Z", "2024-07-01T00:00:00.000Z")
+    clock = Clock()
+    clock.moment = datetime(1970, 1, 1, tzinfo=UTC)
+    pool = open_pool(tmp_path, clock)
+    assert decisions(pool) == ["D1", "D0"]
+    clock.moment = datetime(2024, 8, 1, tzinfo=UTC)  # the time is known now
+    pool.prune(Criteria(max_age_days=365), lambda path: True, dry_run=False)
+    assert decisions(pool) == ["D1", "D0"]
+
+
 def test_experience_dated_by_a_wrong_clock_is_pruned_by_age(tmp_path: Path) -> None:
     dated(tmp_path, "2020-01-01T00:00:00.000Z", "2036-01-01T00:00:00.000Z", "2024-12-01T00:00:00.000Z")
     pool = open_pool(tmp_path)
