@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from foveal.dashboard import formats
+from foveal.dashboard.view import _templates
 
 
 @pytest.mark.parametrize(
@@ -70,3 +71,10 @@ def test_a_path_may_break_behind_its_slashes_and_is_escaped() -> None:
 )
 def test_a_path_is_filled_into_an_editors_address(template: str, path: str, expected: str) -> None:
     assert formats.editor_href(template, "/p", path, 7) == expected
+
+
+def test_a_template_prints_a_dash_for_what_is_not_known() -> None:
+    assert (
+        _templates().from_string("{{ known }}{{ unknown }}").render(known=0, unknown=None)
+        == f"0{formats.NOTHING}"
+    )
