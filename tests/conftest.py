@@ -14,6 +14,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import psutil
@@ -170,10 +171,14 @@ def running_daemon(
 ) -> Iterator[DaemonProcess]:
     """Give a daemon with folders of its own. Without `embedding` it starts no process for it, which costs
     a second of each daemon."""
+    # Below a long folder the socket would have to be that of all daemons without a runtime folder.
+    with TemporaryDirectory(prefix="foveal-run-", ignore_cleanup_errors=True) as run:
+        yield from _running(folder, run, dict(extra or {}), embedding=embedding)
+
+
+def _running(folder: Path, run: str, extra: dict[str, str], *, embedding: bool) -> Iterator[DaemonProcess]:
     home = folder / "home"
     home.mkdir(exist_ok=True)
-    run = folder / "run"
-    run.mkdir(mode=0o700, exist_ok=True)
     environ = {
         name: value
         for name, value in os.environ.items()
@@ -181,19 +186,17 @@ def running_daemon(
     }
     environ |= {
         "HOME": str(home),
-        "XDG_RUNTIME_DIR": str(run),
+        "XDG_RUNTIME_DIR": run,
         "FOVEAL_STATE_DIR": str(folder / "state"),
         "FOVEAL_CONFIG_DIR": str(folder / "config"),
         "GIT_CONFIG_NOSYSTEM": "1",
-        **(extra or {}),
+        **extra,
     }
     if not embedding:
         config = folder / "config" / "config.toml"
         own = config.read_text() if config.exists() else ""
         write_files(folder, {"config/config.toml": f"{own}\n[embedding]\nenabled = false\n"})
     daemon = DaemonProcess(environ, home)
-    # With a longer name its socket would be that of all daemons without a runtime folder.
-    assert Path(daemon.socket).is_relative_to(run), f"the name of {folder} is too long: use mktemp"
     try:
         yield daemon
     finally:

@@ -127,6 +127,7 @@ class ToolConnection:
         self._launch = launch
         self._process: asyncio.subprocess.Process | None = None
         self._errors = b""
+        self._errors_read = asyncio.Event()
         self._received = self._lines = 0
 
     def transport(self) -> Transport:
@@ -225,10 +226,13 @@ class ToolConnection:
         assert process.stderr is not None
         while piece := await process.stderr.read(1 << 16):
             self._errors = (self._errors + piece)[-_ERROR_BYTES:]
+        self._errors_read.set()
 
     async def _ended(self, process: asyncio.subprocess.Process) -> str:
         """Describe how a program ended after it closed its output."""
         ended = await _has_ended(process, _LAST_WORDS_S)
+        with contextlib.suppress(TimeoutError):  # a child of it may still hold the other end
+            await asyncio.wait_for(self._errors_read.wait(), _GRACE_S)
         last = self._errors.decode("utf-8", "replace").strip().rpartition("\n")[2]
         how = f"with status {process.returncode}" if ended else "its output"
         return f"it ended {how} before it listed its tools" + (f": {last}" if last else "")

@@ -168,7 +168,7 @@ WRONG: tuple[tuple[tuple[str, ...], str, str], ...] = (
         "nothing is known of /nowhere; to see what is: foveal projects",
     ),
     (("status", "--socket", "/nowhere/s"), "no_daemon", "no daemon runs on /nowhere/s"),
-    (("requests", "show"), "failed", "no session of this project has a request yet"),
+    (("requests", "show"), "not_found", "no session of this project has a request yet"),
 )
 """Command lines that fail, with the code for programs and how the message begins."""
 

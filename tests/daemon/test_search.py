@@ -483,10 +483,10 @@ def test_a_branch_switch_of_many_files_and_back(wordy: DaemonProcess, tmp_path: 
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "other")
     assert len(found(wordy, root, "narwhal_7 narwhal", limit=1_000, fresh="tree")) == 250
-    assert found(wordy, root, "walrus", limit=1_000) == []
+    assert found(wordy, root, "walrus", limit=1_000, fresh="tree") == []
     git(root, "checkout", "-q", "main")
     assert len(found(wordy, root, "walrus", limit=1_000, fresh="tree")) == 250
-    assert found(wordy, root, "narwhal", limit=1_000) == []
+    assert found(wordy, root, "narwhal", limit=1_000, fresh="tree") == []
     assert status(wordy, root)["files"] == 251
 
 

@@ -207,7 +207,7 @@ def test_error_is_shown_once_with_its_code(shared_daemon: DaemonProcess, shop: P
         """,
     )
     error, hint = reply
-    assert error["text"].startswith(f"foveal: {shared_daemon.home} ")
+    assert error["text"].startswith(f"foveal: the project of {shared_daemon.home} would be ")
     assert error["text"].endswith(" (invalid_params)")
     assert error["level"] == 4
     assert "nothing in the project has these words" in hint["text"]
