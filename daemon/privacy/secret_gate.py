@@ -86,7 +86,7 @@ OPEN = SecretGate(closed=False)
 
 def gate_of(texts: Iterable[str]) -> SecretGate:
     """Return the gate for what a caller wrote, of a very long text for its two ends."""
-    values = dict.fromkeys(value for text in texts for value in secrets_in(_ends_of(text)))
+    values = dict.fromkeys(value for text in texts for value in _secrets_of(_ends_of(text)))
     found = list(values)[:VALUES_MAX]
     drawn = {value: None for value in found if _is_drawn(value)}
     parts = [part for value in drawn for part in re.split(r"[^A-Za-z0-9]+", value)]
@@ -97,6 +97,13 @@ def gate_of(texts: Iterable[str]) -> SecretGate:
 def mask_said(text: str) -> Masked:
     """Mask a text that a person or agent wrote, and each secret in it wherever else in it that stands."""
     return gate_of([text]).of_said(text)
+
+
+@lru_cache(maxsize=16)
+def _secrets_of(text: str) -> tuple[str, ...]:
+    """Return the secrets in a text of at most `SAID_MAX` characters. A context, its search, its record, its
+    history and its timeline ask for the same prompt."""
+    return tuple(secrets_in(text))
 
 
 def _ends_of(text: str) -> str:
