@@ -24,9 +24,9 @@ from ..core.errors import InvalidRequest
 from ..core.parameters import LIST_MAX, Texts
 from ..privacy.permissions import owner_of, sees_all_of
 from ..privacy.policy import Policy
-from ..project.project import Project
 from ..rules.items import ItemType
 from ..sessions.session import Session
+from ..workspace.project import Project
 from .context_replies import ContextFields
 from .marks import Plain
 from .method import (

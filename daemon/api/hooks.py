@@ -42,13 +42,13 @@ from ..hooks.payloads import RecentEvents, fields_in, formats_of, host_version
 from ..hooks.responder import Clock, HookContextRequest, OpenedSession, Responder
 from ..hooks.turn_readings import TurnReadings
 from ..privacy.permissions import Agent
-from ..project.project import Project
 from ..project.roots import relative_path
 from ..rules.items import Item
 from ..sessions.session import Session, is_id
 from ..sessions.timeline_service import Happening
 from ..sessions.timeline_writer import MASKED_CHARACTERS
 from ..transcripts.injections import asked
+from ..workspace.project import Project
 from .contexts import ContextMethods, GetContextRequest
 from .guard import PolicyGuard
 from .marks import Plain, Text

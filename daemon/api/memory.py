@@ -17,8 +17,8 @@ from ..memory.pool_filters import Criteria, ExperienceListing, as_it_is, cursor_
 from ..memory.records import Known
 from ..privacy.policy import Policy
 from ..privacy.visible import sees_whole, visible_experience
-from ..project.project import Project
 from ..rules.items import ItemType
+from ..workspace.project import Project
 from .marks import Claim, Count, File, KindOfItem, NameOfItem, Plain, Root, Server, Text, Touched
 from .method import EngineMethods, ProjectRequest, method, reply_of
 

@@ -14,8 +14,8 @@ from ..core.parameters import NonEmpty
 from ..embedding.messages import VectorProgress
 from ..embedding.semantics import Semantics
 from ..project.ignore_file import NAME as IGNORE_FILE
-from ..project.project import BUFFER_CHARACTERS, Project
 from ..project.roots import relative_path
+from ..workspace.project import BUFFER_CHARACTERS, Project
 from .marks import Count, File, Plain, Root, Text
 from .method import DaemonRequest, EngineMethods, FolderRequest, ProjectRequest, method, reply_of
 

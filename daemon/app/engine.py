@@ -24,15 +24,10 @@ from ..core.storage import DatabaseError
 from ..core.system import System
 from ..core.work import Work
 from ..embedding.semantics import Semantics
-from ..index.indexing import Indexing
 from ..memory.commit_marks import CommitMarks
 from ..memory.grafting import Grafting
 from ..memory.service import ExperienceMeaning, Experiences
 from ..privacy.permissions import Permissions
-from ..project.freshness import TreeFreshness, deadline_of
-from ..project.index_view import IndexSize
-from ..project.open_projects import OpenProjects
-from ..project.project import Project
 from ..rules.agent_items import AgentItems
 from ..rules.item_search import WarmItemSearch
 from ..rules.service import Items
@@ -43,6 +38,11 @@ from ..sessions.request_log_service import RequestLog
 from ..sessions.service import Sessions
 from ..sessions.stored_contents import RECORD_DAYS, LedgerLimits
 from ..sessions.timeline_service import Timeline
+from ..workspace.freshness import TreeFreshness, deadline_of
+from ..workspace.index_view import IndexSize
+from ..workspace.indexing import Indexing
+from ..workspace.open_projects import OpenProjects
+from ..workspace.project import Project
 from . import metric_history
 from .forgetting import Forgetting
 from .metric_history import Gauges, MetricHistory, SampleFile

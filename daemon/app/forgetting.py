@@ -26,13 +26,13 @@ from ..core.system import System
 from ..core.work import Work
 from ..embedding.semantics import Semantics
 from ..memory.pool import Pool
-from ..project.open_projects import OpenProjects
 from ..project.roots import RECORD
 from ..rules.item_store import ItemStore
 from ..rules.service import Items
 from ..sessions.request_log_service import RequestLog
 from ..sessions.service import Sessions
 from ..sessions.timeline_service import Timeline
+from ..workspace.open_projects import OpenProjects
 from .state import BACKUPS
 
 POOL_FILE = "experiences.jsonl"

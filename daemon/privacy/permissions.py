@@ -16,12 +16,12 @@ from ..context.scopes import Scope
 from ..core.errors import FovealError, PermissionDenied
 from ..core.system import System
 from ..core.work import Work
-from ..project.open_projects import OpenProjects
-from ..project.project import Project
 from ..rules.agent_items import AgentItems
 from ..rules.items import ItemKey
 from ..sessions.service import NOBODY, Sessions, SessionState
 from ..sessions.session import Session
+from ..workspace.open_projects import OpenProjects
+from ..workspace.project import Project
 from .policy import NO_TABLES, AgentTables, Policy, combined
 from .visible import visible_items
 

@@ -18,7 +18,7 @@ from ..config.source import read_source
 from ..core.errors import ConfigError, InvalidRequest, NotFound, StateError
 from ..core.system import Stamp, System, stamps_hold
 from ..core.work import Work
-from ..project.project import Project
+from ..workspace.project import Project
 from .agent_items import AgentItems, delete_item, merge_items, put_item, set_tool_mode
 from .approvals import Approvals, Approved, ServerFileState, approved_servers, file_states, list_tools
 from .instruction_files import RuleSet, discover

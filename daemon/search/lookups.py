@@ -21,8 +21,8 @@ from ..languages.shared.records import Symbol
 from ..privacy.policy import Policy
 from ..privacy.secret_values import mask_piece
 from ..project.path_roles import role_of
-from ..project.snapshot import ProjectSnapshot
 from ..project.tree import FileRecord
+from ..workspace.snapshot import ProjectSnapshot
 
 DEFINITION_BYTES = 64 * 1024
 """Maximum bytes of a node's text; a longer one is cut and marked `truncated`."""

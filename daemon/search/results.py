@@ -18,8 +18,8 @@ from ..index.terms import document_terms, query_terms
 from ..languages.shared.records import Symbol
 from ..privacy.secret_values import mask_pieces
 from ..project.path_roles import role_of
-from ..project.snapshot import ProjectSnapshot
 from ..rules.zone import stamp_now
+from ..workspace.snapshot import ProjectSnapshot
 from .lookups import is_current
 from .query import DescribedHits, Hit, SearchQuery, SearchResult
 

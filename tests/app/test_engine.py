@@ -27,14 +27,13 @@ from foveal.daemon.core import child as child_process
 from foveal.daemon.core.child import ChildProcess
 from foveal.daemon.core.errors import Busy, ChildDied, FovealError, NotFound, ProjectUnavailable
 from foveal.daemon.core.system import System
-from foveal.daemon.index import indexing
 from foveal.daemon.index.messages import CloseProject, OpenProject, SyncTree
-from foveal.daemon.project import freshness, open_projects
-from foveal.daemon.project.index_view import read_tree
-from foveal.daemon.project.project import Project, load
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.search.answers import ProjectCall
 from foveal.daemon.search.query import SearchQuery
+from foveal.daemon.workspace import freshness, indexing, open_projects
+from foveal.daemon.workspace.index_view import read_tree
+from foveal.daemon.workspace.project import Project, load
 
 from tests.conftest import write_files
 

@@ -24,7 +24,7 @@ from foveal.daemon.context.scopes import Scope, ScopeTable, identity_of
 from foveal.daemon.context.scoping import Scoping
 from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.core.parameters import read_request
-from foveal.daemon.project.project import Project
+from foveal.daemon.workspace.project import Project
 from msgspec.structs import replace
 
 CONFIG = ContextConfig(max_tokens=9_000, reserve_tokens=2_000, models=(("claude-*", 24_000), ("tiny", 400)))

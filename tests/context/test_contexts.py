@@ -23,10 +23,10 @@ from foveal.daemon.context.scoping import ScopeSelector
 from foveal.daemon.core.system import System
 from foveal.daemon.core.work import BUILD_THREADS
 from foveal.daemon.index.messages import TreeDelta
-from foveal.daemon.project import freshness
-from foveal.daemon.project.freshness import Deadline, TreeFreshness
-from foveal.daemon.project.project import Project
 from foveal.daemon.project.tree import Tree
+from foveal.daemon.workspace import freshness
+from foveal.daemon.workspace.freshness import Deadline, TreeFreshness
+from foveal.daemon.workspace.project import Project
 
 from tests.conftest import write_files
 

@@ -18,10 +18,10 @@ from foveal.daemon.index.store import FileContent, Reader, Store
 from foveal.daemon.languages.shared.language import language_of
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import Import
-from foveal.daemon.project.snapshot import ProjectSnapshot
 from foveal.daemon.project.tree import FileRecord, Tree
 from foveal.daemon.rules.instruction_files import RuleSet
 from foveal.daemon.search.lookups import DEFINITION_BYTES, describe_node
+from foveal.daemon.workspace.snapshot import ProjectSnapshot
 
 AUTH = '''import os
 import gone

@@ -24,7 +24,9 @@ from foveal.daemon.index.messages import EDITS_MAX, ProjectProgress, TreeDelta
 from foveal.daemon.index.store import FILE_NAME, Activity, FileContent, Reader, Store
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.memory.pool import Pool
-from foveal.daemon.project.hot_files import (
+from foveal.daemon.project.roots import known_roots, project_folder
+from foveal.daemon.project.tree import FileRecord, ProjectState, Tree
+from foveal.daemon.workspace.hot_files import (
     ASKED_MAX,
     ASKED_OFTEN,
     CHANGED_OFTEN,
@@ -32,10 +34,8 @@ from foveal.daemon.project.hot_files import (
     HOT_MAX,
     REMEMBERED_MAX,
 )
-from foveal.daemon.project.index_view import READERS_MAX, ReaderPool, read_tree
-from foveal.daemon.project.project import BUFFERS_MAX, LoadedProject, Project, load
-from foveal.daemon.project.roots import known_roots, project_folder
-from foveal.daemon.project.tree import FileRecord, ProjectState, Tree
+from foveal.daemon.workspace.index_view import READERS_MAX, ReaderPool, read_tree
+from foveal.daemon.workspace.project import BUFFERS_MAX, LoadedProject, Project, load
 from msgspec.structs import replace
 
 from tests.conftest import write_files

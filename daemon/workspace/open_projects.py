@@ -13,14 +13,11 @@ from ..config.settings import PROJECT_FILE, Environment, ProjectConfig, UserConf
 from ..core.errors import ConfigError, FovealError, StateError
 from ..core.system import System
 from ..core.work import SharedWork, Work
-from ..index.indexing import Indexing
 from ..memory.pool import Pool
 from ..memory.pool_filters import Retention
 from ..privacy.trust import FILE_BYTES, NOTHING_TRUSTED, Trusted, TrustFile, TrustStore, files_to_trust
-from .ignore_file import IgnoreLine, set_excluded
-from .project import Project, load
-from .project_settings import read_settings
-from .roots import (
+from ..project.ignore_file import IgnoreLine, set_excluded
+from ..project.roots import (
     check_named_root,
     find_root,
     is_temporary,
@@ -29,6 +26,9 @@ from .roots import (
     relative_path,
     resolved,
 )
+from .indexing import Indexing
+from .project import Project, load
+from .project_settings import read_settings
 
 ROOT_CACHE_S = 1.0
 """Seconds after which the root of a folder is looked up on the disk again."""

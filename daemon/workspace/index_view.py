@@ -19,8 +19,8 @@ from ..core.storage import DatabaseError, OtherVersion, damage_raised, may_pass
 from ..index.lexical_handle import LexicalHandle
 from ..index.store import Activity, Reader
 from ..privacy.policy import Policy, folded_path
+from ..project.tree import Tree
 from .hot_files import HOT_MAX
-from .tree import Tree
 
 ACTIVITY_MAX = 10 * HOT_MAX
 """Maximum number of files of each measure read from the index; some may be gone or in focus."""

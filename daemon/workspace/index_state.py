@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ..index.messages import ProjectProgress
 from ..privacy.policy import NO_POLICY, Policy
-from .tree import ProjectState, Tree
+from ..project.tree import ProjectState, Tree
 
 
 class IndexState:

@@ -28,18 +28,18 @@ from ..memory.pool import Pool
 from ..memory.recall import Chosen, Sketch, Staleness, choose, decoded, encoded, sketch_of, staleness_of
 from ..privacy.policy import NO_POLICY, Policy
 from ..privacy.visible import visible_experiences
+from ..project import commits, git
+from ..project.metadata import KnownMetadata
+from ..project.roots import make_usable, write_record
+from ..project.tree import FileRecord, ProjectState, Tree
 from ..rules.instruction_files import RuleSet, discover
 from ..rules.instruction_places import is_instruction_path
 from ..rules.zone import stamp_now
-from . import commits, git
 from .hot_files import HotFiles, PendingEdits
 from .index_state import IndexState
 from .index_view import IndexView, read_tree
-from .metadata import KnownMetadata
 from .project_settings import CONFIG_NAME, ProjectInstructions, ProjectSettings, read_settings
-from .roots import make_usable, write_record
 from .snapshot import ProjectSnapshot
-from .tree import FileRecord, ProjectState, Tree
 
 EXPERIENCES_WEIGHED = 50
 """Number of experiences that are rated in addition to the number wanted."""

@@ -10,7 +10,7 @@ from ..context.feedback import Feedback
 from ..context.scopes import HotNode
 from ..core.system import System
 from ..index.store import Activity
-from .git import head
+from ..project.git import head
 
 HOT_MAX = 8
 HOT_EACH = 3

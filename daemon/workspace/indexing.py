@@ -17,10 +17,7 @@ from ..core.errors import ChildDied, FovealError, ProjectUnavailable
 from ..core.events import EventHub
 from ..core.work import Work
 from ..embedding.semantics import Semantics
-from ..project.index_view import read_tree
-from ..project.project import Project
-from ..project.tree import Tree
-from .messages import (
+from ..index.messages import (
     AtWork,
     CloseProject,
     Command,
@@ -32,7 +29,10 @@ from .messages import (
     SyncTree,
     TreeDelta,
 )
-from .store import Activity
+from ..index.store import Activity
+from ..project.tree import Tree
+from .index_view import read_tree
+from .project import Project
 
 log = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from ..index.lexical_handle import LexicalHandle
 from ..index.store import Reader
 from ..memory.recall import Chosen
 from ..privacy.policy import NO_POLICY, Policy
+from ..project.tree import Tree
 from ..rules.instruction_files import RuleSet
-from .tree import Tree
 
 
 class ProjectSnapshot(Struct, frozen=True):

@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from ..core.errors import FovealError
 from ..core.work import Work
-from ..index.indexing import Indexing
 from ..index.messages import RefreshFiles
+from ..project.tree import Tree
+from .indexing import Indexing
 from .project import Project
-from .tree import Tree
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
