@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from foveal.daemon.app.dashboard import DashboardFile, DashboardState
+from foveal.daemon.access.dashboard import DashboardFile, DashboardState
 from foveal.daemon.app.state import bring_up
 from foveal.daemon.compression.model_compressor import ModelCache
 from foveal.daemon.context.feedback import Feedback

@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from ..access.permissions import owner_of, sees_all_of
 from ..app.engine import Engine
 from ..config.settings import ContextConfig
 from ..context.caller import check_owner
@@ -22,7 +23,6 @@ from ..context.scopes import Scope, ScopeTable
 from ..context.scoping import ScopeSelector
 from ..core.errors import InvalidRequest
 from ..core.parameters import LIST_MAX, Texts
-from ..privacy.permissions import owner_of, sees_all_of
 from ..privacy.policy import Policy
 from ..rules.items import ItemType
 from ..sessions.session import Session

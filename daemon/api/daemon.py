@@ -14,7 +14,7 @@ from typing import Annotated, Any, Protocol
 from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
 from ... import __version__
-from ..app.dashboard import CODE_S, LOOPBACK, Admission, Dashboard
+from ..access.dashboard import CODE_S, LOOPBACK, Admission, Dashboard
 from ..app.engine import Engine
 from ..app.metric_history import MetricSamples, Period, Quantiles, Sample
 from ..config.editor_links import editor_template

@@ -13,9 +13,9 @@ from typing import TypeVar, cast
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
+from ..access.permissions import Agent, Permissions, View, owner_of, require_all
 from ..context.scopes import Scope, ScopeTable
 from ..core.errors import FovealError, InvalidRequest, NotFound, PermissionDenied
-from ..privacy.permissions import Agent, Permissions, View, owner_of, require_all
 from ..privacy.policy import NO_POLICY
 from ..privacy.secret_gate import texts_in
 from ..privacy.secret_values import may_hold_secrets

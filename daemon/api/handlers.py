@@ -15,7 +15,7 @@ from ...ipc import errors as codes
 from ...ipc.connection import Connection
 from ...ipc.errors import RpcError
 from ...ipc.protocol import PROTOCOL_VERSION, PackedResult, pack_fields
-from ..app.dashboard import Dashboard
+from ..access.dashboard import Dashboard
 from ..app.engine import Engine
 from ..context.reply import ContextReply
 from ..core.errors import (

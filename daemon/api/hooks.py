@@ -30,6 +30,7 @@ from ...hooks.hosts.events import (
 )
 from ...hooks.hosts.hook_answer import NOTHING
 from ...hooks.hosts.registry import HOSTS, host_named
+from ..access.permissions import Agent
 from ..app.engine import Engine
 from ..context.scoping import ScopeSelector
 from ..core.errors import FovealError, InvalidRequest, PermissionDenied
@@ -41,7 +42,6 @@ from ..hooks.native_rules import folder_in, native_rules
 from ..hooks.payloads import RecentEvents, fields_in, formats_of, host_version
 from ..hooks.responder import Clock, HookContextRequest, OpenedSession, Responder
 from ..hooks.turn_readings import TurnReadings
-from ..privacy.permissions import Agent
 from ..project.roots import relative_path
 from ..rules.items import Item
 from ..sessions.session import Session, is_id

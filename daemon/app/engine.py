@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 
+from ..access.permissions import Permissions
 from ..config.files import config_problems
 from ..config.settings import Environment, UserConfig
 from ..context.context_history import ContextHistory
@@ -27,7 +28,6 @@ from ..embedding.semantics import Semantics
 from ..memory.commit_marks import CommitMarks
 from ..memory.grafting import Grafting
 from ..memory.service import ExperienceMeaning, Experiences
-from ..privacy.permissions import Permissions
 from ..rules.agent_items import AgentItems
 from ..rules.item_search import WarmItemSearch
 from ..rules.service import Items

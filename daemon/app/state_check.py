@@ -15,6 +15,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from ..access import dashboard
+from ..access.dashboard import check_dashboard_file
 from ..compression import model_compressor
 from ..context import feedback, scopes
 from ..context.feedback import Feedback
@@ -43,8 +45,7 @@ from ..sessions import request_log_file as ledger_file
 from ..sessions import timeline
 from ..sessions.session_files import META_VERSION, session_in
 from ..transcripts import cursor as cursor_store
-from . import dashboard, metric_history
-from .dashboard import check_dashboard_file
+from . import metric_history
 from .state import STATE_VERSION, VERSION_FILE, check_version
 
 Condition = Literal["whole", "damaged", "aside", "unreadable", "unknown"]

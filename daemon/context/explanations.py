@@ -12,11 +12,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from ..access.permissions import Permissions
 from ..config.settings import ScanConfig
 from ..core.errors import InvalidRequest
 from ..core.storage import DatabaseError
 from ..core.work import Work
-from ..privacy.permissions import Permissions
 from ..project.lister import LeftOut, left_out
 from ..project.roots import relative_path
 from ..project.rules import ALWAYS_SKIPPED_FOLDERS, ScanSettings

@@ -12,9 +12,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..access.permissions import Permissions
 from ..core.system import System
 from ..core.work import SharedWork, Work
-from ..privacy.permissions import Permissions
 from ..privacy.trust import TEMPLATE_FOLDER
 from ..project.metadata import ProjectMetadata
 from ..project.tree import Tree

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..access.visible import visible_experiences
 from ..config.files import LoadedConfig
 from ..config.settings import ProjectConfig, UserConfig
 from ..context.content import Shown, decode
@@ -27,7 +28,6 @@ from ..memory.experience import SKETCHES_MAX, BadField, Draft, Experience, relat
 from ..memory.pool import Pool
 from ..memory.recall import Chosen, Sketch, Staleness, choose, decoded, encoded, sketch_of, staleness_of
 from ..privacy.policy import NO_POLICY, Policy
-from ..privacy.visible import visible_experiences
 from ..project import commits, git
 from ..project.metadata import KnownMetadata
 from ..project.roots import make_usable, write_record

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from foveal.benchmarks.mutations.mutation import ROOT
+from foveal.daemon.access import dashboard
 from foveal.daemon.api import contexts, handlers
-from foveal.daemon.app import dashboard
 from foveal.daemon.context import context_history, known_files, rendered, sent_content
 from foveal.daemon.core import storage
 from foveal.daemon.core.system import RACY_NS

@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterable, Mapping
 from msgspec.structs import replace
 
 from ..memory.experience import Experience
+from ..privacy.policy import Policy
 from ..rules.agent_items import AgentItems
 from ..rules.items import Item, ItemKey
 from ..sessions.session import Session
-from .policy import Policy
 
 STEM_CHARACTERS = 4
 """Minimum characters of a file's name without its ending for it to name the file: shorter ones are words."""

@@ -16,13 +16,13 @@ from ..context.scopes import Scope
 from ..core.errors import FovealError, PermissionDenied
 from ..core.system import System
 from ..core.work import Work
+from ..privacy.policy import NO_TABLES, AgentTables, Policy, combined
 from ..rules.agent_items import AgentItems
 from ..rules.items import ItemKey
 from ..sessions.service import NOBODY, Sessions, SessionState
 from ..sessions.session import Session
 from ..workspace.open_projects import OpenProjects
 from ..workspace.project import Project
-from .policy import NO_TABLES, AgentTables, Policy, combined
 from .visible import visible_items
 
 ITEM_VIEWS_MAX = 16

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from foveal.daemon.memory.experience import Experience
-from foveal.daemon.privacy.policy import NO_POLICY, Policy
-from foveal.daemon.privacy.visible import (
+from foveal.daemon.access.visible import (
     visible_experience,
     visible_experiences,
     visible_items,
     visible_session,
 )
+from foveal.daemon.memory.experience import Experience
+from foveal.daemon.privacy.policy import NO_POLICY, Policy
 from foveal.daemon.rules.agent_items import merge_items
 from foveal.daemon.rules.item_store import StoredItems
 from foveal.daemon.rules.items import Item, ItemKey
