@@ -26,12 +26,12 @@ from typing import Any
 
 import numpy as np
 from foveal.daemon.access.dashboard import DashboardFile, DashboardState
-from foveal.daemon.app.state import bring_up
 from foveal.daemon.compression.model_compressor import ModelCache
 from foveal.daemon.context.feedback import Feedback
 from foveal.daemon.context.scopes import Scope, ScopeStore
 from foveal.daemon.core.errors import FovealError, NotFound, StateError
 from foveal.daemon.core.quarantine import QuarantineLog
+from foveal.daemon.core.state_folder import bring_up
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding import vectors
 from foveal.daemon.embedding.embeddings import EmbeddingStore

@@ -17,7 +17,9 @@ from ..context.scopes import ScopeTable
 from ..context.scoping import Scoping
 from ..context.service import Contexts
 from ..context.sources import Compressing, ContextSources
+from ..core import metric_history
 from ..core.events import EventHub
+from ..core.metric_history import Gauges, MetricHistory, SampleFile
 from ..core.metrics import Metrics
 from ..core.quarantine import QuarantineLog
 from ..core.resources import descriptor_problem, disk_problem, resident_bytes
@@ -43,9 +45,7 @@ from ..workspace.index_view import IndexSize
 from ..workspace.indexing import Indexing
 from ..workspace.open_projects import OpenProjects
 from ..workspace.project import Project
-from . import metric_history
 from .forgetting import Forgetting
-from .metric_history import Gauges, MetricHistory, SampleFile
 
 log = logging.getLogger(__name__)
 

@@ -21,6 +21,7 @@ from ..context.scopes import ScopeTable
 from ..context.scoping import Scoping
 from ..core.errors import FovealError, NotFound, StateError
 from ..core.quarantine import MARK
+from ..core.state_folder import BACKUPS
 from ..core.storage import DatabaseError
 from ..core.system import System
 from ..core.work import Work
@@ -33,7 +34,6 @@ from ..sessions.request_log_service import RequestLog
 from ..sessions.service import Sessions
 from ..sessions.timeline_service import Timeline
 from ..workspace.open_projects import OpenProjects
-from .state import BACKUPS
 
 POOL_FILE = "experiences.jsonl"
 

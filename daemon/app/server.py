@@ -40,10 +40,10 @@ from ..core.errors import FovealError
 from ..core.events import iso
 from ..core.quarantine import clear_file, clear_folder, clear_socket
 from ..core.resources import disk_problem, share_heaps
+from ..core.state_folder import StateLock, bring_up, check_version
 from ..core.system import System
 from .engine import Engine
 from .faces import FacesStarter
-from .state import StateLock, bring_up, check_version
 
 log = logging.getLogger(__name__)
 

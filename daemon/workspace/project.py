@@ -15,13 +15,13 @@ from msgspec.structs import replace
 from ..access.visible import visible_experiences
 from ..config.files import LoadedConfig
 from ..config.settings import ProjectConfig, UserConfig
-from ..context.content import Shown, decode
 from ..context.feedback import Feedback, feedback_path
 from ..context.known_files import KEPT_SYMBOLS, MASKED_SYMBOLS
 from ..context.scopes import HotNode
 from ..core.errors import ProjectUnavailable
 from ..core.sized_cache import SizedCache
 from ..core.system import Stamp, System, stamp_of
+from ..core.zone import stamp_now
 from ..index.messages import EDITS_MAX, TreeDelta
 from ..index.store import Activity
 from ..memory.experience import SKETCHES_MAX, BadField, Draft, Experience, relative_files
@@ -29,12 +29,12 @@ from ..memory.pool import Pool
 from ..memory.recall import Chosen, Sketch, Staleness, choose, decoded, encoded, sketch_of, staleness_of
 from ..privacy.policy import NO_POLICY, Policy
 from ..project import commits, git
+from ..project.content import Shown, decode
 from ..project.metadata import KnownMetadata
 from ..project.roots import make_usable, write_record
 from ..project.tree import FileRecord, ProjectState, Tree
 from ..rules.instruction_files import RuleSet, discover
 from ..rules.instruction_places import is_instruction_path
-from ..rules.zone import stamp_now
 from .hot_files import HotFiles, PendingEdits
 from .index_state import IndexState
 from .index_view import IndexView, read_tree

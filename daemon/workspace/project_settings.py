@@ -8,10 +8,10 @@ import os
 from ..config.files import LoadedConfig, load_or_last, load_project_config
 from ..config.settings import ProjectConfig, UserConfig
 from ..core.system import Stamp, System, stamps_hold
+from ..core.zone import stamp_now
 from ..privacy.trust import NOTHING_TRUSTED, Trusted
 from ..rules.agent_items import AgentItems
 from ..rules.instruction_files import RuleSet
-from ..rules.zone import stamp_now
 
 CONFIG_NAME = "foveal.toml"
 LAST_CONFIG = "foveal.last.toml"

@@ -10,8 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from foveal.daemon.app.state import STATE_VERSION, VERSION_FILE, StateLock, StateMark, bring_up, check_version
 from foveal.daemon.core.errors import StateError
+from foveal.daemon.core.state_folder import (
+    STATE_VERSION,
+    VERSION_FILE,
+    StateLock,
+    StateMark,
+    bring_up,
+    check_version,
+)
 from foveal.daemon.core.system import System
 
 
@@ -28,7 +35,7 @@ def test_second_lock_names_the_holder(tmp_path: Path) -> None:
 def test_the_lock_ends_with_the_process_that_held_it(tmp_path: Path) -> None:
     path = str(tmp_path / "lock")
     program = (
-        "import sys; from foveal.daemon.app.state import StateLock; lock = StateLock.take(sys.argv[1]);"
+        "import sys; from foveal.daemon.core.state_folder import StateLock; lock = StateLock.take(sys.argv[1]);"
         "print('held', flush=True); sys.stdin.read()"
     )
     holder = subprocess.Popen(

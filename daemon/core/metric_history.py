@@ -12,11 +12,11 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, field
 
-from ..core.errors import StateError
-from ..core.events import iso
-from ..core.metrics import LATENCY_BOUNDS_MS, OTHERS, HistogramStatistics, Metrics, MetricsStatistics
-from ..core.record_file import RecordFile
-from ..core.system import System
+from .errors import StateError
+from .events import iso
+from .metrics import LATENCY_BOUNDS_MS, OTHERS, HistogramStatistics, Metrics, MetricsStatistics
+from .record_file import RecordFile
+from .system import System
 
 log = logging.getLogger(__name__)
 

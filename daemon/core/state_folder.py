@@ -14,9 +14,9 @@ from typing import Self
 
 from msgspec import Struct
 
-from ..core.errors import StateError
-from ..core.quarantine import clear_file, quarantine
-from ..core.system import System
+from .errors import StateError
+from .quarantine import clear_file, quarantine
+from .system import System
 
 Migration = Callable[[str, System], None]
 """Migrates the state folder at a path by one version."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from foveal.daemon.api.daemon import history_reply
-from foveal.daemon.app.metric_history import (
+from foveal.daemon.core.metric_history import (
     AGENTS_TOLD,
     DAY_SAMPLES,
     DAY_STEP_S,

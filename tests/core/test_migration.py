@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from foveal.daemon.app.state import Migration, StateMark, bring_up, check_version
 from foveal.daemon.core.errors import StateError
+from foveal.daemon.core.state_folder import Migration, StateMark, bring_up, check_version
 from foveal.daemon.core.system import System
 
 FILES: dict[str, str] = {

@@ -14,7 +14,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from ..core.system import RACY_NS, Stamp, System, stamp_of
+from .system import RACY_NS, Stamp, System, stamp_of
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
 """Maximum bytes of a file: Claude Code's own limit for instructions."""

@@ -7,16 +7,16 @@ import os
 from pathlib import Path
 
 import pytest
-from foveal.daemon.context.content import (
+from foveal.daemon.context.rendered import all_hold
+from foveal.daemon.core.system import RACY_NS, System
+from foveal.daemon.privacy.policy import Policy
+from foveal.daemon.project.content import (
     Content,
     ContentReader,
     Shown,
     decode,
     digest_of,
 )
-from foveal.daemon.context.rendered import all_hold
-from foveal.daemon.core.system import RACY_NS, System
-from foveal.daemon.privacy.policy import Policy
 from hypothesis import given
 from hypothesis import strategies as st
 

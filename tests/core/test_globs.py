@@ -6,7 +6,7 @@ import re
 import string
 
 import pytest
-from foveal.daemon.project.globs import (
+from foveal.daemon.core.globs import (
     MAX_ALTERNATIVES,
     MAX_NESTING,
     MAX_PATTERN,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.system import System, stamp_of
-from foveal.daemon.rules.zone import RefusedError, Zone, ZoneReader
+from foveal.daemon.core.zone import RefusedError, Zone, ZoneReader
 
 
 class Counting(System):
@@ -123,7 +123,7 @@ def test_a_folder_with_more_names_than_are_read_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(tmp_path)
-    monkeypatch.setattr("foveal.daemon.rules.zone.MAX_ENTRIES", 1)
+    monkeypatch.setattr("foveal.daemon.core.zone.MAX_ENTRIES", 1)
     listing = ZoneReader(System()).files_below(zone_of(tmp_path), "a", ".md", 8)
     assert list(listing.refused) == ["a"]
     assert len(listing.files) <= 1

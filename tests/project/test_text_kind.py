@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.index.text_kind import DATA_BYTES, LONG_LINE, kind_of_text
 from foveal.daemon.languages.shared.language import language_of
+from foveal.daemon.project.text_kind import DATA_BYTES, LONG_LINE, kind_of_text
 
 
 def check(path: str, text: str, expected: str) -> None:

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from ..core.sized_cache import SizedCache
 from ..core.system import Stamp, System, is_racy, stamp_of
-from ..index.text_kind import classify_content
 from ..privacy.policy import NO_POLICY, Policy
+from .text_kind import classify_content
 
 DIGEST_BYTES = 16
 
