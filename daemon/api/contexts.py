@@ -15,7 +15,6 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from ..access.permissions import owner_of, sees_all_of
-from ..app.engine import Engine
 from ..config.settings import ContextConfig
 from ..context.caller import check_owner
 from ..context.requests import LONG_CHARACTERS, LONG_HISTORY, ContextRequest, Format, Freshness, Message
@@ -23,6 +22,7 @@ from ..context.scopes import Scope, ScopeTable
 from ..context.scoping import ScopeSelector
 from ..core.errors import InvalidRequest
 from ..core.parameters import LIST_MAX, Texts
+from ..engine.engine import Engine
 from ..privacy.policy import Policy
 from ..rules.items import ItemType
 from ..sessions.session import Session

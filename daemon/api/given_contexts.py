@@ -14,11 +14,11 @@ from msgspec import UNSET, Meta, Struct, UnsetType, convert, field
 from msgspec.structs import asdict
 
 from ..access.permissions import Agent
-from ..app.engine import Engine
 from ..context.context_history import TEXT_FIELDS, Access, Given
 from ..context.misses import verdict_of
 from ..core.errors import FovealError, InvalidRequest, NotFound, StateError
 from ..core.parameters import NonEmpty
+from ..engine.engine import Engine
 from ..project.roots import relative_path
 from ..sessions.context_table import ContextFilter, ContextRow, microseconds_of, moment_of
 from ..sessions.session import moment_in, timestamp_of

@@ -31,10 +31,10 @@ from ...hooks.hosts.events import (
 from ...hooks.hosts.hook_answer import NOTHING
 from ...hooks.hosts.registry import HOSTS, host_named
 from ..access.permissions import Agent
-from ..app.engine import Engine
 from ..context.scoping import ScopeSelector
 from ..core.errors import FovealError, InvalidRequest, PermissionDenied
 from ..core.system import System
+from ..engine.engine import Engine
 from ..hooks.answer import INCOMPLETE_CHARACTERS, incomplete_line
 from ..hooks.grafts import HookGrafts
 from ..hooks.last_events import LastEvents

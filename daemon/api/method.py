@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
 from ..access.permissions import Agent
-from ..app.engine import Engine
 from ..core.errors import InvalidRequest
 from ..core.parameters import LIST_MAX, NonEmpty
+from ..engine.engine import Engine
 from ..project.roots import relative_path
 from ..rules.item_store import key_in
 from ..rules.items import ItemKey

@@ -42,7 +42,7 @@ from ..core.quarantine import clear_file, clear_folder, clear_socket
 from ..core.resources import disk_problem, share_heaps
 from ..core.state_folder import StateLock, bring_up, check_version
 from ..core.system import System
-from .engine import Engine
+from ..engine.engine import Engine
 from .faces import FacesStarter
 
 log = logging.getLogger(__name__)

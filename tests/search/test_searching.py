@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from foveal.daemon.app.engine import Engine
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
 from foveal.daemon.core.errors import FovealError
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding.messages import SearchVectors, VectorHits
+from foveal.daemon.engine.engine import Engine
 from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.search.answers import ProjectCall
 from foveal.daemon.search.candidates import named_chunks

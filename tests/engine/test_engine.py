@@ -15,7 +15,6 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from foveal.daemon.app.engine import Engine
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, ScopesConfig, UserConfig
 from foveal.daemon.context import service as contexts
 from foveal.daemon.context import sources
@@ -27,6 +26,7 @@ from foveal.daemon.core import child as child_process
 from foveal.daemon.core.child import ChildProcess
 from foveal.daemon.core.errors import Busy, ChildDied, FovealError, NotFound, ProjectUnavailable
 from foveal.daemon.core.system import System
+from foveal.daemon.engine.engine import Engine
 from foveal.daemon.index.messages import CloseProject, OpenProject, SyncTree
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.search.answers import ProjectCall

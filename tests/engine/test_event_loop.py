@@ -9,7 +9,6 @@ from os import DirEntry
 from pathlib import Path
 
 import pytest
-from foveal.daemon.app.engine import Engine
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
 from foveal.daemon.context import service
 from foveal.daemon.context.assembly import Built, build
@@ -17,6 +16,7 @@ from foveal.daemon.context.build_state import GatheredSources
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scoping import ScopeSelector
 from foveal.daemon.core.system import System
+from foveal.daemon.engine.engine import Engine
 from foveal.daemon.memory.experience import Draft
 from foveal.daemon.sessions.service import SessionChange
 
