@@ -31,6 +31,7 @@ from foveal.daemon.context.feedback import Feedback
 from foveal.daemon.context.scopes import Scope, ScopeStore
 from foveal.daemon.core.errors import FovealError, NotFound, StateError
 from foveal.daemon.core.quarantine import QuarantineLog
+from foveal.daemon.core.record_file import RecordFile
 from foveal.daemon.core.state_folder import bring_up
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding import vectors
@@ -45,10 +46,10 @@ from foveal.daemon.privacy.trust import TrustStore
 from foveal.daemon.project.roots import known_roots, make_usable, write_record
 from foveal.daemon.rules.approvals import Approvals
 from foveal.daemon.rules.item_store import ItemStore
-from foveal.daemon.sessions import context_table
-from foveal.daemon.sessions.context_table import ContextFilter
-from foveal.daemon.sessions.request_log import Ledger
-from foveal.daemon.sessions.request_log_file import LedgerFile
+from foveal.daemon.sessions import delivery_tables
+from foveal.daemon.sessions.context_history import get_context, list_contexts
+from foveal.daemon.sessions.delivered_context import ContextFilter
+from foveal.daemon.sessions.request_log import ExportQuery, export_requests
 from foveal.daemon.sessions.session_store import SessionStore
 from foveal.daemon.transcripts.cursor import Cursor, CursorStore
 from foveal.daemon.workspace.index_view import read_tree
@@ -203,20 +204,21 @@ def _read_requests(folder: Path) -> Answers:
     said = ""
     for _ in range(3):
         try:
-            file = LedgerFile(str(folder / "requests.sqlite"), SYSTEM)
-            ledger = Ledger(file, SYSTEM)
-            found = {
-                f"{session} {one.id}": [one.tokens, one.bytes, str(ledger.get(session, one.id).problem)]
-                for session in ledger.counts()
-                for one in ledger.list(session)
-            }
+            file = RecordFile(
+                str(folder / delivery_tables.FILE), delivery_tables.SCHEMA, delivery_tables.VERSION, SYSTEM
+            )
             with file.reading() as database:
-                for row in context_table.page(database, ContextFilter(), 1_000):
-                    record = context_table.record_of(database, row.number)
-                    if record is None:
-                        said += f"the record of {row.id} is damaged"
+                requests = export_requests(database, ExportQuery(limit=1_000, content=True)).requests
+                found: dict[str, Any] = {
+                    one.record.id: [one.record.tokens, one.record.bytes, one.problem] for one in requests
+                }
+                for row in list_contexts(database, ContextFilter(), (), 1_000, ""):
+                    try:
+                        stored = get_context(database, row.id)
+                    except FovealError as error:
+                        said += str(error)
                     else:
-                        found[row.id] = [row.tokens, row.bytes, json.dumps(record)]
+                        found[row.id] = [row.tokens, row.bytes, stored and json.dumps(stored.reply)]
             said += " ".join(file.take_warnings())
             file.close()
         except FovealError as error:
@@ -580,7 +582,7 @@ def make_whole(folder: Path, whole: Path, kinds: list[str]) -> None:
     for kind in kinds:
         (whole / kind).mkdir(parents=True)
         KINDS[kind].make(whole / kind)
-    from_daemon = {"index": "projects/*/index.sqlite*", "requests": "requests.sqlite*"}
+    from_daemon = {"index": "projects/*/index.sqlite*", "requests": "deliveries.sqlite*"}
     if set(kinds) & set(from_daemon):
         with home(folder / "h", files={**PROJECT, **project_files()}) as user:
             fill(user, embedded=False)

@@ -15,6 +15,7 @@ from foveal.daemon.config.files import load_or_last, load_user_config
 from foveal.daemon.context.feedback import Feedback
 from foveal.daemon.context.scopes import Scope, ScopeStore
 from foveal.daemon.core.errors import FovealError, NotFound, StateError
+from foveal.daemon.core.record_file import RecordFile
 from foveal.daemon.core.state_folder import bring_up, check_version
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
@@ -31,8 +32,9 @@ from foveal.daemon.memory.pool import Pool
 from foveal.daemon.privacy.trust import TrustStore
 from foveal.daemon.rules.approvals import Approvals
 from foveal.daemon.rules.item_store import ItemStore, draft_of
-from foveal.daemon.sessions.request_log import Ledger
-from foveal.daemon.sessions.request_log_file import LedgerFile
+from foveal.daemon.sessions import delivery_tables
+from foveal.daemon.sessions.delivery_tables import DeliveryLimits, prune_round
+from foveal.daemon.sessions.request_log import ExportQuery, export_requests
 from foveal.daemon.sessions.session_store import SessionStore
 
 SYSTEM = System()
@@ -196,12 +198,12 @@ def open_requests(folder: Path) -> None:
     """Check that requests can be asked for, at the latest when the file was opened anew."""
     for attempt in range(3):
         try:
-            file = LedgerFile(str(folder / "requests.sqlite"), SYSTEM)
-            ledger = Ledger(file, SYSTEM)
-            for session in ledger.counts():
-                for summary in ledger.list(session):
-                    ledger.get(session, summary.id)
-            ledger.prune()
+            file = RecordFile(
+                str(folder / delivery_tables.FILE), delivery_tables.SCHEMA, delivery_tables.VERSION, SYSTEM
+            )
+            with file.writing() as database:
+                export_requests(database, ExportQuery(limit=1_000, content=True))
+                prune_round(database, DeliveryLimits(), SYSTEM.now())
             return file.close()
         except (FovealError, ValueError, KeyError, TypeError) as error:
             if not isinstance(error, FovealError):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import zlib
 
+from foveal.daemon.app.migrations import MIGRATIONS
 from foveal.daemon.app.state_check import layout_of_state
-from foveal.daemon.core.state_folder import MIGRATIONS, STATE_VERSION
+from foveal.daemon.core.state_folder import STATE_VERSION
 
 LAYOUTS: dict[int, dict[str, tuple[int, int]]] = {
     2: {

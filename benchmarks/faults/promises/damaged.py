@@ -299,7 +299,7 @@ def _make_whole(used: Path, whole: Path) -> None:
     with home(used, files={**PROJECT, **project_files()}) as user:
         fill(user, embedded=False)
         user.kill_all()
-        for kind, pattern in (("requests", "requests.sqlite*"), ("index", "projects/*/index.sqlite*")):
+        for kind, pattern in (("requests", "deliveries.sqlite*"), ("index", "projects/*/index.sqlite*")):
             (whole / kind).mkdir()
             for path in user.state.glob(pattern):
                 shutil.copy(path, whole / kind)
