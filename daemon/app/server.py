@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ... import __version__
 from ...ipc import paths
 from ...ipc.connection import Limits
 from ...ipc.listener import (
@@ -31,6 +30,7 @@ from ...ipc.listener import (
 from ...ipc.paths import DaemonInfo
 from ...ipc.protocol import PROTOCOL_VERSION
 from ...ipc.server import Server
+from ...ipc.version import __version__
 from ..access.dashboard import Dashboard
 from ..api.handlers import Handlers, to_error
 from ..config.files import load_or_last, load_user_config

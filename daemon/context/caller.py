@@ -11,11 +11,11 @@ from ..access.permissions import Agent, owner_of, policy_for, sees_all_of
 from ..config.settings import ProjectConfig
 from ..core.errors import InvalidRequest, PermissionDenied
 from ..privacy.policy import NO_POLICY, Policy
-from ..rules.item_plans import selection_of
 from ..rules.selection import ItemSelection
 from ..sessions.service import SessionState
 from ..sessions.session import Session
 from ..workspace.project import Project
+from .item_plans import selection_of
 from .requests import ContextRequest, Freshness
 from .scopes import Scope
 from .sent_content import Resident
