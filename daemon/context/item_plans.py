@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
+from ..config.item_selection import ItemSelection, parse_selection
 from ..config.settings import ProjectConfig
 from ..core.errors import InvalidRequest
 from ..rules.agent_items import AgentItems
 from ..rules.item_search import ItemMatches, WarmItemSearch
 from ..rules.items import IncludeMode, Item, ItemKey, ItemPlan, LeftOutItem, PlannedItem
-from ..rules.selection import ItemScore, ItemSelection, Profiles, parse_selection, resolve
+from ..rules.selection import ItemScore, Profiles, resolve
 from ..sessions.session import Session
 from .requests import ContextRequest
 

@@ -13,12 +13,13 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..config.settings import PROJECT_FILE, Environment
+from ..config.settings import Environment
 from ..config.source import read_source
 from ..core.errors import ConfigError, InvalidRequest, NotFound, StateError
 from ..core.system import Stamp, System, stamps_hold
 from ..core.work import Work
 from ..core.zone import stamp_now
+from ..privacy.trust import PROJECT_FILE
 from ..workspace.project import Project
 from .agent_items import AgentItems, delete_item, merge_items, put_item, set_tool_mode
 from .approvals import Approvals, Approved, ServerFileState, approved_servers, file_states, list_tools

@@ -6,8 +6,9 @@ import asyncio
 from collections import Counter
 from collections.abc import Container, Iterable
 
+from msgspec import Struct
+
 from ..context.feedback import Feedback
-from ..context.scopes import HotNode
 from ..core.system import System
 from ..index.store import Activity
 from ..project.git import head
@@ -30,6 +31,13 @@ CHANGED_OFTEN = 3
 
 CHECKOUT_S = 2.0
 """Seconds after a checkout in which writes count as the checkout's."""
+
+
+class HotNode(Struct, frozen=True):
+    """A file that is being worked on, and the reason why it counts as such."""
+
+    path: str
+    reason: str
 
 
 class HotFiles:

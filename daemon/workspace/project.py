@@ -12,22 +12,22 @@ from types import MappingProxyType
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..access.visible import visible_experiences
 from ..config.files import LoadedConfig
 from ..config.settings import ProjectConfig, UserConfig
 from ..context.feedback import Feedback, feedback_path
-from ..context.known_files import KEPT_SYMBOLS, MASKED_SYMBOLS
-from ..context.scopes import HotNode
 from ..core.errors import ProjectUnavailable
 from ..core.sized_cache import SizedCache
 from ..core.system import Stamp, System, stamp_of
 from ..core.zone import stamp_now
 from ..index.messages import EDITS_MAX, TreeDelta
 from ..index.store import Activity
+from ..index.symbol_cache import KEPT_SYMBOLS, MASKED_SYMBOLS
 from ..memory.experience import SKETCHES_MAX, BadField, Draft, Experience, relative_files
 from ..memory.pool import Pool
 from ..memory.recall import Chosen, Sketch, Staleness, choose, decoded, encoded, sketch_of, staleness_of
+from ..memory.visible_experiences import visible_experiences
 from ..privacy.policy import NO_POLICY, Policy
+from ..privacy.trust import PROJECT_FILE
 from ..project import commits, git
 from ..project.content import Shown, decode
 from ..project.metadata import KnownMetadata
@@ -35,10 +35,10 @@ from ..project.roots import make_usable, write_record
 from ..project.tree import FileRecord, ProjectState, Tree
 from ..rules.instruction_files import RuleSet, discover
 from ..rules.instruction_places import is_instruction_path
-from .hot_files import HotFiles, PendingEdits
+from .hot_files import HotFiles, HotNode, PendingEdits
 from .index_state import IndexState
 from .index_view import IndexView, read_tree
-from .project_settings import CONFIG_NAME, ProjectInstructions, ProjectSettings, read_settings
+from .project_settings import ProjectInstructions, ProjectSettings, read_settings
 from .snapshot import ProjectSnapshot
 
 EXPERIENCES_WEIGHED = 50
@@ -68,7 +68,7 @@ def load(root: str, folder: str, user: UserConfig, home: str, system: System) ->
     if not os.path.isdir(root):
         raise ProjectUnavailable(f"{root} is no folder (any more); open the project where it lies now")
     # The stamp is taken before the file is read, since the file may change meanwhile.
-    config_stamp = stamp_now(system, os.path.join(root, CONFIG_NAME))
+    config_stamp = stamp_now(system, os.path.join(root, PROJECT_FILE))
     quarantined = make_usable(folder, os.path.dirname(os.path.dirname(folder)), system)
     settings, problem = read_settings(root, folder, user, system)
     write_record(root, folder, system)
@@ -227,7 +227,7 @@ class Project:
         named = (*delta.removed, *delta.touched, *(record.path for record in delta.upserted))
         if delta.resync or any(map(is_instruction_path, named)):
             self.instructions.expect_changes()
-        if delta.resync or CONFIG_NAME in named:
+        if delta.resync or PROJECT_FILE in named:
             self.settings.stale = True
         if len(delta.touched) <= EDITS_MAX:
             self.pending_edits.add(delta.touched)

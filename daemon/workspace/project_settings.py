@@ -9,11 +9,10 @@ from ..config.files import LoadedConfig, load_or_last, load_project_config
 from ..config.settings import ProjectConfig, UserConfig
 from ..core.system import Stamp, System, stamps_hold
 from ..core.zone import stamp_now
-from ..privacy.trust import NOTHING_TRUSTED, Trusted
+from ..privacy.trust import NOTHING_TRUSTED, PROJECT_FILE, Trusted
 from ..rules.agent_items import AgentItems
 from ..rules.instruction_files import RuleSet
 
-CONFIG_NAME = "foveal.toml"
 LAST_CONFIG = "foveal.last.toml"
 
 
@@ -34,7 +33,7 @@ class ProjectSettings:
         """Changes with the settings, their warnings and what is trusted."""
         self.lock = asyncio.Lock()
         """Held while the settings are read again."""
-        self._path = os.path.join(root, CONFIG_NAME)
+        self._path = os.path.join(root, PROJECT_FILE)
         self._system = system
 
     def hold(self) -> bool:
@@ -64,7 +63,7 @@ def read_settings(
     """Read foveal.toml, or, if it can't be used, the copy of the last valid one; see `load_or_last`."""
     return load_or_last(
         lambda path: load_project_config(root, user, system, path),
-        os.path.join(root, CONFIG_NAME),
+        os.path.join(root, PROJECT_FILE),
         os.path.join(folder, LAST_CONFIG),
         system,
     )

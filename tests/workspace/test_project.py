@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 from foveal.daemon.config.files import LoadedConfig
 from foveal.daemon.config.settings import UserConfig
-from foveal.daemon.context.known_files import KEPT_SYMBOLS
 from foveal.daemon.core.errors import ConfigError, ProjectUnavailable
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.messages import EDITS_MAX, ProjectProgress, TreeDelta
 from foveal.daemon.index.store import FILE_NAME, Activity, FileContent, Reader, Store
+from foveal.daemon.index.symbol_cache import KEPT_SYMBOLS
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.project.roots import known_roots, project_folder
