@@ -35,7 +35,8 @@ from foveal.daemon.workspace.hot_files import (
     REMEMBERED_MAX,
 )
 from foveal.daemon.workspace.index_view import READERS_MAX, ReaderPool, read_tree
-from foveal.daemon.workspace.project import BUFFERS_MAX, LoadedProject, Project, load
+from foveal.daemon.workspace.project import LoadedProject, Project, load
+from foveal.daemon.workspace.unsaved_buffers import BUFFERS_MAX
 from msgspec.structs import replace
 
 from tests.conftest import write_files
