@@ -93,7 +93,6 @@ SERVICES: dict[str, list[str]] = {
         "context_history",
         "context_log",
         "explanations",
-        "feedback",
         "rendered",
         "scoping",
         "service",

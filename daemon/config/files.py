@@ -18,6 +18,7 @@ from ..project.globs import compile_glob
 from ..rules.selection import ItemSelection, parse_selection
 from .editor_links import editor_problem
 from .settings import (
+    FORMER_KEYS,
     FREE_TABLES,
     KEYS,
     PROJECT_FILE,
@@ -133,7 +134,7 @@ def _settings(source: ConfigSource, warnings: Warnings) -> Iterator[Setting]:
             raise wrong(source, table, "a table", type_of(content))
         else:
             for name, value in content.items():
-                if is_named_table(table, name, value):
+                if is_named_table(table, name, value) or (table, name) in FORMER_KEYS:
                     continue
                 if name in keys:
                     yield Setting(table, name, keys[name], value)

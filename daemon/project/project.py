@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from ..config.files import LoadedConfig
 from ..config.settings import ProjectConfig, UserConfig
 from ..context.content import Shown, decode
-from ..context.feedback import Feedback, feedback_path
 from ..context.known_files import KEPT_SYMBOLS, MASKED_SYMBOLS
 from ..context.scopes import HotNode
 from ..core.errors import ProjectUnavailable
@@ -32,7 +31,7 @@ from ..rules.instruction_files import RuleSet, discover
 from ..rules.instruction_places import is_instruction_path
 from ..rules.zone import stamp_now
 from . import commits, git
-from .hot_files import HotFiles, PendingEdits
+from .hot_files import HotFiles
 from .index_state import IndexState
 from .index_view import IndexView, read_tree
 from .metadata import KnownMetadata
@@ -93,8 +92,6 @@ class Project:
         self.hot_files = HotFiles(loaded.activity)
         self.unsaved = UnsavedBuffers()
         self.sketches = FileSketches(root, system)
-        self.feedback = Feedback(feedback_path(folder), system)
-        self.pending_edits = PendingEdits(root, self.feedback, system)
         found = {"state": loaded.quarantined, "config": loaded.config_problem}
         self.problems = {cause: problem for cause, problem in found.items() if problem}
         """Problems of the project as a whole, except those of its index, in words, by cause."""
@@ -160,7 +157,7 @@ class Project:
             self._compressed_generation,
             self.pool.generation,
             self.degraded,
-            (tree.generation, self.feedback.generation) if prompted else None,
+            tree.generation if prompted else None,
         )
 
     def set_problem(self, cause: str, problem: str) -> None:
@@ -230,7 +227,6 @@ class Project:
         if delta.resync or CONFIG_NAME in named:
             self.settings.stale = True
         if len(delta.touched) <= EDITS_MAX:
-            self.pending_edits.add(delta.touched)
             self.hot_files.note_edited(path for path in delta.touched if path in self.tree.files)
         self.index_state.wake()
 

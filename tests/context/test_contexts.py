@@ -27,6 +27,7 @@ from foveal.daemon.project import freshness
 from foveal.daemon.project.freshness import Deadline, TreeFreshness
 from foveal.daemon.project.project import Project
 from foveal.daemon.project.tree import Tree
+from foveal.daemon.rules.item_plans import plan_items
 
 from tests.conftest import write_files
 
@@ -179,11 +180,13 @@ async def test_a_search_of_items_that_takes_too_long_is_left_out_and_named(
 ) -> None:
     async with running(tmp_path) as (engine, project, scope):
 
-        async def served_never(*arguments: Any) -> Any:
-            await asyncio.Event().wait()
+        async def search_never(known: Any, session: Any, request: ContextRequest, *rest: Any) -> Any:
+            if request.prompt:
+                await asyncio.Event().wait()
+            return await plan_items(known, session, request, *rest)
 
         await ask(engine, project, scope, ContextRequest())  # rules are known from now on
-        monkeypatch.setattr(engine.requests, "served", served_never)
+        monkeypatch.setattr(sources, "plan_items", search_never)
         # A second for the sources, and for the build as long as it takes.
         monkeypatch.setattr(contexts, "BUILD_SHARE", 0.98)
         monkeypatch.setattr(contexts, "BUILD_S", GENEROUS_S)
