@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 from foveal.daemon.access.dashboard import DashboardFile, DashboardState
 from foveal.daemon.compression.model_compressor import ModelCache
-from foveal.daemon.context.feedback import Feedback
 from foveal.daemon.context.scopes import ScopeStore
 from foveal.daemon.core.errors import FovealError, NotFound, StateError
 from foveal.daemon.core.quarantine import QuarantineLog
@@ -156,15 +155,6 @@ def _read_trust(folder: Path) -> Answers:
         }
     )
     return Answers({**trusted.found, **approved.found}, trusted.said + approved.said)
-
-
-def _read_feedback(folder: Path) -> Answers:
-    feedback = Feedback(str(folder / "feedback.json"), SYSTEM)
-    said = feedback.load()
-    found = dict(feedback.boosts)
-    feedback.used(["new.py"])
-    feedback.save()
-    return Answers(found, said)
 
 
 def _read_version(folder: Path) -> Answers:
@@ -414,7 +404,6 @@ KINDS: Mapping[str, Kind] = {
     "session": Kind(MAKERS["session"], _read_session, edited=True),
     "items": Kind(MAKERS["items"], _read_items, edited=True, of_project=True),
     "trust": Kind(MAKERS["trust"], _read_trust, edited=True),
-    "feedback": Kind(MAKERS["feedback"], _read_feedback, edited=True, of_project=True),
     "version": Kind(MAKERS["version"], _read_version, edited=True),
     "dashboard": Kind(_make_dashboard, _read_dashboard, edited=True),
 }

@@ -27,7 +27,7 @@ class Kept:
 
 def fill(user: Home, *, embedded: bool) -> Kept:
     """Use a daemon until its state has every kind of file: of a project, sessions, items, experiences,
-    requests, trust, approvals, feedback, and with `embedded` embeddings and vectors."""
+    requests, trust, approvals, and with `embedded` embeddings and vectors."""
     cwd = str(user.project)
     user.open_ready()
     with user.client() as client:

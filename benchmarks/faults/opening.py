@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 from foveal.daemon.config.files import load_or_last, load_user_config
-from foveal.daemon.context.feedback import Feedback
 from foveal.daemon.context.scopes import ScopeStore
 from foveal.daemon.core.errors import FovealError, NotFound, StateError
 from foveal.daemon.core.state_folder import bring_up, check_version
@@ -131,18 +130,6 @@ def open_trust(folder: Path) -> None:
     """Nothing is trusted that wasn't, and what can't be used is told."""
     _or_state_error(lambda: TrustStore(str(folder / "trusted.json"), SYSTEM).of("/srv/shop"))
     _or_state_error(Approvals(str(folder / "approvals.json"), SYSTEM).load)
-
-
-def make_feedback(folder: Path) -> None:
-    """Learn something."""
-    feedback = Feedback(str(folder / "feedback.json"), SYSTEM)
-    feedback.used(["a.py", "b.py"])
-    feedback.save()
-
-
-def open_feedback(folder: Path) -> None:
-    """Check that it is read, or learnt anew."""
-    Feedback(str(folder / "feedback.json"), SYSTEM).load()
 
 
 def make_version(folder: Path) -> None:
@@ -303,14 +290,14 @@ def open_vectors(folder: Path) -> None:
 
 MAKERS: Mapping[str, Callable[[Path], None]] = {
     "pool": make_pool, "session": make_session, "items": make_items, "trust": make_trust,
-    "feedback": make_feedback, "version": make_version, "config": make_config, "scopes": make_scopes,
+    "version": make_version, "config": make_config, "scopes": make_scopes,
     "embeddings": make_embeddings, "lexical": make_lexical, "vectors": make_vectors,
 }  # fmt: skip
 """What makes the files of a kind. Those of `requests` and `index` come from a daemon in use."""
 
 OPENERS: Mapping[str, Callable[[Path], None]] = {
     "pool": open_pool, "session": open_session, "items": open_items, "trust": open_trust,
-    "feedback": open_feedback, "version": open_version, "config": open_config, "scopes": open_scopes,
+    "version": open_version, "config": open_config, "scopes": open_scopes,
     "requests": open_requests, "embeddings": open_embeddings, "index": open_index, "lexical": open_lexical,
     "vectors": open_vectors,
 }  # fmt: skip

@@ -16,7 +16,7 @@ from foveal.daemon.core.system import System
 from foveal.daemon.index.store import Store
 
 V1_DUMP = Path(__file__).parents[1] / "ledger_v1.sql"
-FOLDERS = {"session": "sessions", "items": "projects/p", "feedback": "projects/p", "pool": "projects/p",
+FOLDERS = {"session": "sessions", "items": "projects/p", "pool": "projects/p",
            "lexical": "projects/p", "embeddings": "embeddings"}  # fmt: skip
 
 
@@ -26,7 +26,6 @@ def state(tmp_path: Path) -> Path:
         "session",
         "items",
         "trust",
-        "feedback",
         "version",
         "scopes",
         "embeddings",
@@ -51,7 +50,6 @@ DAMAGED = {
     "approvals.json": b"[]",
     "sessions/one/meta.json": b"",
     "projects/p/items.json": b"\xff",
-    "projects/p/feedback.json": b"{}",
     "projects/p/vectors/vectors-1.bin": b"no vectors",
     "scopes.sqlite": b"no database" * 100,
     "embeddings/embeddings.sqlite": b"SQLite format 3\0" + b"x" * 5000,

@@ -249,7 +249,7 @@ def _remove(folder: Path) -> bool:
     return True
 
 
-TRUTH = frozenset({"session", "items", "trust", "feedback", "version", "config"})
+TRUTH = frozenset({"session", "items", "trust", "version", "config"})
 """Kinds whose damaged file must be found as it was; a pool quarantines lines, and SQLite takes in its log."""
 
 
