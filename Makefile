@@ -32,8 +32,7 @@ format: $(INSTALLED)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# All benchmarks with their baselines. The large tree and the million vectors take long and some GB of memory.
-# FOVEAL_BENCH_AIDER names the Python of an environment with aider, the baseline of the project map.
+# All benchmarks with their baselines.
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks --json-file benchmarks.json
 
