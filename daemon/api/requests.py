@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType, convert
 
-from ..app.engine import Engine
 from ..core.errors import NotFound, TooLarge
 from ..core.parameters import NonEmpty
+from ..engine.engine import Engine
 from ..rules.items import ItemKey
 from ..sessions.item_usage import Reported
 from ..sessions.request_log import Recalled
