@@ -57,7 +57,6 @@ pictures: $(INSTALLED) system
 faults: $(INSTALLED) system
 	$(BIN)/python -m benchmarks.mutations
 	$(BIN)/python -m benchmarks.faults
-	$(BIN)/python -m benchmarks.faults.damages
 	$(BIN)/pytest -m hypothesis --hypothesis-profile=random --timeout=0
 
 # Tools that some tests need beside Python. Without a tool its tests are skipped, or fail with FOVEAL_CI=1.

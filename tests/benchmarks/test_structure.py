@@ -157,7 +157,6 @@ def test_the_packages_are_pinned_and_most_of_them_held_out() -> None:
     assert any(one.language == "typescript" for one in packages)
 
 
-
 def test_the_command_prints_tables_misses_or_json(
     shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
