@@ -11,13 +11,13 @@ from ..core.metrics import ContextFigures, Metrics
 from ..sessions.delivered_context import Delivery
 from ..sessions.deliveries import Deliveries
 from ..sessions.request_record import new_request_id
+from ..sessions.scope import Scope
 from ..sessions.service import Sessions
 from ..sessions.timeline import Timeline
 from .assembly import Built
 from .caller import ContextJob
 from .delivered import described
 from .requests import ContextRequest
-from .scopes import Scope
 from .sent_content import ContextWindows
 
 LAST_MAX = 1_000
@@ -48,8 +48,6 @@ class ContextLog:
     def given(self, job: ContextJob, built: Built, reply: dict[str, Any]) -> dict[str, Any]:
         """Log a delivered context; return the reply with ids and counts of tokens."""
         scope, request, agent_name = job.scope, job.request, job.agent_name
-        if request.prompt and not request.preview:
-            job.project.feedback.shown(item["path"] for item in reply["slices"] if "path" in item)
         if scope.session_id and not request.preview:
             self._note_window(scope, request, built, reply)
             if job.caller.session is not None:

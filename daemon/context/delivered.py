@@ -30,10 +30,10 @@ from ..sessions.request_record import (
     message_hash,
     sent,
 )
+from ..sessions.scope import Scope
 from .assembly import Built
 from .caller import ContextJob
 from .requests import ContextRequest
-from .scopes import Scope
 
 PROMPT_CHARACTERS = 200
 """Maximum characters of a prompt's first line in a list."""

@@ -27,7 +27,6 @@ from ..core.system import System
 from ..core.work import Work
 from ..embedding.semantics import Semantics
 from ..memory.commit_marks import CommitMarks
-from ..memory.grafting import Grafting
 from ..memory.service import ExperienceMeaning, Experiences
 from ..rules.agent_items import AgentItems
 from ..rules.item_search import WarmItemSearch
@@ -39,6 +38,7 @@ from ..sessions.deliveries import Deliveries
 from ..sessions.delivery_tables import RECORD_DAYS, DeliveryLimits
 from ..sessions.service import Sessions
 from ..sessions.timeline import Timeline
+from ..transcripts.grafting import Grafting
 from ..workspace.freshness import TreeFreshness, deadline_of
 from ..workspace.index_view import IndexSize
 from ..workspace.indexing import Indexing
@@ -154,7 +154,6 @@ class Engine:
             await self.scoping.persist()
         except DatabaseError as error:  # no client is left to tell, and the other parts must still be closed
             log.warning("the last scopes are not kept: %s", error)
-        await self.projects.save_all_feedback()
         self.projects.close_all()  # first, so that the indexer is the last to close each index, and seals it
         await asyncio.gather(self.indexing.link.stop(deadline_s), self.semantics.stop(deadline_s))
         self._stopped.set()

@@ -309,7 +309,9 @@ def entries_of(
     )
     found = []
     for number, at, kind, mark, context_id, data, tokens, shown, used, is_gone, observed in rows:
-        entry = Entry(session_id, at, kind, mark, context_id=text_of(context_id), **json.loads(data))
+        fields = json.loads(data)
+        fields["paths"] = tuple(fields["paths"])
+        entry = Entry(session_id, at, kind, mark, context_id=text_of(context_id), **fields)
         counts = (None, None) if is_gone else (shown, used if observed else None)
         found.append(StoredEntry(number, entry, tokens, *counts))
     return found

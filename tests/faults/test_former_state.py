@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from foveal.benchmarks.faults.home import NO_EMBEDDING, Home, home
-from foveal.daemon.context.scopes import HotNode, Scope, ScopeStore
+from foveal.daemon.context.scopes import ScopeStore
 from foveal.daemon.core.system import System
 from foveal.daemon.memory.experience import ExperienceMark, Provenance
 from foveal.daemon.memory.pool import Pool
@@ -27,8 +27,10 @@ from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.rules.server_config import McpServer, ServerFile
 from foveal.daemon.rules.tool_lists import ListedTool, ToolList, ToolLists
 from foveal.daemon.sessions.former_stores import move_former
+from foveal.daemon.sessions.scope import Scope
 from foveal.daemon.sessions.session import IncludedItem
 from foveal.daemon.sessions.session_store import SessionStore
+from foveal.daemon.workspace.hot_files import HotNode
 
 WRITTEN = Path(__file__).parents[1] / "former_state"
 VERSION_2 = WRITTEN / "version_2"

@@ -74,7 +74,7 @@ async def test_edits_of_an_agent_become_one_entry_for_a_while(tmp_path: Path) ->
         at.timeline.record(event("edit", "e.py", agent_id="x"))
         page = await at.timeline.page("ses", 9, "")
     paths = [stored.entry.paths for stored in reversed(page.entries)]
-    assert paths == [["a.py", "b.py"], ["c.py"], ["d.py"], ["e.py"]]
+    assert paths == [("a.py", "b.py"), ("c.py",), ("d.py",), ("e.py",)]
 
 
 async def test_task_of_a_subagent_is_told_once(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ async def test_a_transcript_adds_only_what_hooks_did_not_report(tmp_path: Path) 
             at.timeline.read_transcript("/p", "ses", "/p", edits(7, *paths))
         at.timeline.read_transcript("/p", "ses", "/p", edits(9, "a.py", at="2026-03-01T12:10:00Z"))
         page = await at.timeline.page("ses", 10, "")
-    assert [stored.entry.paths for stored in page.entries] == [["a.py"], ["b.py", "c.py"], ["a.py"]]
+    assert [stored.entry.paths for stored in page.entries] == [("a.py",), ("b.py", "c.py"), ("a.py",)]
 
 
 async def test_loose_names_mean_the_only_shown_file_that_ends_so(tmp_path: Path) -> None:
