@@ -12,13 +12,13 @@ from ..core.errors import InvalidRequest, NotFound, PermissionDenied, TooLarge, 
 from ..core.parameters import NonEmpty
 from ..embedding.messages import VectorProgress
 from ..embedding.semantics import Semantics
-from ..engine.engine import Engine
+from ..engine.engine import Engine, EngineMethods
 from ..project.ignore_file import NAME as IGNORE_FILE
 from ..project.roots import relative_path
 from ..workspace.project import Project
 from ..workspace.unsaved_buffers import BUFFER_CHARACTERS
 from .marks import Count, File, Plain, Root, Text
-from .method import DaemonRequest, EngineMethods, FolderRequest, ProjectRequest, method, reply_of
+from .method import DaemonRequest, FolderRequest, ProjectRequest, method, reply_of
 
 EmbeddingState = Literal["off", "waiting", "running", "paused", "failed", "done"]
 

@@ -23,7 +23,8 @@ from ..search.query import NOTHING_FOUND
 from ..sessions.request_log_service import sent_of
 from ..sessions.request_record import conversation
 from ..sessions.scope import Scope
-from ..sessions.service import NOBODY, Sessions, SessionState
+from ..sessions.service import Sessions
+from ..sessions.session import NOBODY, SessionState
 from ..workspace.freshness import Deadline, TreeFreshness, deadline_of
 from ..workspace.project import Project
 from .assembly import Built, build
