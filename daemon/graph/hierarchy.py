@@ -67,7 +67,7 @@ def superclasses(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
             if not link.target
         )
         remarks.append(several(meaning))
-    return Findings(in_order(found, graph), tuple(filter(None, remarks)))
+    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)))
 
 
 def implementations(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
@@ -100,7 +100,7 @@ def overrides(meanings: Sequence[Meaning], graph: CodeGraph, *, upwards: bool = 
             count = len(meaning.definitions)
             remarks.append(f"{count} definitions bear the name, too many to follow: say whose is meant")
         remarks.append(several(meaning))
-    return Findings(in_order(found, graph), tuple(filter(None, remarks)))
+    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)))
 
 
 def overridden_by(definitions: Sequence[Definition], graph: CodeGraph) -> dict[int, Definition]:
@@ -181,7 +181,7 @@ def _classes(meanings: Sequence[Meaning], graph: CodeGraph, why: str) -> Finding
             if meaning.external or graph.family(link.path) in families
         )
         remarks.append(several(meaning))
-    return Findings(in_order(found, graph), tuple(filter(None, remarks)), more)
+    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)), more)
 
 
 def _counterparts(

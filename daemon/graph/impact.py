@@ -44,7 +44,7 @@ def impact(meanings: Sequence[Meaning], graph: CodeGraph, depth: int = IMPACT_DE
         found.extend(_by_name(meaning, graph))
         remarks.append(several(meaning))
     remarks.append(f"followed to a depth of {depth}")
-    return Findings(in_order(found, graph), tuple(filter(None, remarks)), more)
+    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)), more)
 
 
 def tests(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
@@ -72,7 +72,7 @@ def tests(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
             ]
         found.extend((*told, *named))
         remarks.append(several(meaning))
-    return Findings(in_order(found, graph), tuple(filter(None, remarks)), more)
+    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)), more)
 
 
 def _starts(meaning: Meaning, graph: CodeGraph) -> list[int]:

@@ -14,8 +14,9 @@ from ..index.link_table import Definition
 from ..languages.shared.language import language_of
 from ..languages.shared.qualified_names import base_name, without_number
 from ..project.tree import Layout, Tree
-from .code_graph import PROJECTS_MAX, CodeGraph
+from .code_graph import CodeGraph
 from .found import Certainty
+from .generation_cache import PROJECTS_MAX
 from .names import nearest, styles
 
 MEANT_MAX: Final = 500

@@ -43,7 +43,7 @@ def callees(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
         inside = graph.links.inside(ids)
         found.extend(_called(graph, graph.links.out_of([*ids, *inside], CALLS, FOUND_MAX)))
         remarks.append(several(meaning))
-    return Findings(in_order(found, graph), tuple(filter(None, remarks)), len(found) >= FOUND_MAX)
+    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)), len(found) >= FOUND_MAX)
 
 
 def _used(meanings: Sequence[Meaning], graph: CodeGraph, kinds: Collection[str], why: str) -> Findings:
@@ -56,7 +56,7 @@ def _used(meanings: Sequence[Meaning], graph: CodeGraph, kinds: Collection[str],
             more = more or len(taken) > FOUND_MAX
             found.extend(taken[:FOUND_MAX])
         remarks.append(several(meaning))
-    return Findings(in_order(found, graph), tuple(filter(None, remarks)), more)
+    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)), more)
 
 
 def _parts(

@@ -7,11 +7,11 @@ from contextlib import suppress
 from contextvars import copy_context
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..core.deadline import Deadline
 from ..core.errors import Busy, FovealError
 from ..core.work import Work
 from ..embedding.messages import SearchVectors
 from ..embedding.semantics import INCOMPLETE, Semantics
-from ..workspace.freshness import Deadline
 
 if TYPE_CHECKING:
     from .question import Question

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
+from ..core.deadline import Deadline
 from ..core.errors import FovealError
 from ..core.storage import DatabaseError
 from ..core.work import Work
@@ -19,7 +20,7 @@ from ..index.messages import LinkFirst, RebuildLexical
 from ..index.store import Reader
 from ..privacy.policy import NO_POLICY, Policy
 from ..project.tree import Tree
-from ..workspace.freshness import Deadline, before_search
+from ..workspace.freshness import before_search
 from ..workspace.indexing import Indexing
 from ..workspace.project import Project
 from ..workspace.snapshot import ProjectSnapshot

@@ -255,7 +255,7 @@ def _definitions(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
         if meaning.external:
             remarks.append(f"the project doesn't define `{meaning.written}`; ask what calls it")
         remarks.append(several(meaning))
-    return Findings(in_order(found, graph), tuple(filter(None, remarks)))
+    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)))
 
 
 def _plain_names(text: str) -> tuple[str, ...]:
