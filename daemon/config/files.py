@@ -19,6 +19,7 @@ from ..privacy.trust import PROJECT_FILE
 from .editor_links import editor_problem
 from .item_selection import ItemSelection, parse_selection
 from .settings import (
+    FORMER_KEYS,
     FREE_TABLES,
     KEYS,
     TABLES,
@@ -133,7 +134,7 @@ def _settings(source: ConfigSource, warnings: Warnings) -> Iterator[Setting]:
             raise wrong(source, table, "a table", type_of(content))
         else:
             for name, value in content.items():
-                if is_named_table(table, name, value):
+                if is_named_table(table, name, value) or (table, name) in FORMER_KEYS:
                     continue
                 if name in keys:
                     yield Setting(table, name, keys[name], value)

@@ -153,7 +153,6 @@ class Contexts:
         await self._permissions.prepare(project, job.caller.policy)
         degraded += filter(None, (job.caller.problem, self._scoping.problem))
         job = replace(job, scope=self._scoping.with_hot(project, scope))
-        project.pending_edits.settle()
         # Before the cache is read, since the cache key depends on it.
         metadata = await self._sources.metadata(project, times.gathered)
         validity = self._validity(job, compared)
@@ -250,7 +249,6 @@ class Contexts:
                 metadata=metadata,
                 meaning=sources.meanings.scores,
                 resident=job.caller.resident,
-                boosts=project.feedback.boosts if request.prompt and project.config.context.feedback else {},
                 templates=self._templates(project),
                 compress=self._compressing.compress(),
                 need=need,
@@ -348,7 +346,6 @@ class Contexts:
             *job.project.validity(prompted=prompted, tree=tree),
             self._scopes.constraints_above(scope) if scope.parent_id or scope.inherited else (),
             caller.key,
-            self._log.reports if prompted else 0,
             job.agent_name,
             caller.policy,
             None if caller.resident is None else caller.resident.key,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ..context.feedback import Feedback
 from .file_sketches import FileSketches
 from .pool import Pool
 
@@ -27,7 +26,3 @@ class PoolOwner(Protocol):
     @property
     def sketches(self) -> FileSketches:
         """The sketches of its files."""
-
-    @property
-    def feedback(self) -> Feedback:
-        """What was of use."""

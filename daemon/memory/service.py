@@ -50,9 +50,6 @@ class Experiences:
             draft = await self._work.in_builder(partial(project.sketches.sketched, draft))
         result = await self._work.in_writer(partial(project.pool.graft, [draft]))
         if result.grafted:
-            project.feedback.used(
-                path for experience in project.pool.some(result.ids) for path in experience.files_touched
-            )
             data = {"project": project.root, "experience_ids": list(result.ids), "grafted": result.grafted}
             self._events.publish("experience.grafted", data)
         return result

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from ..config.files import LoadedConfig
 from ..config.settings import ProjectConfig, UserConfig
-from ..context.feedback import Feedback, feedback_path
 from ..core.errors import ProjectUnavailable
 from ..core.system import Stamp, System
 from ..core.zone import stamp_now
@@ -33,7 +32,7 @@ from ..project.tree import ProjectState, Tree
 from ..rules.instruction_files import RuleSet, discover
 from ..rules.instruction_places import is_instruction_path
 from ..rules.project_instructions import ProjectInstructions
-from .hot_files import HotFiles, HotNode, PendingEdits
+from .hot_files import HotFiles, HotNode
 from .index_state import IndexState
 from .index_view import IndexView, read_tree
 from .project_settings import ProjectSettings, read_settings
@@ -92,8 +91,6 @@ class Project:
         self.hot_files = HotFiles(loaded.activity)
         self.unsaved = UnsavedBuffers()
         self.sketches = FileSketches(root, system)
-        self.feedback = Feedback(feedback_path(folder), system)
-        self.pending_edits = PendingEdits(root, self.feedback, system)
         found = {"state": loaded.quarantined, "config": loaded.config_problem}
         self.problems = {cause: problem for cause, problem in found.items() if problem}
         """Problems of the project as a whole, except those of its index, in words, by cause."""
@@ -159,7 +156,7 @@ class Project:
             self._compressed_generation,
             self.pool.generation,
             self.degraded,
-            (tree.generation, self.feedback.generation) if prompted else None,
+            tree.generation if prompted else None,
         )
 
     def set_problem(self, cause: str, problem: str) -> None:
@@ -229,7 +226,6 @@ class Project:
         if delta.resync or PROJECT_FILE in named:
             self.settings.stale = True
         if len(delta.touched) <= EDITS_MAX:
-            self.pending_edits.add(delta.touched)
             self.hot_files.note_edited(path for path in delta.touched if path in self.tree.files)
         self.index_state.wake()
 

@@ -1,4 +1,4 @@
-"""What was acknowledged survives kills and power cuts; a few of each here, `make faults` tries hundreds."""
+"""The model of a disk that loses power loses just what was not forced to it."""
 
 from __future__ import annotations
 
@@ -8,35 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from foveal.benchmarks.faults.power_cut import Disk
-from foveal.benchmarks.faults.promise import Ground, Outcome, attempt
-from foveal.benchmarks.faults.promises.acknowledged import CUT, KILL, PROMISE
 from foveal.benchmarks.faults.recording import calls_in, strace_command
 
 from tests.conftest import need_tool
-
-
-def outcome_of(name: str, folder: Path, count: int) -> Outcome:
-    return attempt(PROMISE, PROMISE.test(name), Ground(folder, count))
-
-
-def test_a_daemon_that_is_killed_while_clients_write_loses_nothing(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    outcome = outcome_of(KILL, tmp_path_factory.mktemp("k"), 1)
-    assert outcome.lost == []
-    assert outcome.tried == 1
-
-
-def test_a_power_cut_loses_nothing_that_was_acknowledged(tmp_path_factory: pytest.TempPathFactory) -> None:
-    need_tool("strace")
-    outcome = outcome_of(CUT, tmp_path_factory.mktemp("p"), 40)
-    assert outcome.lost == []
-    assert outcome.tried == 40
-
-
-# The model of the disk itself
 
 PROGRAM = """
 import os, sys
