@@ -11,7 +11,7 @@ from ..index.store import Reader
 from .code_graph import CodeGraph, leads
 from .found import FOUND_MAX, Findings, FoundPlace, in_order
 from .generation_cache import GenerationCache
-from .subjects import Meaning, several
+from .meaning import Meaning, several
 
 OUTLINE_DEPTH: Final = 1
 """Levels of members in an outline below the top level."""

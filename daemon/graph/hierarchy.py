@@ -10,7 +10,7 @@ from ..index.link_table import Definition, Link
 from ..languages.shared.qualified_names import base_name
 from .code_graph import CLASSES, CodeGraph, leads
 from .found import FOUND_MAX, Certainty, Findings, FoundPlace, in_order
-from .subjects import Meaning, several
+from .meaning import Meaning, several
 
 DEPTH_MAX: Final = 12
 """Maximum number of levels of inheritance followed."""

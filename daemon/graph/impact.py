@@ -8,7 +8,7 @@ from typing import Final
 
 from .code_graph import CALLS, CodeGraph, Reached, leads
 from .found import FOUND_MAX, Findings, FoundPlace, in_order
-from .subjects import Meaning, several
+from .meaning import Meaning, several
 
 IMPACT_DEPTH: Final = 3
 """Default depth of a walk: callers of callers of callers."""

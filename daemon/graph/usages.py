@@ -12,7 +12,7 @@ from ..languages.shared.qualified_names import base_name, without_number
 from .code_graph import CALLS, CodeGraph, is_constructor
 from .found import FOUND_MAX, Findings, FoundPlace, in_order
 from .hierarchy import OWNERS_MAX, is_kin, overridden_by
-from .subjects import Meaning, several
+from .meaning import Meaning, several
 
 ALIKE_MAX: Final = 3
 """Maximum number of definitions of a name that are offered for an unresolved call."""

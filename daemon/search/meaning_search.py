@@ -14,8 +14,8 @@ from ..embedding.messages import SearchVectors
 from ..embedding.semantics import INCOMPLETE, Semantics
 
 if TYPE_CHECKING:
+    from .gathered import GatheredCandidates
     from .question import Question
-    from .router import GatheredCandidates
 
 VECTORS_WAIT_S, VECTORS_SHARE = 2.0, 0.6
 """Maximum seconds to wait for the vector search, and maximum share of the time to the deadline; the rest is

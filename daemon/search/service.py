@@ -27,8 +27,8 @@ from .meaning_search import MeaningSearch
 from .query import DescribedHits, Hit, SearchQuery, SearchResult
 
 if TYPE_CHECKING:
+    from .gathered import GatheredCandidates
     from .pipeline import Turn
-    from .router import GatheredCandidates
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
