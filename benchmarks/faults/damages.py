@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from foveal.daemon.context.scopes import Scope, ScopeStore
+from foveal.daemon.context.scopes import ScopeStore
 from foveal.daemon.core.errors import FovealError, NotFound, StateError
 from foveal.daemon.core.quarantine import QuarantineLog
 from foveal.daemon.core.system import System
@@ -43,6 +43,7 @@ from foveal.daemon.sessions import context_table
 from foveal.daemon.sessions.context_table import ContextFilter
 from foveal.daemon.sessions.request_log import Ledger
 from foveal.daemon.sessions.request_log_file import LedgerFile
+from foveal.daemon.sessions.scope import Scope
 from foveal.daemon.sessions.session_store import SessionStore
 from foveal.daemon.workspace.index_view import read_tree
 from msgspec import to_builtins

@@ -17,7 +17,7 @@ ITEM = "house-style"
 
 def fill(user: Home) -> None:
     """Use a daemon until its state has every kind of file: of a project, sessions, items, experiences,
-    requests, trust, approvals and feedback."""
+    requests, trust and approvals."""
     cwd = str(user.project)
     user.open_ready()
     with user.client() as client:

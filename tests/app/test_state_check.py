@@ -12,13 +12,12 @@ from foveal.benchmarks.faults.damages import KINDS
 from foveal.benchmarks.faults.filled import fill, project_files
 from foveal.benchmarks.faults.home import PROJECT, home
 from foveal.daemon.app.state_check import Finding, check_state_files, repair
-from foveal.daemon.context.feedback import Feedback
 from foveal.daemon.core.state_folder import bring_up
 from foveal.daemon.core.system import System
 from foveal.daemon.index.store import Store
 
 V1_DUMP = Path(__file__).parents[1] / "ledger_v1.sql"
-FOLDERS = {"session": "sessions", "items": "projects/p", "feedback": "projects/p", "pool": "projects/p",
+FOLDERS = {"session": "sessions", "items": "projects/p", "pool": "projects/p",
            "lexical": "projects/p", "embeddings": "embeddings", "vectors": "projects/p/vectors"}  # fmt: skip
 
 
@@ -31,9 +30,6 @@ def state(tmp_path: Path) -> Path:
     (vectors,) = (tmp_path / "projects/p/vectors").glob("*.bin")
     vectors.rename(vectors.with_name("vectors-1.bin"))
     bring_up(str(tmp_path), System())
-    feedback = Feedback(str(tmp_path / "projects/p/feedback.json"), System())
-    feedback.used(["a.py", "b.py"])
-    feedback.save()
     return tmp_path
 
 
@@ -46,7 +42,6 @@ DAMAGED = {
     "approvals.json": b"[]",
     "sessions/one/meta.json": b"",
     "projects/p/items.json": b"\xff",
-    "projects/p/feedback.json": b"{}",
     "projects/p/vectors/vectors-1.bin": b"no vectors",
     "scopes.sqlite": b"no database" * 100,
     "embeddings/embeddings.sqlite": b"SQLite format 3\0" + b"x" * 5000,

@@ -8,21 +8,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
+from ..config.item_selection import ItemSelection, parse_selection
 from ..config.settings import ProjectConfig
-from ..context.requests import ContextRequest
 from ..core.errors import InvalidRequest
+from ..rules.agent_items import AgentItems
+from ..rules.item_search import ItemMatches, WarmItemSearch
+from ..rules.items import IncludeMode, Item, ItemKey, ItemPlan, LeftOutItem, PlannedItem
+from ..rules.selection import Profiles, resolve
 from ..sessions.session import Session
-from .agent_items import AgentItems
-from .item_search import ItemMatches, WarmItemSearch
-from .items import IncludeMode, Item, ItemKey, ItemPlan, LeftOutItem, PlannedItem
-from .selection import ItemScore, ItemSelection, Profiles, parse_selection, resolve
+from .requests import ContextRequest
 
 ITEMS_WAIT_S = 2.0
 """Maximum seconds an answer waits for the item search: loading the model takes .5 s, the first time 1.2 s."""
-
-SERVED_WELL = 0.6
-"""Minimum evidence from nearly equal messages for taking an item whatever its score: most replies referred to
-it, and the words were nearly the same (four fifths or more, see `NEARLY_EQUAL`)."""
 
 MISSING_MAX = 5
 """Maximum number of missing items named."""
@@ -53,7 +50,6 @@ async def plan_items(
     session: Session | None,
     request: ContextRequest,
     profiles: Profiles,
-    served: Mapping[ItemKey, float],
     search: WarmItemSearch,
     within_s: float,
 ) -> ItemPlan:
@@ -61,8 +57,7 @@ async def plan_items(
 
     They are the items of mode `always`, those of mode `glob` that match, and with a prompt those of mode
     `agent` that a search finds, by today's modes. A session adds items added by hand, whatever their mode,
-    and takes away items removed from it. `served` is the evidence of nearly equal earlier messages for items
-    that the search alone would leave out.
+    and takes away items removed from it.
     """
     chosen: dict[ItemKey, tuple[IncludeMode, float | None]] = {}
     removed: Collection[ItemKey] = frozenset(() if session is None else session.removed)
@@ -81,15 +76,10 @@ async def plan_items(
     barred: dict[ItemKey, Literal["removed", "denied"]] = dict.fromkeys(removed, "removed")
     barred |= dict.fromkeys(unwanted, "denied")
     found = await _search(known, chosen, barred, request, profiles, search, within_s)
-    again = [score for score in found.considered if _served(score, served)]
-    chosen |= {score.key: ("agent", score.score) for score in (*found.taken, *again)}
+    chosen |= {score.key: ("agent", score.score) for score in found.taken}
     return ItemPlan(
         tuple(PlannedItem(item, *chosen[key]) for key, item in known.by_key.items() if key in chosen),
-        tuple(
-            LeftOutItem(score.item, score.score, score.reason)
-            for score in found.considered
-            if score not in again
-        ),
+        tuple(LeftOutItem(score.item, score.score, score.reason) for score in found.considered),
         () if session is None else session.context.get("files", ()),
         (*known.warnings, *_missing(known, [*in_session, *chosen, *unwanted])),
         found.degraded,
@@ -116,11 +106,6 @@ async def _search(
     return await search.search(
         candidates, request.prompt, profiles, within_s=within_s, history=history, barred=barred
     )
-
-
-def _served(score: ItemScore, served: Mapping[ItemKey, float]) -> bool:
-    """Tell whether an item that a search left out for its score is taken since it served earlier messages."""
-    return score.reason in {"floor", "near_best", "top_n"} and served.get(score.key, 0.0) >= SERVED_WELL
 
 
 def _asked_mode(known: AgentItems, key: ItemKey) -> IncludeMode:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pytest
+from foveal.daemon.config.item_selection import parse_selection
 from foveal.daemon.config.settings import ProjectConfig, SelectionConfig
+from foveal.daemon.context.item_plans import MISSING_MAX, plan_items, profiles_for, selection_of
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.rules.agent_items import AgentItems
-from foveal.daemon.rules.item_plans import MISSING_MAX, SERVED_WELL, plan_items, profiles_for, selection_of
 from foveal.daemon.rules.item_search import ItemMatches
 from foveal.daemon.rules.items import IncludeMode, Item, ItemKey, ItemPlan, key_of
-from foveal.daemon.rules.selection import ItemScore, Reason, parse_selection
+from foveal.daemon.rules.selection import ItemScore, Reason
 from foveal.daemon.sessions.session import IncludedItem, Session
 from msgspec.structs import replace
 
@@ -63,12 +63,10 @@ def session(*names: str, removed: tuple[str, ...] = ()) -> Session:
     return Session("s", "/p", "", items=items, removed=tuple(map(rule, removed)), context=context)
 
 
-async def planned(
-    search: Search, one: Session | None, served: Mapping[ItemKey, float] | None = None, **request: Any
-) -> ItemPlan:
+async def planned(search: Search, one: Session | None, **request: Any) -> ItemPlan:
     profiles = profiles_for(ProjectConfig(), "", selection_of(one)[0])
     asked = ContextRequest(**{"prompt": "a question"} | request)
-    return await plan_items(known(), one, asked, profiles, served or {}, search, 1.0)  # type: ignore[arg-type]  # it has the same method
+    return await plan_items(known(), one, asked, profiles, search, 1.0)  # type: ignore[arg-type]  # it has the same method
 
 
 def told(plan: ItemPlan) -> dict[str, tuple[IncludeMode, float | None]]:
@@ -147,25 +145,6 @@ async def test_missing_items_are_reported_up_to_a_limit() -> None:
     assert set(told(plan)) == {"a", "b", "g"}
     assert plan.gaps[1] == "the rule gone0 isn't there (any more)"
     assert plan.gaps[-1] == "2 more items aren't there"
-
-
-@pytest.mark.parametrize(
-    ("weight", "reason", "taken"),
-    [
-        (SERVED_WELL, "floor", True),
-        (1.0, "near_best", True),
-        (1.0, "top_n", True),
-        (SERVED_WELL - 0.01, "floor", False),
-        (1.0, "removed", False),
-        (1.0, "denied", False),
-    ],
-)
-async def test_items_that_served_earlier_messages_are_taken(
-    weight: float, reason: Reason, taken: bool
-) -> None:
-    plan = await planned(Search(reason=reason), None, {rule("t"): weight})
-    assert ("t" in told(plan)) is taken
-    assert ("t" in {one.item.name for one in plan.left_out}) is not taken
 
 
 async def test_failed_search_is_reported() -> None:
