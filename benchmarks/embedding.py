@@ -26,10 +26,9 @@ SAME = 0.99
 def run(bench: Bench) -> list[Measure]:
     """Measure in this process, on as many threads as there are cores; first that both mean the same."""
     warm, count = bench.warm, bench.count(200, 20)
-    cache = bench.folder / "models"
     threads = os.cpu_count() or 1
-    model = load_model(DEFAULT_MODEL, str(cache), threads, lambda *step: None, System())
-    bare = BareModel(cache, threads)
+    model = load_model(DEFAULT_MODEL, str(bench.folder), threads, lambda *step: None, System())
+    bare = BareModel(threads)
     texts = [text.ljust(200, ".")[:200] for text in _texts(warm, 100)]
     chunks = chunk_texts(warm, 100)
     _check(model, bare, chunks[:10])

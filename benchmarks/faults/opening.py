@@ -23,8 +23,8 @@ from foveal.daemon.embedding.exact import as_ids
 from foveal.daemon.embedding.vector_file import UnusableVectors, read_vector_file, write_vector_file
 from foveal.daemon.embedding.vector_state import Graph, GraphBuilder
 from foveal.daemon.index.lexical_files import LexicalDamaged
+from foveal.daemon.index.lexical_indexer import LexicalDocument, LexicalWriter
 from foveal.daemon.index.lexical_reader import LexicalReader
-from foveal.daemon.index.lexing import LexicalDocument, LexicalWriter
 from foveal.daemon.index.store import Reader, Store
 from foveal.daemon.memory.experience import Draft
 from foveal.daemon.memory.pool import Pool
@@ -232,7 +232,6 @@ def open_embeddings(folder: Path) -> None:
                 if stored.matrix.shape != (len(stored.ids), DIM):
                     raise Wrong("vectors of another size")
             store.put(MODEL, [b"n" * 16], np.ones((1, store.dim(MODEL) or DIM), dtype=np.float32))
-            store.statistics()
             return store.close()
         except (DatabaseError, ValueError) as error:
             if check:
@@ -284,8 +283,8 @@ def make_vectors(folder: Path) -> None:
     """Write a graph of vectors."""
     chance = np.random.default_rng(2)
     builder = GraphBuilder(DIM, None)
-    builder.add(as_ids(range(1, VECTORS + 1)), chance.standard_normal((VECTORS, DIM), dtype=np.float32), 1)
-    write_vector_file(str(folder / "vectors.bin"), DIM, MODEL, SYSTEM, builder.save, builder.ids_of_rows)
+    builder.add(as_ids(range(1, VECTORS + 1)), chance.standard_normal((VECTORS, DIM), dtype=np.float32))
+    write_vector_file(str(folder / "vectors.bin"), DIM, MODEL, SYSTEM, builder.save, builder.ids)
 
 
 def open_vectors(folder: Path) -> None:
