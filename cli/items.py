@@ -1,4 +1,4 @@
-"""The commands `foveal items` and `feedback`: rules, references and tools, and what was of use."""
+"""The commands `foveal items` and `feedback`: rules, references and tools."""
 
 from __future__ import annotations
 
@@ -348,40 +348,15 @@ def _usage_table(items: Sequence[Mapping[str, Any]]) -> str:
     return terminal.table(header, rows, right=(2, 3, 4, 5), texts=(0,))
 
 
-SHOWN_MAX = 30
-
-
-@click.command("feedback", cls=Command, short_help="Show which files and items proved useful.")
-@click.option("--clear", is_flag=True, help="Forget all of it.")
+@click.command("feedback", cls=Command, short_help="Say where to see what was of use.")
+@click.option("--clear", is_flag=True, help="Does nothing: no such weights are kept.")
 @cwd_option
 @json_option
 @click.pass_context
 def feedback_command(context: click.Context, clear: bool, cwd: str | None, as_json: bool) -> None:
-    """Show which files and items of this project weigh more in contexts because they proved useful.
-
-    Useful is what was edited, decided about or referred to after a context showed it. The weight fades as
-    other things prove useful. context.feedback = false switches this off.
-    """
-    method = "ClearFeedback" if clear else "GetFeedback"
-    reply = ask(context, method, {"cwd": cwd or current_folder()})
+    """Say where to see which files and items were of use: nothing weighs more for it in contexts."""
+    reply = ask(context, "ClearFeedback" if clear else "GetFeedback", {"cwd": cwd or current_folder()})
     if as_json:
         terminal.say_json(reply)
-        return
-    if clear:
-        terminal.say(f"forgotten: {terminal.count(reply['cleared'], 'file or item')}")
-        return
-    if not reply["enabled"]:
-        terminal.note("feedback is switched off here: context.feedback = false")
-    if not reply["boosts"]:
-        terminal.say("no file or item stands out yet")
-        return
-    rows = [(terminal.clean(_name(boost)), f"x{boost['boost']:.2f}") for boost in reply["boosts"][:SHOWN_MAX]]
-    terminal.say(terminal.table(("FILE OR ITEM", "WEIGHT"), rows, right=(1,), paths=(0,)))
-    if len(reply["boosts"]) > SHOWN_MAX:
-        terminal.note(f"{len(reply['boosts']) - SHOWN_MAX:,} more: --json shows all")
-
-
-def _name(boost: dict[str, Any]) -> str:
-    if "path" in boost:
-        return str(boost["path"])
-    return " ".join(str(boost[name]) for name in ("type", "server_name", "name") if name in boost)
+    else:
+        terminal.say("nothing weighs more because it was of use; see: foveal usage, foveal items usage")
