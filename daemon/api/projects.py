@@ -10,8 +10,8 @@ from msgspec import UNSET, Struct, UnsetType
 
 from ..core.errors import InvalidRequest, NotFound, PermissionDenied, TooLarge, Unsupported
 from ..core.parameters import NonEmpty
+from ..embedding.embedder_client import EmbedderClient
 from ..embedding.messages import VectorProgress
-from ..embedding.semantics import Semantics
 from ..engine.engine import Engine, EngineMethods
 from ..project.ignore_file import NAME as IGNORE_FILE
 from ..project.roots import relative_path
@@ -358,7 +358,7 @@ async def project_reply(engine: Engine, project: Project) -> ProjectReply:
     )
 
 
-def _embedding_state(semantics: Semantics, progress: VectorProgress | None) -> EmbeddingState:
+def _embedding_state(semantics: EmbedderClient, progress: VectorProgress | None) -> EmbeddingState:
     """Return the state of a project's embedding."""
     if not semantics.enabled:
         return "off"

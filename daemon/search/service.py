@@ -15,7 +15,7 @@ from ..core.deadline import Deadline
 from ..core.errors import FovealError
 from ..core.storage import DatabaseError
 from ..core.work import Work
-from ..embedding.semantics import Semantics
+from ..embedding.embedder_client import EmbedderClient
 from ..index.messages import LinkFirst, RebuildLexical
 from ..index.store import Reader
 from ..privacy.policy import NO_POLICY, Policy
@@ -53,7 +53,7 @@ PREFERRED_HITS = 10
 class SearchService:
     """Answers questions. Runs on the event loop only; blocking work runs in the builder threads."""
 
-    def __init__(self, work: Work, indexing: Indexing, semantics: Semantics) -> None:
+    def __init__(self, work: Work, indexing: Indexing, semantics: EmbedderClient) -> None:
         self._work = work
         self._indexing = indexing
         self._semantics = semantics
