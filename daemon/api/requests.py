@@ -219,4 +219,6 @@ def _slice_id(key: ItemKey) -> str:
 
 
 def _no_session(session_id: str) -> NotFound:
-    return NotFound(f"no session {session_id!r:.130} and no request of it; ListSessions names what there is")
+    return NotFound(
+        f"no session {session_id!r:.130} and no request of it;", "ListSessions names what there is"
+    )

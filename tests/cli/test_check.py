@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.cli.terminal import Check, to_map, to_text
+from foveal.cli.check import Check, to_map, to_text
 
 
 def test_how_a_check_reads(monkeypatch: pytest.MonkeyPatch) -> None:

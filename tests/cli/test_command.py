@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
 import pytest
-from foveal.cli.command import Command, CommandGroup, UnknownCommand, locate, settings_of
+from foveal.cli.command import Run, command
+from foveal.cli.group import CommandGroup, UnknownCommand
+from foveal.cli.settings import locate
 
 SEEN: list[str | None] = []
 
 
-@click.group("things", cls=CommandGroup, examples=["foveal things list"])
-def things() -> None:
-    """Change things."""
+things = CommandGroup("things", help="Change things.", examples=["foveal things list"])
 
 
-@things.command("list", cls=Command, short_help="List things.")
-@click.pass_context
-def list_command(context: click.Context) -> None:
+@command("List things.", group=things)
+def list_things(run: Run) -> None:
     """List all things."""
-    SEEN.append(settings_of(context).socket)
+    SEEN.append(run.settings.socket)
 
 
-@things.command("delete", cls=Command, short_help="Delete a thing.")
-def delete_command() -> None:
+@command("Delete a thing.", group=things)
+def delete(run: Run) -> None:
     """Delete one thing."""
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from foveal.cli.app import MODULES, PROGRAMS, SECTIONS
-from foveal.cli.decisions import login_name
-from foveal.cli.projects import TOPICS, to_line
-from foveal.cli.times import local_time
+from foveal.cli.decide import login_name
+from foveal.cli.text import local_time
+from foveal.cli.watch import TOPICS, to_line
 from foveal.daemon.core import events
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, git, running_daemon, write_files

@@ -19,8 +19,8 @@ from foveal import __version__
 from foveal.cli import doctor
 from foveal.cli import process as life
 from foveal.cli.app import foveal
-from foveal.cli.status import follow_log
-from foveal.cli.terminal import Check
+from foveal.cli.check import Check
+from foveal.cli.logs import follow_log
 from foveal.ipc.paths import DaemonInfo, daemon_file, lock_file, log_file, write_daemon_info
 
 from tests.conftest import DaemonProcess, write_files

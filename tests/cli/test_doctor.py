@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from foveal.cli import doctor
 from foveal.cli.app import foveal
-from foveal.cli.command import Settings
+from foveal.cli.check import Check
 from foveal.cli.doctor import (
     check_daemon,
     check_dependencies,
@@ -27,7 +27,7 @@ from foveal.cli.doctor import (
     check_state,
     check_watches,
 )
-from foveal.cli.terminal import Check
+from foveal.cli.settings import Settings
 
 from tests.conftest import DaemonProcess, write_files
 

@@ -15,8 +15,9 @@ import foveal as foveal_package
 import pytest
 from foveal.cli.app import PROGRAMS
 from foveal.cli.app import foveal as program
-from foveal.cli.items import found_table
+from foveal.cli.items import FOUND
 from foveal.cli.progress import Bar
+from foveal.cli.table import table
 from rich.cells import cell_len
 
 from tests.command_cases import CommandLine
@@ -377,5 +378,6 @@ def test_what_a_search_for_items_found_fits(monkeypatch: pytest.MonkeyPatch) -> 
         "lexical": 0.3,
         "reason": "score",
         "description": "what it says " * 9,
+        "taken": True,
     }
-    assert max(map(cell_len, found_table([item], [item]).splitlines())) <= COLUMNS
+    assert max(map(cell_len, table(FOUND, [item]).splitlines())) <= COLUMNS

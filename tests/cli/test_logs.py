@@ -9,7 +9,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 from foveal.cli.app import foveal
-from foveal.cli.status import BLOCK_BYTES, follow_log, last_lines, log_files, tail
+from foveal.cli.logs import BLOCK_BYTES, follow_log, last_lines, log_files, tail
 from foveal.ipc.paths import log_file
 
 from tests.conftest import DaemonProcess

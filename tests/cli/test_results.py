@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 import pytest
-from foveal.cli.command import seen_from
 from foveal.cli.query import describe_results
+from foveal.cli.settings import seen_from
 
 RESULT: dict[str, Any] = {
     "node_id": "src/auth.py#Session.login",

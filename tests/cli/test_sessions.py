@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 import pytest
-from foveal.cli.sessions import describe, parse_selection, sessions_table
+from foveal.cli.sessions import COLUMNS, describe, parse_selection
+from foveal.cli.table import path, table
 
 from tests.command_cases import CommandLine
 
@@ -139,7 +140,7 @@ def test_a_table_of_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     summary = {**SESSION, "items": 1200, "context_items": 3, "current_intent": "x\n" * 60}
     later = {**summary, "session_id": "s-2", "last_idle": "2031-01-31T12:00:00.000Z"}
-    header, row, second = sessions_table([summary, later], projects=True).splitlines()
+    header, row, second = table((*COLUMNS, path("PROJECT", "project")), [summary, later]).splitlines()
     assert header.split()[:3] == ["SESSION", "NAME", "AGENT"]
     assert header.endswith("PROJECT")
     assert row.startswith("s-1 ")

@@ -6,7 +6,8 @@ import io
 from typing import Any
 
 import pytest
-from foveal.cli import terminal
+from foveal.cli import terminal, text
+from foveal.cli.table import Column, number, path, table, words
 
 
 class Terminal(io.StringIO):
@@ -18,7 +19,7 @@ class Terminal(io.StringIO):
 
 def test_size() -> None:
     def check(amount: int, expected: str) -> None:
-        assert terminal.size(amount) == expected
+        assert text.size(amount) == expected
 
     check(0, "0 B")
     check(999, "999 B")
@@ -35,12 +36,12 @@ def test_size() -> None:
 
 
 def test_lines() -> None:
-    assert (terminal.lines_of(3, 8), terminal.lines_of(3, 3)) == ("3-8", "3")
+    assert (text.lines_of(3, 8), text.lines_of(3, 3)) == ("3-8", "3")
 
 
 def test_duration() -> None:
     def check(seconds: float, expected: str) -> None:
-        assert terminal.duration(seconds) == expected
+        assert text.duration(seconds) == expected
 
     check(0.4, "0 s")
     check(59.9, "59 s")
@@ -52,7 +53,7 @@ def test_duration() -> None:
 
 
 def test_count() -> None:
-    assert [terminal.count(n, "file") for n in (0, 1, 6_869)] == ["0 files", "1 file", "6,869 files"]
+    assert [text.count(n, "file") for n in (0, 1, 6_869)] == ["0 files", "1 file", "6,869 files"]
 
 
 def test_colour_depends_on_stream_and_environment() -> None:
@@ -71,8 +72,8 @@ def test_colour_depends_on_stream_and_environment() -> None:
 
 
 def test_clean_shows_what_would_steer_a_terminal() -> None:
-    def check(text: str, expected: str) -> None:
-        assert terminal.clean(text) == expected
+    def check(given: str, expected: str) -> None:
+        assert text.clean(given) == expected
 
     check("plain ünïcode ✓", "plain ünïcode ✓")
     check("\x1b[31mred", "\\x1b[31mred")
@@ -82,8 +83,8 @@ def test_clean_shows_what_would_steer_a_terminal() -> None:
 
 
 def test_clean_lines_keeps_line_breaks_and_tabs() -> None:
-    def check(text: str, expected: str) -> None:
-        assert terminal.clean_lines(text) == expected
+    def check(given: str, expected: str) -> None:
+        assert text.clean_lines(given) == expected
 
     check("a\tb\nc\r\nd", "a\tb\nc\r\nd")
     check("over\rwritten", "over\\rwritten")
@@ -92,15 +93,18 @@ def test_clean_lines_keeps_line_breaks_and_tabs() -> None:
 
 def test_table_aligns_and_cleans(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    text = terminal.table(("NAME", "N"), [("a", "1"), ("long\nname", "1,000")], right=(1,))
-    assert text == "NAME            N\na               1\nlong\\nname  1,000"
+    rows = [{"name": "a", "n": 1}, {"name": "long\nname", "n": 1_000}]
+    assert (
+        table((Column("NAME", "name"), number("N", "n")), rows)
+        == "NAME            N\na               1\nlong\\nname  1,000"
+    )
 
 
 def test_short_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/me")
 
     def check(path: str, expected: str) -> None:
-        assert terminal.short_path(path) == expected
+        assert text.short_path(path) == expected
 
     check("/home/me", "~")
     check("/home/me/src", "~/src")
@@ -122,7 +126,7 @@ def test_errors_are_coloured_only_for_people(
 
 def test_a_path_keeps_its_end() -> None:
     def check(path: str, most: int, expected: str) -> None:
-        assert terminal.end_of_path(path, most) == expected
+        assert text.end_of_path(path, most) == expected
 
     check("/home/me/shop", 13, "/home/me/shop")
     check("/home/me/shop", 12, "…/me/shop")
@@ -132,13 +136,14 @@ def test_a_path_keeps_its_end() -> None:
 
 def test_a_table_fits_where_lines_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    header, row = ("ID", "PATH", "N", "TEXT"), ("id-1", "/home/me/" + "x/" * 20 + "shop", "7", "words " * 9)
+    shown = (Column("ID", "id"), path("PATH", "path"), number("N", "n", spare=1), words("TEXT", "text"))
+    row = {"id": "id-1", "path": "/home/me/" + "x/" * 20 + "shop", "n": 7, "text": "words " * 9}
 
     def drawn(width: str) -> list[str]:
         monkeypatch.setenv("COLUMNS", width)
-        return terminal.table(header, [row], right=(2,), paths=(1,), texts=(3,), spare=(2,)).splitlines()
+        return table(shown, [row]).splitlines()
 
-    assert drawn("0")[1].startswith(f"id-1  {row[1]}  7  words words")
+    assert drawn("0")[1].startswith(f"id-1  {row['path']}  7  words words")
     wide, narrow = drawn("60"), drawn("24")
     assert max(map(len, wide)) <= 60
     assert "/shop  7  words" in wide[1]

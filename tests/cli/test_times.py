@@ -10,8 +10,9 @@ import click
 import pytest
 from foveal.cli.app import foveal
 from foveal.cli.hooks import describe_facts
-from foveal.cli.projects import to_line
-from foveal.cli.times import local_time, moment
+from foveal.cli.options import moment
+from foveal.cli.text import local_time
+from foveal.cli.watch import to_line
 
 from tests.cli.test_every_command import commands
 
