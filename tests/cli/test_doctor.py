@@ -221,7 +221,3 @@ def test_watches(monkeypatch: pytest.MonkeyPatch) -> None:
     check(1_000_000, 5, polled, [("warning", ""), ("ok", "")])
     check(8_192, 5, polled, [("warning", f"{remedy} && foveal restart"), ("warning", remedy)])
     assert [watch.level for watch in check_watches({})] == ["warning"]
-
-
-def test_a_process_that_is_gone_has_no_watches() -> None:
-    assert doctor._watches_of(2**22 + 1) == 0

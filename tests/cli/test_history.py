@@ -174,13 +174,6 @@ def test_usage_reads() -> None:
     assert list(lines_of(empty, "day")) == ["no agent got a context in this time"]
 
 
-def test_usage_of_projects_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = {**ROW, "key": "/home/me/" + "a-long-folder/" * 9 + "shop"}
-    table = "\n".join(lines_of({"rows": [row], "total": ROW, "never_used": [], "saved": None}, "project"))
-    assert max(map(len, table.splitlines())) <= 80
-    assert "/shop " in table
-
-
 def test_what_hooks_tell_is_counted_and_forgotten(
     foveal: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,10 +234,6 @@ def test_forget_deletes_what_is_known(foveal: CommandLine) -> None:
     assert "no agent got a context of this project yet" in foveal.fails("last")
     assert "nothing is known of " in foveal.fails("forget", str(foveal.folder), "--yes")
     assert (foveal.folder / "src" / "shop" / "sessions.py").exists()
-
-
-def test_usage_takes_days_and_times(foveal: CommandLine) -> None:
-    assert "soon is no time: write 2026-01-31" in foveal.fails("usage", "--since", "soon", code=2)
 
 
 def test_last_and_why_tell_of_a_prompt_that_got_none_in_time(
