@@ -192,8 +192,8 @@ class GivenContextMethods:
         if given is None or not await self._may_see(given.access, request.agent):
             raise NotFound(
                 f"no context {context_id!r:.80}: it is older than history.days or was removed because of"
-                " history.max_mb, or never existed; an agent gets only contexts that it may see as a whole."
-                " ListContexts names them"
+                " history.max_mb, or never existed; an agent gets only contexts that it may see as a whole.",
+                "ListContexts names them",
             )
         return given
 

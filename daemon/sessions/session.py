@@ -117,7 +117,7 @@ def with_always(session: Session, always: Iterable[ItemKey]) -> Session:
 
 def unknown_item(key: ItemKey) -> NotFound:
     """Return the error for an item that doesn't exist, or that an agent may not see."""
-    return NotFound(f"there is no {key}. ListItems names those that there are; PutItem makes one.")
+    return NotFound(f"there is no {key}.", "ListItems names those that there are; PutItem makes one.")
 
 
 def item_is_not_there(key: ItemKey) -> ItemOutcome:
@@ -213,8 +213,8 @@ def _checked_count(session: Session) -> Session:
     if len(session.items) > MAX_ITEMS:
         raise TooLarge(
             f"the session would have {len(session.items):,} items, and at most {MAX_ITEMS:,} are kept."
-            " Nothing was changed."
-            " Give some of them another mode than always (PutItem, SetToolMode), or remove some."
+            " Nothing was changed.",
+            "Give some of them another mode than always (PutItem, SetToolMode), or remove some.",
         )
     return session
 
