@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, convert, field
 from msgspec.structs import asdict
 
-from ..access.permissions import Agent
+from ..access.agent import Agent
 from ..context.delivered import past_context
 from ..context.misses import verdict_of
 from ..core.errors import FovealError, InvalidRequest, NotFound, StateError
@@ -164,8 +164,8 @@ class DeliveryMethods:
         if stored is None or not await self._may_see(stored.access, request.agent):
             raise NotFound(
                 f"no context {context_id!r:.80}: it is older than history.days or was removed because of"
-                " history.max_mb, or never existed; an agent gets only contexts that it may see as a whole."
-                " ListContexts names them"
+                " history.max_mb, or never existed; an agent gets only contexts that it may see as a whole.",
+                "ListContexts names them",
             )
         return stored
 

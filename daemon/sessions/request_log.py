@@ -160,7 +160,8 @@ def find_request(database: Database, session_id: str, request_id: str) -> Reques
     if not rows:
         raise NotFound(
             f"the session {session_id!r:.130} has no request {request_id!r:.80}: it was removed as too old,"
-            " or never existed. ListRequests names those that there are."
+            " or never existed.",
+            "ListRequests names those that there are.",
         )
     return rows[0]
 
