@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest, NotFound, TooLarge
+from foveal.daemon.core.times import timestamp_of
 from foveal.daemon.rules.items import IncludeMode, ItemKey
 from foveal.daemon.sessions.session import (
     MAX_ID_CHARACTERS,
@@ -22,7 +23,6 @@ from foveal.daemon.sessions.session import (
     new_id,
     new_session,
     observed,
-    timestamp_of,
     with_always,
     with_fields,
     with_item,
