@@ -83,7 +83,7 @@ class Engine:
         self.items = Items(environment, system, self._work, lister)
         self.item_search = WarmItemSearch(self.semantics, self._work)
         self.sessions = Sessions(environment, self.projects, self.items, self._work, self.events, system)
-        self.permissions = Permissions(self.projects, self.sessions, config, self._work, system)
+        self.permissions = Permissions(self.projects, self.sessions.find, config, self._work, system)
         days = config.history.days
         limits = DeliveryLimits(days, max(days, RECORD_DAYS), max_bytes=config.history.max_mb << 20)
         self.deliveries = Deliveries(environment.state_dir, self.projects, self._work, system, limits)
