@@ -205,9 +205,9 @@ def _check_files(settings: Settings, *, repair: bool) -> Iterator[Check]:
     import os
     from contextlib import ExitStack
 
-    from ..daemon.app.state import StateLock
     from ..daemon.app.state_check import check_state_files
     from ..daemon.core.errors import StateError
+    from ..daemon.core.state_folder import StateLock
     from ..daemon.core.system import System
     from ..ipc.paths import lock_file, state_folder
     from .terminal import Check
@@ -270,8 +270,8 @@ def roots_on_disk(settings: Settings) -> list[str]:
 
 def _check_state_version(state: str) -> Check:
     """Check that this program understands the state folder, which has a version mark."""
-    from ..daemon.app.state import check_version
     from ..daemon.core.errors import StateError
+    from ..daemon.core.state_folder import check_version
     from ..daemon.core.system import System
     from .terminal import Check
 

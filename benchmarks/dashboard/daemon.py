@@ -137,7 +137,7 @@ def _graft(client: Client, root: Path, number: int, decision: str, outcome: str,
         "rationale": rationale,
         "agent_id": AGENTS[number % len(AGENTS)],
         "session_id": f"planning-{number // 2}",
-        "files_touched": ["daemon/app/engine.py"],
+        "files_touched": ["daemon/engine/engine.py"],
     }
     if outcome:
         experience["outcome"] = {"kind": outcome}

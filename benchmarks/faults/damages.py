@@ -25,12 +25,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from foveal.daemon.app.dashboard import DashboardFile, DashboardState
-from foveal.daemon.app.state import bring_up
+from foveal.daemon.access.dashboard import DashboardFile, DashboardState
 from foveal.daemon.compression.model_compressor import ModelCache
 from foveal.daemon.context.scopes import Scope, ScopeStore
 from foveal.daemon.core.errors import FovealError, NotFound, StateError
 from foveal.daemon.core.quarantine import QuarantineLog
+from foveal.daemon.core.state_folder import bring_up
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding import vectors
 from foveal.daemon.embedding.embeddings import EmbeddingStore
@@ -41,7 +41,6 @@ from foveal.daemon.index.store import Reader, Store
 from foveal.daemon.index.suspects import Suspects
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.privacy.trust import TrustStore
-from foveal.daemon.project.index_view import read_tree
 from foveal.daemon.project.roots import known_roots, make_usable, write_record
 from foveal.daemon.rules.approvals import Approvals
 from foveal.daemon.rules.item_store import ItemStore
@@ -51,6 +50,7 @@ from foveal.daemon.sessions.request_log import Ledger
 from foveal.daemon.sessions.request_log_file import LedgerFile
 from foveal.daemon.sessions.session_store import SessionStore
 from foveal.daemon.transcripts.cursor import Cursor, CursorStore
+from foveal.daemon.workspace.index_view import read_tree
 from msgspec import to_builtins
 
 from . import damaging

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
-from foveal.daemon.app.state import bring_up, check_version
 from foveal.daemon.config.files import load_or_last, load_user_config
 from foveal.daemon.context.scopes import Scope, ScopeStore
 from foveal.daemon.core.errors import FovealError, NotFound, StateError
+from foveal.daemon.core.state_folder import bring_up, check_version
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding.embeddings import EmbeddingStore

@@ -13,12 +13,12 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType, convert, field
 from msgspec.structs import asdict
 
-from ..app.engine import Engine
+from ..access.permissions import Agent
 from ..context.context_history import TEXT_FIELDS, Access, Given
 from ..context.misses import verdict_of
 from ..core.errors import FovealError, InvalidRequest, NotFound, StateError
 from ..core.parameters import NonEmpty
-from ..privacy.permissions import Agent
+from ..engine.engine import Engine
 from ..project.roots import relative_path
 from ..sessions.context_table import ContextFilter, ContextRow, microseconds_of, moment_of
 from ..sessions.session import moment_in, timestamp_of

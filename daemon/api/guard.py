@@ -13,16 +13,16 @@ from typing import TypeVar, cast
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
+from ..access.permissions import Agent, Permissions, View, owner_of, require_all
 from ..context.scopes import Scope, ScopeTable
 from ..core.errors import FovealError, InvalidRequest, NotFound, PermissionDenied
-from ..privacy.permissions import Agent, Permissions, View, owner_of, require_all
 from ..privacy.policy import NO_POLICY
 from ..privacy.secret_gate import texts_in
 from ..privacy.secret_values import may_hold_secrets
-from ..project.open_projects import OpenProjects
 from ..project.roots import resolved
 from ..rules.items import ItemKey
 from ..sessions.service import NOBODY, Sessions, SessionState
+from ..workspace.open_projects import OpenProjects
 from . import method as methods
 from .marks import RecordOf
 from .method import (

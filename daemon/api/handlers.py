@@ -15,8 +15,7 @@ from ...ipc import errors as codes
 from ...ipc.connection import Connection
 from ...ipc.errors import RpcError
 from ...ipc.protocol import PROTOCOL_VERSION, PackedResult, pack_fields
-from ..app.dashboard import Dashboard
-from ..app.engine import Engine
+from ..access.dashboard import Dashboard
 from ..context.reply import ContextReply
 from ..core.errors import (
     Busy,
@@ -35,6 +34,7 @@ from ..core.errors import (
 from ..core.parameters import read_request
 from ..core.storage import OperationalError
 from ..core.work import CLIENT
+from ..engine.engine import Engine
 from .contexts import ContextMethods
 from .daemon import DaemonMethods, DashboardMethods
 from .given_contexts import GivenContextMethods

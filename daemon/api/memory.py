@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, convert
 from msgspec.structs import replace
 
+from ..access.visible import sees_whole, visible_experience
 from ..core.errors import InvalidRequest, PermissionDenied
 from ..core.parameters import LIST_MAX, NonEmpty, Texts
 from ..memory.edits import Edit, changed_fields
@@ -16,8 +17,7 @@ from ..memory.experience import Experience, Provenance, draft_of
 from ..memory.pool_filters import Criteria, ExperienceListing, as_it_is, cursor_after
 from ..memory.records import Known
 from ..privacy.policy import Policy
-from ..privacy.visible import sees_whole, visible_experience
-from ..project.project import Project
+from ..workspace.project import Project
 from .marks import Claim, Count, File, KindOfItem, NameOfItem, Plain, Root, Server, Text, Touched
 from .method import EngineMethods, ProjectRequest, method, reply_of
 

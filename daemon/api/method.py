@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 
 from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
-from ..app.engine import Engine
+from ..access.permissions import Agent
 from ..core.errors import InvalidRequest
 from ..core.parameters import LIST_MAX, NonEmpty
-from ..privacy.permissions import Agent
+from ..engine.engine import Engine
 from ..project.roots import relative_path
 from ..rules.item_store import key_in
 from ..rules.items import ItemKey

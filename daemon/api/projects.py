@@ -8,14 +8,14 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from ..app.engine import Engine
 from ..core.errors import InvalidRequest, NotFound, PermissionDenied, TooLarge, Unsupported
 from ..core.parameters import NonEmpty
 from ..embedding.messages import VectorProgress
 from ..embedding.semantics import Semantics
+from ..engine.engine import Engine
 from ..project.ignore_file import NAME as IGNORE_FILE
-from ..project.project import BUFFER_CHARACTERS, Project
 from ..project.roots import relative_path
+from ..workspace.project import BUFFER_CHARACTERS, Project
 from .marks import Count, File, Plain, Root, Text
 from .method import DaemonRequest, EngineMethods, FolderRequest, ProjectRequest, method, reply_of
 

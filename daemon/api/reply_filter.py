@@ -8,9 +8,9 @@ from typing import Any, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..access.visible import names_file
 from ..core.errors import FovealError, InvalidRequest
 from ..privacy.policy import Policy
-from ..privacy.visible import names_file
 from ..rules.items import ItemType
 from .marks import Leaf, ListOf, MapOf, RecordOf, Shape, Shows
 from .method import WireMap

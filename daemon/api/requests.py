@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType, convert
 
-from ..app.engine import Engine
 from ..core.errors import NotFound, TooLarge
 from ..core.parameters import NonEmpty
+from ..engine.engine import Engine
 from ..sessions.request_log import Recalled
 from ..sessions.request_record import conversation, record_map
 from .context_replies import ConsideredItem, DroppedSlice, ShownItem, ShownSlice

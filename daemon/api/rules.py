@@ -14,8 +14,6 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ..core.errors import InvalidRequest, NotFound
 from ..core.parameters import LIST_MAX, NonEmpty
-from ..project.freshness import deadline_of
-from ..project.project import Project
 from ..rules.agent_items import AgentItems
 from ..rules.approvals import ServerFileState, ServerState
 from ..rules.item_plans import profiles_for
@@ -24,6 +22,8 @@ from ..rules.items import IncludeMode, Item, ItemKey, ItemType, item_key, key_of
 from ..rules.selection import ItemScore, ItemSelection, parse_selection, resolve
 from ..rules.server_config import ServerFile
 from ..rules.server_programs import remark_on
+from ..workspace.freshness import deadline_of
+from ..workspace.project import Project
 from .marks import Count, File, NameOfItem, Plain, Server, Text
 from .method import (
     DEADLINE_MAX_MS,

@@ -31,6 +31,7 @@ from ...ipc.listener import (
 from ...ipc.paths import DaemonInfo
 from ...ipc.protocol import PROTOCOL_VERSION
 from ...ipc.server import Server
+from ..access.dashboard import Dashboard
 from ..api.handlers import Handlers, to_error
 from ..config.files import load_or_last, load_user_config
 from ..config.settings import Environment, UserConfig
@@ -39,11 +40,10 @@ from ..core.errors import FovealError
 from ..core.events import iso
 from ..core.quarantine import clear_file, clear_folder, clear_socket
 from ..core.resources import disk_problem, share_heaps
+from ..core.state_folder import StateLock, bring_up, check_version
 from ..core.system import System
-from .dashboard import Dashboard
-from .engine import Engine
+from ..engine.engine import Engine
 from .faces import FacesStarter
-from .state import StateLock, bring_up, check_version
 
 log = logging.getLogger(__name__)
 

@@ -15,10 +15,14 @@ from typing import Literal
 
 from msgspec import Struct
 
+from ..access import dashboard
+from ..access.dashboard import check_dashboard_file
 from ..compression import model_compressor
 from ..context import scopes
+from ..core import metric_history
 from ..core.errors import InvalidRequest
 from ..core.quarantine import MARK, quarantine
+from ..core.state_folder import STATE_VERSION, VERSION_FILE, check_version
 from ..core.storage import SEAL, NewerDatabase, OtherVersion, check_database, open_reader
 from ..core.system import System
 from ..core.versions import NewerVersion
@@ -42,9 +46,6 @@ from ..sessions import request_log_file as ledger_file
 from ..sessions import timeline
 from ..sessions.session_files import META_VERSION, session_in
 from ..transcripts import cursor as cursor_store
-from . import dashboard, metric_history
-from .dashboard import check_dashboard_file
-from .state import STATE_VERSION, VERSION_FILE, check_version
 
 Condition = Literal["whole", "damaged", "aside", "unreadable", "unknown"]
 

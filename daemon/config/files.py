@@ -12,9 +12,9 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct, structs
 
 from ..core.errors import ConfigError, InvalidRequest
+from ..core.globs import compile_glob
 from ..core.system import Stamp, System
 from ..privacy.policy import AgentTable, AgentTables, parse_agent_tables
-from ..project.globs import compile_glob
 from ..rules.selection import ItemSelection, parse_selection
 from .editor_links import editor_problem
 from .settings import (

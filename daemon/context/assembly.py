@@ -18,6 +18,7 @@ from ..core.storage import DatabaseError
 from ..index.store import Reader
 from ..privacy.secret_gate import OPEN, SecretGate, gate_of
 from ..privacy.secret_values import MASK
+from ..project.content import Shown
 from ..project.metadata import ProjectMetadata
 from ..rules.items import LeftOutItem, PlannedItem
 from .anchor import (
@@ -30,7 +31,6 @@ from .anchor import (
     visible_metadata,
 )
 from .build_state import BuildState, GatheredSources, begin
-from .content import Shown
 from .dependency_slices import (
     IMPORTER_VALUE,
     IMPORTERS_PLACE,

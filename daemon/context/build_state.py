@@ -10,12 +10,12 @@ from ..compression.compress import Compress, compress
 from ..config.settings import WeightsConfig
 from ..index.store import Reader
 from ..languages.shared.language import fence_tag, language_of
+from ..project.content import Content, split_lines
 from ..project.metadata import ProjectMetadata
-from ..project.snapshot import ProjectSnapshot
 from ..rules.instruction_places import RuleFiles, rule_files
 from ..rules.items import ItemPlan, plan_without_session
 from ..search.query import FoundDefinition, Hit, Need
-from .content import Content, split_lines
+from ..workspace.snapshot import ProjectSnapshot
 from .excerpt import FileSource
 from .focus import prompt_words
 from .known_files import KnownFiles

@@ -10,10 +10,10 @@ from typing import Literal
 
 from msgspec import Struct
 
+from ..core.globs import compile_glob
 from ..index.store import Reader
 from ..languages.shared.language import language_of
 from ..privacy.policy import NO_POLICY, Policy
-from ..project.globs import compile_glob
 from ..project.tree import Layout, Tree
 
 Role = Literal["focus", "expansion", "session_set", "document"]

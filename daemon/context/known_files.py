@@ -13,9 +13,9 @@ from ..index.store import Reader
 from ..languages.shared.language import LANGUAGES, language_of
 from ..languages.shared.records import Symbol
 from ..privacy.secret_values import MASK, mask_piece, may_hold_secrets
-from ..project.snapshot import ProjectSnapshot
+from ..project.content import Content, ContentReader, Shown
 from ..project.tree import FileRecord, ResolvedImport
-from .content import Content, ContentReader, Shown
+from ..workspace.snapshot import ProjectSnapshot
 
 
 class KnownFiles:

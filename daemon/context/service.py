@@ -12,19 +12,19 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..access.permissions import Permissions
 from ..core.system import System
 from ..core.work import SharedWork, Work
-from ..privacy.permissions import Permissions
 from ..privacy.trust import TEMPLATE_FOLDER
-from ..project.freshness import Deadline, TreeFreshness, deadline_of
 from ..project.metadata import ProjectMetadata
-from ..project.project import Project
 from ..project.tree import Tree
 from ..rules.service import Items
 from ..search.query import NOTHING_FOUND
 from ..sessions.request_log_service import sent_of
 from ..sessions.request_record import conversation
 from ..sessions.service import NOBODY, Sessions, SessionState
+from ..workspace.freshness import Deadline, TreeFreshness, deadline_of
+from ..workspace.project import Project
 from .assembly import Built, build
 from .build_state import GatheredSources
 from .caller import NO_CALLER, Callers, ContextJob, capped

@@ -14,17 +14,15 @@ from typing import Any, TypeVar
 from msgspec import Struct, structs
 from msgspec.structs import replace
 
+from ..access.permissions import Permissions
+from ..access.visible import visible_session
 from ..compression.compress import Compress, compress
 from ..compression.model_compressor import LaterCompressor, ModelCompressor, Wanted
 from ..config.settings import CompressionConfig, Environment
 from ..core.system import System
 from ..core.work import SharedWork, Work
 from ..memory.service import WAIT_S, ExperienceMeaning, Meanings
-from ..privacy.permissions import Permissions
-from ..privacy.visible import visible_session
-from ..project.freshness import Deadline
 from ..project.metadata import ProjectMetadata, metadata_key, read_metadata
-from ..project.project import Project
 from ..rules.agent_items import AgentItems
 from ..rules.item_plans import ITEMS_WAIT_S, plan_items, profiles_for
 from ..rules.item_search import WarmItemSearch
@@ -32,6 +30,8 @@ from ..rules.items import ItemPlan
 from ..search.query import NOTHING_FOUND, SearchQuery, SearchResult
 from ..search.service import SearchService
 from ..sessions.session import Session
+from ..workspace.freshness import Deadline
+from ..workspace.project import Project
 from .caller import Caller, ContextJob
 
 T = TypeVar("T")

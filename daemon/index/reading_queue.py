@@ -13,10 +13,10 @@ from typing import Final, cast
 
 from msgspec.structs import replace
 
+from ..core.globs import compile_glob
 from ..core.system import Stamp, System
 from ..languages.shared.records import Import, Symbol
 from ..privacy.secret_files import is_secret_file
-from ..project.globs import compile_glob
 from ..project.tree import FileRecord
 from .indexed_files import ImportTargets, IndexedFiles
 from .lexing import Lexing

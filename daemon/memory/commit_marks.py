@@ -19,7 +19,7 @@ from ..core.system import System
 from ..core.work import Work
 from ..project import commits, git
 from ..project.commits import Commit, Reverts
-from ..project.project import Project
+from ..workspace.project import Project
 from .edits import DueEdit, Edit, EditKind, PoolChanges, applied
 from .experience import Experience
 from .records import Known

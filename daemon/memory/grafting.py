@@ -22,11 +22,11 @@ from ..core.errors import DeadlineExceeded, FovealError, InvalidRequest
 from ..core.events import EventHub
 from ..core.system import System
 from ..core.work import Work
-from ..project.project import Project
 from ..transcripts.activity import Activity
 from ..transcripts.cursor import Cursor, CursorStore
 from ..transcripts.extraction import Mined, drafts_of
 from ..transcripts.transcript_file import check_path
+from ..workspace.project import Project
 from .experience import Draft
 
 ARGV = (sys.executable, "-m", "foveal.daemon.transcripts.miner")

@@ -18,7 +18,7 @@ from ..core.system import System
 from ..core.work import Work
 from ..embedding.semantics import Semantics
 from ..project.git import head
-from ..project.project import Project
+from ..workspace.project import Project
 from .edits import DueEdit
 from .experience import Draft, Experience
 from .lines import Quarantined

@@ -18,7 +18,8 @@ from ..config.source import read_source
 from ..core.errors import ConfigError, InvalidRequest, NotFound, StateError
 from ..core.system import Stamp, System, stamps_hold
 from ..core.work import Work
-from ..project.project import Project
+from ..core.zone import stamp_now
+from ..workspace.project import Project
 from .agent_items import AgentItems, delete_item, merge_items, put_item, set_tool_mode
 from .approvals import Approvals, Approved, ServerFileState, approved_servers, file_states, list_tools
 from .instruction_files import RuleSet, discover
@@ -27,7 +28,6 @@ from .items import IncludeMode, Item, ItemKey
 from .server_config import McpServer, ServerFiles, read_server_files
 from .server_programs import ProgramFiles
 from .tool_lists import ToolList, ToolLister, ToolLists
-from .zone import stamp_now
 
 ITEMS_FILE = "items.json"
 APPROVALS_FILE = "approvals.json"

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from ..context.content import Content, ContentReader, split_lines
 from ..context.focus import split_node_id
 from ..context.known_files import masked_symbols
 from ..core.errors import PermissionDenied
@@ -20,9 +19,10 @@ from ..languages.shared.qualified_names import base_name
 from ..languages.shared.records import Symbol
 from ..privacy.policy import Policy
 from ..privacy.secret_values import mask_piece
+from ..project.content import Content, ContentReader, split_lines
 from ..project.path_roles import role_of
-from ..project.snapshot import ProjectSnapshot
 from ..project.tree import FileRecord
+from ..workspace.snapshot import ProjectSnapshot
 
 DEFINITION_BYTES = 64 * 1024
 """Maximum bytes of a node's text; a longer one is cut and marked `truncated`."""

@@ -11,7 +11,7 @@ from ..core.errors import Busy, FovealError
 from ..core.work import Work
 from ..embedding.messages import SearchVectors
 from ..embedding.semantics import INCOMPLETE, Semantics
-from ..project.freshness import Deadline
+from ..workspace.freshness import Deadline
 
 if TYPE_CHECKING:
     from .question import Question

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from ..core.storage import DatabaseError
 from ..index.store import Reader
 from ..privacy.policy import Policy
-from ..project.project import Project
-from ..project.snapshot import ProjectSnapshot
 from ..project.tree import Tree
+from ..workspace.project import Project
+from ..workspace.snapshot import ProjectSnapshot
 from . import structural
 from .candidates import telling_words
 from .classify import asked_for, classified

@@ -15,14 +15,14 @@ from ..core.errors import FovealError
 from ..core.storage import DatabaseError
 from ..core.work import Work
 from ..embedding.semantics import Semantics
-from ..index.indexing import Indexing
 from ..index.messages import LinkFirst, RebuildLexical
 from ..index.store import Reader
 from ..privacy.policy import NO_POLICY, Policy
-from ..project.freshness import Deadline, before_search
-from ..project.project import Project
-from ..project.snapshot import ProjectSnapshot
 from ..project.tree import Tree
+from ..workspace.freshness import Deadline, before_search
+from ..workspace.indexing import Indexing
+from ..workspace.project import Project
+from ..workspace.snapshot import ProjectSnapshot
 from .meaning_search import MeaningSearch
 from .query import DescribedHits, Hit, SearchQuery, SearchResult
 

@@ -21,11 +21,11 @@ from ..core.errors import NotFound, ProjectUnavailable, StateError
 from ..core.events import EventHub
 from ..core.system import System
 from ..core.work import Work
-from ..project.open_projects import OpenProjects
-from ..project.project import Project
 from ..rules.agent_items import AgentItems
 from ..rules.items import IncludeMode, ItemKey
 from ..rules.service import Items
+from ..workspace.open_projects import OpenProjects
+from ..workspace.project import Project
 from .context_sets import (
     Resume,
     SetMode,

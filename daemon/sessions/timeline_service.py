@@ -24,8 +24,8 @@ from ..core.storage import Database
 from ..core.system import System
 from ..core.work import Work
 from ..memory.experience import Experience
-from ..project.open_projects import OpenProjects
 from ..transcripts.activity import Activity
+from ..workspace.open_projects import OpenProjects
 from . import timeline
 from .timeline import Entry, StoredEntry, TimelineKind, UsedPlace, UseSign
 from .timeline_writer import (

@@ -33,13 +33,13 @@ from foveal.daemon.index.store import Reader
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.memory.experience import Experience
 from foveal.daemon.memory.recall import Chosen
-from foveal.daemon.project.index_view import ReaderPool, read_tree
 from foveal.daemon.project.metadata import ProjectMetadata
-from foveal.daemon.project.snapshot import ProjectSnapshot
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.rules.instruction_files import discover
 from foveal.daemon.rules.items import Item, ItemPlan, PlannedItem
 from foveal.daemon.search.query import FoundDefinition, Hit
+from foveal.daemon.workspace.index_view import ReaderPool, read_tree
+from foveal.daemon.workspace.snapshot import ProjectSnapshot
 from msgspec.structs import replace
 
 from tests.conftest import SMALL_PROJECT, write_files

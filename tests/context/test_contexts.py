@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.daemon.app.engine import Engine
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
 from foveal.daemon.context import service as contexts
 from foveal.daemon.context import sources
@@ -22,12 +21,13 @@ from foveal.daemon.context.scopes import Scope
 from foveal.daemon.context.scoping import ScopeSelector
 from foveal.daemon.core.system import System
 from foveal.daemon.core.work import BUILD_THREADS
+from foveal.daemon.engine.engine import Engine
 from foveal.daemon.index.messages import TreeDelta
-from foveal.daemon.project import freshness
-from foveal.daemon.project.freshness import Deadline, TreeFreshness
-from foveal.daemon.project.project import Project
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.rules.item_plans import plan_items
+from foveal.daemon.workspace import freshness
+from foveal.daemon.workspace.freshness import Deadline, TreeFreshness
+from foveal.daemon.workspace.project import Project
 
 from tests.conftest import write_files
 

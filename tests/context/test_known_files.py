@@ -16,10 +16,10 @@ from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.messages import OpenProject
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.privacy.secret_values import mask_secrets
-from foveal.daemon.project.index_view import ReaderPool, read_tree
-from foveal.daemon.project.snapshot import ProjectSnapshot
 from foveal.daemon.project.tree import FileRecord
 from foveal.daemon.rules.instruction_files import RuleSet
+from foveal.daemon.workspace.index_view import ReaderPool, read_tree
+from foveal.daemon.workspace.snapshot import ProjectSnapshot
 
 from tests.conftest import write_files
 

@@ -20,10 +20,10 @@ from foveal.daemon.core.events import EventHub
 from foveal.daemon.core.system import System, stamp_of
 from foveal.daemon.core.work import Work
 from foveal.daemon.embedding.semantics import Semantics
-from foveal.daemon.index.indexing import Indexing
 from foveal.daemon.index.messages import TreeDelta
-from foveal.daemon.project.open_projects import OpenProjects
 from foveal.daemon.project.tree import FileRecord
+from foveal.daemon.workspace.indexing import Indexing
+from foveal.daemon.workspace.open_projects import OpenProjects
 
 from tests.conftest import write_files
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 from foveal.benchmarks.mutations.mutation import ROOT
+from foveal.daemon.access import dashboard
 from foveal.daemon.api import contexts, handlers
-from foveal.daemon.app import dashboard
 from foveal.daemon.context import context_history, known_files, rendered, sent_content
 from foveal.daemon.core import storage
 from foveal.daemon.core.system import RACY_NS
 from foveal.daemon.hooks import payloads, responder
 from foveal.daemon.index import chunk_table, suspects
 from foveal.daemon.memory import pool_file
-from foveal.daemon.project import project
 from foveal.daemon.search import results
 from foveal.daemon.sessions import request_log, session_store, timeline, timeline_service
 from foveal.daemon.sessions.stored_contents import LedgerLimits
+from foveal.daemon.workspace import project
 from foveal.hooks import spool
 from foveal.ipc.connection import HEAVY_BYTES, Limits
 from foveal.ipc.holdings import TURN_MESSAGES

@@ -19,8 +19,8 @@ from foveal.daemon.memory import grafting as grafting_module
 from foveal.daemon.memory.experience import Experience, Provenance
 from foveal.daemon.memory.grafting import Grafting, SkippedLine, TranscriptResult
 from foveal.daemon.memory.pool import Pool
-from foveal.daemon.project.project import Project, load
 from foveal.daemon.transcripts.cursor import CursorStore
+from foveal.daemon.workspace.project import Project, load
 
 from tests.transcript_cases import AT, Claude, append, codex_item, codex_message, codex_meta, write
 

@@ -21,12 +21,12 @@ from foveal.daemon.core.events import EventHub
 from foveal.daemon.core.system import RACY_NS, System
 from foveal.daemon.core.work import Work
 from foveal.daemon.embedding.semantics import Semantics
-from foveal.daemon.index.indexing import Indexing
-from foveal.daemon.project.open_projects import OpenProjects
-from foveal.daemon.project.project import Project
 from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.rules.service import ITEMS_FILE, MAX_WARNINGS, ConfiguredItems, Items, items_in
 from foveal.daemon.rules.tool_lists import ToolLister
+from foveal.daemon.workspace.indexing import Indexing
+from foveal.daemon.workspace.open_projects import OpenProjects
+from foveal.daemon.workspace.project import Project
 
 from tests.conftest import write_files
 from tests.server_cases import RAW_SERVER

@@ -11,20 +11,20 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from foveal.daemon.app.engine import Engine
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
 from foveal.daemon.core.errors import FovealError
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding.messages import SearchVectors, VectorHits
+from foveal.daemon.engine.engine import Engine
 from foveal.daemon.index.lexical_files import FOLDER
-from foveal.daemon.project.freshness import Deadline, deadline_of
-from foveal.daemon.project.project import Project
 from foveal.daemon.search.answers import ProjectCall
 from foveal.daemon.search.candidates import named_chunks
 from foveal.daemon.search.filters import EVERYTHING, Filter
 from foveal.daemon.search.meaning_search import VECTORS_SHARE
 from foveal.daemon.search.query import SearchQuery, SearchResult
+from foveal.daemon.workspace.freshness import Deadline, deadline_of
+from foveal.daemon.workspace.project import Project
 from msgspec.structs import replace
 
 from tests.conftest import link_models, write_files

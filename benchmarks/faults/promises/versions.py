@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from foveal.daemon.app.state import STATE_VERSION, Migration, bring_up, check_version
+from foveal.daemon.core.state_folder import STATE_VERSION, Migration, bring_up, check_version
 from foveal.daemon.core.system import System
 from foveal.daemon.project.roots import project_folder
 from foveal.ipc.errors import DaemonUnavailable
