@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import click
 
-from .. import __version__
+from ..ipc.version import __version__
 from . import terminal
 from .command import Command, CommandGroup, Settings, UnknownCommand, label_of, socket_option, write_examples
 from .errors import FAILED, INTERRUPTED, OK, OUTPUT_CLOSED, USAGE, CliError, OutputClosed, OutputFailed

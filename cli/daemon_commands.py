@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 import click
 
-from .. import __version__
 from ..ipc.client import Client
 from ..ipc.paths import config_file, config_folder
+from ..ipc.version import __version__
 from . import terminal
 from .command import (
     CALL_TIMEOUT_S,

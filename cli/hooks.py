@@ -15,7 +15,6 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from .. import __version__
 from ..hooks.hosts.host import LEVELS, Host, Level, SettingsPlace
 from ..hooks.hosts.last_events import read as last_events
 from ..hooks.install.errors import InstallError
@@ -40,6 +39,7 @@ from ..hooks.install.program import find_program, installed_version
 from ..hooks.install.settings_entries import MCP
 from ..hooks.install.state import HostState, inspect, problems
 from ..ipc.paths import state_folder
+from ..ipc.version import __version__
 from . import terminal
 from .command import (
     Command,

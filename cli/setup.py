@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 
-from .. import __version__
 from ..hooks.hosts.host import Host, SettingsPlace
 from ..hooks.install.errors import InstallError
 from ..hooks.install.host_files import INSTALLABLE, host_files, installable_host, registered_program
@@ -22,6 +21,7 @@ from ..hooks.install.plan import (
     plan_install,
 )
 from ..ipc.client import Client
+from ..ipc.version import __version__
 from . import terminal
 from .command import (
     CALL_TIMEOUT_S,

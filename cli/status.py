@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from .. import __version__
 from ..ipc.paths import find_socket, log_file, state_folder
+from ..ipc.version import __version__
 from . import terminal
 from .command import FOLDER, Command, absolute, ask, json_option, settings_of
 from .errors import CliError

@@ -12,7 +12,6 @@ from typing import Any
 
 import click
 
-from .. import __version__
 from ..hooks.hosts.host import Host, Level, SettingsPlace
 from ..hooks.install.errors import InstallError
 from ..hooks.install.host_files import INSTALLABLE, host_files, registered_program
@@ -25,6 +24,7 @@ from ..hooks.install.plan import (
     remove_copies,
 )
 from ..ipc.paths import config_file, config_folder, state_folder
+from ..ipc.version import __version__
 from . import terminal
 from .command import (
     CALL_TIMEOUT_S,

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from foveal.daemon.access.dashboard import DashboardFile, DashboardState
 from foveal.daemon.compression.model_compressor import ModelCache
-from foveal.daemon.context.scopes import Scope, ScopeStore
+from foveal.daemon.context.scopes import ScopeStore
 from foveal.daemon.core.errors import FovealError, NotFound, StateError
 from foveal.daemon.core.quarantine import QuarantineLog
 from foveal.daemon.core.state_folder import bring_up
@@ -48,6 +48,7 @@ from foveal.daemon.sessions import context_table
 from foveal.daemon.sessions.context_table import ContextFilter
 from foveal.daemon.sessions.request_log import Ledger
 from foveal.daemon.sessions.request_log_file import LedgerFile
+from foveal.daemon.sessions.scope import Scope
 from foveal.daemon.sessions.session_store import SessionStore
 from foveal.daemon.transcripts.cursor import Cursor, CursorStore
 from foveal.daemon.workspace.index_view import read_tree

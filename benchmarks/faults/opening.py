@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from foveal.daemon.config.files import load_or_last, load_user_config
-from foveal.daemon.context.scopes import Scope, ScopeStore
+from foveal.daemon.context.scopes import ScopeStore
 from foveal.daemon.core.errors import FovealError, NotFound, StateError
 from foveal.daemon.core.state_folder import bring_up, check_version
 from foveal.daemon.core.storage import DatabaseError
@@ -32,6 +32,7 @@ from foveal.daemon.rules.approvals import Approvals
 from foveal.daemon.rules.item_store import ItemStore, draft_of
 from foveal.daemon.sessions.request_log import Ledger
 from foveal.daemon.sessions.request_log_file import LedgerFile
+from foveal.daemon.sessions.scope import Scope
 from foveal.daemon.sessions.session_store import SessionStore
 
 SYSTEM = System()

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, convert
 from msgspec.structs import replace
 
-from ..access.visible import sees_whole, visible_experience
 from ..core.errors import InvalidRequest, PermissionDenied
 from ..core.parameters import LIST_MAX, NonEmpty, Texts
 from ..memory.edits import Edit, changed_fields
 from ..memory.experience import Experience, Provenance, draft_of
 from ..memory.pool_filters import Criteria, ExperienceListing, as_it_is, cursor_after
 from ..memory.records import Known
+from ..memory.visible_experiences import sees_whole, visible_experience
 from ..privacy.policy import Policy
 from ..workspace.project import Project
 from .marks import Claim, Count, File, KindOfItem, NameOfItem, Plain, Root, Server, Text, Touched

@@ -9,10 +9,9 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeVar
 
 from ..privacy.policy import NO_TABLES, AgentTables
-from ..rules.selection import ItemSelection
+from .item_selection import ItemSelection
 
 USER_FILE = "config.toml"
-PROJECT_FILE = "foveal.toml"
 
 ProjectRule = Literal["no", "set", "smaller", "add"]
 """What a project's foveal.toml may do with a key: nothing, set it freely, only lower it, only add to it."""

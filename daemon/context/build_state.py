@@ -15,13 +15,13 @@ from ..project.metadata import ProjectMetadata
 from ..rules.instruction_places import RuleFiles, rule_files
 from ..rules.items import ItemPlan, plan_without_session
 from ..search.query import FoundDefinition, Hit, Need
+from ..sessions.scope import Scope
 from ..workspace.snapshot import ProjectSnapshot
 from .excerpt import FileSource
 from .focus import prompt_words
 from .known_files import KnownFiles
 from .prompts import TemplateFolder
 from .requests import ContextRequest
-from .scopes import Scope
 from .sent_content import Resident
 from .tokens import TokenCounter, counter_of
 

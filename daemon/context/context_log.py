@@ -8,13 +8,13 @@ from typing import Any
 from ..core.events import EventHub
 from ..core.metrics import ContextFigures, Metrics
 from ..sessions.request_log_service import RequestLog
+from ..sessions.scope import Scope
 from ..sessions.service import Sessions
 from ..sessions.timeline_service import Timeline
 from .assembly import Built
 from .caller import ContextJob
 from .context_history import ContextHistory
 from .requests import ContextRequest
-from .scopes import Scope
 from .sent_content import ContextWindows
 
 LAST_MAX = 1_000

@@ -22,6 +22,7 @@ from ..rules.service import Items
 from ..search.query import NOTHING_FOUND
 from ..sessions.request_log_service import sent_of
 from ..sessions.request_record import conversation
+from ..sessions.scope import Scope
 from ..sessions.service import NOBODY, Sessions, SessionState
 from ..workspace.freshness import Deadline, TreeFreshness, deadline_of
 from ..workspace.project import Project
@@ -35,7 +36,7 @@ from .prompts import PromptTemplates, TemplateFolder
 from .rendered import RenderedContexts, RenderedEntry, all_hold
 from .reply import ContextReply
 from .requests import ContextRequest, Freshness
-from .scopes import Scope, ScopeTable
+from .scopes import ScopeTable
 from .scoping import Scoping
 from .sources import LONG_S, SEARCH_UNFINISHED, Compressing, ContextSources
 

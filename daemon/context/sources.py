@@ -24,7 +24,6 @@ from ..core.work import SharedWork, Work
 from ..memory.service import WAIT_S, ExperienceMeaning, Meanings
 from ..project.metadata import ProjectMetadata, metadata_key, read_metadata
 from ..rules.agent_items import AgentItems
-from ..rules.item_plans import ITEMS_WAIT_S, plan_items, profiles_for
 from ..rules.item_search import WarmItemSearch
 from ..rules.items import ItemPlan
 from ..search.query import NOTHING_FOUND, SearchQuery, SearchResult
@@ -33,6 +32,7 @@ from ..sessions.session import Session
 from ..workspace.freshness import Deadline
 from ..workspace.project import Project
 from .caller import Caller, ContextJob
+from .item_plans import ITEMS_WAIT_S, plan_items, profiles_for
 
 T = TypeVar("T")
 

@@ -28,7 +28,6 @@ from ..core.system import System
 from ..core.work import Work
 from ..embedding.semantics import Semantics
 from ..memory.commit_marks import CommitMarks
-from ..memory.grafting import Grafting
 from ..memory.service import ExperienceMeaning, Experiences
 from ..rules.agent_items import AgentItems
 from ..rules.item_search import WarmItemSearch
@@ -40,6 +39,7 @@ from ..sessions.request_log_service import RequestLog
 from ..sessions.service import Sessions
 from ..sessions.stored_contents import RECORD_DAYS, LedgerLimits
 from ..sessions.timeline_service import Timeline
+from ..transcripts.grafting import Grafting
 from ..workspace.freshness import TreeFreshness, deadline_of
 from ..workspace.index_view import IndexSize
 from ..workspace.indexing import Indexing

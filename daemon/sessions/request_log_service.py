@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from ..context.assembly import Built
 from ..context.requests import ContextRequest
-from ..context.scopes import Scope
 from ..core.errors import NotFound, StateError
 from ..core.system import System
 from ..core.work import Work
@@ -39,6 +38,7 @@ from .request_record import (
     sent,
 )
 from .request_table import RequestSummary
+from .scope import Scope
 from .session import timestamp_of
 from .stored_contents import LedgerLimits
 

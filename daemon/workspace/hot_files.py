@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable
 
-from ..context.scopes import HotNode
+from msgspec import Struct
+
 from ..index.store import Activity
 
 HOT_MAX = 8
@@ -23,6 +24,13 @@ REMEMBERED_MAX = 4 * HOT_MAX
 
 CHANGED_OFTEN = 3
 """Number of the latest commits that must change a file for it to count as often changed."""
+
+
+class HotNode(Struct, frozen=True):
+    """A file that is being worked on, and the reason why it counts as such."""
+
+    path: str
+    reason: str
 
 
 class HotFiles:

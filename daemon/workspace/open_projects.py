@@ -9,13 +9,21 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from functools import partial
 
 from ..config.files import IN_FORCE
-from ..config.settings import PROJECT_FILE, Environment, ProjectConfig, UserConfig
+from ..config.settings import Environment, ProjectConfig, UserConfig
 from ..core.errors import ConfigError, FovealError, StateError
 from ..core.system import System
 from ..core.work import SharedWork, Work
 from ..memory.pool import Pool
 from ..memory.pool_filters import Retention
-from ..privacy.trust import FILE_BYTES, NOTHING_TRUSTED, Trusted, TrustFile, TrustStore, files_to_trust
+from ..privacy.trust import (
+    FILE_BYTES,
+    NOTHING_TRUSTED,
+    PROJECT_FILE,
+    Trusted,
+    TrustFile,
+    TrustStore,
+    files_to_trust,
+)
 from ..project.ignore_file import IgnoreLine, set_excluded
 from ..project.roots import (
     check_named_root,

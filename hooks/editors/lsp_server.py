@@ -21,9 +21,9 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 
-from ... import __version__
 from ...ipc.aclient import DaemonLink
 from ...ipc.errors import DaemonUnavailable, RpcError
+from ...ipc.version import __version__
 from .lsp_frames import (
     INVALID_REQUEST,
     MAX_BODY_BYTES,

@@ -16,15 +16,15 @@ from foveal.daemon.context import service as contexts
 from foveal.daemon.context import sources
 from foveal.daemon.context.assembly import Built, build
 from foveal.daemon.context.build_state import GatheredSources
+from foveal.daemon.context.item_plans import plan_items
 from foveal.daemon.context.requests import ContextRequest
-from foveal.daemon.context.scopes import Scope
 from foveal.daemon.context.scoping import ScopeSelector
 from foveal.daemon.core.system import System
 from foveal.daemon.core.work import BUILD_THREADS
 from foveal.daemon.engine.engine import Engine
 from foveal.daemon.index.messages import TreeDelta
 from foveal.daemon.project.tree import Tree
-from foveal.daemon.rules.item_plans import plan_items
+from foveal.daemon.sessions.scope import Scope
 from foveal.daemon.workspace import freshness
 from foveal.daemon.workspace.freshness import Deadline, TreeFreshness
 from foveal.daemon.workspace.project import Project

@@ -13,13 +13,13 @@ import pytest
 from foveal.daemon.context.assembly import Built
 from foveal.daemon.context.reply import Conversation
 from foveal.daemon.context.requests import ContextRequest
-from foveal.daemon.context.scopes import Scope
 from foveal.daemon.core.errors import NotFound, StateError
 from foveal.daemon.core.system import System
 from foveal.daemon.core.work import Work
 from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.sessions import request_log_service as request_log
 from foveal.daemon.sessions.request_log_service import FILE, RequestLog, sent_of
+from foveal.daemon.sessions.scope import Scope
 from foveal.daemon.sessions.stored_contents import LedgerLimits
 
 REPLY: dict[str, Any] = {

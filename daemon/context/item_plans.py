@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
+from ..config.item_selection import ItemSelection, parse_selection
 from ..config.settings import ProjectConfig
-from ..context.requests import ContextRequest
 from ..core.errors import InvalidRequest
+from ..rules.agent_items import AgentItems
+from ..rules.item_search import ItemMatches, WarmItemSearch
+from ..rules.items import IncludeMode, Item, ItemKey, ItemPlan, LeftOutItem, PlannedItem
+from ..rules.selection import Profiles, resolve
 from ..sessions.session import Session
-from .agent_items import AgentItems
-from .item_search import ItemMatches, WarmItemSearch
-from .items import IncludeMode, Item, ItemKey, ItemPlan, LeftOutItem, PlannedItem
-from .selection import ItemSelection, Profiles, parse_selection, resolve
+from .requests import ContextRequest
 
 ITEMS_WAIT_S = 2.0
 """Maximum seconds an answer waits for the item search: loading the model takes .5 s, the first time 1.2 s."""

@@ -22,12 +22,12 @@ from ..core.errors import DeadlineExceeded, FovealError, InvalidRequest
 from ..core.events import EventHub
 from ..core.system import System
 from ..core.work import Work
-from ..transcripts.activity import Activity
-from ..transcripts.cursor import Cursor, CursorStore
-from ..transcripts.extraction import Mined, drafts_of
-from ..transcripts.transcript_file import check_path
-from ..workspace.project import Project
-from .experience import Draft
+from ..memory.experience import Draft
+from ..memory.pool_owner import PoolOwner
+from .activity import Activity
+from .cursor import Cursor, CursorStore
+from .extraction import Mined, drafts_of
+from .transcript_file import check_path
 
 ARGV = (sys.executable, "-m", "foveal.daemon.transcripts.miner")
 MINING_S = 300.0
@@ -87,7 +87,7 @@ class Grafting:
         """Each mining takes a core for a while."""
 
     async def graft_transcript(
-        self, project: Project, path: str, session_id: str = "", agent_id: str = ""
+        self, project: PoolOwner, path: str, session_id: str = "", agent_id: str = ""
     ) -> TranscriptResult:
         """Graft the decisions of a transcript; durable when this returns.
 
@@ -97,7 +97,7 @@ class Grafting:
         return await self._graft(project, path, session_id, agent_id, None)
 
     async def graft_own(
-        self, project: Project, path: str, session_id: str = "", agent_id: str = "", speaker: str = ""
+        self, project: PoolOwner, path: str, session_id: str = "", agent_id: str = "", speaker: str = ""
     ) -> TranscriptResult:
         """Graft only what one agent said: the subagent with the id `speaker`, in its own transcript or in
         its parent's, or else the agent of the conversation, whose subagents are grafted when they stop.
@@ -106,7 +106,7 @@ class Grafting:
         """
         return await self._graft(project, path, session_id, agent_id, speaker)
 
-    async def read_turn(self, project: Project, path: str) -> TranscriptResult | None:
+    async def read_turn(self, project: PoolOwner, path: str) -> TranscriptResult | None:
         """Return what the agent of a conversation did to files since the last graft, and graft nothing;
         None if there is too much to read."""
         check_path(path)
@@ -119,7 +119,7 @@ class Grafting:
 
     async def _graft(
         self,
-        project: Project,
+        project: PoolOwner,
         path: str,
         session_id: str,
         agent_id: str,
@@ -139,7 +139,7 @@ class Grafting:
             self._events.publish("experience.grafted", {"project": project.root, **data})
         return result
 
-    async def _keep(self, project: Project, mined: Mined, drafts: list[Draft]) -> TranscriptResult:
+    async def _keep(self, project: PoolOwner, mined: Mined, drafts: list[Draft]) -> TranscriptResult:
         """Put drafts into the pool and report the result of each."""
         skipped = [SkippedLine(reason, line) for line, reason in mined.skipped]
         if mined.skipped_lines:
@@ -187,7 +187,7 @@ class Grafting:
         raise InvalidRequest(answer["problem"], answer["field"])
 
 
-def _drafts(project: Project, mined: Mined, path: str, agent_id: str, session_id: str) -> list[Draft]:
+def _drafts(project: PoolOwner, mined: Mined, path: str, agent_id: str, session_id: str) -> list[Draft]:
     """Return a draft for each finding, with sketches of its files now: the conversation just ended."""
     drafts = drafts_of(mined, path, project.root, agent_id, session_id)
     return [project.sketches.sketched(draft) for draft in drafts]

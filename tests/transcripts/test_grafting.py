@@ -15,11 +15,11 @@ from foveal.daemon.core.errors import FovealError, InvalidRequest
 from foveal.daemon.core.events import EventHub
 from foveal.daemon.core.system import System
 from foveal.daemon.core.work import Work
-from foveal.daemon.memory import grafting as grafting_module
 from foveal.daemon.memory.experience import Experience, Provenance
-from foveal.daemon.memory.grafting import Grafting, SkippedLine, TranscriptResult
 from foveal.daemon.memory.pool import Pool
+from foveal.daemon.transcripts import grafting as grafting_module
 from foveal.daemon.transcripts.cursor import CursorStore
+from foveal.daemon.transcripts.grafting import Grafting, SkippedLine, TranscriptResult
 from foveal.daemon.workspace.project import Project, load
 
 from tests.transcript_cases import AT, Claude, append, codex_item, codex_message, codex_meta, write

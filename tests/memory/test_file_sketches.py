@@ -9,7 +9,7 @@ from pathlib import Path
 
 from foveal.daemon.core.system import System
 from foveal.daemon.memory.experience import Draft, Experience, checked
-from foveal.daemon.workspace.project import FileSketches
+from foveal.daemon.memory.file_sketches import FileSketches
 
 from tests.conftest import git, write_files
 

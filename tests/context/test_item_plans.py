@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from foveal.daemon.config.item_selection import parse_selection
 from foveal.daemon.config.settings import ProjectConfig, SelectionConfig
+from foveal.daemon.context.item_plans import MISSING_MAX, plan_items, profiles_for, selection_of
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.rules.agent_items import AgentItems
-from foveal.daemon.rules.item_plans import MISSING_MAX, plan_items, profiles_for, selection_of
 from foveal.daemon.rules.item_search import ItemMatches
 from foveal.daemon.rules.items import IncludeMode, Item, ItemKey, ItemPlan, key_of
-from foveal.daemon.rules.selection import ItemScore, Reason, parse_selection
+from foveal.daemon.rules.selection import ItemScore, Reason
 from foveal.daemon.sessions.session import IncludedItem, Session
 from msgspec.structs import replace
 
