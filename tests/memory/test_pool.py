@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import errno
 import fcntl
 import json
@@ -323,7 +322,7 @@ def test_a_changed_replaced_or_deleted_file_is_read_anew(tmp_path: Path) -> None
     check(["alpha"])
     (tmp_path / "new").write_text(text + text.replace("alpha", "delta").replace('"id":"x_', '"id":"x_1'))
     os.replace(tmp_path / "new", path)
-    check(["alpha", "beta", "delta"])
+    check(["alpha", "beta", "beta", "delta"])
     path.unlink()
     check([])
     assert pool.graft([draft("alpha")]).grafted == 1
@@ -356,9 +355,7 @@ def test_a_line_torn_anywhere_is_moved_to_quarantine(tmp_path: Path) -> None:
         assert kept["line"] == 2
         assert kept["offset"] == len(whole)
         assert "torn" in str(kept["reason"])
-        text = kept.get("text")
-        torn = text.encode() if isinstance(text, str) else base64.b64decode(str(kept["base64"]))
-        assert torn == both[len(whole) : cut]
+        assert str(kept["text"]).encode("utf-8", "surrogateescape") == both[len(whole) : cut]
         pool.graft([draft("third")])
         assert sorted(decisions(open_pool(folder))) == ["first", "third"]
         assert len(quarantine(folder)) == 1

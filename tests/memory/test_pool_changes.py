@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import json
 import os
+import threading
 from pathlib import Path
 
 import pytest
-from foveal.daemon.core.errors import InvalidRequest, NotFound, StateError
+from foveal.daemon.core.errors import Busy, InvalidRequest, NotFound, StateError
 from foveal.daemon.core.system import System
 from foveal.daemon.memory.edits import DueEdit, PoolChanges
 from foveal.daemon.memory.experience import ExperienceMark, Provenance
@@ -251,7 +252,7 @@ def test_conflict_marks_and_reordered_lines_of_a_merge_are_no_harm(tmp_path: Pat
     assert sorted(decisions(open_pool(tmp_path))) == ["one", "three", "two, edited"]
 
 
-def test_the_same_decision_of_two_branches_is_one(tmp_path: Path) -> None:
+def test_lines_of_two_branches_have_lives_of_their_own(tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     for folder in (here, there):
         folder.mkdir()
@@ -259,13 +260,25 @@ def test_the_same_decision_of_two_branches_is_one(tmp_path: Path) -> None:
     path = Path(path_in(here))
     path.write_bytes(path.read_bytes() + Path(path_in(there)).read_bytes())
     pool = open_pool(here)
-    assert sorted(decisions(pool)) == ["only here", "only there", "shared decision"]
-    ids = [json.loads(line)["id"] for line in path.read_text().splitlines()]
-    assert pool.get(ids[0]).current == pool.get(ids[2]).current
-    pool.delete(ids[2])
-    assert sorted(decisions(open_pool(here))) == ["only here", "only there"]
-    pool.prune(Criteria(deleted=True), nothing, dry_run=False)
-    assert "shared decision" not in path.read_text()
+    assert sorted(decisions(pool)) == ["only here", "only there", *["shared decision"] * 2]
+    assert pool.graft([draft("shared decision")]).duplicates == 1
+    pool.delete(json.loads(path.read_text().splitlines()[2])["id"])
+    assert sorted(decisions(open_pool(here))) == ["only here", "only there", "shared decision"]
+
+
+def test_the_last_line_of_an_id_counts(tmp_path: Path) -> None:
+    pool = open_pool(tmp_path)
+    [first] = graft(pool, "Use WAL")
+    pool.update(first, {"rationale": "readers wait"})
+    path = Path(path_in(tmp_path))
+    line = json.loads(path.read_text().splitlines()[0])
+    with path.open("a") as file:
+        file.write(json.dumps({**line, "decision": "Use files"}) + "\n")
+    pool.refresh()
+    for reader in (pool, open_pool(tmp_path)):
+        [found] = reader.list()[0]
+        assert (found.decision, found.rationale) == ("Use files", "readers wait")
+        assert reader.statistics().repeated_lines == 1
 
 
 # --- Pruning ---
@@ -358,6 +371,49 @@ def test_another_pool_on_the_files_goes_on_through_a_pruning(tmp_path: Path) -> 
     assert two.refresh() is False
     one.refresh()
     assert decisions(one) == decisions(two) == ["fourth", "third"]
+
+
+def test_a_writer_that_waits_for_a_pruning_writes_to_the_new_file(tmp_path: Path) -> None:
+    one, two = open_pool(tmp_path), open_pool(tmp_path)
+    one.graft([draft("first", files_touched=("gone.py",)), draft("second")])
+    thread = threading.Thread(target=graft, args=(two, "third"))
+
+    def start(path: str) -> bool:
+        """Begin a graft of the other pool while this one holds the lock."""
+        thread.start()
+        return False
+
+    one.prune(Criteria(irrelevant=True), start, dry_run=False)
+    thread.join()
+    assert sorted(decisions(open_pool(tmp_path))) == ["second", "third"]
+
+
+def test_pruning_nothing_writes_nothing(tmp_path: Path) -> None:
+    pool = open_pool(tmp_path)
+    pool.prune(Criteria(deleted=True), nothing, dry_run=False)
+    assert names(tmp_path) == []
+    graft(pool, "one")
+    before = os.stat(path_in(tmp_path))
+    pool.prune(Criteria(deleted=True), nothing, dry_run=False)
+    assert os.stat(path_in(tmp_path)) == before
+
+
+def test_files_that_never_hold_still_are_busy(tmp_path: Path) -> None:
+    class Restless(Clock):
+        restless = False
+
+        def lstat(self, path: str) -> os.stat_result:
+            if self.restless and path == path_in(tmp_path):
+                (tmp_path / "new").write_bytes(b"\n")
+                os.replace(tmp_path / "new", path)
+            return super().lstat(path)
+
+    system = Restless()
+    pool = open_pool(tmp_path, system)
+    graft(pool, "one")
+    system.restless = True
+    with pytest.raises(Busy, match="change all the time"):
+        pool.refresh()
 
 
 def test_a_broken_off_pruning_is_cleared_away_on_opening(tmp_path: Path) -> None:
