@@ -26,7 +26,7 @@ POOL = "projects/*/experiences.jsonl"
 @pytest.fixture
 def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     with home(tmp_path_factory.mktemp("h"), files={**PROJECT, **project_files()}) as made:
-        fill(made, embedded=False)
+        fill(made)
         made.call("OpenDashboard")
         made.end()
         yield made
