@@ -59,8 +59,10 @@ class Records:
         self._entries: list[Experience | None] = []
         """The shown experiences by place; None where one was hidden or changed, which gets a new place."""
         self._places: dict[str, int] = {}
-        self._order: list[tuple[str, int]] = []
-        """Time and place of the shown ones, oldest first."""
+        self._numbers: dict[str, int] = {}
+        """The number of each experience in the order of the lines, which an edit doesn't change."""
+        self._order: list[tuple[str, int, int]] = []
+        """Time, number and place of the shown ones, oldest first."""
         self._postings: dict[str, list[int]] = {}
         """Places by file, folder and word, see `keys_of`, ascending; some have no entry any more."""
 
@@ -89,6 +91,7 @@ class Records:
             return True
         is_new = record.id not in self._originals
         self._originals[record.id] = record
+        self._numbers.setdefault(record.id, len(self._numbers))
         self._by_identity.setdefault(identity_of(record), record.id)
         self._stale[record.id] = None
         if shared:
@@ -139,7 +142,7 @@ class Records:
     def shown(self) -> list[Experience]:
         """Return the shown experiences, newest first."""
         with self._lock:
-            return self._at(place for _, place in reversed(self._order))
+            return self._at(place for _, _, place in reversed(self._order))
 
     def trash(self) -> list[Experience]:
         """Return the deleted experiences, newest first."""
@@ -171,15 +174,18 @@ class Records:
                 experience = self._entries[place]
                 assert experience is not None
                 failed = experience.outcome in ("failure", "reverted")
-                return min(shared[place], _MAX_SHARED_WORDS), failed, experience.timestamp, place
+                return min(shared[place], _MAX_SHARED_WORDS), failed, *self._when(experience)
 
             chosen: list[int] = []
             for rank in (same, near - same, shared.keys() - same - near):
                 # Sorting places is forty times faster than weighing them.
                 chosen += heapq.nlargest(limit - len(chosen), sorted(rank)[-_NEWEST:], key=merit)
-            rest = (place for _, place in reversed(self._order) if place not in chosen)
+            rest = (place for _, _, place in reversed(self._order) if place not in chosen)
             chosen += islice(rest, max(limit - len(chosen), 0))
-            return tuple(sorted(self._at(chosen), key=_time_and_id, reverse=True))
+            return tuple(sorted(self._at(chosen), key=self._when, reverse=True))
+
+    def _when(self, experience: Experience) -> tuple[str, int]:
+        return experience.timestamp, self._numbers[experience.id]
 
     def _shown(self, experience_id: str) -> Experience | None:
         place = self._places.get(experience_id)
@@ -188,7 +194,7 @@ class Records:
     def _show(self, experience: Experience, keys: Iterable[str]) -> None:
         place = self._places[experience.id] = len(self._entries)
         self._entries.append(experience)
-        insort(self._order, (experience.timestamp, place))
+        insort(self._order, (*self._when(experience), place))
         for key in keys:
             self._postings.setdefault(key, []).append(place)
 
@@ -196,7 +202,7 @@ class Records:
         if shown is not None:
             place = self._places.pop(shown.id)
             self._entries[place] = None
-            del self._order[bisect_left(self._order, (shown.timestamp, place))]
+            del self._order[bisect_left(self._order, (*self._when(shown), place))]
 
     def _at(self, places: Iterable[int]) -> list[Experience]:
         return [experience for place in places if (experience := self._entries[place]) is not None]

@@ -82,6 +82,18 @@ def test_edit_without_effect_keeps_the_version() -> None:
     assert records.edits == 2
 
 
+def test_an_edit_moves_no_experience_among_those_of_its_moment() -> None:
+    """Else a page that is asked for next could leave one out."""
+    records = records_of([one(number, second=5) for number in range(4)])
+    records.add(edit(1, 1, "update", decision="new"))
+    records.add(edit(2, 2, "delete"))
+    records.settle()
+    records.add(edit(3, 2, "restore"))
+    records.settle()
+    assert [found.id for found in records.shown()] == ["x_3", "x_2", "x_1", "x_0"]
+    assert [found.id for found in records.relevant([], [], ["new"], 9)] == ["x_3", "x_2", "x_1", "x_0"]
+
+
 def test_edited_experience_is_found_by_its_new_text() -> None:
     records = records_of([one(1, "about sockets"), one(2), edit(1, 1, "update", decision="about tokens")])
     assert [found.id for found in records.relevant([], [], ["token"], 1)] == ["x_1"]
