@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 
 from msgspec.structs import replace
@@ -26,11 +26,10 @@ class GraftBatch:
     `new` has those that get a line, by identity; `warnings` are pairs of a draft's index and a sentence.
     """
 
-    def __init__(self, records: Records, new_id: Callable[[], str], now: str) -> None:
+    def __init__(self, records: Records, now: str) -> None:
         self.new: dict[bytes, Experience] = {}
         self.warnings: list[tuple[int, str]] = []
         self._records = records
-        self._new_id = new_id
         self._now = now
         self._edits: dict[str, list[Edit]] = {}
 
@@ -38,7 +37,7 @@ class GraftBatch:
         """Add an experience; a duplicate adds at most a mark to the known one."""
         known = self._known(experience)
         if known is None:
-            experience = replace(experience, id=self._new_id())
+            experience = replace(experience, id=f"x_{secrets.token_hex(8)}")
             self.new[identity_of(experience)] = experience
             for marked in marked_by(experience, self._records):
                 self._mark(marked, experience, experience.id)

@@ -7,7 +7,6 @@ pruned. People can edit them with a text editor.
 from __future__ import annotations
 
 import os
-import secrets
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
@@ -76,7 +75,6 @@ class PoolStatistics(Struct, frozen=True):
 
     experiences: int
     deleted: int
-    edits: int
     parts: int
     size_bytes: int
     bad_lines: int
@@ -113,14 +111,12 @@ class Pool:
         shared: str = "",
         trusted: bool = False,
         retention: Retention = Retention(),  # noqa: B008 - it is frozen
-        new_id: Callable[[], str] = lambda: f"x_{secrets.token_hex(8)}",
         write: Callable[[int, bytes], int] = os.write,
         rotate_bytes: int = ROTATE_BYTES,
     ) -> None:
         self._system = system
         self._root = root
         self._retention = retention
-        self._new_id = new_id
         self._writing = threading.Lock()
         self._store = PoolStore(path, system, root, write, rotate_bytes)
         self._retired = 0
@@ -244,7 +240,6 @@ class Pool:
         return PoolStatistics(
             len(records),
             records.deleted,
-            records.edits,
             len(readings),
             sum(reading.stamp.size for reading in readings),
             sum(reading.bad_lines for reading in readings),
@@ -318,7 +313,7 @@ class Pool:
             self._retain_if_due()
             target = self._store.target()
             with self._store.appending(target) as append:
-                batch = GraftBatch(self._store.records, self._new_id, now)
+                batch = GraftBatch(self._store.records, now)
                 for number, experience in valid:
                     batch.take(number, experience)
                 # Even if all were duplicates: their writer may have died before its fsync.

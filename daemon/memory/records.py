@@ -75,11 +75,6 @@ class Records:
         """The number of deleted experiences, which can be restored."""
         return len(self._deleted)
 
-    @property
-    def edits(self) -> int:
-        """The number of edits."""
-        return len(self._edit_ids)
-
     def add(self, record: Experience | Edit, *, shared: bool = False) -> bool:
         """Add what a line holds; false if its id is known. It shows after `settle`."""
         if isinstance(record, Edit):

@@ -28,19 +28,6 @@ def append(file: PoolFile, data: bytes) -> None:
 # --- Opening ---
 
 
-def test_reading_makes_no_file(tmp_path: Path) -> None:
-    file = PoolFile(str(path_in(tmp_path)), System())
-    with pytest.raises(FileNotFoundError), file.reading():
-        pass
-    assert os.listdir(tmp_path) == []
-    append(file, b"a\n")
-    with file.reading() as descriptor:
-        assert os.read(descriptor, 10) == b"a\n"
-    (tmp_path / "other").write_bytes(b"b\n")
-    with file.reading(str(tmp_path / "other")) as descriptor:
-        assert os.read(descriptor, 10) == b"b\n"
-
-
 def test_the_file_is_private_whatever_the_umask(tmp_path: Path) -> None:
     path = path_in(tmp_path)
     file = PoolFile(str(path), System())
@@ -60,17 +47,6 @@ def test_the_file_is_private_whatever_the_umask(tmp_path: Path) -> None:
     shared.chmod(0o664)
     append(file, b"b\n")
     assert stat.S_IMODE(shared.stat().st_mode) == 0o664
-
-
-def test_guard_is_called_before_opening(tmp_path: Path) -> None:
-    def guard() -> None:
-        raise StateError("not here")
-
-    file = PoolFile(str(path_in(tmp_path)), System(), guard=guard)
-    for opened in (file.reading, file.locked):
-        with pytest.raises(StateError, match="not here"), opened():
-            pass
-    assert os.listdir(tmp_path) == []
 
 
 def test_what_is_not_our_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,32 +135,6 @@ def test_a_file_that_was_replaced_while_its_lock_was_waited_for_is_not_written(t
 
 
 # --- Appending ---
-
-
-def test_an_append_is_one_write_and_on_the_disk(tmp_path: Path) -> None:
-    log: list[str] = []
-
-    class Recording(System):
-        def fsync(self, descriptor: int) -> None:
-            is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
-            log.append("fsync folder" if is_folder else f"fsync {os.fstat(descriptor).st_size}")
-            super().fsync(descriptor)
-
-    def write(descriptor: int, data: bytes) -> int:
-        log.append(f"write {len(data)}")
-        return os.write(descriptor, data)
-
-    def check(data: bytes, expected: list[str]) -> None:
-        log.clear()
-        append(file, data)
-        assert log == expected
-
-    file = PoolFile(str(path_in(tmp_path)), Recording(), write)
-    check(b"12345\n", ["write 6", "fsync 6", "fsync folder"])
-    check(b"12345\n", ["write 6", "fsync 12"])
-    check(b"", ["fsync 12"])
-    path_in(tmp_path).rename(tmp_path / "aside")
-    check(b"1\n", ["write 2", "fsync 2", "fsync folder"])
 
 
 def test_a_write_that_does_nothing_is_an_error(tmp_path: Path) -> None:

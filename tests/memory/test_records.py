@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import count
+from collections.abc import Collection, Iterable, Sequence
 
 import pytest
 from foveal.daemon.memory.edits import Edit, PoolChanges
 from foveal.daemon.memory.experience import Experience, Provenance
-from foveal.daemon.memory.graft_batch import GraftBatch, marked_by, new_edit_id, says_more
+from foveal.daemon.memory.graft_batch import GraftBatch, marked_by, says_more
 from foveal.daemon.memory.records import Records, contains, words_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -79,7 +78,6 @@ def test_edit_without_effect_keeps_the_version() -> None:
     records.add(edit(2, 5, "delete"))
     records.settle()
     assert records.version == version
-    assert records.edits == 2
 
 
 def test_an_edit_moves_no_experience_among_those_of_its_moment() -> None:
@@ -203,14 +201,6 @@ def test_folder_in_focus_covers_files_below_it() -> None:
         assert choose(both, [whole], [], "", 1) == ["other"]
 
 
-def test_of_very_many_the_last_thousand_are_weighed() -> None:
-    """An old failure would go first, but so far back nobody looks."""
-    failure = made("bad", files_touched=("a.py",), outcome="failure")
-    fine = [made("fine", files_touched=("a.py",)) for _ in range(999)]
-    assert choose([failure, *fine], ["a.py"], [], "", 1) == ["bad"]
-    assert choose([failure, *fine, made("last", files_touched=("a.py",))], ["a.py"], [], "", 1) == ["last"]
-
-
 def test_words() -> None:
     def check(text: str, expected: str) -> None:
         assert words_of(text) == frozenset(expected.split())
@@ -249,51 +239,25 @@ NOW = "2025-01-31T00:00:00.000Z"
 ONE = Experience("", "2025-01-01T00:00:00.000Z", "a", "s", "Use WAL", files_touched=("db.py",))
 
 
-def ids() -> Iterator[str]:
-    return (f"x_{number}" for number in count())
-
-
 def taken(records: Records, *experiences: Experience) -> tuple[GraftBatch, list[dict[str, object]]]:
-    batch = GraftBatch(records, ids().__next__, NOW)
+    batch = GraftBatch(records, NOW)
     for number, experience in enumerate(experiences):
         batch.take(number, experience)
     return batch, [json.loads(line) for line in batch.lines().splitlines()]
 
 
-def test_new_experience_gets_a_line() -> None:
-    batch, lines = taken(Records(), ONE, replace(ONE, agent_id="b"), replace(ONE, decision="Use  WAL"))
-    assert [one.id for one in batch.new.values()] == ["x_0", "x_1"]
-    assert [line["id"] for line in lines] == ["x_0", "x_1"]
-    assert batch.warnings == []
-    assert taken(Records())[0].lines() == b""
-
-
-def test_duplicate_gets_no_line() -> None:
-    records = records_of([replace(ONE, id="x_known")])
-    assert taken(records, ONE, replace(ONE, rationale="other", outcome="success"))[1] == []
-    records.add(Edit("e_1", "x_known", NOW, "delete"))
-    records.settle()
-    batch, lines = taken(records, replace(ONE, agent_id="b"), ONE)
-    assert len(lines) == 1
-    assert batch.warnings == [(1, "it was deleted as x_known, which can be restored")]
-
-
 def test_a_failure_marks_each_other_once() -> None:
     records = records_of([replace(ONE, id="x_known")])
     failed = replace(ONE, agent_id="b", outcome="failure", error="e", timestamp=NOW)
-    _, lines = taken(records, failed, replace(ONE, outcome="reverted"), replace(ONE, outcome="reverted"))
+    batch, lines = taken(records, failed, replace(ONE, outcome="reverted"), replace(ONE, outcome="reverted"))
+    [new] = batch.new.values()
     assert [(line.get("type"), line.get("of"), line.get("by")) for line in lines] == [
         (None, None, None),
-        ("mark", "x_known", "x_0"),
+        ("mark", "x_known", new.id),
         ("mark", "x_known", None),
     ]
     assert lines[1]["outcome"] == {"kind": "failure", "error": "e"}
     assert str(lines[2]["timestamp"]) > str(lines[1]["timestamp"])
-
-
-def test_ids_of_edits() -> None:
-    assert new_edit_id().startswith("e_")
-    assert new_edit_id() != new_edit_id()
 
 
 FIRST = Experience("x_a1", "2025-01-01T00:00:00.000Z", "a", "s", "Use WAL", "", ("db.py", "a.py"))
