@@ -17,6 +17,7 @@ SETS = {
     "fresh": FOLDER / "fresh",
     "fresh2": FOLDER / "fresh2",
     "fresh3": FOLDER / "fresh3",
+    "last": FOLDER / "last",
 }
 
 
