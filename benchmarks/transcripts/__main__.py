@@ -102,7 +102,7 @@ def _table(results: dict[str, Figures]) -> str:
 
 def _misses(one: Compared) -> list[str]:
     name = one.labelled.path.name
-    lines = [f"{name}: wrong: {found.decision} <- {found.rationale} {found.evidence}" for found in one.wrong]
+    lines = [f"{name}: wrong: {found.decision} <- {found.rationale}" for found in one.wrong]
     lines += [f"{name}: missed: {label.says}" for label in one.missed]
     for found, label in one.pairs:
         if label.outcome is not None and found.outcome != label.outcome:

@@ -18,6 +18,7 @@ SETS = {
     "fresh2": FOLDER / "fresh2",
     "fresh3": FOLDER / "fresh3",
     "last": FOLDER / "last",
+    "last2": FOLDER / "last2",
 }
 
 
