@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from foveal.__main__ import main
-from foveal.daemon.index import indexing
+from foveal.daemon.workspace import indexing
 
 COMMAND = (sys.executable, "-m", "foveal.benchmarks.faults.faulty_daemon")
 """What starts it, with its socket, state and log as the environment says."""

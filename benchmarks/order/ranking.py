@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, zip_longest
 from pathlib import Path
 
 import numpy as np
 from foveal.daemon.index.store import Reader
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.search.candidates import Candidates
+from foveal.daemon.search.gathered import GatheredCandidates
 from foveal.daemon.search.ranking import rank
-from foveal.daemon.search.router import GatheredCandidates, candidates_of
+from foveal.daemon.search.router import candidates_of
 
 from ..retrieval.bootstrap import Interval, difference
 from ..retrieval.measures import answering, ndcg, recall
@@ -66,8 +66,6 @@ def ranked(found: Gathered, state: str, tree: Tree, reader: Reader, order: Order
     if not found.follows:
         return first
     others = paths(found.unrouted, unrouted_hits)
-    if found.follows == "turns":
-        return list(dict.fromkeys(path for path in chain(*zip_longest(first, others)) if path))
     return list(dict.fromkeys((*first, *others)))
 
 

@@ -13,16 +13,16 @@ from typing import Annotated, Any, Protocol
 
 from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
-from ... import __version__
-from ..app.dashboard import CODE_S, LOOPBACK, Admission, Dashboard
-from ..app.engine import Engine
-from ..app.metric_history import MetricSamples, Period, Quantiles, Sample
+from ...ipc.version import __version__
+from ..access.dashboard import CODE_S, LOOPBACK, Admission, Dashboard
 from ..config.editor_links import editor_template
 from ..core.errors import InvalidRequest, Unsupported
 from ..core.events import TOPICS, Sink
+from ..core.metric_history import MetricSamples, Period, Quantiles, Sample
 from ..core.metrics import HistogramStatistics, MetricsStatistics
 from ..core.parameters import Texts
 from ..core.resources import resident_bytes
+from ..engine.engine import Engine
 from .events import filtered
 from .marks import Plain, Text
 from .method import AgentRequest, DaemonRequest, MethodRequest, method, reply_of

@@ -7,8 +7,9 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
+from ..access.agent import Agent
+from ..access.permissions import Permissions
 from ..core.events import Sink, Topic
-from ..privacy.permissions import Agent, Permissions
 from .marks import Count, Plain, Root, Said, Text, shape_of
 from .reply_filter import ReplyFilter
 

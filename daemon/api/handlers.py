@@ -10,13 +10,12 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from ... import __version__
 from ...ipc import errors as codes
 from ...ipc.connection import Connection
 from ...ipc.errors import RpcError
 from ...ipc.protocol import PROTOCOL_VERSION, PackedResult, pack_fields
-from ..app.dashboard import Dashboard
-from ..app.engine import Engine
+from ...ipc.version import __version__
+from ..access.dashboard import Dashboard
 from ..context.reply import ContextReply
 from ..core.errors import (
     Busy,
@@ -35,6 +34,7 @@ from ..core.errors import (
 from ..core.parameters import read_request
 from ..core.storage import OperationalError
 from ..core.work import CLIENT
+from ..engine.engine import Engine
 from .contexts import ContextMethods
 from .daemon import DaemonMethods, DashboardMethods
 from .given_contexts import GivenContextMethods
@@ -98,12 +98,11 @@ def to_error(error: Exception) -> RpcError | None:
 
 
 def _data_of(error: FovealError) -> Mapping[str, Any] | None:
-    match error:
-        case InvalidRequest(field=str(field)) if field:
-            return {"field": field}
-        case Unsupported(data=data):
-            return data
-    return None
+    if isinstance(error, Unsupported):
+        return error.data
+    field = error.field if isinstance(error, InvalidRequest) else None
+    told = {"field": field, "advice": error.advice}
+    return {name: text for name, text in told.items() if text} or None
 
 
 class Handlers:

@@ -30,10 +30,11 @@ from ...hooks.hosts.events import (
 )
 from ...hooks.hosts.hook_answer import NOTHING
 from ...hooks.hosts.registry import HOSTS, host_named
-from ..app.engine import Engine
+from ..access.agent import Agent
 from ..context.scoping import ScopeSelector
 from ..core.errors import FovealError, InvalidRequest, PermissionDenied
 from ..core.system import System
+from ..engine.engine import Engine
 from ..hooks.answer import INCOMPLETE_CHARACTERS, incomplete_line
 from ..hooks.grafts import HookGrafts
 from ..hooks.last_events import LastEvents
@@ -41,14 +42,13 @@ from ..hooks.native_rules import folder_in, native_rules
 from ..hooks.payloads import RecentEvents, fields_in, formats_of, host_version
 from ..hooks.responder import Clock, HookContextRequest, OpenedSession, Responder
 from ..hooks.turn_readings import TurnReadings
-from ..privacy.permissions import Agent
-from ..project.project import Project
 from ..project.roots import relative_path
 from ..rules.items import Item
 from ..sessions.session import Session, is_id
 from ..sessions.timeline_service import Happening
 from ..sessions.timeline_writer import MASKED_CHARACTERS
 from ..transcripts.injections import asked
+from ..workspace.project import Project
 from .contexts import ContextMethods, GetContextRequest
 from .guard import PolicyGuard
 from .marks import Plain, Text

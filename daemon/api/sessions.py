@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
-from ..app.engine import Engine
 from ..core.parameters import NonEmpty, Texts
+from ..engine.engine import Engine
 from ..rules.items import ItemKey, ItemType, item_key
 from ..sessions.context_sets import SetMode, SetOutcome, name_warnings
 from ..sessions.service import SessionChange

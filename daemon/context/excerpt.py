@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ..compression.compress import MARK, Compress, Compressed, compress, kind_of
 from ..compression.lines import width_of
 from ..languages.shared.records import Symbol
-from .content import count_lines, split_lines
+from ..project.content import count_lines, split_lines
 
 WANTED_WEIGHT = 2.0
 """Weight of the name of a requested definition; a word of the prompt has the weight 1."""

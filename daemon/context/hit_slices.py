@@ -11,12 +11,12 @@ from ..graph.code_graph import CLASSES
 from ..graph.needed_by import Needed, Role, needed_by
 from ..languages.shared.language import language_of
 from ..languages.shared.records import Symbol
+from ..project.content import Content
 from ..project.path_roles import role_of
 from ..rules.instruction_places import RuleFiles
 from ..search.query import FoundDefinition, Hit
 from . import render
 from .build_state import BuildState, content_key
-from .content import Content
 from .excerpt import outline
 from .file_forms import DefinitionForms, FileForms, name_of
 from .focus import FocusNode

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 
 from ..core.system import System, is_stamp_of
+from ..project.content import Shown, digest_of
 from .assembly import Built
-from .content import Shown, digest_of
 
 ENTRIES_PER_SCOPE = 8
 """Maximum number of cached contexts of one scope."""

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from ..languages.shared.records import ParsedFile, SplitPoint, Symbol
 from ..languages.shared.source_text import MAX_NAME, clean_source
+from ..project.text_kind import TextKind, kind_of_text
 from .divider import MAX_CHARACTERS, Divider, Range
-from .text_kind import TextKind, kind_of_text
 
 CHUNKER_VERSION = 1
 """Increment this when the same file would give other chunks, so that stored files are divided again."""

@@ -14,11 +14,11 @@ from ..core.system import System, is_racy, stamp_of
 from ..languages.shared.interface import interface_of
 from ..languages.shared.language import LANGUAGES, language_of
 from ..languages.shared.parse import parse_source
+from ..project.text_kind import classify_content
 from .chunk_table import StoredText, pack_chunks
 from .chunks import Chunk, chunk_source
 from .fact_table import StoredFacts, pack_facts
 from .terms import document_terms, path_terms
-from .text_kind import classify_content
 
 DIGEST_BYTES: Final = 16
 

@@ -16,8 +16,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest
+from ..core.globs import Glob, compile_glob
 from ..core.parameters import read_request
-from ..project.globs import Glob, compile_glob
 from .secret_files import is_secret_file
 from .secret_values import mask_secrets
 

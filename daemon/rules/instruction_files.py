@@ -14,12 +14,12 @@ from collections.abc import Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..core.globs import anchored_globs, compile_glob, escape_glob, rebase_glob
 from ..core.system import Stamp, System, stamps_hold
-from ..project.globs import anchored_globs, compile_glob, escape_glob, rebase_glob
+from ..core.zone import MAX_FILES, MAX_TOTAL_BYTES, ReadFile, RefusedError, Zone, ZoneReader, digest_now
 from .instruction_places import MANAGED_PLACES, PROJECT_PLACES, USER_PLACES, Dialect, RulePlace, nested_files
 from .instruction_text import Frontmatter, Importer, prose_lines, split_frontmatter, trimmed
 from .items import IncludeMode, Item, Owner
-from .zone import MAX_FILES, MAX_TOTAL_BYTES, ReadFile, RefusedError, Zone, ZoneReader, digest_now
 
 MANAGED_FOLDER = {
     "darwin": "/Library/Application Support/ClaudeCode",

@@ -10,8 +10,8 @@ from typing import Literal, cast, get_args
 from msgspec import Struct
 
 from ..core.errors import InvalidRequest
+from ..core.globs import compile_glob
 from ..core.system import Stamp
-from ..project.globs import compile_glob
 
 ItemType = Literal["rule", "reference", "tool"]
 IncludeMode = Literal["always", "manual", "agent", "glob"]

@@ -8,10 +8,10 @@ from functools import cache
 
 from msgspec import Struct
 
+from ..core.globs import anchored_globs, compile_glob
 from ..index.chunk_table import StoredChunk
-from ..index.text_kind import PROSE_LANGUAGES
 from ..languages.shared.language import LANGUAGES
-from ..project.globs import anchored_globs, compile_glob
+from ..project.text_kind import PROSE_LANGUAGES
 from ..project.tree import FileRecord, Tree
 
 

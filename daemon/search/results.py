@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from ..context.content import ContentReader, split_lines
 from ..core.sized_cache import SizedCache
+from ..core.zone import stamp_now
 from ..graph.code_graph import CLASSES
 from ..graph.needed_by import needed_by
 from ..index.chunk_table import StoredChunk
@@ -17,10 +17,9 @@ from ..index.store import Reader
 from ..index.terms import document_terms, query_terms
 from ..languages.shared.records import Symbol
 from ..privacy.secret_values import mask_pieces
+from ..project.content import ContentReader, is_current, split_lines
 from ..project.path_roles import role_of
-from ..project.snapshot import ProjectSnapshot
-from ..rules.zone import stamp_now
-from .lookups import is_current
+from ..workspace.snapshot import ProjectSnapshot
 from .query import DescribedHits, Hit, SearchQuery, SearchResult
 
 SNIPPET_LINES = 12

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ..index.chunk_table import ChunkPlace, StoredChunk
@@ -27,6 +27,7 @@ from .candidates import (
     LEXICAL_MAX,
     RARE_FILES,
     Candidates,
+    RankedFile,
     as_they_are_now,
     held_chunks,
     in_order,
@@ -34,14 +35,16 @@ from .candidates import (
     rarities,
     search_terms,
 )
-from .classify import Classification, asked_for, classified, narrow
 from .definitions import FILES_MAX, FUNCTIONS, find_definitions
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
 from .filters import EVERYTHING, Filter
+from .gathered import GatheredCandidates
 from .need import need_of
-from .query import FoundDefinition, Hit, Need, Relation, Route
+from .places import narrow
+from .query import FoundDefinition, Hit, Relation, Route
 from .question import Question, take_apart
-from .ranking import DEFAULT, RankedFile, RankWeights, list_ranks, rank, topic_terms
+from .question_route import RoutedQuestion, route_question, with_relation
+from .ranking import DEFAULT, RankWeights, list_ranks, rank, topic_terms
 
 NEAR = 0.6
 """Minimum score of a further chunk of a file in a hit, relative to the file's best chunk."""
@@ -80,38 +83,6 @@ MEANING_FLOOR = 0.3
 below it."""
 
 
-class GatheredCandidates(Struct, frozen=True):
-    """A question with its route and its candidates before the vector search.
-
-    `intent` is the route that the question's words ask for, `route` the route that is taken. `answer` has the
-    final hits, None if the candidates must be ranked. `files` are the ids of the files to search, None for
-    all. `degraded` says which index could not be asked and why. `lexical_damaged` says that the lexical index
-    must be rebuilt, `narrowed` that the question's own words limited the search to a part of the project.
-    """
-
-    question: Question
-    intent: Route
-    route: Route
-    evidence: tuple[str, ...]
-    filter: Filter
-    candidates: Candidates
-    rarity: Mapping[str, float]
-    files: tuple[int, ...] | None
-    answer: tuple[Hit, ...] | None = None
-    degraded: tuple[str, ...] = ()
-    lexical_damaged: bool = False
-    narrowed: bool = False
-    names: tuple[str, ...] = ()
-    """Names that the graph doesn't have and that are searched as text; `used` if their uses are wanted."""
-    used: bool = False
-    mixed: bool = False
-    """Whether the answer is uncertain, so that the results of lexical and vector search follow it."""
-    unlinked: tuple[str, ...] = ()
-    """Names that the answer is about and whose files may not be linked yet."""
-    need: Need | None = None
-    """The probability that the question needs code, if requested (see `with_need`)."""
-
-
 def gather(
     text: str,
     tree: Tree,
@@ -136,15 +107,17 @@ def gather(
     Raises `ValueError` for a glob that can't be used.
     """
     question = take_apart(text)
-    decided = asked_for(relation, question) if relation else classified(question, tree)
+    if relation:
+        decided = with_relation(relation, question)
+    else:
+        decided = route_question(question, partial(structural.is_name, tree=tree, reader=reader))
     taken, evidence = decided.route, decided.evidence
     if route is not None and route != taken:
         evidence = (*evidence, f"the caller chose {route} over {taken}")
     taken = route or taken
     given = chosen
-    places = tuple(place for place in decided.places if place.name not in decided.subjects)
-    if taken == "positional" or (taken == "structural" and places):
-        chosen, where = narrow(chosen, replace(decided, places=places), tree, reader)
+    if taken == "positional" or (taken == "structural" and decided.places):
+        chosen, where = narrow(chosen, decided.places, tree, reader)
         evidence = (*evidence, where)
     paths = chosen.files(tree)
     if chosen.symbol:
@@ -429,7 +402,7 @@ def _cover(
 
 def _structural(
     start: GatheredCandidates,
-    decided: Classification,
+    decided: RoutedQuestion,
     tree: Tree,
     reader: Reader,
     handle: LexicalHandle,
@@ -463,8 +436,7 @@ def _structural(
         or (found.misspelt and _are_words(subjects, handle))
     )
     if found.hits and not in_text:
-        mixed = not forced and (found.guess or structural.says_more(start.question, decided))
-        return replace(start, answer=found.hits, evidence=evidence, degraded=degraded, mixed=mixed)
+        return replace(start, answer=found.hits, evidence=evidence, degraded=degraded)
     if in_text:
         evidence = (*start.evidence, f"the project doesn't define {', '.join(subjects)}")
     elif relation not in {"connection", "cycles"}:  # their remarks already say so

@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
+from ..core.deadline import Deadline
 from ..core.errors import FovealError
 from ..core.storage import DatabaseError
 from ..core.work import Work
-from ..embedding.semantics import Semantics
-from ..index.indexing import Indexing
+from ..embedding.embedder_client import EmbedderClient
 from ..index.messages import LinkFirst, RebuildLexical
 from ..index.store import Reader
 from ..privacy.policy import NO_POLICY, Policy
-from ..project.freshness import Deadline, before_search
-from ..project.project import Project
-from ..project.snapshot import ProjectSnapshot
-from ..project.tree import Tree
+from ..workspace.freshness import before_search
+from ..workspace.indexing import Indexing
+from ..workspace.project import Project
+from ..workspace.snapshot import ProjectSnapshot
 from .meaning_search import MeaningSearch
 from .query import DescribedHits, Hit, SearchQuery, SearchResult
 
 if TYPE_CHECKING:
+    from .gathered import GatheredCandidates
     from .pipeline import Turn
-    from .router import GatheredCandidates
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -53,7 +53,7 @@ PREFERRED_HITS = 10
 class SearchService:
     """Answers questions. Runs on the event loop only; blocking work runs in the builder threads."""
 
-    def __init__(self, work: Work, indexing: Indexing, semantics: Semantics) -> None:
+    def __init__(self, work: Work, indexing: Indexing, semantics: EmbedderClient) -> None:
         self._work = work
         self._indexing = indexing
         self._semantics = semantics
@@ -76,7 +76,7 @@ class SearchService:
         tree, first = project.tree, False
         unread = tree.pending > FEW_UNREAD
         if unread:
-            about = await self._work.in_builder(partial(_asked_about, ask, tree))
+            about = await self._work.in_builder(partial(_asked_about, ask))
             first = await self.read_first(project, deadline, LinkFirst(project.root, *about))
         snapshot = project.snapshot(policy)
         try:
@@ -97,7 +97,7 @@ class SearchService:
                 rest = replace(ask, route="hybrid")
                 wider, others, also_degraded, _ = await self._answer(project, snapshot, rest, deadline)
                 need = wider.need
-                hits = pipeline.joined(gathered, hits, others, ask)
+                hits = pipeline.joined(hits, others, ask)
                 degraded += also_degraded
         except DatabaseError as error:
             reason = f"the index can't be read ({error}): nothing can be found until it is built anew"
@@ -230,10 +230,10 @@ def _gather(
     return gather_hits(snapshot, ask, vectors, describes, reader, linked_first=linked_first)
 
 
-def _asked_about(ask: SearchQuery, tree: Tree) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+def _asked_about(ask: SearchQuery) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
     from .pipeline import asked_about  # loaded here for the same reason
 
-    return asked_about(ask, tree)
+    return asked_about(ask)
 
 
 def _load() -> None:

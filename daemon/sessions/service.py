@@ -21,11 +21,11 @@ from ..core.errors import NotFound, ProjectUnavailable, StateError
 from ..core.events import EventHub
 from ..core.system import System
 from ..core.work import Work
-from ..project.open_projects import OpenProjects
-from ..project.project import Project
 from ..rules.agent_items import AgentItems
 from ..rules.items import IncludeMode, ItemKey
 from ..rules.service import Items
+from ..workspace.open_projects import OpenProjects
+from ..workspace.project import Project
 from .context_sets import (
     Resume,
     SetMode,
@@ -37,8 +37,10 @@ from .context_sets import (
     set_context,
 )
 from .session import (
+    NOBODY,
     ItemOutcome,
     Session,
+    SessionState,
     SessionSummary,
     idle,
     is_id,
@@ -74,17 +76,6 @@ class SessionChange(Struct, frozen=True):
     selection: Mapping[str, object] | str | None = None
     context: Mapping[str, Sequence[str]] | None = None
     sets: tuple[tuple[str, Sequence[str], SetMode], ...] = ()
-
-
-class SessionState(Struct, frozen=True):
-    """The state of an id: a session or none; `problem` says why an existing one can't be read."""
-
-    session: Session | None = None
-    problem: str = ""
-
-
-NOBODY = SessionState()
-"""The state of an id without a session."""
 
 
 class _Seen(Struct, frozen=True):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import zlib
 
-from foveal.daemon.app.state import MIGRATIONS, STATE_VERSION
 from foveal.daemon.app.state_check import layout_of_state
+from foveal.daemon.core.state_folder import MIGRATIONS, STATE_VERSION
 
 LAYOUTS: dict[int, dict[str, tuple[int, int]]] = {
     2: {

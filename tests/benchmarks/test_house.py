@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
-from foveal.benchmarks.house import circles, code_lines, floors
+from foveal.benchmarks.house import circles, code_lines, floors, mutual_rooms
 from foveal.benchmarks.oracle.__main__ import compare, stripped
 
 GRAPH = {
@@ -27,6 +27,18 @@ def test_files_that_import_each_other_are_a_circle_and_count_as_one_floor() -> N
     assert circles(GRAPH) == [frozenset({"daemon/a.py", "daemon/b.py"})]
     assert floors(GRAPH, "cli/") == 4
     assert floors(GRAPH, "cli/", "ipc/") == 3
+
+
+def test_rooms_that_import_each_other_are_told_from_files_that_do() -> None:
+    graph = {
+        "__init__.py": frozenset({"ipc/paths.py"}),
+        "ipc/paths.py": frozenset[str](),
+        "daemon/index/store.py": frozenset({"daemon/project/tree.py", "daemon/index/rows.py"}),
+        "daemon/index/rows.py": frozenset({"daemon/index/store.py"}),
+        "daemon/project/tree.py": frozenset({"ipc/paths.py"}),
+        "daemon/project/project.py": frozenset({"daemon/index/rows.py", "__init__.py"}),
+    }
+    assert mutual_rooms(graph) == [("daemon/index", "daemon/project")]
 
 
 def test_what_is_new_in_each_run_is_taken_out_of_an_answer() -> None:

@@ -17,14 +17,15 @@ from foveal.daemon.api.contexts import (
     GetContextRequest,
     _request,
 )
-from foveal.daemon.app.engine import Engine
 from foveal.daemon.config.settings import ContextConfig
 from foveal.daemon.context.rendered import RenderedContexts
-from foveal.daemon.context.scopes import Scope, ScopeTable, identity_of
+from foveal.daemon.context.scopes import ScopeTable, identity_of
 from foveal.daemon.context.scoping import Scoping
 from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.core.parameters import read_request
-from foveal.daemon.project.project import Project
+from foveal.daemon.engine.engine import Engine
+from foveal.daemon.sessions.scope import Scope
+from foveal.daemon.workspace.project import Project
 from msgspec.structs import replace
 
 CONFIG = ContextConfig(max_tokens=9_000, reserve_tokens=2_000, models=(("claude-*", 24_000), ("tiny", 400)))

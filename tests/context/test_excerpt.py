@@ -6,7 +6,6 @@ import re
 import textwrap
 
 import pytest
-from foveal.daemon.context.content import split_lines
 from foveal.daemon.context.excerpt import (
     FileSource,
     fenced,
@@ -19,6 +18,7 @@ from foveal.daemon.context.excerpt import (
 )
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import Symbol
+from foveal.daemon.project.content import split_lines
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 

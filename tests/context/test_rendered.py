@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 from foveal.daemon.context.assembly import Built
-from foveal.daemon.context.content import Shown
 from foveal.daemon.context.rendered import ENTRIES_PER_SCOPE, RenderedContexts, RenderedEntry
 from foveal.daemon.core.system import Stamp
+from foveal.daemon.project.content import Shown
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -464,7 +464,7 @@ def test_nothing_of_its_first_client_stays_with_it(
 def test_the_daemon_and_its_indexer_import_nothing_heavy_that_is_not_theirs() -> None:
     code = "import sys; import {}; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
     for module, theirs in (
-        ("foveal.daemon.app.server, foveal.daemon.app.engine, foveal.daemon.api.handlers", set[str]()),
+        ("foveal.daemon.app.server, foveal.daemon.engine.engine, foveal.daemon.api.handlers", set[str]()),
         ("foveal.daemon.index.worker", {"watchfiles", "tree_sitter", "tantivy"}),
     ):
         done = subprocess.run(

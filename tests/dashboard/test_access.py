@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from foveal.daemon.app.dashboard import (
+from foveal.daemon.access.dashboard import (
     CODE_S,
     CODES_MAX,
     RENEWAL_S,

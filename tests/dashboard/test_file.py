@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from foveal.daemon.app.dashboard import DashboardFile, DashboardState, KeptSession
+from foveal.daemon.access.dashboard import DashboardFile, DashboardState, KeptSession
 from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.system import System
 

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 import pytest
 from aiohttp import web
-from foveal.daemon.app.dashboard import Admission, Dashboard
+from foveal.daemon.access.dashboard import Admission, Dashboard
 from foveal.dashboard.app import Faces
 from foveal.dashboard.guard import CSRF_HEADER, HEADERS, STYLE, VIEWER, AccessGuard
 from foveal.dashboard.listener import LINE_BYTES

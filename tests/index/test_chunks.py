@@ -7,10 +7,10 @@ from itertools import pairwise
 import pytest
 from foveal.daemon.index.chunks import LINE_PIECES, MAX_NAMES, Chunk, chunk_source
 from foveal.daemon.index.divider import ALONE_CHARACTERS, MAX_CHARACTERS, MERGE_CHARACTERS
-from foveal.daemon.index.text_kind import kind_of_text
 from foveal.daemon.languages.shared.language import LANGUAGES, language_of
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.source_text import clean_source
+from foveal.daemon.project.text_kind import kind_of_text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

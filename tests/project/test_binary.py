@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.index.text_kind import classify_content
+from foveal.daemon.project.text_kind import classify_content
 
 
 @pytest.mark.parametrize(

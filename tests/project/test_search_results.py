@@ -13,10 +13,10 @@ from foveal.daemon.core.system import System
 from foveal.daemon.index.chunk_table import StoredChunk
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.privacy.policy import NO_POLICY
-from foveal.daemon.project.snapshot import ProjectSnapshot
 from foveal.daemon.rules.instruction_files import RuleSet
 from foveal.daemon.search.query import NOTHING_FOUND, DescribedHits, Hit, SearchQuery
 from foveal.daemon.search.results import LINE_CHARACTERS, SNIPPET_CHARACTERS, SNIPPET_LINES, describe_hits
+from foveal.daemon.workspace.snapshot import ProjectSnapshot
 from msgspec.structs import replace
 
 from tests.search_cases import Indexed, index_project, indexed

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.globs import compile_glob
 from foveal.daemon.core.system import Stamp, System, stamp_of
-from foveal.daemon.project.globs import compile_glob
 from foveal.daemon.rules.instruction_files import RuleSet, discover
 from foveal.daemon.rules.instruction_places import is_instruction_path
 from foveal.daemon.rules.items import IncludeMode, Item

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.system import System
+from foveal.daemon.core.zone import Zone, ZoneReader
 from foveal.daemon.rules.instruction_text import (
     MAX_FRONTMATTER,
     Frontmatter,
@@ -15,7 +16,6 @@ from foveal.daemon.rules.instruction_text import (
     split_frontmatter,
     trimmed,
 )
-from foveal.daemon.rules.zone import Zone, ZoneReader
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,0 +1,1 @@
+"""All services of a daemon, composed: what the methods of the wire work on."""

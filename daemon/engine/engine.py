@@ -1,0 +1,251 @@
+"""The composition root: the daemon's parts, started and stopped together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+
+from ..access.permissions import Permissions
+from ..config.files import config_problems
+from ..config.settings import Environment, UserConfig
+from ..context.context_history import ContextHistory
+from ..context.context_log import ContextLog
+from ..context.explanations import Explaining
+from ..context.rendered import BYTES_MAX, RenderedContexts
+from ..context.scopes import ScopeTable
+from ..context.scoping import Scoping
+from ..context.service import Contexts
+from ..context.sources import Compressing, ContextSources
+from ..core import metric_history
+from ..core.events import EventHub
+from ..core.metric_history import Gauges, MetricHistory, SampleFile
+from ..core.metrics import Metrics
+from ..core.quarantine import QuarantineLog
+from ..core.resources import descriptor_problem, disk_problem, resident_bytes
+from ..core.storage import DatabaseError
+from ..core.system import System
+from ..core.work import Work
+from ..embedding.embedder_client import EmbedderClient
+from ..memory.commit_marks import CommitMarks
+from ..memory.service import ExperienceMeaning, Experiences
+from ..rules.agent_items import AgentItems
+from ..rules.item_search import WarmItemSearch
+from ..rules.service import Items
+from ..rules.tool_lists import ToolLister
+from ..search.answers import SearchAnswers
+from ..search.service import SearchService
+from ..sessions.request_log_service import RequestLog
+from ..sessions.service import Sessions
+from ..sessions.stored_contents import RECORD_DAYS, LedgerLimits
+from ..sessions.timeline_service import Timeline
+from ..transcripts.grafting import Grafting
+from ..workspace.freshness import TreeFreshness, deadline_of
+from ..workspace.index_view import IndexSize
+from ..workspace.indexing import Indexing
+from ..workspace.open_projects import OpenProjects
+from ..workspace.project import Project
+from .forgetting import Forgetting
+
+log = logging.getLogger(__name__)
+
+
+class Engine:
+    """All state of a daemon.
+
+    Every method must be called on the event loop; blocking work runs in threads. `run` must be running as a
+    task while requests are served, and `close` ends it.
+    """
+
+    def __init__(self, environment: Environment, config: UserConfig, system: System) -> None:
+        self.warnings: tuple[str, ...] = ()
+        self._quarantine = QuarantineLog(environment.state_dir, system)
+        self.events = EventHub(system)
+        self.metrics = Metrics()
+        self.scopes = ScopeTable(config.scopes.max_memory_bytes, config.scopes.max_count)
+        self.state_dir = environment.state_dir
+        self._environment = environment
+        self._config = config
+        self._system = system
+        self._rendered = RenderedContexts(min(BYTES_MAX, config.scopes.max_memory_bytes))
+        self._work = Work()
+        self._stopped = asyncio.Event()
+        self.semantics = EmbedderClient(config.embedding, environment.state_dir, self._work, self.events)
+        self.indexing = Indexing(self._work, self.events, self.semantics)
+        self.projects = OpenProjects(environment, config, system, self._work, self.indexing)
+        self.experiences = Experiences(self._work, self.events, system)
+        self.commit_marks = CommitMarks(self._work, self.experiences, system)
+        self.grafting = Grafting(self._work, self.events, system)
+        self.scoping = Scoping(self.scopes, self._rendered, self.projects, self._work, self.events, system)
+        self._freshness = TreeFreshness(self._work, self.indexing)
+        self._searching = SearchService(self._work, self.indexing, self.semantics)
+        self.answers = SearchAnswers(self._searching, self._freshness, self._work)
+        lister = ToolLister(environment.variables, environment.home, system)
+        self.items = Items(environment, system, self._work, lister)
+        self.item_search = WarmItemSearch(self.semantics, self._work)
+        self.sessions = Sessions(environment, self.projects, self.items, self._work, self.events, system)
+        self.permissions = Permissions(self.projects, self.sessions, config, self._work, system)
+        days = config.history.days
+        limits = LedgerLimits(days, max(days, RECORD_DAYS), max_bytes=config.history.max_mb << 20)
+        self.requests = RequestLog(environment.state_dir, self._work, system, limits)
+        self.timeline = Timeline(environment.state_dir, self.projects, self._work, system, days)
+        self.compressing = Compressing(config.compression, environment, system, self._work)
+        self.context_history = ContextHistory(self.requests, self._work, system)
+        self.forgetting = Forgetting(
+            environment.state_dir,
+            self.projects,
+            self.scopes,
+            self.scoping,
+            self.sessions,
+            self.requests,
+            self.context_history,
+            self.timeline,
+            self.semantics,
+            self.items,
+            self._work,
+            system,
+        )
+        self.context_log = ContextLog(
+            self.sessions, self.requests, self.timeline, self.context_history, self.metrics, self.events
+        )
+        meaning = ExperienceMeaning(self.semantics, self._work)
+        sources = ContextSources(
+            self._searching, self.item_search, meaning, self.permissions, self._work, system
+        )
+        self.contexts = Contexts(
+            self.scopes,
+            self._rendered,
+            self.scoping,
+            self._freshness,
+            sources,
+            self.items,
+            self.sessions,
+            self.permissions,
+            self.context_log,
+            self.compressing,
+            self._work,
+            environment.config_dir,
+            system,
+        )
+        samples = SampleFile(os.path.join(environment.state_dir, metric_history.FILE), system)
+        self.history = MetricHistory(self.metrics, self.gauges, system, file=samples)
+        self.explaining = Explaining(self.scopes, self._searching, self.permissions, self._work)
+
+    # Life
+
+    async def run(self, started: asyncio.Event) -> None:
+        """Load the scopes, start the indexer, and keep both until `close`."""
+        await self.projects.load()
+        await self.compressing.load()
+        stores = self.requests.load(), self.timeline.load(), self.history.load()
+        warnings = await self.scoping.load(self.state_dir), *[await load for load in stores]
+        self.warnings = (*self.warnings, *filter(None, warnings))
+        async with asyncio.TaskGroup() as tasks:
+            self._work.begin(tasks)
+            tasks.create_task(self.indexing.link.run(), name="indexer")
+            tasks.create_task(self.semantics.run(), name="embedder")
+            history = tasks.create_task(self.history.run(), name="metric history")
+            started.set()
+            await self._stopped.wait()
+            history.cancel()
+
+    async def close(self, deadline_s: float) -> None:
+        """Finish what is being written, end the indexer, close every file."""
+        self._work.cancel()
+        self.items.close()
+        try:
+            await self.scoping.persist()
+        except DatabaseError as error:  # no client is left to tell, and the other parts must still be closed
+            log.warning("the last scopes are not kept: %s", error)
+        self.projects.close_all()  # first, so that the indexer is the last to close each index, and seals it
+        await asyncio.gather(self.indexing.link.stop(deadline_s), self.semantics.stop(deadline_s))
+        self._stopped.set()
+        await self.scoping.close()
+        await self.context_history.write()
+        await self.requests.close()
+        await self.timeline.close()
+        await self.history.close()
+        self._work.close()
+        self.compressing.close()
+
+    async def problems(self) -> tuple[str, ...]:
+        """Return the problems that keep the daemon from its work now, in words; they clear by themselves."""
+        disk = await asyncio.to_thread(disk_problem, self.state_dir, self._system)
+        descriptors = await asyncio.to_thread(descriptor_problem)
+        path = self._environment.config_path
+        config = await asyncio.to_thread(config_problems, path, self._config, self._system)
+        unwritten = self.scoping.problem, self.requests.problem, self.context_history.problem
+        said = (*self.warnings, disk, descriptors, *config, *unwritten, self.timeline.problem)
+        quarantined = await asyncio.to_thread(self._quarantine.problem, said)
+        return tuple(filter(None, (*said, quarantined)))
+
+    def gauges(self) -> Gauges:
+        """Return queue lengths, numbers of scopes and subscribers, and the memory of each process. Takes
+        some ten microseconds."""
+        pids = {
+            "daemon": os.getpid(),
+            "indexer": self.indexing.link.pid,
+            "embedder": self.semantics.child.pid,
+        }
+        progress = [self.semantics.progress(project.root) for project in self.projects]
+        return Gauges(
+            files_pending=sum(project.tree.pending for project in self.projects),
+            chunks_pending=sum(vectors.pending for vectors in progress if vectors is not None),
+            scopes=len(self.scopes),
+            subscribers=len(self.events),
+            memory_bytes={name: pid and resident_bytes(pid) for name, pid in pids.items()},
+        )
+
+    @property
+    def scopes_bytes(self) -> int:
+        """Estimated memory of the scopes and their cached contexts."""
+        return self.scopes.memory_bytes + self._rendered.bytes
+
+    # Projects, nodes, files
+
+    async def close_project(self, path: str) -> bool:
+        """Close a project; its index and scopes stay on the disk. False if it wasn't open."""
+        project = await self.projects.close(path)
+        if project is None:
+            return False
+        for scope in self.scopes.of_project(project.root):
+            self._rendered.drop(scope.id)
+        return True
+
+    async def size(self, project: Project) -> IndexSize:
+        """Return the size of a project's index."""
+        return await self._work.in_builder(project.index.read_size)
+
+    async def items_of(self, project: Project, deadline_ms: int | None = None) -> AgentItems:
+        """Return a project's items. Waits until the scan knows the rules of its folders."""
+        await self._freshness.wait_named(project, deadline_of(project, deadline_ms))
+        return await self.items.refresh(project)
+
+    def note_file(self, project: Project, path: str, event: str, text: str | None) -> None:
+        """Record an editor's event about a file; `text` is its unsaved text, if any."""
+        if event == "closed":
+            project.hot_files.note_closed(path)
+            project.unsaved.set(path, None)
+            return
+        project.hot_files.note_opened(path)
+        if text is not None:
+            project.unsaved.set(path, text)
+        elif event == "changed":
+            self._note_changed(project, path)
+
+    def note_written(self, project: Project, path: str) -> None:
+        """Record that an agent wrote a file, whether or not an editor has it open."""
+        project.hot_files.note_edited((path,))
+        self._note_changed(project, path)
+
+    def _note_changed(self, project: Project, path: str) -> None:
+        project.unsaved.set(path, None)
+        refresh = self._freshness.refresh(project, (path,), deadline_of(project, None))
+        self._work.start_unheard(refresh, f"refresh {path}")
+
+
+class EngineMethods:
+    """Methods over one engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine

@@ -1,0 +1,212 @@
+"""Forgets a project: removes all that the state folder holds of it, and nothing of other projects.
+
+What the state folder holds by content, for all projects, stays: shortened texts, lists of tools, and
+embeddings of contents that are gone from the project or that others have too. So does the project itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from functools import partial
+
+from msgspec import Struct
+
+from ..context.context_history import ContextHistory
+from ..context.scopes import ScopeTable
+from ..context.scoping import Scoping
+from ..core.errors import FovealError, NotFound, StateError
+from ..core.quarantine import MARK
+from ..core.state_folder import BACKUPS
+from ..core.storage import DatabaseError
+from ..core.system import System
+from ..core.work import Work
+from ..embedding.embedder_client import EmbedderClient
+from ..memory.pool import Pool
+from ..project.roots import RECORD
+from ..rules.item_store import ItemStore
+from ..rules.service import Items
+from ..sessions.request_log_service import RequestLog
+from ..sessions.service import Sessions
+from ..sessions.timeline_service import Timeline
+from ..workspace.open_projects import OpenProjects
+
+POOL_FILE = "experiences.jsonl"
+
+
+class ForgottenProject(Struct, frozen=True):
+    """A forgotten project, and what was removed of it, by name: numbers of things, and bytes of its index.
+
+    `problem` says what could not be removed, or is empty.
+    """
+
+    root: str
+    removed: Mapping[str, int]
+    problem: str = ""
+
+
+class Forgetting:
+    """Forgets projects. On the event loop only; blocking work runs in threads."""
+
+    def __init__(
+        self,
+        state_dir: str,
+        projects: OpenProjects,
+        scopes: ScopeTable,
+        scoping: Scoping,
+        sessions: Sessions,
+        requests: RequestLog,
+        contexts: ContextHistory,
+        timeline: Timeline,
+        semantics: EmbedderClient,
+        items: Items,
+        work: Work,
+        system: System,
+    ) -> None:
+        self._state_dir = state_dir
+        self._projects = projects
+        self._scopes = scopes
+        self._scoping = scoping
+        self._sessions = sessions
+        self._requests = requests
+        self._contexts = contexts
+        self._timeline = timeline
+        self._semantics = semantics
+        self._items = items
+        self._work = work
+        self._system = system
+        self.pause: Callable[[Callable[[str], Awaitable[bool]]], AbstractAsyncContextManager[None]] = _at_once
+        """Entered while a project is forgotten, with what tells its folders: nothing is grafted meanwhile."""
+
+    async def forget(self, root: str, *, dry_run: bool) -> ForgottenProject:
+        """Remove all that is kept of a project; with `dry_run` only count it, quickly, without embeddings.
+
+        Whoever opens the project meanwhile waits, and gets an empty one. What can't be removed is named in
+        `problem`, and the rest is removed. Raises `NotFound` if nothing is known of it.
+        """
+        problems: list[str] = []
+        if dry_run:
+            counts = await self._counts(root, problems)
+            _refuse_unknown(root, counts)
+            return ForgottenProject(root, counts, "; ".join(problems))
+        folder = self._projects.folder_of(root)
+        # First, since the graft that runs may be waiting for the project.
+        async with self.pause(partial(self._projects.is_in, root)), self._projects.closed_meanwhile(root):
+            counts = await self._counts(root, problems)
+            scopes = [scope.id for scope in self._scopes.of_project(root)]
+            counts["embeddings"] = await self._forget_embeddings(root, folder, problems)
+            for what, removal in (
+                ("scopes", partial(self._scoping.forget_project, root)),
+                ("sessions", partial(self._sessions.forget_project, root)),
+                ("contexts and requests", partial(self._contexts.forget_project, root, scopes)),
+                ("timelines", partial(self._timeline.forget_project, root)),
+                ("trusted files", partial(self._projects.forget_trust, root)),
+                ("approved tool servers", partial(self._items.forget_project, root)),
+                ("index, items and decisions", partial(self._work.in_writer, partial(_remove, folder))),
+            ):
+                try:
+                    await removal()
+                except (FovealError, DatabaseError, OSError) as error:
+                    problems.append(
+                        f"its {what} could not be removed ({error}); mend that, then forget it again"
+                    )
+        if not problems:
+            # Only now: where a full disk kept what was deleted in the files, forgetting again takes it out.
+            _refuse_unknown(root, counts)
+        if aside := await asyncio.to_thread(_aside_in, self._state_dir):
+            problems.append(
+                f"what was set aside earlier may tell of it and stays: {aside}; see: foveal doctor --deep"
+            )
+        return ForgottenProject(root, counts, "; ".join(problems))
+
+    async def _counts(self, root: str, problems: list[str]) -> dict[str, int]:
+        """Count what is kept of a project; add to the problems what can't be counted."""
+        folder = self._projects.folder_of(root)
+        await self._contexts.write()
+        requests = contexts = events = trusted = 0
+        try:
+            requests, contexts = await self._requests.counts_of(root)
+        except StateError as error:
+            problems.append(f"its requests and contexts can't be counted ({error})")
+        try:
+            events = await self._timeline.count_of(root)
+        except StateError as error:
+            problems.append(f"its timelines can't be counted ({error})")
+        try:
+            trusted = len((await self._projects.trust_of(root))[1].digests)
+        except StateError as error:
+            problems.append(f"its trusted files can't be counted ({error})")
+        return {
+            **await self._work.in_writer(partial(_in_folder, folder, self._system)),
+            "contexts": contexts,
+            "requests": requests,
+            "sessions": len(await self._sessions.list(root)),
+            "scopes": len(self._scopes.of_project(root)),
+            "trusted": trusted,
+            "events": events,
+        }
+
+    async def _forget_embeddings(self, root: str, folder: str, problems: list[str]) -> int:
+        """Remove the embeddings that only a project uses, and return their number."""
+        others = await self._projects.other_folders(root)
+        try:
+            return await self._semantics.forget(root, folder, others)
+        except FovealError as error:
+            problems.append(f"its embeddings stay until they are the longest unused ones ({error})")
+            return 0
+
+
+def _refuse_unknown(root: str, counts: Mapping[str, int]) -> None:
+    """Raise `NotFound` if nothing is kept of a project."""
+    if not any(counts.values()):
+        raise NotFound(f"nothing is known of {root}; to see what is: foveal projects")
+
+
+@asynccontextmanager
+async def _at_once(belongs: Callable[[str], Awaitable[bool]]) -> AsyncIterator[None]:
+    """Wait for nothing."""
+    yield
+
+
+ASIDE_NAMED = 3
+"""Maximum number of quarantined entries that a message names."""
+
+
+def _aside_in(state: str) -> str:
+    """Return the quarantined files of all projects, and the backups, in words; "" for none."""
+    names = sorted(name for name in os.listdir(state) if MARK in name or name == BACKUPS)
+    more = f" and {len(names) - ASIDE_NAMED} more" if len(names) > ASIDE_NAMED else ""
+    return ", ".join(names[:ASIDE_NAMED]) + more
+
+
+def _in_folder(folder: str, system: System) -> dict[str, int]:
+    """Count what lies in a project's folder."""
+    index_bytes = 0
+    for above, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):  # the indexer removes files of its own
+                index_bytes += os.path.getsize(os.path.join(above, name))
+    items = decisions = 0
+    if index_bytes:
+        with suppress(FovealError):
+            stored = ItemStore(os.path.join(folder, "items.json"), system).load()
+            items = len(stored.drafts)
+        with suppress(FovealError):
+            decisions = Pool(os.path.join(folder, POOL_FILE), system).statistics().experiences
+    return {"index_bytes": index_bytes, "items": items, "decisions": decisions, "feedback": 0}
+
+
+def _remove(folder: str) -> None:
+    """Remove a project's folder, its record last: after a crash the project is still known."""
+    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name == RECORD:
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path)
+            else:
+                os.unlink(entry.path)
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""One open project: its tree with its index, pool, rules, settings and hot files."""

@@ -1,0 +1,316 @@
+"""Pooled read connections to a project's index, to all of it or to the part that an agent may see."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+
+from msgspec import Struct
+
+from ..core.errors import FovealError
+from ..core.storage import DatabaseError, OtherVersion, damage_raised, may_pass
+from ..index.lexical_handle import LexicalHandle
+from ..index.store import Activity, Reader
+from ..privacy.policy import Policy, folded_path
+from ..project.tree import Tree
+from .hot_files import HOT_MAX
+
+ACTIVITY_MAX = 10 * HOT_MAX
+"""Maximum number of files of each measure read from the index; some may be gone or in focus."""
+
+VIEWS_MAX = 8
+"""Maximum number of cached views of a project, by denied paths; each has a copy of the tree's dictionary
+(10 MB for 100,000 files) and up to four connections."""
+
+
+class IndexSize(Struct, frozen=True):
+    """The number of chunks in an index, and the bytes of the index and of everything derived from it."""
+
+    chunks: int
+    bytes: int
+
+
+class IndexView:
+    """The readers of one project's index: of all of it, and of the part that a policy allows. Thread-safe.
+
+    `on_damage` is called, from any thread, with the reason why the index can't be read.
+    """
+
+    def __init__(self, folder: str, on_damage: Callable[[str], None] = lambda _: None) -> None:
+        self.lexical = LexicalHandle(folder)
+        self._folder = folder
+        self._on_damage = on_damage
+        self._readers = ReaderPool(folder, on_damage=on_damage)
+        self._parts: OrderedDict[tuple[str, ...], _PartialView] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def tree(self, tree: Tree, policy: Policy) -> Tree:
+        """Return a tree without the files that a policy denies.
+
+        All names are compared with the patterns once; later only new names are compared.
+        """
+        return self._part(policy).of(tree) if policy.deny_paths else tree
+
+    def reader(self, policy: Policy) -> Callable[[], AbstractContextManager[Reader]]:
+        """Return a function that lends a reader of the index without the files that a policy denies."""
+        return self._part(policy).readers.borrow if policy.deny_paths else self._readers.borrow
+
+    def is_ready(self, tree: Tree, policy: Policy) -> bool:
+        """Whether `tree` returns at once, because the names were already compared with the patterns."""
+        part = self._parts.get(policy.deny_paths)
+        return not policy.deny_paths or (part is not None and part.names == tree.names_generation)
+
+    def prepare(self, tree: Tree, policy: Policy) -> None:
+        """Compare all names with a policy and cache the result. Blocks: 100,000 names take some 100 ms."""
+        _ = self.tree(tree, policy).layout
+
+    def read_activity(self) -> tuple[Activity, ...]:
+        """Read the edits and commits that the index has counted; empty if it is damaged. Blocks."""
+        try:
+            with self._readers.borrow() as reader:
+                return reader.activity(ACTIVITY_MAX)
+        except DatabaseError:
+            return ()  # a project is ready without its history too, and builds say that the index is damaged
+
+    def read_size(self) -> IndexSize:
+        """Return the size of the index, with 0 chunks if it can't be read. Blocks."""
+        try:
+            with self._readers.borrow() as reader:
+                chunks = reader.chunks.count()
+        except DatabaseError:
+            chunks = 0  # none yet, or a damaged one, which `degraded` tells
+        return IndexSize(chunks, _folder_bytes(self._folder))
+
+    def renew(self) -> None:
+        """Reopen the index for later readers, since the file may have been replaced."""
+        self._readers.renew()
+        for part in list(self._parts.values()):
+            part.readers.renew()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._readers.close()
+        for part in self._parts.values():
+            part.readers.close()
+        self._parts.clear()
+
+    def _part(self, policy: Policy) -> _PartialView:
+        with self._lock:
+            part = self._parts.get(policy.deny_paths)
+            if part is None:
+                part = self._parts[policy.deny_paths] = _PartialView(self._folder, policy, self._on_damage)
+            self._parts.move_to_end(policy.deny_paths)
+            while len(self._parts) > VIEWS_MAX:
+                self._parts.popitem(last=False)[1].readers.close()
+            return part
+
+
+class _PartialView:
+    """The view without one set of denied paths. `names` is the generation of names that was judged last."""
+
+    def __init__(self, folder: str, policy: Policy, on_damage: Callable[[str], None]) -> None:
+        self._by_rule = Policy(deny_paths=policy.deny_paths).denies
+        patterns = "\0".join(map(folded_path, policy.deny_paths)).encode("utf-8", "replace")
+        key = hashlib.blake2b(patterns, digest_size=16).hexdigest()
+        self.readers = ReaderPool(folder, partial(PartialReader, denies=self._denies, key=key), on_damage)
+        self.names = -1
+        self._hidden: frozenset[str] = frozenset()
+        self._verdicts: dict[str, bool] = {}
+        self._lock = threading.Lock()
+        self._whole: Tree | None = None
+        self._part: Tree | None = None
+
+    def of(self, tree: Tree) -> Tree:
+        """Return a tree without its hidden files."""
+        with self._lock:
+            if self._part is None or self._whole is not tree:
+                if self.names != tree.names_generation or self._whole is None:
+                    self._judge(tree)
+                self._part = tree.without(self._hidden, self._part)
+                self._whole = tree
+            return self._part
+
+    def _denies(self, path: str) -> bool:
+        verdict = self._verdicts.get(path)
+        return self._by_rule(path) if verdict is None else verdict
+
+    def _judge(self, tree: Tree) -> None:
+        """Compare new names with the patterns, and forget removed ones."""
+        known, denies = self._verdicts, self._by_rule
+        self._verdicts = {
+            path: verdict if (verdict := known.get(path)) is not None else denies(path) for path in tree.files
+        }
+        self._hidden = frozenset(path for path, denied in self._verdicts.items() if denied)
+        self.names = tree.names_generation
+
+
+def read_tree(root: str, folder: str) -> tuple[Tree | None, tuple[Activity, ...]]:
+    """Read a project's tree and activity from its index; the tree is None without a readable index."""
+    try:
+        reader = Reader(folder, sealed=True)
+    except DatabaseError:
+        return None, ()  # none yet, or a damaged one that the indexer will quarantine and say so
+    try:
+        with damage_raised(), reader.snapshot() as generation:
+            return Tree(root, generation, reader.load_files()), reader.activity(ACTIVITY_MAX)
+    except DatabaseError:
+        return None, ()
+    finally:
+        reader.close()
+
+
+def _folder_bytes(folder: str) -> int:
+    """Return the bytes of all files below a folder; files that vanish meanwhile aren't counted."""
+    total = 0
+    for base, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.lstat(os.path.join(base, name)).st_size
+    return total
+
+
+READERS_MAX = 4
+"""Maximum number of idle connections: as many as there are concurrent builds."""
+
+CHECKED_S = 60.0
+"""Seconds for which an index that was found intact isn't checked again after an error."""
+
+
+class ReaderPool:
+    """Connections to an index, lent to one thread at a time and kept for the next.
+
+    `on_damage` is called, from any thread, for errors that can't pass by themselves.
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        make: Callable[[str], Reader] = Reader,
+        on_damage: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._folder = folder
+        self._make = make
+        self._on_damage = on_damage
+        self._lock = threading.Lock()
+        self._idle: list[Reader] = []
+        self._lives = 0
+        self._closed = False
+        self._whole_until = 0.0
+
+    @contextlib.contextmanager
+    def borrow(self) -> Iterator[Reader]:
+        """Lend a reader. Raises `DatabaseError` if there is no index yet, or a damaged one.
+
+        A damaged value may raise any error while it is read. Then the whole file is checked, and the error
+        becomes `DatabaseError` if the file is damaged.
+        """
+        with self._lock:
+            reader, lives = self._idle.pop() if self._idle else None, self._lives
+        try:
+            reader = reader or self._make(self._folder)
+            yield reader
+        except DatabaseError as error:
+            self._let_go(reader)
+            self._note(error)
+            raise
+        except Exception as error:
+            self._let_go(reader)
+            if reader is not None and not isinstance(error, FovealError) and not may_pass(error):
+                self._check(reader, error)
+            raise
+        except BaseException:
+            self._let_go(reader)
+            raise
+        with self._lock:
+            if len(self._idle) < READERS_MAX and lives == self._lives and not self._closed:
+                self._idle.append(reader)
+                return
+        reader.close()
+
+    def renew(self) -> None:
+        """Close idle readers now and lent ones when they are returned; later readers reopen the index."""
+        with self._lock:
+            self._lives += 1
+            idle, self._idle = self._idle, []
+        for reader in idle:
+            reader.close()
+
+    def close(self) -> None:
+        """Close idle readers now, and lent ones when they are returned."""
+        self._closed = True
+        self.renew()
+
+    def _let_go(self, reader: Reader | None) -> None:
+        if reader is not None:
+            reader.close()
+
+    def _note(self, error: DatabaseError) -> None:
+        # An index of another version isn't damage: the indexer replaces it.
+        if not self._closed and not may_pass(error) and not isinstance(error, OtherVersion):
+            self._on_damage(str(error))
+
+    def _check(self, reader: Reader, error: Exception) -> None:
+        """Raise `DatabaseError` if an error was caused by a damaged index."""
+        now = time.monotonic()
+        if now < self._whole_until:
+            return
+        try:
+            reader.check()
+        except DatabaseError as damage:
+            self._note(damage)
+            raise DatabaseError(str(damage)) from error
+        self._whole_until = now + CHECKED_S
+
+
+class PartialReader(Reader):
+    """A reader without the files whose paths `denies` returns True for.
+
+    `key` distinguishes readers of different parts, so that caches don't mix them. Each snapshot first calls
+    `denies` for the files added since the last one; the first snapshot of a connection calls it for all.
+    """
+
+    def __init__(self, folder: str, denies: Callable[[str], bool], key: str) -> None:
+        super().__init__(folder)
+        self.path = f"{self.path}?{key}"
+        self._denies = denies
+        self._last = 0
+        self._db.executescript(f"PRAGMA query_only = OFF; PRAGMA temp_store = MEMORY; {_VIEWS}")
+
+    @contextmanager
+    def snapshot(self) -> Iterator[int]:
+        """Make all reads inside see one state, without its hidden files; yields its generation."""
+        with super().snapshot() as generation:
+            self._hide_new_files()
+            yield generation
+
+    def _hide_new_files(self) -> None:
+        """Hide denied files added since the last snapshot; a file that was removed and added has a new id."""
+        rows = self._db.execute("SELECT id, path FROM main.files WHERE id > ?", (self._last,)).fetchall()
+        hidden = [(number, path) for number, path in rows if self._denies(path)]
+        self._db.executemany("INSERT OR IGNORE INTO temp.hidden VALUES (?, ?)", hidden)
+        self._last = max((number for number, _ in rows), default=self._last)
+
+
+_SHOWN = "file_id NOT IN (SELECT id FROM temp.hidden)"
+_VIEWS = f"""
+CREATE TEMP TABLE hidden (id INTEGER PRIMARY KEY, path TEXT NOT NULL);
+CREATE INDEX temp.hidden_by_path ON hidden (path);
+CREATE TEMP VIEW files AS SELECT * FROM main.files WHERE id NOT IN (SELECT id FROM temp.hidden);
+CREATE TEMP VIEW definitions AS SELECT * FROM main.definitions WHERE {_SHOWN};
+CREATE TEMP VIEW chunks AS SELECT * FROM main.chunks WHERE {_SHOWN};
+CREATE TEMP VIEW texts AS SELECT * FROM main.texts WHERE {_SHOWN};
+CREATE TEMP VIEW unlinked AS SELECT * FROM main.unlinked WHERE {_SHOWN};
+CREATE TEMP VIEW imports AS SELECT * FROM main.imports
+    WHERE {_SHOWN} AND target NOT IN (SELECT path FROM temp.hidden);
+CREATE TEMP VIEW links AS SELECT * FROM main.links WHERE {_SHOWN} AND (target <= 0 OR NOT EXISTS (
+    SELECT 1 FROM main.definitions d WHERE d.id = target AND d.file_id IN (SELECT id FROM temp.hidden)));
+CREATE TEMP VIEW activity AS SELECT * FROM main.activity
+    WHERE path NOT IN (SELECT path FROM temp.hidden);
+"""  # noqa: S608 - fixed text

@@ -1,0 +1,148 @@
+"""A state folder is served by one daemon at a time and never touched by a program that is too old for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from foveal.daemon.core.errors import StateError
+from foveal.daemon.core.state_folder import (
+    STATE_VERSION,
+    VERSION_FILE,
+    StateLock,
+    StateMark,
+    bring_up,
+    check_version,
+)
+from foveal.daemon.core.system import System
+
+
+def test_second_lock_names_the_holder(tmp_path: Path) -> None:
+    path = str(tmp_path / "lock")
+    lock = StateLock.take(path)
+    with pytest.raises(StateError, match=rf"pid {os.getpid()}\).*foveal down"):
+        StateLock.take(path)
+    lock.release()
+    StateLock.take(path).release()
+    assert Path(path).read_bytes() == b""
+
+
+def test_the_lock_ends_with_the_process_that_held_it(tmp_path: Path) -> None:
+    path = str(tmp_path / "lock")
+    program = (
+        "import sys; from foveal.daemon.core.state_folder import StateLock; lock = StateLock.take(sys.argv[1]);"
+        "print('held', flush=True); sys.stdin.read()"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", program, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(StateError, match=rf"pid {holder.pid}\)"):
+            StateLock.take(path)
+        holder.kill()
+    lock = StateLock.take(path)
+    assert Path(path).read_text() == f"{os.getpid()}\n"
+    lock.release()
+
+
+def test_the_lock_is_private_and_not_inherited(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        lock = StateLock.take(str(tmp_path / "lock"))
+    finally:
+        os.umask(before)
+    assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o600
+    assert not os.get_inheritable(lock.descriptor)
+    lock.release()
+
+
+def test_a_lock_that_can_not_be_opened_is_an_error_for_a_person(tmp_path: Path) -> None:
+    with pytest.raises(StateError, match="can't be opened"):
+        StateLock.take(str(tmp_path / "missing/lock"))
+
+
+def test_wrong_kind_of_file_in_place_of_the_lock_is_quarantined(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_text("precious")
+    path = tmp_path / "lock"
+    makes: tuple[Callable[[], object], ...] = (
+        lambda: path.symlink_to("elsewhere"),
+        path.mkdir,
+        lambda: path.symlink_to("lock"),
+        lambda: os.mkfifo(path),
+    )
+    for number, make in enumerate(makes, 1):
+        make()
+        StateLock.take(str(path)).release()
+        assert path.is_file()
+        assert not path.is_symlink()
+        path.unlink()
+        assert len(list(tmp_path.glob("lock.damaged-*"))) == number
+    assert (tmp_path / "elsewhere").read_text() == "precious"
+
+
+# Version
+
+
+def version_file(folder: Path) -> Path:
+    return folder / VERSION_FILE
+
+
+def bring(folder: Path) -> tuple[str, ...]:
+    return bring_up(str(folder), System())
+
+
+def test_a_new_folder_is_marked_and_known_again(tmp_path: Path) -> None:
+    assert check_version(str(tmp_path), System()) is None
+    assert list(tmp_path.iterdir()) == []
+    for _ in range(2):
+        assert bring(tmp_path) == ()
+        assert check_version(str(tmp_path), System()) == StateMark(STATE_VERSION)
+
+
+def test_a_mark_of_an_older_program_or_a_person_needs_no_check(tmp_path: Path) -> None:
+    version_file(tmp_path).write_text(json.dumps({"state_version": STATE_VERSION}))
+    assert bring(tmp_path) == ()
+    assert check_version(str(tmp_path), System()) == StateMark(STATE_VERSION)
+
+
+@pytest.mark.parametrize("more", [{}, {"more": True}])
+def test_a_folder_of_a_newer_program_is_left_untouched(tmp_path: Path, more: dict[str, bool]) -> None:
+    newer = json.dumps({"state_version": STATE_VERSION + 1, **more})
+    version_file(tmp_path).write_text(newer)
+    with pytest.raises(StateError, match="newer foveal"):
+        bring(tmp_path)
+    assert version_file(tmp_path).read_text() == newer
+    assert [path.name for path in tmp_path.iterdir()] == [VERSION_FILE]
+
+
+@pytest.mark.parametrize(
+    "mark", ["", "{", "[]", "{}", "null", '{"state_version": null}', '{"state_version": 1e999}', "\xff",
+             '{"state_version": 0}', '{"state_version": 9, "check": "0000"}']
+)  # fmt: skip
+def test_damaged_mark_is_quarantined_and_reported(tmp_path: Path, mark: str) -> None:
+    version_file(tmp_path).write_bytes(mark.encode("latin-1"))
+    (done,) = bring(tmp_path)
+    (aside,) = tmp_path.glob("version.json.damaged-*")
+    assert "damaged" in done
+    assert aside.name in done
+    assert aside.read_bytes() == mark.encode("latin-1")
+    assert check_version(str(tmp_path), System()) == StateMark(STATE_VERSION)
+
+
+def test_flipped_bit_in_the_mark_locks_nobody_out(tmp_path: Path) -> None:
+    bring(tmp_path)
+    whole = version_file(tmp_path).read_bytes()
+    for place in range(len(whole) * 8):
+        data = bytearray(whole)
+        data[place // 8] ^= 1 << place % 8
+        version_file(tmp_path).write_bytes(data)
+        mark = check_version(str(tmp_path), System())
+        assert mark is not None
+        assert mark.version == STATE_VERSION

@@ -1,0 +1,586 @@
+"""The engine computes a thing once for all who ask, and answers without the parts that are missing."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import os
+import signal
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from foveal.daemon.config.settings import EmbeddingConfig, Environment, ScopesConfig, UserConfig
+from foveal.daemon.context import service as contexts
+from foveal.daemon.context import sources
+from foveal.daemon.context.assembly import Built, build
+from foveal.daemon.context.requests import ContextRequest
+from foveal.daemon.context.scoping import ScopeSelector
+from foveal.daemon.core import child as child_process
+from foveal.daemon.core.child import ChildProcess
+from foveal.daemon.core.errors import Busy, ChildDied, FovealError, NotFound, ProjectUnavailable
+from foveal.daemon.core.system import System
+from foveal.daemon.engine.engine import Engine
+from foveal.daemon.index.messages import CloseProject, OpenProject, SyncTree
+from foveal.daemon.project.tree import Tree
+from foveal.daemon.search.answers import ProjectCall
+from foveal.daemon.search.query import SearchQuery
+from foveal.daemon.sessions.scope import Scope
+from foveal.daemon.workspace import freshness, indexing, open_projects
+from foveal.daemon.workspace.index_view import read_tree
+from foveal.daemon.workspace.project import Project, load
+
+from tests.conftest import write_files
+
+GENEROUS_S = 60.0
+DIES = (sys.executable, "-c", "")
+HANGS = (sys.executable, "-c", "import signal; signal.pause()")
+
+
+@asynccontextmanager
+async def running(
+    base: Path, config: UserConfig | None = None, argv: tuple[str, ...] = ()
+) -> AsyncIterator[Engine]:
+    """Run an engine; `argv` is what it takes for its indexer."""
+    home = base / "home"
+    home.mkdir(exist_ok=True)
+    environment = Environment(str(home), str(base / "state"), str(base / "config"), 0)
+    engine = Engine(environment, config or UserConfig(embedding=EmbeddingConfig(enabled=False)), System())
+    started, linked = asyncio.Event(), asyncio.Event()
+    if argv:
+        link = engine.indexing.link
+
+        async def on_started() -> None:
+            linked.set()
+            await link._on_started()
+
+        engine.indexing.link = ChildProcess("indexer", argv, link._on_event, on_started, link._on_died)
+    async with asyncio.timeout(GENEROUS_S):
+        task = asyncio.create_task(engine.run(started))
+        await started.wait()
+        if argv == HANGS:
+            await linked.wait()
+        try:
+            yield engine
+        finally:
+            await engine.close(0.1 if argv else GENEROUS_S)
+            await task
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    (tmp_path / "state").mkdir()
+    return tmp_path.resolve()
+
+
+@pytest.fixture
+def root(base: Path) -> str:
+    files: dict[str, str | bytes] = {
+        "a.py": "import b\n",
+        "b.py": "def f(): ...\n",
+        ".git/HEAD": "ref: refs/heads/x\n",
+    }
+    return str(write_files(base / "p", files))
+
+
+async def ready(project: Project) -> None:
+    while project.state != "ready":
+        await project.index_state.wait_changed()
+
+
+async def test_a_project_is_not_ready_without_an_indexer(base: Path, root: str) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        pid = engine.indexing.link.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        while project.state == "ready":
+            await project.index_state.wait_changed()
+        assert project.state == "scanning"
+        assert "the indexer process ended" in " ".join(project.degraded)
+        await ready(project)
+
+
+async def test_a_project_is_not_ready_before_the_tree_of_its_index_is_read(
+    base: Path, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An indexer that was killed committed more than it announced; the next one is ready at once."""
+    reads, read_on = threading.Event(), threading.Event()
+
+    def read_later(*args: str) -> object:
+        reads.set()
+        assert read_on.wait(GENEROUS_S)
+        return read_tree(*args)
+
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        known = project.tree
+        project.tree = Tree(root, known.generation - 1)
+        monkeypatch.setattr(indexing, "read_tree", read_later)
+        reopened = asyncio.create_task(engine.indexing.reopen(project))
+        await asyncio.to_thread(reads.wait, GENEROUS_S)
+        try:
+            for _ in range(20):  # it answers, and by the last of these it has long been ready itself
+                assert await engine.indexing.sync(project) is None, "what it took in isn't in the tree yet"
+            assert str(project.state) == "scanning"
+        finally:
+            read_on.set()
+        await reopened
+        await ready(project)
+        assert project.tree.files == known.files
+
+
+async def test_a_comparison_that_fails_in_an_unforeseen_way_holds_up_none_after_it(
+    base: Path, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(project: Project) -> None:
+        raise RuntimeError("nobody foresaw it")
+
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        ask = SearchQuery("where is f defined", 5)
+        with monkeypatch.context() as patch:
+            patch.setattr(engine.indexing, "sync", fail)
+            reply = await engine.answers.query(ProjectCall.begin(project, fresh="tree"), ask)
+            assert reply["degraded"] == ["the tree was not compared with the disk in time"]
+        assert (await engine.answers.query(ProjectCall.begin(project, fresh="tree"), ask))["degraded"] == []
+
+
+async def test_what_a_former_opening_said_does_not_count(base: Path, root: str) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        assert project.index_state.progress is not None
+        former = project.index_state.progress
+        opening = asyncio.create_task(engine.indexing.reopen(project))
+        await asyncio.sleep(0)
+        engine.indexing._on_event(former)  # it was on its way when the project was opened again
+        assert str(project.state) == "scanning"
+        await opening
+        assert project.state != "ready" or project.index_state.progress is not former
+        await ready(project)
+
+
+async def test_a_project_whose_turn_to_be_opened_has_not_come_is_reindexed(base: Path, root: str) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        engine.indexing._opened.clear()  # as in a process that has just started
+        await engine.indexing.ask(CloseProject(root))
+        await engine.indexing.reindex(project, full=False)
+        assert str(project.state) == "scanning"
+        await ready(project)
+
+
+async def test_request_during_an_indexer_restart_gets_busy(base: Path, root: str) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        assert engine.indexing.link.pid is not None
+        os.kill(engine.indexing.link.pid, signal.SIGKILL)
+        while engine.indexing.link.pid is not None:
+            await project.index_state.wait_changed()
+        with pytest.raises(ChildDied, match="can't be indexed now"):
+            await engine.indexing.reindex(project, full=True)
+        await ready(project)
+
+
+async def test_a_project_is_reindexed_while_the_first_indexer_starts(base: Path, root: str) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await engine.indexing.reindex(project, full=True)
+        await ready(project)
+        assert set(project.tree.files) == {"a.py", "b.py"}
+
+
+async def test_closed_project_is_not_reopened_in_the_indexer(base: Path, root: str) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        assert await engine.close_project(root)
+        await engine.indexing.reopen(project)
+        await engine.indexing.ask(CloseProject(root))  # behind the one that closing has sent
+        with pytest.raises(FovealError, match="is not open in the indexer"):
+            await engine.indexing.ask(SyncTree(root))
+        with pytest.raises(ProjectUnavailable, match="closed meanwhile"):
+            await engine.indexing.reindex(project, full=True)
+
+
+async def test_project_that_fails_to_open_is_degraded_until_it_opens(base: Path, root: str) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        kept = f"{project.folder}-kept"
+        os.rename(project.folder, kept)
+        write_files(Path(project.folder).parent, {Path(project.folder).name: "in the place of the folder"})
+        await engine.indexing.reopen(project)
+        assert project.state == "degraded", "nothing is under way that would end by itself"
+        (reason,) = project.degraded
+        assert "can't be opened" in reason
+        engine.indexing._on_silent("the indexer process doesn't answer")
+        engine.indexing._on_silent("")
+        assert project.degraded == (reason,)
+        os.unlink(project.folder)
+        os.rename(kept, project.folder)
+        await ready(project)
+        assert "indexer" not in project.problems
+
+
+FATAL = """
+import os, signal
+from foveal.daemon.index import project_index, worker
+step = project_index.BulkWork.step
+def fatal(self):
+    if os.path.exists(self._index.command.root + "/fatal"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    step(self)
+project_index.BulkWork.step = fatal
+worker.main()
+"""
+
+
+@pytest.mark.parametrize("asked", ["reindexed", "opened again"])
+async def test_a_project_that_ends_the_indexer_is_left_out_while_others_go_on(
+    base: Path, root: str, asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child_process, "BACKOFF_S", (0.001,))
+    monkeypatch.setattr(indexing, "DEATHS_MAX", 3)
+    write_files(base, {"bad/fatal": "", "bad/a.py": "def f(): ...\n"})
+    async with running(base, argv=(sys.executable, "-c", FATAL)) as engine:
+        bad = await engine.projects.open_named(str(base / "bad"))
+        while not engine.indexing.is_left_out(bad):
+            await bad.index_state.wait_changed()
+        assert bad.state == "degraded"
+        (problem,) = bad.degraded
+        assert "the indexer ended 3 times at work on this project" in problem
+        assert f"foveal reindex {bad.root}" in problem
+        good = await engine.projects.open_root(root)
+        await ready(good)
+        write_files(Path(root), {"new.py": "def new(): ...\n"})
+        tree = await engine.indexing.sync(good)
+        assert tree is not None
+        assert tree.files["new.py"].parsed
+        with pytest.raises(FovealError, match="not open in the indexer"):
+            await engine.indexing.sync(bad)
+        # It is tried again when somebody asks for it.
+        (base / "bad/fatal").unlink()
+        if asked == "reindexed":
+            await engine.indexing.reindex(bad, full=False)
+        else:
+            assert await engine.projects.open_named(bad.root) is bad
+        await ready(bad)
+        assert not bad.degraded
+
+
+async def test_after_the_indexer_ended_others_are_opened_before_the_project_at_work(
+    base: Path, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child_process, "BACKOFF_S", (0.001,))
+    write_files(base, {"bad/fatal": "", "bad/a.py": "def f(): ...\n"})
+    opened: list[tuple[str, int]] = []
+    async with running(base, argv=(sys.executable, "-c", FATAL)) as engine:
+        request = engine.indexing.link.request
+
+        async def note(command: object, *rest: Any) -> Any:
+            if isinstance(command, OpenProject):
+                opened.append((os.path.basename(command.root), command.deaths))
+            return await request(command, *rest)
+
+        monkeypatch.setattr(engine.indexing.link, "request", note)
+        bad = await engine.projects.open_named(str(base / "bad"))
+        good = await engine.projects.open_root(root)
+        while not engine.indexing.is_left_out(bad):
+            await bad.index_state.wait_changed()
+        await ready(good)
+    again = [index for index, (name, deaths) in enumerate(opened) if name == "bad" and deaths]
+    assert again
+    assert any(opened[index - 1] == ("p", 0) for index in again), "the other comes first"
+
+
+async def test_stopped_indexer_is_announced_and_replaced(
+    base: Path, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        monkeypatch.setattr(child_process, "BEAT_S", 0.1)
+        pid = engine.indexing.link.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        while "(it was stopped)" not in " ".join(project.degraded):
+            await project.index_state.wait_changed()
+        assert str(project.state) == "scanning", "what changes now is unknown"
+        while "was stopped for" not in " ".join(project.degraded):
+            await project.index_state.wait_changed()
+        await ready(project)
+        assert not project.degraded
+        assert engine.indexing.link.pid != pid
+
+
+async def test_a_project_is_closed_at_once_whatever_the_indexer_does(base: Path, root: str) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        pid = engine.indexing.link.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        assert await engine.close_project(root)  # nothing could answer
+        again = asyncio.create_task(engine.projects.open_root(root))
+        await asyncio.sleep(0)
+        os.kill(pid, signal.SIGCONT)
+        await ready(await again)
+        assert engine.indexing.link.pid == pid
+
+
+async def ask(engine: Engine, project: Project, scope: Scope, **options: Any) -> dict[str, Any]:
+    request, fresh = options.get("request", ContextRequest()), options.get("fresh", "shown")
+    return await engine.contexts.get(project, scope, request, fresh, options.get("deadline_ms"))
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, owner: ModuleType, real: Callable[..., Any]) -> list[Any]:
+    """Note the calls of a function that one of its parts uses; returns the list of their first arguments."""
+    calls: list[Any] = []
+
+    def call(*arguments: Any) -> Any:
+        calls.append(arguments[0])
+        return real(*arguments)
+
+    monkeypatch.setattr(owner, real.__name__, call)
+    return calls
+
+
+async def test_the_first_prompt_waits_for_names_and_words(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(freshness, "NEW_S", GENEROUS_S)
+    monkeypatch.setattr(sources, "METADATA_WAIT_S", GENEROUS_S)
+    files: dict[str, str | bytes] = {
+        f"pkg{number % 8}/module{number}.py": f"def work{number}(item):\n    return item + {number}\n"
+        for number in range(80)
+    }
+    files["pkg9/ledger.py"] = "def reconcile_ledger(entries):\n    return sum(entries)\n"
+    files["package.json"] = '{"name": "kite", "description": "Flies kites."}'
+    root = write_files(base / "cold", files)
+    request = ContextRequest(prompt="Where are ledger entries reconciled?")
+    async with running(base) as engine:  # its indexer isn't there yet
+        project = await engine.projects.at(str(root))
+        scope = await engine.scoping.scope_for(project, ScopeSelector())
+        searching = engine.contexts._sources.searching
+        search = searching.search
+
+        async def search_then_link(*arguments: Any, **named: Any) -> Any:
+            found = await search(*arguments, **named)
+            await ready(project)  # links aren't waited for: an answer before them would name a gap
+            return found
+
+        monkeypatch.setattr(searching, "search", search_then_link)
+        reply = await ask(engine, project, scope, request=request, deadline_ms=60_000)
+    assert "def reconcile_ledger" in reply["context"]
+    assert "Flies kites." in reply["context"]
+    assert (reply["partial"], reply["gaps"], reply["degraded"]) == (False, [], [])
+
+
+# Once for all
+
+
+async def test_concurrent_opens_of_a_project_are_shared(
+    base: Path, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads = counted(monkeypatch, open_projects, load)
+    async with running(base) as engine:
+        opened = await asyncio.gather(
+            *(engine.projects.at(root) for _ in range(20)), engine.projects.open_named(root)
+        )
+        assert len(set(map(id, opened))) == 1
+        assert loads == [root]
+
+
+async def test_concurrent_requests_share_a_build(
+    base: Path, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builds = counted(monkeypatch, contexts, build)
+    async with running(base) as engine:
+        project = await engine.projects.at(root)
+        await ready(project)
+        scope = await engine.scoping.scope_for(project, ScopeSelector(focus_paths=("a.py",)))
+        replies = await asyncio.gather(*(ask(engine, project, scope) for _ in range(20)))
+        assert {reply["context"] for reply in replies} == {replies[0]["context"]}
+        assert "def f()" in replies[0]["context"]
+        assert len(builds) == 1
+        again = await ask(engine, project, scope)
+        assert (again["cached"], again["context"]) == (True, replies[0]["context"])
+        assert len(builds) == 1
+        await ask(engine, project, scope, request=ContextRequest(max_tokens=4_000))
+        assert len(builds) == 2
+
+
+async def test_cancelled_request_does_not_cancel_a_shared_build(
+    base: Path, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop, begun = asyncio.get_running_loop(), asyncio.Event()
+
+    def build_slowly(*arguments: Any) -> Built:
+        loop.call_soon_threadsafe(begun.set)
+        return build(*arguments)
+
+    monkeypatch.setattr(contexts, "build", build_slowly)
+    async with running(base) as engine:
+        project = await engine.projects.at(root)
+        await ready(project)
+        scope = await engine.scoping.scope_for(project, ScopeSelector(focus_paths=("a.py",)))
+        impatient, patient = (asyncio.create_task(ask(engine, project, scope)) for _ in range(2))
+        await begun.wait()
+        impatient.cancel()
+        assert "def f()" in (await patient)["context"]
+        assert impatient.cancelled()
+
+
+async def test_comparisons_of_the_tree_are_shared_but_never_with_a_later_request(
+    base: Path, root: str
+) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.at(root)
+        await ready(project)
+        scope = await engine.scoping.scope_for(project, ScopeSelector(focus_paths=("a.py",)))
+        real, rounds = engine.indexing.link.request, 0
+        begun = asyncio.Event()
+
+        async def request(command: Any, at_reply: Any = None) -> Any:
+            nonlocal rounds
+            if isinstance(command, SyncTree):
+                rounds += 1
+                begun.set()
+            return await real(command, at_reply)
+
+        engine.indexing.link.request = request  # type: ignore[method-assign]  # to count what goes to the indexer
+        first = asyncio.create_task(ask(engine, project, scope, fresh="tree"))
+        await begun.wait()
+        # The first comparison has begun: it proves nothing of what is written from now on.
+        write_files(Path(root), {"late.py": ""})
+        others = [asyncio.create_task(ask(engine, project, scope, fresh="tree")) for _ in range(10)]
+        for reply in await asyncio.gather(*others):
+            assert "late.py" in reply["context"]
+            assert not reply["degraded"]
+        await first
+        assert rounds == 2
+
+
+# Parts that are missing
+
+
+async def test_without_an_indexer_files_are_shown_and_the_answer_says_so(base: Path, root: str) -> None:
+    async with running(base, argv=DIES) as engine:
+        project = await engine.projects.at(root)
+        scope = await engine.scoping.scope_for(project, ScopeSelector(focus_paths=("a.py",)))
+        for fresh in ("shown", "tree", "no"):
+            reply = await ask(engine, project, scope, fresh=fresh)
+            assert "import b" in reply["context"]
+            assert any("indexer" in reason for reason in reply["degraded"])
+            assert reply["partial"]
+
+
+async def test_an_indexer_that_hangs_costs_no_more_than_the_deadline(base: Path, root: str) -> None:
+    async with running(base, argv=HANGS) as engine:
+        opening = await begin_to_open(engine, root)
+        project = engine.projects.get(root)
+        assert project is not None
+        scope = await engine.scoping.scope_for(project, ScopeSelector(focus_paths=("a.py",)))
+        reply = await ask(engine, project, scope, fresh="tree", deadline_ms=50)
+        assert "import b" in reply["context"]
+        assert reply["partial"]
+        assert any("not compared with the disk in time" in reason for reason in reply["degraded"])
+        opening.cancel()
+
+
+async def test_a_root_that_is_gone_is_an_error_and_is_not_kept(base: Path, root: str) -> None:
+    async with running(base) as engine:
+        with pytest.raises(ProjectUnavailable):
+            await engine.projects.open_root(str(base / "nowhere"))
+        assert list(engine.projects) == []
+        await engine.projects.open_root(root)
+
+
+# Scopes
+
+
+async def test_the_least_recently_used_scope_goes_and_that_is_announced(base: Path, root: str) -> None:
+    config = dataclasses.replace(UserConfig(), scopes=ScopesConfig(max_count=2))
+    async with running(base, config) as engine:
+        released: list[dict[str, Any]] = []
+        engine.events.subscribe("me", ["scope.released"], released.append)
+        project = await engine.projects.at(root)
+        first, second = [
+            await engine.scoping.scope_for(project, ScopeSelector(session_id="s", agent_id=name))
+            for name in "ab"
+        ]
+        await engine.scoping.scope_for(project, ScopeSelector(scope_id=first.id))
+        await engine.scoping.scope_for(project, ScopeSelector(session_id="s", agent_id="c"))
+        assert [(event["data"]["scope_id"], event["data"]["evicted"]) for event in released] == [
+            (second.id, True)
+        ]
+        with pytest.raises(NotFound, match="evicted"):
+            await engine.scoping.scope_for(project, ScopeSelector(scope_id=second.id))
+    async with running(base, config) as engine:
+        assert engine.scopes.get(first.id).agent_id == "a"
+        with pytest.raises(NotFound):
+            engine.scopes.get(second.id)
+
+
+async def test_expansions_by_many_at_once_are_all_kept(base: Path, root: str) -> None:
+    names = [f"n{number}.py" for number in range(20)]
+    write_files(Path(root), dict.fromkeys(names, "x = 1\n"))
+    async with running(base) as engine:
+        project = await engine.projects.at(root)
+        await ready(project)
+        scope = await engine.scoping.scope_for(project, ScopeSelector(focus_paths=("a.py",)))
+        replies = await asyncio.gather(
+            *(engine.scoping.expand(scope.id, [name, "nowhere.py"]) for name in names)
+        )
+        assert [reply["expanded"] for reply in replies] == [[name] for name in names]
+        assert all(reply["unknown"] == ["nowhere.py"] for reply in replies)
+        assert sorted(engine.scopes.get(scope.id).expanded) == sorted(names)
+    async with running(base) as engine:
+        assert sorted(engine.scopes.get(scope.id).expanded) == sorted(names), "what was answered is durable"
+
+
+# The end
+
+
+async def test_no_work_starts_after_shutdown(base: Path, root: str) -> None:
+    async with running(base) as engine:
+        await ready(await engine.projects.at(root))
+    with pytest.raises(Busy):
+        await engine.projects.open_root(str(base))
+    assert engine.indexing.link.pid is None
+
+
+async def test_waiting_requests_fail_at_shutdown(base: Path, root: str) -> None:
+    async with running(base, argv=HANGS) as engine:
+        await (await begin_to_open(engine, root))
+        project = engine.projects.get(root)
+        assert project is not None
+        comparing = asyncio.create_task(engine.indexing.sync(project))
+    with pytest.raises((asyncio.CancelledError, FovealError)):
+        await comparing
+
+
+async def begin_to_open(engine: Engine, root: str) -> asyncio.Task[Project]:
+    """Begin to open a project whose indexer doesn't answer, up to where that is waited for."""
+    real, asked = engine.indexing.link.request, asyncio.Event()
+
+    async def request(command: Any, at_reply: Any = None) -> Any:
+        asked.set()
+        return await real(command, at_reply)
+
+    engine.indexing.link.request = request  # type: ignore[method-assign]  # to see when it is asked
+    opening = asyncio.create_task(engine.projects.at(root))
+    await asked.wait()
+    return opening

@@ -1,0 +1,616 @@
+"""An open project takes over what the indexer says, in order, and knows what is worked on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from foveal.daemon.config.files import LoadedConfig
+from foveal.daemon.config.settings import UserConfig
+from foveal.daemon.core.errors import ConfigError, ProjectUnavailable
+from foveal.daemon.core.storage import DatabaseError
+from foveal.daemon.core.system import Stamp, System
+from foveal.daemon.index.messages import EDITS_MAX, ProjectProgress, TreeDelta
+from foveal.daemon.index.store import FILE_NAME, Activity, FileContent, Reader, Store
+from foveal.daemon.index.symbol_cache import KEPT_SYMBOLS
+from foveal.daemon.languages.shared.records import Symbol
+from foveal.daemon.memory.pool import Pool
+from foveal.daemon.project.roots import known_roots, project_folder
+from foveal.daemon.project.tree import FileRecord, ProjectState, Tree
+from foveal.daemon.workspace.hot_files import (
+    ASKED_MAX,
+    ASKED_OFTEN,
+    CHANGED_OFTEN,
+    HOT_EACH,
+    HOT_MAX,
+    REMEMBERED_MAX,
+)
+from foveal.daemon.workspace.index_view import READERS_MAX, ReaderPool, read_tree
+from foveal.daemon.workspace.project import LoadedProject, Project, load
+from foveal.daemon.workspace.unsaved_buffers import BUFFERS_MAX
+from msgspec.structs import replace
+
+from tests.conftest import write_files
+
+STAMP = Stamp(1, 2, 3, 4)
+GENEROUS_S = 60.0
+
+
+def record(path: str, digest: bytes = b"d" * 16) -> FileRecord:
+    return FileRecord(path, STAMP, digest, "python", symbols=1)
+
+
+SYMBOL = Symbol("f", "function", 1, 1, "def f()", "", 0)
+
+
+def content(path: str, name: str = "f") -> FileContent:
+    return FileContent(record(path), [Symbol(name, "function", 1, 1, f"def {name}()", "", 0)], [])
+
+
+def delta(
+    generation: int, *upserted: str, removed: Sequence[str] = (), touched: Sequence[str] = ()
+) -> TreeDelta:
+    records = tuple(map(record, upserted))
+    return TreeDelta("/p", generation, records, tuple(removed), tuple(touched))
+
+
+def progress(state: ProjectState, *degraded: str) -> ProjectProgress:
+    return ProjectProgress("/p", state, "native", degraded, 0, 0, ())
+
+
+def write_index(folder: Path, *contents: FileContent, edits: Sequence[str] = ()) -> int:
+    """Write an index; returns its generation."""
+    store = Store(str(folder), System())
+    with store.transaction() as generation:
+        store.put_contents(contents)
+        store.add_edits(edits, 5)
+    store.close()
+    return generation
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    home = tmp_path / "home"
+    home.mkdir()
+    return home
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_files(tmp_path.resolve() / "p", {"a.py": "def f(): ...\n"})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "projects" / "p-0123456789ab"
+
+
+@pytest.fixture
+async def project(root: Path, folder: Path, home: Path) -> AsyncIterator[Project]:
+    """Open a project of which nothing is known yet."""
+    loaded = load(str(root), str(folder), UserConfig(), str(home), System())
+    pool = Pool(str(folder / "experiences.jsonl"), System(), root=str(root))
+    project = Project(str(root), str(folder), loaded, pool, System())
+    yield project
+    project.close()
+
+
+# Folders
+
+
+def test_each_root_has_a_folder_of_its_own() -> None:
+    roots = [
+        "/a/app",
+        "/b/app",
+        "/a/App",
+        "/a/ap/p",
+        "/a/a p",
+        "/a/a-p",
+        "/",
+        "/" + "x" * 300,
+        "/ü",
+        "/\udcff",
+    ]
+    folders = [project_folder("/state", root) for root in roots]
+    assert len(set(folders)) == len(roots)
+    assert folders == [project_folder("/state", root) for root in roots]
+    for path in folders:
+        parent, name = os.path.split(path)
+        assert parent == "/state/projects"
+        assert len(os.fsencode(name)) < 255
+        assert "/" not in name
+    assert os.path.basename(folders[0]).startswith("app-")
+
+
+def test_known_roots_are_those_with_a_record(tmp_path: Path) -> None:
+    assert known_roots(str(tmp_path), System()) == []
+    texts = {
+        "b": '{"root": "/b"}',
+        "a": '{"root": "/a"}',
+        "c": "{",
+        "d": "[]",
+        "e": "{}",
+        "f": "\0",
+        "g": '"/g"',
+    }
+    write_files(tmp_path / "projects", {f"{name}/project.json": text for name, text in texts.items()})
+    write_files(tmp_path / "projects", {"h/index.sqlite": "", "stray": ""})
+    (tmp_path / "projects/i/project.json").mkdir(parents=True)
+    assert known_roots(str(tmp_path), System()) == ["/a", "/b"]
+
+
+# Loading
+
+
+def test_load_writes_a_record_and_reads_the_index(root: Path, folder: Path, home: Path) -> None:
+    def loaded() -> LoadedProject:
+        return load(str(root), str(folder), UserConfig(), str(home), System())
+
+    cold = loaded()
+    assert (dict(cold.tree.files), cold.tree.generation, cold.activity, cold.config_stamp) == (
+        {},
+        0,
+        (),
+        None,
+    )
+    assert json.loads((folder / "project.json").read_text()) == {"root": str(root), "version": 1}
+    assert (folder.stat().st_mode & 0o777, (folder / "project.json").stat().st_mode & 0o777) == (0o700, 0o600)
+    assert known_roots(str(folder.parent.parent), System()) == [str(root)]
+    generation = write_index(folder, content("a.py"), edits=["a.py"])
+    warm = loaded()
+    assert (dict(warm.tree.files), warm.tree.generation) == ({"a.py": record("a.py")}, generation)
+    assert warm.activity == (Activity("a.py", 0, 1, 5),)
+    (folder / FILE_NAME).write_bytes(b"garbage" * 1000)
+    damaged = loaded()
+    assert (dict(damaged.tree.files), damaged.tree.generation) == ({}, 0)
+    assert read_tree(str(root), str(folder)) == (None, ())
+
+
+def test_load_fails_for_a_root_that_is_gone_and_settings_that_cant_be_read(
+    root: Path, folder: Path, home: Path
+) -> None:
+    write_files(root, {"foveal.toml": "[context]\nmax_tokens = 'many'\n"})
+    with pytest.raises(ConfigError, match=r"foveal\.toml"):
+        load(str(root), str(folder), UserConfig(), str(home), System())
+    for gone in (root / "a.py", root / "nowhere"):
+        with pytest.raises(ProjectUnavailable, match="is no folder"):
+            load(str(gone), str(folder), UserConfig(), str(home), System())
+
+
+# Changes
+
+
+async def test_changes_are_applied_in_order_and_once(project: Project) -> None:
+    project.apply(delta(3, "a.py", "b.py"))
+    assert set(project.tree.files) == {"a.py", "b.py"}
+    clock = project.clock
+    project.apply(delta(2, "late.py", removed=["a.py"]))
+    project.apply(delta(3, "same.py"))
+    assert set(project.tree.files) == {"a.py", "b.py"}
+    assert project.clock == clock
+    project.apply(delta(5, "c.py", removed=["a.py"]))
+    assert set(project.tree.files) == {"b.py", "c.py"}
+    assert project.clock != clock
+    before = project.tree
+    project.apply(delta(9))
+    assert (project.tree.generation, project.tree.files) == (9, before.files)
+    assert project.snapshot().tree is project.tree
+
+
+async def test_validity_changes_with_what_contexts_show(project: Project) -> None:
+    project.index_state.set_progress(progress("ready"))
+    project.apply(delta(1, "a.py"))
+
+    def check(change: Callable[[], object], *, changes: bool, prompted: bool | None = None) -> None:
+        plain, with_prompt = project.validity(prompted=False), project.validity(prompted=True)
+        change()
+        assert (project.validity(prompted=False) != plain) == changes
+        assert (project.validity(prompted=True) != with_prompt) == (changes if prompted is None else prompted)
+
+    check(lambda: None, changes=False)
+    check(lambda: project.apply(delta(2, "a.py")), changes=False, prompted=True)
+    check(lambda: project.apply(delta(3, "b.py")), changes=True)
+    check(lambda: project.apply(delta(4, removed=["b.py"])), changes=True)
+    check(lambda: project.apply(TreeDelta("/p", 4, touched=("a.py",))), changes=False)
+    check(lambda: project.apply(TreeDelta("/p", 4, links_changed=True)), changes=True)
+    check(lambda: project.apply(TreeDelta("/p", 4, touched=("CLAUDE.md",))), changes=True)
+    check(lambda: project.apply(TreeDelta("/p", 4, resync=True)), changes=True)
+    check(lambda: project.unsaved.set("a.py", "unsaved"), changes=True)
+    check(lambda: project.unsaved.set("a.py", "unsaved"), changes=False)
+    check(lambda: project.unsaved.set("a.py", None), changes=True)
+    check(lambda: project.unsaved.set("a.py", None), changes=False)
+    check(lambda: project.instructions.set_rules(project.instructions.rules), changes=False)
+    check(
+        lambda: project.settings.set(LoadedConfig(project.config, project.settings.warnings)), changes=False
+    )
+    check(lambda: project.settings.set(LoadedConfig(project.config, ("careful",))), changes=True)
+    check(lambda: project.index_state.set_progress(progress("ready", "polling")), changes=True)
+    check(lambda: project.index_state.set_indexer_problem("dead"), changes=True)
+
+
+async def test_rules_and_settings_are_read_again_when_they_may_have_changed(project: Project) -> None:
+    def check(change: TreeDelta, rules: bool, config: bool) -> None:
+        project.instructions.stale = project.settings.stale = False
+        project.apply(change)
+        assert (project.instructions.stale, project.settings.stale) == (rules, config)
+        assert project.settings.hold() is not config
+
+    check(delta(1, "a.py"), False, False)
+    check(delta(2, "AGENTS.md"), True, False)
+    check(delta(3, removed=["AGENTS.md"]), True, False)
+    check(delta(3, touched=["sub/CLAUDE.local.md"]), True, False)
+    check(delta(3, touched=["foveal.toml"]), False, True)
+    check(delta(3, touched=["sub/foveal.toml"]), False, False)
+    check(TreeDelta("/p", 3, resync=True), True, True)
+
+
+async def test_settings_hold_by_the_file_itself(project: Project, root: Path) -> None:
+    assert project.settings.hold()
+    write_files(root, {"foveal.toml": ""})
+    assert not project.settings.hold()
+    project.settings.stamp = project.settings.stamp_now()
+    assert project.settings.hold()
+    (root / "foveal.toml").unlink()
+    assert not project.settings.hold()
+
+
+async def test_rules_hold_by_the_files_themselves(project: Project, root: Path) -> None:
+    rules = project.instructions
+    assert rules.is_check_due(1_000.0)
+    assert rules.hold(due=True)
+    rules.checked(1_000.0)
+    assert not rules.is_check_due(1_000.1)
+    write_files(root, {"AGENTS.md": "# Rules\n"})
+    assert rules.hold(due=False), "all places are looked at now and then"
+    assert rules.is_check_due(1_001.0)
+    assert not rules.hold(due=True)
+    rules.stale = True
+    assert not rules.hold(due=False)
+
+
+async def test_waiting_ends_with_the_next_report(project: Project) -> None:
+    async with asyncio.timeout(GENEROUS_S):
+        every_news: list[Callable[[], None]] = [
+            lambda: project.apply(delta(1, "a.py")),
+            lambda: project.index_state.set_progress(progress("ready")),
+        ]
+        for news in every_news:
+            waiting = asyncio.create_task(project.index_state.wait_changed())
+            await asyncio.sleep(0)
+            assert not waiting.done()
+            news()
+            await waiting
+
+
+async def test_unread_parts_are_reported(project: Project) -> None:
+    def unread() -> str:
+        return project.index_state.unread(project.tree)
+
+    assert not project.index_state.named
+    assert "still being scanned: 0 files" in unread()
+    project.apply(TreeDelta("/p", 1, (record("a.py", b""), record("b.py"))))
+    assert "still being scanned: 2 files" in unread()
+    project.index_state.set_progress(progress("indexing"))
+    assert project.index_state.named
+    assert unread() == "1 of 2 files are not indexed yet: their definitions and imports are not known"
+    project.apply(delta(2, "a.py"))
+    assert unread() == "the words of the files read last are not indexed yet: a prompt may find too little"
+    assert not project.index_state.searchable
+    project.index_state.set_progress(replace(progress("indexing"), words=True))
+    assert project.index_state.searchable
+    assert unread() == ""
+    project.index_state.set_progress(progress("indexing"))
+    assert project.index_state.searchable, "a file that changed is looked for as it was"
+    project.index_state.forget()
+    assert not project.index_state.named
+    assert not project.index_state.searchable
+    project.index_state.set_progress(progress("degraded"))
+    assert project.index_state.searchable, "nothing more is to be had"
+
+
+async def test_the_end_of_the_indexer_wakes_waiters(project: Project) -> None:
+    waiting = asyncio.create_task(project.index_state.wait_changed())
+    await asyncio.sleep(0)
+    project.index_state.set_indexer_problem("it ended")
+    await waiting
+    assert project.index_state.indexer_problem == "it ended"
+    project.index_state.set_indexer_problem("")
+    assert not project.index_state.indexer_problem
+
+
+# After the indexer was lost
+
+
+async def test_changes_of_a_new_indexer_follow_its_first_tree(
+    project: Project, folder: Path, root: Path
+) -> None:
+    project.apply(delta(5, "a.py", "ghost.py"))
+    names = project.tree.names_generation
+    begun = Tree(str(root), 8, {path: record(path) for path in ("a.py", "b.py", "new.py")})
+    activity = (Activity("a.py", 9, 0, 0),)
+    project.take_index(begun, activity)
+    project.apply(delta(9, removed=["b.py"]))
+    assert set(project.tree.files) == {"a.py", "new.py"}
+    assert project.tree.generation == 9
+    assert project.tree.names_generation > names
+    assert [node.path for node in project.hot_nodes()] == ["a.py"]
+    project.apply(delta(10, "later.py"))
+    assert "later.py" in project.tree.files
+
+
+async def test_an_index_that_was_built_anew_takes_the_place_of_the_former(
+    project: Project, root: Path
+) -> None:
+    project.apply(delta(50, "a.py", "ghost.py"))
+    project.take_index(Tree(str(root), 3, {"a.py": record("a.py")}), ())
+    project.apply(delta(4, "b.py"))
+    assert set(project.tree.files) == {"a.py", "b.py"}
+
+
+async def test_without_an_index_the_known_tree_stays(project: Project) -> None:
+    project.apply(delta(5, "a.py"))
+    project.take_index(None, ())
+    project.apply(delta(6, "b.py"))
+    assert set(project.tree.files) == {"a.py", "b.py"}
+
+
+async def test_readers_read_the_index_that_is_there_now(project: Project, folder: Path) -> None:
+    def names() -> list[str]:
+        with project.snapshot().reader() as reader:
+            return [symbol.name for symbol in reader.symbols("a.py")]
+
+    write_index(folder, content("a.py", "old"))
+    assert names() == ["old"]
+    shutil.move(folder, folder.parent / "aside")
+    write_index(folder, content("a.py", "new"))
+    project.take_index(None, ())
+    assert names() == ["new"]
+
+
+# What is worked on
+
+
+async def test_hot_nodes_come_with_their_reasons(project: Project) -> None:
+    paths = ["open.py", "edited.py", "counted.py", "asked.py", "changed.py", "quiet.py", "plenty.py"]
+    project.apply(delta(1, *paths))
+    assert project.hot_nodes() == ()
+    project.set_activity(
+        (
+            Activity("counted.py", 0, 2, 7),
+            Activity("changed.py", CHANGED_OFTEN, 0, 0),
+            Activity("quiet.py", CHANGED_OFTEN - 1, 0, 0),
+            Activity("gone.py", 99, 99, 99),
+        )
+    )
+    project.hot_files.note_opened("open.py")
+    project.hot_files.note_opened("closed.py")
+    project.hot_files.note_closed("closed.py")
+    project.apply(delta(1, touched=["edited.py", "ignored.log"]))
+    for _ in range(ASKED_OFTEN):
+        project.hot_files.note_asked(("asked.py#f", "gone.py", "open.py"))
+    project.hot_files.note_asked(("quiet.py",))
+    assert [(node.path, node.reason) for node in project.hot_nodes()] == [
+        ("open.py", "open in an editor"),
+        ("edited.py", "recently edited"),
+        ("counted.py", "recently edited"),
+        ("asked.py", "often asked for"),
+        ("changed.py", "often changed"),
+    ]
+
+
+async def test_the_latest_is_first_and_no_reason_takes_all(project: Project) -> None:
+    names = [f"f{n}.py" for n in range(40)]
+    project.apply(delta(1, *names))
+    project.apply(delta(1, touched=names[:10]))
+    assert [node.path for node in project.hot_nodes()] == ["f9.py", "f8.py", "f7.py"][:HOT_EACH]
+    project.apply(delta(1, touched=["f3.py"]))
+    assert project.hot_nodes()[0].path == "f3.py"
+    for name in names[20:]:
+        project.hot_files.note_opened(name)
+        for _ in range(ASKED_OFTEN):
+            project.hot_files.note_asked((name,))
+    project.set_activity(tuple(Activity(name, CHANGED_OFTEN, 0, 0) for name in names))
+    hot = project.hot_nodes()
+    assert len(hot) == HOT_MAX == len({node.path for node in hot})
+    assert [node.path for node in hot[:HOT_EACH]] == ["f39.py", "f38.py", "f37.py"][:HOT_EACH]
+
+
+async def test_files_requested_in_turns_keep_their_places(project: Project) -> None:
+    project.apply(delta(1, "a.py", "b.py"))
+    for _ in range(ASKED_OFTEN + 1):
+        project.hot_files.note_asked(("a.py", "b.py"))
+    before = project.hot_nodes()
+    project.hot_files.note_asked(("b.py",))
+    assert project.hot_nodes() == before
+    for _ in range(2 * ASKED_OFTEN):
+        project.hot_files.note_asked(("b.py",))
+    assert project.hot_nodes() == before[::-1]
+
+
+async def test_the_history_is_read_from_the_index(project: Project, folder: Path) -> None:
+    assert project.index.read_activity() == (), "there is no index"
+    write_index(folder, content("a.py"), edits=["a.py"])
+    assert project.index.read_activity() == (Activity("a.py", 0, 1, 5),)
+
+
+def state_of(project: Project) -> str:
+    return project.state
+
+
+async def test_a_project_is_ready_when_its_history_is_known_too(project: Project) -> None:
+    project.index_state.set_progress(progress("ready"))
+    assert state_of(project) == "indexing"
+    project.set_activity(project.index.read_activity())
+    assert state_of(project) == "ready"
+
+
+async def test_a_checkout_does_not_count_as_editing(project: Project) -> None:
+    names = [f"f{n}.py" for n in range(EDITS_MAX + 1)]
+    project.apply(delta(1, *names, touched=names))
+    assert project.hot_nodes() == ()
+    project.apply(delta(1, touched=names[:EDITS_MAX]))
+    assert len(project.hot_nodes()) == HOT_EACH
+
+
+async def test_remembered_files_are_bounded(project: Project) -> None:
+    project.apply(delta(1, "a.py"))
+    for _ in range(ASKED_OFTEN):
+        project.hot_files.note_asked(("a.py",))
+    for number in range(3 * ASKED_MAX):
+        project.hot_files.note_opened(f"o{number}")
+        project.hot_files.note_asked((f"n{number}",))
+        project.apply(delta(number + 2, f"e{number}", removed=[f"e{number - 1}"], touched=[f"e{number}"]))
+    for kept in (project.hot_files._opened, project.hot_files._edited):
+        assert len(kept) <= REMEMBERED_MAX
+    assert len(project.hot_files._asked) <= ASKED_MAX
+    assert ("a.py", "often asked for") in [(node.path, node.reason) for node in project.hot_nodes()]
+
+
+async def test_overlays_are_bounded_and_the_latest_stay(project: Project) -> None:
+    for number in range(BUFFERS_MAX + 5):
+        project.unsaved.set(f"f{number}", "text")
+    project.unsaved.set("f5", "again")
+    assert len(project.unsaved.frozen()) == BUFFERS_MAX
+    assert next(iter(project.unsaved.frozen())) == "f6"
+    before = project.snapshot()
+    project.unsaved.set("f5", None)
+    assert before.overlays["f5"] == "again", "a snapshot never changes"
+    assert "f5" not in project.unsaved.frozen()
+
+
+# Readers
+
+
+@pytest.fixture
+def pool(folder: Path) -> Iterator[ReaderPool]:
+    write_index(folder, *(content(f"f{n}.py", f"f{n}") for n in range(20)))
+    pool = ReaderPool(str(folder))
+    yield pool
+    pool.close()
+
+
+def test_threads_share_a_few_readers(pool: ReaderPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Reader] = []
+    lent: list[int] = []
+    together = threading.Barrier(8)
+
+    def open_reader(folder: str) -> Reader:
+        opened.append(Reader(folder))
+        return opened[-1]
+
+    def read(thread: int) -> None:
+        with pool.borrow() as first:
+            lent.append(id(first))
+            together.wait(GENEROUS_S)  # so that eight are lent at once
+        for turn in range(50):
+            number = (thread + turn) % 20
+            with pool.borrow() as reader, reader.snapshot():
+                assert [one.name for one in reader.symbols(f"f{number}.py")] == [f"f{number}"]
+
+    monkeypatch.setattr(pool, "_make", open_reader)
+    with ThreadPoolExecutor(8) as threads:
+        assert len(list(threads.map(read, range(8)))) == 8
+    assert len(set(lent)) == 8, "no two threads have the same one"
+    assert len(pool._idle) <= READERS_MAX
+    usable = 0
+    for reader in opened:
+        try:
+            reader.load_files()
+            usable += 1
+        except DatabaseError:
+            pass
+    assert usable == len(pool._idle), "the others are closed"
+
+
+def read_symbols(pool: ReaderPool) -> list[str]:
+    with pool.borrow() as reader:
+        return [symbol.name for symbol in reader.symbols("f1.py")]
+
+
+def test_a_reader_that_failed_is_not_lent_again(pool: ReaderPool) -> None:
+    with pool.borrow() as first:
+        pass
+    with pool.borrow() as again:
+        assert again is first
+        again.close()
+    with pytest.raises(DatabaseError):
+        read_symbols(pool)
+    assert read_symbols(pool) == ["f1"]
+
+
+def test_a_reader_that_comes_back_late_is_closed(pool: ReaderPool) -> None:
+    for end in (pool.renew, pool.close):
+        with pool.borrow() as reader:
+            end()
+            assert reader.symbols("f1.py"), "whoever has it goes on"
+        with pytest.raises(DatabaseError):
+            reader.load_files()
+
+
+def test_an_invalid_row_is_damage_and_reported(folder: Path) -> None:
+    write_index(folder, *(content(f"f{n}.py", f"f{n}") for n in range(20)))
+    heard: list[str] = []
+    pool = ReaderPool(str(folder), on_damage=heard.append)
+
+    def use() -> int:
+        with pool.borrow() as reader:
+            return sum(symbol.start_line for symbol in reader.symbols("f1.py"))
+
+    assert use() == 1
+    with closing(sqlite3.connect(folder / "index.sqlite")) as database:
+        database.execute("UPDATE definitions SET start_line = 'first' WHERE name = 'f1'")
+        database.commit()
+    with pytest.raises(DatabaseError, match="another type"):
+        use()
+    assert len(heard) == 1
+    assert "another type" in heard[0]
+    pool.close()
+
+
+def test_an_error_of_a_reader_of_a_whole_index_is_no_damage(pool: ReaderPool) -> None:
+    heard: list[str] = []
+    pool._on_damage = heard.append
+    with pytest.raises(TypeError, match="mine"), pool.borrow():
+        raise TypeError("mine")
+    assert (heard, read_symbols(pool)) == ([], ["f1"])
+
+
+def test_a_tree_is_not_read_from_a_damaged_index(folder: Path) -> None:
+    for statement in (
+        "UPDATE files SET path = CAST(x'ff' AS TEXT) WHERE path = 'f1.py'",
+        "UPDATE files SET inode = 'none' WHERE path = 'f2.py'",
+        "UPDATE meta SET value = NULL",
+        "ALTER TABLE files RENAME COLUMN digest TO digested",
+    ):
+        write_index(folder, *(content(f"f{n}.py", f"f{n}") for n in range(3)))
+        with closing(sqlite3.connect(folder / "index.sqlite")) as database:
+            database.execute(statement)
+            database.commit()
+        assert read_tree("/srv/p", str(folder)) == (None, ())
+
+
+def test_there_is_no_reader_without_an_index(tmp_path: Path) -> None:
+    pool = ReaderPool(str(tmp_path / "nowhere"))
+    with pytest.raises(DatabaseError), pool.borrow():
+        pass
+
+
+async def test_caches_forget_former_contents(project: Project) -> None:
+    first, other, last = bytes([1] * 16), bytes([2] * 16), bytes([3] * 16)
+    project.apply(TreeDelta("/p", 3, (record("a.py", first), record("b.py", other)), (), ()))
+    for digest in (first, other, last):
+        KEPT_SYMBOLS.of(record("a.py", digest), lambda _: (SYMBOL,))
+    before = KEPT_SYMBOLS.count
+    project.apply(TreeDelta("/p", 4, (record("a.py", last), record("b.py", other)), (), ()))
+    assert KEPT_SYMBOLS.count == before - 1, "that of the former content of a.py is gone"
+    project.apply(TreeDelta("/p", 5, (), ("a.py", "b.py"), ()))
+    assert KEPT_SYMBOLS.count == before - 3
