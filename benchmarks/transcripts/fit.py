@@ -1,8 +1,7 @@
 """Fit the weights of daemon/transcripts/decision_score.py: python -m benchmarks.transcripts.fit.
 
 Fits a logistic regression to the statements in the transcripts of `FITTED`, and in the sentences of
-sentences.toml; the other sets stay unseen. A statement counts as right where its words match a label. Prints
-the weights and, for each set left out of the fit in turn, how many statements are judged rightly.
+sentences.toml; the other sets stay unseen. A statement counts as right where its words match a label.
 """
 
 from __future__ import annotations
@@ -11,21 +10,22 @@ import argparse
 import re
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-from foveal.daemon.transcripts import conversation
 from foveal.daemon.transcripts.candidates import Candidate
+from foveal.daemon.transcripts.conversation import Turn
 from foveal.daemon.transcripts.decision_score import KINDS, with_pairs
+from foveal.daemon.transcripts.sentences import Voice
 from foveal.daemon.transcripts.statements import Kind, statements_in
 
+from .__main__ import findings_in
 from .labelled import FOLDER, SETS, Labelled, read_set
 from .matching import is_met_by
-from .__main__ import findings_in
 
-FITTED = ("own", "held-out", "fresh", "fresh2")
+FITTED = ("own", "held-out", "fresh", "fresh2", "fresh4")
 RIDGE = 1.5
 """Of the squares of the weights."""
 MIN_ROWS = 4
@@ -53,49 +53,43 @@ class Row(NamedTuple):
 def rows_of(labelled: Labelled, group: str) -> Iterator[Row]:
     """Yield the statements that are judged while a transcript is read."""
     judged: dict[int, Candidate] = {}
-    original = conversation.Turn.settle
 
-    def settle(turn: conversation.Turn) -> None:
+    def settle(turn: Turn) -> None:
         judged.update((id(candidate), candidate) for candidate in turn.open)
-        original(turn)
+        settled(turn)
 
-    conversation.Turn.settle = settle  # type: ignore[method-assign]  # records what is judged, then judges it
+    settled = Turn.settle
+    setattr(Turn, "settle", settle)  # noqa: B010 - records what is judged; mypy refuses a plain assignment
     try:
         findings_in(labelled.path)
     finally:
-        conversation.Turn.settle = original  # type: ignore[method-assign]  # as above
+        setattr(Turn, "settle", settled)  # noqa: B010 - as above
     for candidate in judged.values():
-        statement = candidate.statement
-        if statement.kind in KINDS:
-            right = any(
-                is_met_by(label, statement.decision, statement.rationale)
-                and (statement.kind == "cause" or not _CAUSE.match(label.says))
-                for label in labelled.labels
-            )
-            evidence = frozenset(statement.features | candidate.events)
-            yield Row(
-                statement.kind,
-                evidence,
-                right,
-                group,
-                f"{labelled.path.name}: {statement.decision} <- {statement.rationale}",
-            )
+        said = candidate.statement
+        right = any(
+            is_met_by(label, said.decision, said.rationale)
+            and (said.kind == "cause" or not _CAUSE.match(label.says))
+            for label in labelled.labels
+        )
+        text = f"{labelled.path.name}: {said.decision} <- {said.rationale}"
+        yield Row(said.kind, frozenset(said.features | candidate.events), right, group, text)
 
 
 SENTENCES = FOLDER / "sentences.toml"
-EVENTS = {"report": {"source was edited"}, "narration": {"edited next"}}
+EVENTS: Mapping[Voice, set[str]] = {"report": {"source was edited"}, "narration": {"edited next"}}
 """What is supposed to have happened around the labelled sentences."""
 
 
 def rows_of_sentences() -> Iterator[Row]:
-    """Yield the statements of the labelled sentences, and of a decision the one of the kind that it has first."""
-    for voice, sentences in tomllib.loads(SENTENCES.read_text("utf-8")).items():
+    """Yield the statements of the labelled sentences; of a decision only the first."""
+    labelled = tomllib.loads(SENTENCES.read_text("utf-8"))
+    for voice in EVENTS:
+        sentences = labelled[voice]
         for is_right, texts in ((True, sentences["right"]), (False, sentences["wrong"])):
             for text in texts:
                 for statement in islice(statements_in(text, voice), None if not is_right else 1):
-                    if statement.kind in KINDS:
-                        evidence = statement.features | EVENTS[voice]
-                        yield Row(statement.kind, evidence, is_right, "sentences", text)
+                    evidence = statement.features | EVENTS[voice]
+                    yield Row(statement.kind, evidence, is_right, "sentences", text)
 
 
 def fit(rows: Sequence[Row]) -> dict[str, float]:
@@ -117,18 +111,19 @@ def fit(rows: Sequence[Row]) -> dict[str, float]:
     return dict(zip(names, map(float, weights), strict=True))
 
 
+def fitted() -> list[tuple[str, tuple[float, ...]]]:
+    """Return the weights of each feature for the kinds, by name; 0 for a kind that hardly ever has it."""
+    rows = [row for name in FITTED for one in read_set(SETS[name]) for row in rows_of(one, name)]
+    rows += rows_of_sentences()
+    of_kinds = [fit([row for row in rows if row.kind == kind]) for kind in KINDS]
+    names = sorted(set().union(*of_kinds))
+    return [(name, tuple(weights.get(name, 0.0) for weights in of_kinds)) for name in names]
+
+
 def main() -> int:
     """Fit and print."""
     argparse.ArgumentParser(prog="python -m benchmarks.transcripts.fit", description=__doc__).parse_args()
-    rows = [row for name in FITTED for one in read_set(SETS[name]) for row in rows_of(one, name)]
-    rows += rows_of_sentences()
-    table: dict[str, list[float]] = {}
-    for kind in KINDS:
-        of_kind = [row for row in rows if row.kind == kind]
-        print(kind, len(of_kind), sum(row.is_right for row in of_kind), file=sys.stderr)
-        for name, weight in fit(of_kind).items():
-            table.setdefault(name, [0.0] * len(KINDS))[KINDS.index(kind)] = weight
-    for name, weights in sorted(table.items()):
+    for name, weights in fitted():
         if max(map(abs, weights)) >= MIN_WEIGHT:
             print(f'    "{name}": ({", ".join(f"{weight:.2g}" for weight in weights)}),')
     return 0

@@ -7,24 +7,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
-from typing import Literal
+from typing import Literal, get_args
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from .cues import Cues, cues_for
+from .cues import Cues, cues_for, languages
 
 Voice = Literal["report", "narration", "summary", "user"]
 """The speaker: the agent at the end of a turn, during it, in a compaction's summary, or the user."""
+Section = Literal["", "advice", "decision", "cause", "why", "fault", "tried"]
+"""`decision`: each item is a decision; `cause`: of a fault; `why`: reasons; `tried`: abandoned attempts;
+`fault`: the former state; `advice`: not done, or done long ago: nothing counts."""
 MAX_TEXT = 40_000
 """Maximum characters of a text, its head and tail; reports have about 3,000."""
 MAX_SENTENCES = 800
-MAX_SENTENCE = 800
-"""Maximum characters of a sentence; a longer one is a dump."""
 
 
 class Sentence(Struct, frozen=True):
-    """A sentence as shown (`text`) and as matched by rules (`form`).
+    """A sentence as shown (`text`) and as matched by cues (`form`).
 
     `form` is as long as `text`, in lower case, with quoted text and text in backticks blanked, so that quoted
     phrases don't match and offsets agree. `place` counts the sentences of a block from 0.
@@ -42,38 +42,14 @@ class Sentence(Struct, frozen=True):
     labelled: bool = False
     """Whether its own block begins with its section's label: `Root cause: …`."""
 
-
-class SentenceInBlock(Struct, frozen=True):
-    """The current sentence, by its place in its block."""
-
-    block: Sequence[Sentence]
-    at: int
-    voice: Voice
+    def meets(self, *cues: str) -> bool:
+        """Whether it holds any of some cues of its language."""
+        return any(self.cues.meets(cue, self.form) for cue in cues)
 
     @property
-    def sentence(self) -> Sentence:
-        """The sentence itself."""
-        return self.block[self.at]
-
-    @property
-    def cues(self) -> Cues:
-        """The cues of its language."""
-        return self.sentence.cues
-
-    @property
-    def before(self) -> Sentence | None:
-        """The previous sentence."""
-        return self.block[self.at - 1] if self.at else None
-
-    @property
-    def after(self) -> Sentence | None:
-        """The next sentence."""
-        return self.block[self.at + 1] if self.at + 1 < len(self.block) else None
-
-    @property
-    def is_reported(self) -> bool:
-        """Whether it was written after the work was done, not during it."""
-        return self.voice != "narration"
+    def asks(self) -> bool:
+        """Whether it is a question."""
+        return self.form.rstrip(" )\"'*_").endswith(("?", "\uff1f"))
 
 
 def blocks_of(text: str) -> Iterator[list[Sentence]]:
@@ -82,89 +58,74 @@ def blocks_of(text: str) -> Iterator[list[Sentence]]:
     Code blocks, quotations, tables and headings are left out.
     """
     number, cues = 0, cues_for(text)
-    for block in _blocks(_bounded(text).splitlines()):
-        sentences = list(_sentences(block, cues))
+    if len(text) > MAX_TEXT:
+        text = f"{text[: MAX_TEXT // 2]}\n\n{text[-MAX_TEXT // 2 :]}"
+    for sentences in _Blocks(cues).of(text.splitlines()):
         number += len(sentences)
         if number > MAX_SENTENCES:
             return
-        if sentences:
-            yield sentences
+        yield sentences
 
 
-class _Block(Struct, frozen=True):
-    text: str
-    section: Section
-    listed: bool = False
-    nested: bool = False
+class _Blocks:
+    """The state of parsing lines: the section, and the paragraph or list item that was begun."""
 
+    def __init__(self, cues: Cues) -> None:
+        self._cues = cues
+        self._section: Section = ""
+        self._level = self._indent = 0
+        self._title = ""
+        """A heading within a section of decisions, the subject of the block below it."""
+        self._lines: list[str] = []
+        self._listed = self._nested = False
 
-class _LineState(Struct):
-    """The state of line parsing: the section and the block."""
+    def of(self, lines: Sequence[str]) -> Iterator[list[Sentence]]:
+        """Yield the sentences of the blocks of a text's lines."""
+        fenced = False
+        for line in (*lines, ""):
+            fence = re.match(r"\s{0,12}(?:```|~~~)(?!.*```)", line)
+            fenced = fenced != bool(fence)
+            item = None if fenced or fence else re.match(_ITEM, line)
+            heading, level = ("", 0) if fenced or fence else _heading(line)
+            is_text = not (fenced or fence or heading) and bool(line.strip()) and not re.match(_SKIPPED, line)
+            if (item or not is_text) and self._lines:
+                yield self._sentences()
+                self._lines, self._title = [], ""
+            if heading:
+                self._enter(heading, level)
+            elif item:
+                indent = len(line) - len(line.lstrip())
+                self._indent = self._indent if self._listed else indent
+                self._lines, self._listed = [line[item.end() :]], True
+                self._nested = indent > self._indent + 1
+            elif is_text:
+                if self._listed and not self._lines and not line.startswith("  "):
+                    self._listed = self._nested = False
+                self._lines.append(line.strip())
 
-    section: Section = ""
-    level: int = 0
-    title: str = ""
-    """A heading within a section of decisions, the subject of the block below it."""
-    indent: int = 0
-    """Indentation of the first item of a list."""
-    current: list[str] = field(default_factory=list)
-    listed: bool = False
-    nested: bool = False
-
-    def block(self) -> Iterator[_Block]:
-        """Yield the block that ends here, if any."""
-        if not self.current:
-            return
-        text = " ".join(self.current)
-        yield _Block(
-            f"{self.title}: {text}" if self.title else text,
-            self.section,
-            self.listed or bool(self.title),
-            self.nested,
-        )
-        self.current, self.title = [], ""
-
-    def heading(self, text: str, level: int) -> None:
+    def _enter(self, heading: str, level: int) -> None:
         """Enter a heading; one without a known meaning ends a section of its own level or deeper."""
-        section = heading_section(text)
-        is_below = not section and bool(self.section) and level > self.level
+        section = heading_section(heading)
+        is_below = not section and bool(self._section) and level > self._level
         if not is_below:
-            self.section, self.level = section, level
-        self.title = re.sub(r"^\W*\d+[.)]\s*", "", text) if is_below and self.section == "decision" else ""
-        self.listed = False
+            self._section, self._level = section, level
+        is_subject = is_below and self._section == "decision"
+        self._title = re.sub(r"^\W*\d+[.)]\s*", "", heading) if is_subject else ""
+        self._listed = False
 
-    def item(self, text: str, indent: int) -> None:
-        """Begin an item of a list."""
-        if not self.listed:
-            self.indent = indent
-        self.current, self.listed, self.nested = [text], True, indent > self.indent + 1
-
-    def line(self, line: str) -> None:
-        """Continue a paragraph or an item."""
-        if self.listed and not self.current and not line.startswith("  "):
-            self.listed = self.nested = False
-        self.current.append(line.strip())
-
-
-def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
-    place = _LineState()
-    fenced = False
-    for line in (*lines, ""):
-        fence = re.match(r"\s{0,12}(?:```|~~~)(?!.*```)", line)
-        fenced = fenced != bool(fence)
-        if fenced or fence:
-            yield from place.block()
-            continue
-        item = re.match(_ITEM, line)
-        heading, level = _heading(line)
-        if item or heading or not line.strip() or re.match(_SKIPPED, line):
-            yield from place.block()
-        if heading:
-            place.heading(heading, level)
-        elif item:
-            place.item(line[item.end() :], len(line) - len(line.lstrip()))
-        elif line.strip() and not re.match(_SKIPPED, line):
-            place.line(line)
+    def _sentences(self) -> list[Sentence]:
+        """Return the sentences of the block that ends; a label without a known meaning is their subject."""
+        text = plain(f"{self._title}: {' '.join(self._lines)}" if self._title else " ".join(self._lines))
+        label = re.match(_LABEL, text)
+        labelled = heading_section(label[1]) if label else ""
+        if label and labelled:
+            text = text[label.end()].upper() + text[label.end() + 1 :]
+        form, section, listed = blanked(text), labelled or self._section, self._listed or bool(self._title)
+        shared = (listed, self._nested, bool(labelled))
+        return [
+            Sentence(text[start:end], form[start:end], self._cues, section, place, *shared)
+            for place, (start, end) in enumerate(_spans(form))
+        ]
 
 
 def _heading(line: str) -> tuple[str, int]:
@@ -173,29 +134,19 @@ def _heading(line: str) -> tuple[str, int]:
         return match[2].strip("# *_:"), len(match[1])
     if match := re.match(r"\s{0,3}(?:\*\*|__)([^*_]{2,100}?)(?:\*\*|__)\s*[:\uff1a]?\s*$", line):
         return match[1].strip(" :\uff1a"), 7
-    if match := re.match(r"([^\W\d_][^.:!?`]{2,50})\s?[:\uff1a]\s*$", line):
-        return (match[1], 8) if heading_section(match[1]) else ("", 0)
-    return "", 0
+    match = re.match(r"([^\W\d_][^.:!?`]{2,50})\s?[:\uff1a]\s*$", line)
+    return (match[1], 8) if match and heading_section(match[1]) else ("", 0)
 
 
-def _sentences(block: _Block, cues: Cues) -> Iterator[Sentence]:
-    text = plain(block.text)
-    section, rest = split_label(text)
-    labelled = bool(section)
-    if labelled:
-        text = rest
-    form = blanked(text)
-    for place, (start, end) in enumerate(_spans(form)):
-        yield Sentence(
-            text[start:end],
-            form[start:end],
-            cues,
-            section or block.section,
-            place,
-            block.listed,
-            block.nested,
-            labelled,
-        )
+def heading_section(heading: str) -> Section:
+    """Return the section of a heading."""
+    bare = re.sub(r"^[\W\d]+|\W+$", "", heading.lower())
+    found: list[Section] = [
+        section
+        for section in get_args(Section)
+        if section and languages()["english"].pattern(f"heading_{section}").fullmatch(bare)
+    ]
+    return found[0] if found else ""
 
 
 def plain(text: str) -> str:
@@ -203,8 +154,7 @@ def plain(text: str) -> str:
     text = re.sub(r"!?\[([^\[\]\n]{0,300})\]\([^()\n]{0,600}\)", r"\1", text)
     text = re.sub(r"(?<!\w)(\*\*|__)(?=\S)([^*\n]{1,400}?)(?<=\S)\1", r"\2", text)
     text = re.sub(r"(?<![\w*])\*(?=[^\s*])([^*\n]{1,300}?)(?<=[^\s*])\*(?![\w*])", r"\1", text)
-    text = text.replace("\u2019", "'")
-    return " ".join(text.split())
+    return " ".join(text.replace("\u2019", "'").split())
 
 
 def blanked(text: str) -> str:
@@ -217,9 +167,8 @@ def _spans(form: str) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each sentence."""
     start = 0
     for match in re.finditer(_SENTENCE_END, form):
-        if match[0][0] == "." and re.search(
-            _ABBREVIATION, form[max(0, match.start() - 12) : match.start() + 1]
-        ):
+        before = form[max(0, match.start() - 12) : match.start() + 1]
+        if match[0][0] == "." and re.search(_ABBREVIATION, before):
             continue
         yield start, start + len(form[start : match.end()].rstrip())
         start = match.end()
@@ -227,13 +176,8 @@ def _spans(form: str) -> Iterator[tuple[int, int]]:
         yield start, len(form)
 
 
-def _bounded(text: str) -> str:
-    if len(text) <= MAX_TEXT:
-        return text
-    return f"{text[: MAX_TEXT // 2]}\n\n{text[-MAX_TEXT // 2 :]}"
-
-
 _ITEM = r"\s{0,12}(?:[-*+\u2022\u30fb]|\d{1,3}[.)\u3001])\s*(?=\S)(?<!\*)(?!\*\s|[-=]{2})(?:\[[ xX]\]\s+)?"
+_LABEL = r"([^\W\d_][^:\uff1a.!?\n`]{1,50}?)(?:\s?[:\uff1a\u2014]\s*| [\u2013-] )(?=\S)"
 _SKIPPED = r"\s{0,12}(?:>|\||</?\w|(?:[-=_*] ?){3,}\s*$)"
 _QUOTED = (
     r"`[^`\n]{1,400}`|\"[^\"\n]{1,400}\"|\u201c[^\u201d\n]{1,400}\u201d|\u00ab[^\u00bb\n]{1,400}\u00bb"
@@ -243,108 +187,5 @@ _QUOTED = (
 _SENTENCE_END = r"[.!?]+[\"')\]\u201d\u00bb]*\s+(?=\S)|[\u3002\uff01\uff1f]+[\u300d\u201d]?\s*"
 _ABBREVIATION = (
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|fig|z\.\s?b|d\.\s?h|bzw|usw|u\.\s?a|ca|evtl"
-    r"|ggf|p\.\s?ej"
-    r"|par ex|\d{1,2}|[a-z])\.$"
-)
-
-
-Section = Literal["", "decision", "cause", "why", "tried", "fault", "advice"]
-"""`decision`: each item is a decision; `cause`: of a fault; `why`: reasons; `tried`: abandoned attempts;
-`fault`: the former state, in which only a cause counts; `advice`: not done, or done long ago: nothing
-counts."""
-
-
-def heading_section(heading: str) -> Section:
-    """Return the section of a heading."""
-    bare = re.sub(r"^[\W\d]+|\W+$", "", heading.lower())
-    for section, pattern in _patterns():
-        if pattern.fullmatch(bare):
-            return section
-    return ""
-
-
-def split_label(text: str) -> tuple[Section, str]:
-    """Return the section of a label at the beginning of a text, and the text after it.
-
-    A label without a known meaning stays: it is the subject of the sentence.
-    """
-    match = re.match(r"([^\W\d_][^:\uff1a.!?\n`]{1,50}?)(?:\s?[:\uff1a\u2014]\s*| [\u2013-] )(?=\S)", text)
-    section = heading_section(match[1]) if match else ""
-    if match and section:
-        rest = text[match.end() :]
-        return section, rest[0].upper() + rest[1:]
-    return "", text
-
-
-@cache
-def _patterns() -> tuple[tuple[Section, re.Pattern[str]], ...]:
-    return tuple((section, re.compile(pattern)) for section, pattern in _SECTIONS)
-
-
-_SECTIONS: tuple[tuple[Section, str], ...] = (
-    (
-        "advice",
-        (
-            r"(?:recommended |suggested |possible |optional |remaining |open |future |further "
-            r"|next )*(?:next steps?|follow-?ups?|recommendations?|suggestions?|todos?|to-?do list"
-            r"|open (?:questions?|points?|decisions?)|questions?(?: for you)?|future (?:work|ideas?"
-            r"|options?|improvements?)|improvements|options?|plan|proposal|proposed (?:changes|plan"
-            r"|solution|approach|design|decisions?)|remaining(?: work)?|what(?:'s| is) (?:next|left)"
-            r"|(?:how to )?(?:usage|use|run|test|verify|try it)|background|overview|context"
-            r"|how it works|current (?:state|behaviou?r|design|implementation|architecture)"
-            r"|existing (?:code|design|behaviou?r|decisions?|architecture)|what the code does"
-            r"|architecture|decisions? (?:needed|for you|to make|pending|required)|pending decisions?"
-            r"|(?:earlier|previous|documented|past) decisions?|open issues|if you .{1,60}|nice to have"
-            r"|not done|out of scope|steps?|questions to answer|ideas?|possible causes?|hypothes[ei]s"
-            r"|suspects?|user(?:'s)? requests?|pending tasks|all user messages|current work"
-            r"|optional next step)"
-        ),
-    ),
-    (
-        "decision",
-        (
-            r"(?:the |my |our |some |main |key |major |important |notable |technical |design "
-            r"|implementation |architecture |architectural |engineering |final )*(?:decisions?|choices?"
-            r"|trade-?offs?|design notes?|judge?ment calls?)(?: (?:made|taken|and (?:rationale|reasons?"
-            r"|reasoning|trade-?offs?|why)|i made|we made|log|notes?|considered|along the way"
-            r"|worth (?:knowing|noting|flagging)|& rationale))*|decided|chosen(?: approach| solution"
-            r"| option)?|(?:what|things) (?:i|we) (?:decided|chose)"
-        ),
-    ),
-    (
-        "cause",
-        (
-            r"(?:the )?(?:root |actual |real |underlying )?cause(?: (?:of .{2,40}|analysis))?"
-            r"|root causes?|what (?:was|went|is) wrong|what (?:was )?happen(?:ed|ing)|why (?:it|this"
-            r"|that|the .{2,40}?) (?:happened|happens|failed|fails|broke|breaks|crashed|crashes|hung"
-            r"|hangs|leaked|flaked|was .{2,20})|(?:the )?reason for the (?:failure|bug|crash|hang|leak"
-            r"|error|problem|regression)"
-        ),
-    ),
-    (
-        "why",
-        (
-            r"(?:the )?(?:rationale|reasons?|reasoning|why|motivation|justification|why (?:this|not|it"
-            r"|i|we|the) .{2,50}|why so|because)|justification"
-        ),
-    ),
-    (
-        "fault",
-        (
-            r"(?:the )?(?:problems?|issues?|bugs?|symptoms?|findings|(?:issues|problems|bugs) (?:found"
-            r"|identified)|what (?:i|we) found|observations?|analysis|investigation|before"
-            r"|what was broken|diagnosis)"
-        ),
-    ),
-    (
-        "tried",
-        (
-            r"(?:what (?:i|we) tried|(?:also )?tried(?: and (?:rejected|abandoned|dropped|discarded"
-            r"|failed))?|what (?:didn't|did not) work|dead ends?|(?:failed|abandoned|rejected"
-            r"|discarded) (?:attempts?|approach(?:es)?|ideas?|alternatives?|options?)|(?:alternatives?"
-            r"|options?|approaches) (?:considered|rejected|tried|ruled out)(?: and rejected)?"
-            r"|(?:rejected|discarded|abandoned|ruled out|not chosen|dropped)|considered and rejected"
-            r"|alternatives?|things that (?:didn't|did not) work)"
-        ),
-    ),
+    r"|ggf|p\.\s?ej|par ex|\d{1,2}|[a-z])\.$"
 )

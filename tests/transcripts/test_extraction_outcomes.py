@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.transcripts.candidates import is_source
 from foveal.daemon.transcripts.outcomes import (
     TakenBack,
     changes_files,
@@ -12,6 +11,7 @@ from foveal.daemon.transcripts.outcomes import (
     files_of,
     is_among,
     is_check,
+    is_source,
     named_paths,
     same_file,
     taken_back,

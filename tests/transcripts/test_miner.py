@@ -111,7 +111,9 @@ def test_one_agents_decisions_are_mined(tmp_path: Path) -> None:
     sample = Path(__file__).parents[1] / "host_transcripts" / "copilot" / "events-subagent.jsonl"
     path = tmp_path / "events.jsonl"
     path.write_text(
-        sample.read_text().replace("The subagent is done.", "I used a lock, because two may write.")
+        sample.read_text().replace(
+            "The subagent is done.", "I used a lock instead of a queue, because two may write."
+        )
     )
 
     def agents(speaker: str | None) -> list[str]:
