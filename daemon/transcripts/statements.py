@@ -158,10 +158,10 @@ def word_features(reading: _Reading, voice: Voice) -> frozenset[str]:
 
 
 _IN_SENTENCE = words(
-    "contrast purpose meant limits cause symptom links gave_up abandons removes undone judges checks"
+    "contrast purpose meant limits cause symptom links gave_up removes judges checks"
     " mechanical bare replacement"
 )
-_BEFORE_REASON = words("chose acts now")
+_BEFORE_REASON = words("chose acts now abandons undone")
 """A reason tells what others do, and how it was."""
 _AFTER = words("alternative judges abandons trade")
 _SHORT_BYTES = 45

@@ -95,11 +95,10 @@ def test_git_restore_undoes_a_decision() -> None:
 
 
 def test_report_and_narration_merge() -> None:
-    transcript = Transcript().user().agent("The API rejects lists. I'll send a dict for each item instead.")
-    transcript.edit("api.py").agent(
-        "I send each item as a dict rather than a list because lists are rejected."
-    )
-    assert len(transcript.found()) == 1
+    said = "I'll send a dict for each item instead of a list, because the API rejects lists of items."
+    report = "- I send each item as a dict instead of a list, since lists are rejected."
+    finding = Transcript().user().agent(said).edit("api.py").run("pytest", "9 passed").agent(report).one()
+    assert (finding.files, finding.outcome) == (("api.py",), "success")
 
 
 def test_of_several_causes_the_last_counts() -> None:
