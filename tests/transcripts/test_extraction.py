@@ -152,6 +152,10 @@ DROPPED = "`mmap` is no faster here: the file is read once. I'm dropping that."
 REMOVED = "- I removed the preloading. It made scrolling stutter and didn't improve the start."
 LAZY = "- Panels are built by `Lazy` instead of by a registry, because most are never opened."
 HANDED_OUT = "`Pool.take` hands out a socket before the old reader let go of it."
+DECIDED = (
+    "I deliberately decided to use pika instead of kombu so that we can't lose messages, because it acknowledges."
+    " Otherwise each crash would drop a batch."
+)
 INTERRUPTED = "[Request interrupted by user]"
 COMPLAINT = "The report shows wrong hours, find out why."
 UNMARKED = "`parse()` reads the date as local time, so each row shifts by an hour."
@@ -183,6 +187,8 @@ def asked(text: str = "Please fix it.") -> Transcript:
         (asked().agent(MUTEX).call("edit", "a.go", output="refused", failed=True).agent("Understood."), 0),
         (asked().agent(MUTEX).edit("a.go"), 1),
         (asked().agent(MUTEX).call("read", "a.go"), 0),
+        (asked(COMPLAINT).agent(DECIDED).call("read", "a.go").user(INTERRUPTED), 0),
+        (asked(COMPLAINT).agent(DECIDED).call("read", "a.go").agent("Done."), 0),
         (asked().agent(MUTEX).call("read", "a.go").user(INTERRUPTED), 0),
         (asked(), 0),
         (asked(COMPLAINT).agent(UNMARKED).edit("src/a.py").agent("Done."), 1),
