@@ -32,8 +32,7 @@ format: $(INSTALLED)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# All benchmarks with their baselines. The large tree and the million vectors take long and some GB of memory.
-# FOVEAL_BENCH_AIDER names the Python of an environment with aider, the baseline of the project map.
+# All benchmarks with their baselines.
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks --json-file benchmarks.json
 
@@ -58,7 +57,6 @@ pictures: $(INSTALLED) system
 faults: $(INSTALLED) system
 	$(BIN)/python -m benchmarks.mutations
 	$(BIN)/python -m benchmarks.faults
-	$(BIN)/python -m benchmarks.faults.damages
 	$(BIN)/pytest -m hypothesis --hypothesis-profile=random --timeout=0
 
 # Tools that some tests need beside Python. Without a tool its tests are skipped, or fail with FOVEAL_CI=1.

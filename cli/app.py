@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import click
 
-from .. import __version__
+from ..ipc.version import __version__
 from . import terminal
 from .errors import FAILED, INTERRUPTED, OK, OUTPUT_CLOSED, USAGE, CliError, OutputClosed, OutputFailed
 from .group import Command, CommandGroup, UnknownCommand, check_named, label_of, write_examples

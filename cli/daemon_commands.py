@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .. import __version__
 from ..ipc.client import Client
 from ..ipc.paths import config_file, config_folder, find_socket, lock_file, state_folder
+from ..ipc.version import __version__
 from . import terminal
 from .check import Check, ok, to_map, to_text, warning, wrong
 from .command import Run, command

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from .. import __version__
 from ..ipc.client import Client
 from ..ipc.errors import RpcError
 from ..ipc.paths import (
@@ -27,6 +26,7 @@ from ..ipc.paths import (
     state_folder,
 )
 from ..ipc.protocol import ProtocolError
+from ..ipc.version import __version__
 from .check import Check, ok, warning, wrong
 from .logs import log_files
 from .process import lock_is_held

@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from .. import __version__
 from ..hooks.hosts.host import LEVELS, Host, Level, SettingsPlace
 from ..hooks.hosts.last_events import read as last_events
 from ..hooks.install.host_files import INSTALLABLE, check_level, installable_host
@@ -27,6 +26,7 @@ from ..hooks.install.program import installed_version
 from ..hooks.install.settings_entries import MCP
 from ..hooks.install.state import HostState, inspect, problems
 from ..ipc.paths import state_folder
+from ..ipc.version import __version__
 from . import terminal
 from .check import Check, to_text
 from .command import Remark, Run, command

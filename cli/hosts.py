@@ -10,12 +10,12 @@ from contextlib import contextmanager
 
 import click
 
-from .. import __version__
 from ..hooks.hosts.host import Host, Level, SettingsPlace
 from ..hooks.install.errors import InstallError
 from ..hooks.install.host_files import INSTALLABLE, host_files, project_root, registered_program
 from ..hooks.install.plan import Change, HostFiles
 from ..hooks.install.program import find_program
+from ..ipc.version import __version__
 from .command import Run
 from .errors import CliError
 from .settings import current_folder

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from .. import __version__
 from ..ipc.paths import find_socket
+from ..ipc.version import __version__
 from . import terminal
 from .command import Reply, Run, command
 from .embedding import how_far, in_a_cell, other_reasons, rate

@@ -55,14 +55,14 @@ Hits = tuple[tuple[bytes, float], ...]
 @dataclass
 class Gathered:
     """What is known of one question. `answer` are the paths that the graph or a place answers, None where
-    words are searched; `follows` says how the others join them: `turns`, `behind` or not at all. `found` is
+    words are searched; `follows` says whether the others follow them. `found` is
     of the words, without the route where that gave the answer or narrowed the search."""
 
     asked: Asked
     routed: GatheredCandidates
     unrouted: GatheredCandidates
     answer: list[str] | None
-    follows: str
+    follows: bool
     hits: dict[str, tuple[Hits, Hits]] = field(default_factory=dict)
     """By state what the vectors say, routed and unrouted."""
 
@@ -218,7 +218,7 @@ def _gather(
     if routed.answer is not None or routed.files is not None:
         unrouted = gather(asked.text, tree, reader, lexical, EVERYTHING, "hybrid", DEPTH)
     answer = None if routed.answer is None else [hit.path for hit in routed.answer]
-    follows = "turns" if routed.mixed else "behind" if routed.narrowed else ""
+    follows = routed.narrowed and routed.answer is None
     found = Gathered(asked, replace(routed, answer=None), unrouted, answer, follows)
     if vectors is None:
         found.hits = {"words": ((), ())}

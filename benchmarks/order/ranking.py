@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -66,8 +65,6 @@ def ranked(found: Gathered, state: str, tree: Tree, reader: Reader, order: Order
     if not found.follows:
         return first
     others = paths(found.unrouted, unrouted_hits)
-    if found.follows == "turns":
-        return list(dict.fromkeys(path for path in chain(*zip_longest(first, others)) if path))
     return list(dict.fromkeys((*first, *others)))
 
 

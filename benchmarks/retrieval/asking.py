@@ -17,9 +17,9 @@ from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import Reader
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.search.candidates import LEXICAL_MAX, VECTOR_MAX, named_chunks, search_terms
-from foveal.daemon.search.classify import classify
 from foveal.daemon.search.filters import EVERYTHING
 from foveal.daemon.search.question import Question, take_apart
+from foveal.daemon.search.question_route import route_question
 from foveal.daemon.search.router import GatheredCandidates, conclude, gather
 from msgspec.structs import replace
 
@@ -169,7 +169,7 @@ class Asked:
 
         def parts() -> Question:
             question = take_apart(text)
-            classify(question)
+            route_question(question, lambda _: False)
             return question
 
         question = clock.time("taking apart", parts)

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 from ..config.files import load_project_config
 from ..config.settings import ProjectConfig, UserConfig
-from ..context.scopes import Scope
 from ..core.errors import FovealError, PermissionDenied
 from ..core.system import System
 from ..core.work import Work
 from ..privacy.policy import NO_TABLES, AgentTables, Policy, combined
 from ..rules.agent_items import AgentItems
 from ..rules.items import ItemKey
+from ..sessions.scope import Scope
 from ..sessions.service import NOBODY, Sessions, SessionState
 from ..sessions.session import Session
 from ..workspace.open_projects import OpenProjects

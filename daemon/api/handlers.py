@@ -10,11 +10,11 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from ... import __version__
 from ...ipc import errors as codes
 from ...ipc.connection import Connection
 from ...ipc.errors import RpcError
 from ...ipc.protocol import PROTOCOL_VERSION, PackedResult, pack_fields
+from ...ipc.version import __version__
 from ..access.dashboard import Dashboard
 from ..context.reply import ContextReply
 from ..core.errors import (

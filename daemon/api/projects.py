@@ -15,7 +15,8 @@ from ..embedding.semantics import Semantics
 from ..engine.engine import Engine
 from ..project.ignore_file import NAME as IGNORE_FILE
 from ..project.roots import relative_path
-from ..workspace.project import BUFFER_CHARACTERS, Project
+from ..workspace.project import Project
+from ..workspace.unsaved_buffers import BUFFER_CHARACTERS
 from .marks import Count, File, Plain, Root, Text
 from .method import DaemonRequest, EngineMethods, FolderRequest, ProjectRequest, method, reply_of
 

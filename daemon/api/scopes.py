@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec import UNSET, Struct, UnsetType
 
-from ..context.scopes import Scope
 from ..core.errors import InvalidRequest, TooLarge
 from ..core.parameters import Texts
+from ..sessions.scope import Scope
 from .marks import Count, File, Owner, Plain, Root, Said, Text
 from .method import AgentRequest, EngineMethods, ScopeRequest, method, node_id_in, reply_of
 

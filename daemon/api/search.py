@@ -14,7 +14,6 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ..context.requests import Freshness
-from ..context.scopes import Scope
 from ..core.errors import InvalidRequest
 from ..core.parameters import NonEmpty, Texts
 from ..languages.shared.language import LANGUAGES
@@ -23,6 +22,7 @@ from ..search.answers import ProjectCall
 from ..search.filters import Filter, all_kinds, check_glob, kinds_in
 from ..search.lookups import FILES_MAX, FILES_SHOWN
 from ..search.query import Relation, Route, SearchQuery
+from ..sessions.scope import Scope
 from ..workspace.project import Project
 from .marks import File, Plain, Root, Text
 from .method import (

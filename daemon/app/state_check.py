@@ -18,8 +18,7 @@ from msgspec import Struct
 from ..access import dashboard
 from ..access.dashboard import check_dashboard_file
 from ..compression import model_compressor
-from ..context import feedback, scopes
-from ..context.feedback import Feedback
+from ..context import scopes
 from ..core import metric_history
 from ..core.errors import InvalidRequest
 from ..core.quarantine import MARK, quarantine
@@ -271,11 +270,7 @@ _KINDS = (
     _Kind("projects/*/experiences.*.jsonl", _check_pool, (LINE_VERSION, ""), mends_itself=True),
     _Kind("projects/*/experiences.jsonl.quarantine", _check_nothing),
     _Kind("projects/*/project.json", _check_json, (RECORD_VERSION, ""), derived=True, mends_itself=True),
-    _Kind(
-        "projects/*/feedback.json",
-        lambda path, system: Feedback(path, system).check(),
-        (feedback.VERSION, ""),
-    ),
+    _Kind("projects/*/feedback.json", _check_nothing, (1, "")),  # of former versions, never read
     _Kind("projects/*/index.sqlite", lambda path, _: check_index(os.path.dirname(path)), derived=True),
     _Kind(
         "projects/*/transcripts.db",

@@ -28,7 +28,6 @@ from ..core.system import System
 from ..core.work import Work
 from ..embedding.semantics import Semantics
 from ..memory.commit_marks import CommitMarks
-from ..memory.grafting import Grafting
 from ..memory.service import ExperienceMeaning, Experiences
 from ..rules.agent_items import AgentItems
 from ..rules.item_search import WarmItemSearch
@@ -40,6 +39,7 @@ from ..sessions.request_log_service import RequestLog
 from ..sessions.service import Sessions
 from ..sessions.stored_contents import RECORD_DAYS, LedgerLimits
 from ..sessions.timeline_service import Timeline
+from ..transcripts.grafting import Grafting
 from ..workspace.freshness import TreeFreshness, deadline_of
 from ..workspace.index_view import IndexSize
 from ..workspace.indexing import Indexing
@@ -110,7 +110,7 @@ class Engine:
         )
         meaning = ExperienceMeaning(self.semantics, self._work)
         sources = ContextSources(
-            self._searching, self.item_search, meaning, self.permissions, self.requests, self._work, system
+            self._searching, self.item_search, meaning, self.permissions, self._work, system
         )
         self.contexts = Contexts(
             self.scopes,
@@ -157,7 +157,6 @@ class Engine:
             await self.scoping.persist()
         except DatabaseError as error:  # no client is left to tell, and the other parts must still be closed
             log.warning("the last scopes are not kept: %s", error)
-        await self.projects.save_all_feedback()
         self.projects.close_all()  # first, so that the indexer is the last to close each index, and seals it
         await asyncio.gather(self.indexing.link.stop(deadline_s), self.semantics.stop(deadline_s))
         self._stopped.set()

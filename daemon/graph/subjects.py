@@ -103,6 +103,13 @@ def files_named(written: str, tree: Tree) -> list[str]:
     return best_suffix(written, [path for path in tree.files if path.rpartition("/")[2] == name])
 
 
+def has_module(word: str, tree: Tree) -> bool:
+    """Whether a file, without its extension, or a folder has a name; one in capitals in lower case too."""
+    names = {word, word.lower()} if word.isupper() else {word}
+    folders = {path.rpartition("/")[2] for path in tree.layout.folders}
+    return not names.isdisjoint(folders) or any(name in _by_stem(tree.layout) for name in names)
+
+
 def best_suffix(written: str, paths: Sequence[str]) -> list[str]:
     """Return the paths that share the most trailing parts with a given path, up to all of its parts."""
     parts = written.strip("/").split("/")[::-1]

@@ -9,17 +9,17 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from ..context.focus import split_node_id
-from ..context.known_files import masked_symbols
 from ..core.errors import PermissionDenied
 from ..core.storage import DatabaseError
 from ..graph.names import fitting
 from ..index.store import Reader
+from ..index.symbol_cache import masked_symbols
 from ..languages.shared.qualified_names import base_name
 from ..languages.shared.records import Symbol
 from ..privacy.policy import Policy
 from ..privacy.secret_values import mask_piece
 from ..project.content import Content, ContentReader, split_lines
+from ..project.node_ids import split_node_id
 from ..project.path_roles import role_of
 from ..project.tree import FileRecord
 from ..workspace.snapshot import ProjectSnapshot

@@ -4,7 +4,7 @@ If nothing was found, `hint_for` explains why."""
 
 from __future__ import annotations
 
-from itertools import chain, islice, zip_longest
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -16,12 +16,12 @@ from ..workspace.project import Project
 from ..workspace.snapshot import ProjectSnapshot
 from . import structural
 from .candidates import telling_words
-from .classify import asked_for, classified
 from .definitions import answered
 from .filters import EVERYTHING, Filter, kinds_in
 from .meaning_search import MeaningSearch
 from .query import DescribedHits, Hit, SearchQuery
 from .question import take_apart
+from .question_route import route_question, with_relation
 from .results import describe_from
 from .router import GatheredCandidates, conclude, gather, with_need
 
@@ -35,11 +35,16 @@ BEHIND = 0.9
 """Maximum score of the hits that follow a complete answer, relative to the last score of the answer."""
 
 
-def asked_about(ask: SearchQuery, tree: Tree) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+def asked_about(ask: SearchQuery) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
     """Return the names that a question asks the graph about, the words by which unread files fit it, and
     whether it asks for subclasses."""
     question = take_apart(ask.text)
-    decided = asked_for(ask.relation, question) if ask.relation else classified(question, tree)
+    # The definitions of the unread files aren't known yet, so any word may be a name.
+    decided = (
+        with_relation(ask.relation, question)
+        if ask.relation
+        else route_question(question, lambda _word: True)
+    )
     words = telling_words(question)
     if (ask.route or decided.route) != "structural":
         return (), words, False
@@ -123,42 +128,23 @@ def _described(
 def goes_on(gathered: GatheredCandidates, hits: tuple[Hit, ...], ask: SearchQuery) -> bool:
     """Whether the results of a wider search follow the hits.
 
-    They do if the question's words limited the search to a part of the project, or the answer is
-    uncertain."""
+    They do if the question's words limited the search to a part of the project and that gave few hits. With
+    `definitions` they always follow what the graph or a place answered."""
     if ask.definitions and ask.route is None:
         return gathered.answer is not None or gathered.narrowed
-    return ask.route is None and (gathered.mixed or (gathered.narrowed and len(hits) < ask.limit))
+    return ask.route is None and gathered.narrowed and gathered.answer is None and len(hits) < ask.limit
 
 
-def joined(
-    gathered: GatheredCandidates, hits: tuple[Hit, ...], others: tuple[Hit, ...], ask: SearchQuery
-) -> tuple[Hit, ...]:
-    """Return the hits together with those of the wider search, if `goes_on`."""
+def joined(hits: tuple[Hit, ...], others: tuple[Hit, ...], ask: SearchQuery) -> tuple[Hit, ...]:
+    """Return the hits, followed by those of the wider search for other files, with lower scores."""
     if ask.definitions:
         return (*hits, *others)
-    return _taken_in_turns(hits, others) if gathered.mixed else _continued(hits, others)
-
-
-def _continued(hits: tuple[Hit, ...], others: tuple[Hit, ...]) -> tuple[Hit, ...]:
-    """Return the hits, followed by the hits of other files with lower scores."""
     seen = {hit.path for hit in hits}
     last = min((hit.score for hit in hits), default=1.0)
     behind = (
         replace(hit, score=round(min(hit.score, last * BEHIND), 4)) for hit in others if hit.path not in seen
     )
     return (*hits, *behind)
-
-
-def _taken_in_turns(hits: tuple[Hit, ...], others: tuple[Hit, ...]) -> tuple[Hit, ...]:
-    """Return the hits and the others in alternation, each node once, with scores that never rise."""
-    found: dict[tuple[str, int], Hit] = {}
-    score = 1.0
-    for hit in filter(None, chain.from_iterable(zip_longest(hits, others))):
-        key = (hit.node_id, hit.line if hit.certainty else 0)
-        if key not in found and (hit.certainty or all(hit.node_id != node for node, _ in found)):
-            score = min(score, hit.score)
-            found[key] = replace(hit, score=score)
-    return tuple(found.values())
 
 
 def given(hits: tuple[Hit, ...], ask: SearchQuery, policy: Policy) -> tuple[Hit, ...]:

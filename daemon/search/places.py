@@ -1,141 +1,115 @@
-"""Finds the places that a clause names to search in: a file, a folder, a section, a class."""
+"""The places that a question names to search in: a file, a folder, a section, a class."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Literal
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from .clauses import Clause, Token
-from .patterns import any_of, compiled
+from ..graph.subjects import files_named
+from ..index.store import Reader
+from ..project.tree import Tree
+from .filters import Filter
+from .mentions import read_path
 
-PlaceKind = Literal["file", "folder", "section", "class", "name", "filter"]
-"""`file` and `folder` may be globs; `name` is a dotted name (`auth.session`), `filter` is `path:src`."""
+PlaceKind = Literal["file", "folder", "section", "class", "filter"]
+"""`file` may be a glob or a folder too; `filter` is `path:src`."""
 
 
 class PlaceMention(Struct, frozen=True):
-    """A definite place. `name` is a path, heading or class as written; `said` has all words of the phrase."""
+    """A definite place to search in. `name` is a path, glob, heading or class as written."""
 
     kind: PlaceKind
     name: str
-    said: str
 
 
-def find_places(clause: Clause) -> tuple[PlaceMention, ...]:
-    """Return the definite places in a clause, in order. `in the auth module` is no definite place.
-
-    A path counts only if the clause searches for something in it. A question about the file itself (`what
-    does merge.py do`) has no place.
-    """
-    found: dict[int, PlaceMention] = {}
-    taken: set[int] = set()  # `the X section Y` has one name
-    for kind, (begin, stop), (start, end) in _matches(clause.form):
-        token = next(iter(clause.within(start, max(end, start + 1))), None)
-        span = set(range(begin, stop))
-        fits = token is not None and (kind != "name" or _is_dotted(token))
-        if token and fits and start not in found and (kind != "section" or not span & taken):
-            taken |= span if kind == "section" else set()
-            place_kind: PlaceKind = "folder" if kind == "file" and _is_folder(token) else kind
-            found[start] = PlaceMention(place_kind, _bare(clause, start, end), clause.said(begin, stop))
-    return tuple(place for _, place in sorted(found.items()))
+def find_places(text: str) -> Iterator[PlaceMention]:
+    """Yield the definite places that a text names: `in src/a.py`, `class Cart`, `section "Usage"`."""
+    for kind, pattern in _PLACES:
+        for match in re.finditer(pattern, text):
+            name = match["name"].strip("`\"'\u201c\u201d.,:;?!)")
+            if kind != "file" or "*" in name or read_path(name, loosely="/" in name):
+                yield PlaceMention(kind, name)
 
 
-_Span = tuple[int, int]
+def has_filter(text: str) -> bool:
+    """Whether a text has a filter such as `path:src`, which limits any search."""
+    return bool(re.search(_FILTER, text))
 
 
-@lru_cache(maxsize=256)
-def _matches(form: str) -> tuple[tuple[PlaceKind, _Span, _Span], ...]:
-    """Return the kinds of places in a form, each with its span and the span of its name, in the order of the
-    patterns. Cached, because forms repeat: they have `N` for every name."""
-    return tuple(
-        (kind, match.span(), match.span("name"))
-        for kind, pattern in _PATTERNS
-        for match in compiled(pattern).finditer(form)
-    )
+def asks_for_whole(text: str) -> bool:
+    """Whether a text asks for the content of a place, rather than for something in it."""
+    return bool(_WHOLE.match(text))
 
 
-def _bare(clause: Clause, start: int, end: int) -> str:
-    name = clause.said(start, max(end, start + 1))
-    return (
-        name.partition(":")[2]
-        if name.startswith(("path:", "file:", "dir:", "folder:", "glob:", "in:"))
-        else name
-    )
+def narrow(chosen: Filter, places: Sequence[PlaceMention], tree: Tree, reader: Reader) -> tuple[Filter, str]:
+    """Limit a filter to the place that a question names, if it exists and the caller gave none.
+
+    Returns the filter and a remark for the evidence."""
+    if not places:
+        return chosen, "no place is named that could be searched"
+    if chosen.path_prefix or chosen.symbol:
+        return chosen, "the caller's own place is kept to"
+    for place in places:
+        for meant in _meanings(place.name, place.kind, tree, reader):
+            both = replace(
+                chosen,
+                path_prefix=meant.path_prefix,
+                glob=chosen.glob or meant.glob,
+                symbol=meant.symbol,
+            )
+            return both, f"kept to {meant.path_prefix or meant.glob or meant.symbol}"
+    named = ", ".join(place.name for place in places)
+    return chosen, f"there is no such place as {named}; searched everywhere"
 
 
-def _is_folder(token: Token) -> bool:
-    last = token.text.rstrip("/").rpartition("/")[2]
-    return token.text.endswith("/") or ("." not in last and not last.istitle() and not last.isupper())
+def _meanings(name: str, kind: PlaceKind, tree: Tree, reader: Reader) -> Iterator[Filter]:
+    """Yield the filters for a place, the most likely meaning first."""
+    yield from _paths_meant(name, tree)
+    if kind == "filter":
+        return
+    found = reader.definitions_named(name, 2)
+    if found:
+        path, symbol = found[0]
+        yield Filter(path_prefix=path if len(found) == 1 else "", symbol=symbol.name)
 
 
-def _is_dotted(token: Token) -> bool:
-    return "." in token.text.strip(".") and not token.text.endswith(")")
+def _paths_meant(name: str, tree: Tree) -> Iterator[Filter]:
+    """Yield the filters for the files or folders that a place may mean, the most likely first."""
+    if "*" in name:
+        with contextlib.suppress(ValueError):  # an invalid glob matches nothing
+            if Filter(glob=name).files(tree):
+                yield Filter(glob=name)
+        return
+    files = [name] if name in tree.files else files_named(name, tree)
+    if len(files) == 1:
+        yield Filter(path_prefix=files[0])
+    folder = name.strip("/")
+    folders = [path for path in tree.layout.folders if path == folder or path.endswith(f"/{folder}")]
+    if folders and folder:
+        yield Filter(path_prefix=f"{min(folders, key=lambda path: (path.count('/'), path))}/")
+    if files:
+        yield Filter(path_prefix=files[0])
 
 
-_IN = any_of(
-    "in, inside, within, under, underneath, below, beneath, from, into, across, throughout, through, at",
-    "on, near, around",
-)
-_ARTICLE = "(?:{} )*".format(
-    any_of(
-        "the, our, my, this, that, an?, only, just, all of, file, files, script, module, document, source",
-        "config, folder, directory, dir, beginning of, top of, end of, bottom of",
-        r"line \d+ of, lines \S+ (?:to \S+ )?of",
-    )
-)
-_FOLDER = any_of("folders?, directory, directories, dir, subfolder")
-_SECTION = any_of("section, subsection, chapter, heading, paragraph, appendix")
-_PART = any_of(
-    "part, parts, section, sections, chapter, top, bottom, end, beginning, start, head, header",
-    "contents?, todos?, fixmes?, comments?, strings, settings, keys, entries, messages, wording, lines?",
-    "rest, middle, paragraph, table, text, heading, headings, value, values, half, page, bit, portion",
-    "piece, area, body",
-)
-_SEARCH = "(?:please |only |just )*" + any_of(
-    "search, grep, scan, check, browse, skim, look through, search through, scan through",
-    "go through, comb through, dig through, look at, search in",
-)
-_WORD = r"[^\W\d][\w.-]*"
-_FUNCTION_WORD = any_of(
-    "of, in, that, which, about, for, on, where, is, are, was, does, do, has, and, or, with, to, by",
-    "from, at, covers?, explains?, describes?, talks?, mentions?, says?, said, should, it, one, the, a",
-    "an, this, these, those, each, every, any, our, my, its, what",
-)
-_NAME = rf"(?!{_FUNCTION_WORD}\b)(?P<name>[NPQ]|{_WORD})"
-"""The name next to a word such as `folder` or `class`."""
-
-_HEADING = rf"(?!{_FUNCTION_WORD}\b)(?P<name>[NQ]|\d[\w.-]*|{_WORD})"
-_NAMED = "(?:named |called )?"
-
-_PATTERNS: tuple[tuple[PlaceKind, str], ...] = (
-    ("filter", r"(?P<name>F)\b"),
-    # in src/a.py, under packages/core, at the top of the Makefile
-    ("file", rf"\b{_IN} {_ARTICLE}(?P<name>P)\b"),
-    ("file", rf"\b{_PART}(?: \S+){{0,3}}? (?:of|from|in) {_ARTICLE}(?P<name>P)\b"),
-    ("file", rf"^{_SEARCH} {_ARTICLE}(?P<name>P) (?:for|after)\b"),
-    ("name", rf"^{_SEARCH} {_ARTICLE}(?P<name>N) (?:for|after)\b"),
-    # open config/routes.rb and show the admin routes
+_FILTER = r"(?<![\w/])(?:path|file|dir|folder|glob|in):(?!//)(?P<name>[^\s,;]+)"
+_WHOLE = re.compile(r"(?i)what(?:'s| is| does) (?:said )?(?:in|at|under|(?:the )?section)\b")
+_IN = r"\b(?i:in|inside|within|under|from|of|into|below|across) (?:(?:the|our|file|files|only|all) )*"
+_QUOTED = r"[\"\u201c][^\"\u201d]+[\"\u201d]"
+_PLACES: Final[tuple[tuple[PlaceKind, str], ...]] = (
+    ("filter", _FILTER),
     (
-        "file",
-        (
-            rf"^(?:{_SEARCH}|open|read|see|view|inspect|look at|look into|look in|go to|take) {_ARTICLE}"
-            r"(?P<name>P) ?(?:,|:|and|to|then) ?(?:and )?(?:then )?(?!P|N)\S"
-        ),
+        "section",
+        rf"\b(?i:section|chapter|heading) (?P<name>{_QUOTED}|[A-Z\d][\w.-]*|(?<=in section )\w+)",
     ),
-    ("name", rf"\b{_PART}(?: \S+){{0,3}}? (?:of|from|in|inside) {_ARTICLE}(?P<name>N)\b"),
-    (
-        "folder",
-        rf"^{_SEARCH} (?:the |our |all |all of |only |just )*(?P<name>[NPQ]|{_WORD}) {_FOLDER} for\b",
-    ),
-    # the section "Upgrading", chapter 3, the Installation section, section on proxies
-    ("section", rf"\b{_SECTION} (?:(?:titled|named|called|headed|number|about|on) )?(?:the )?{_HEADING}"),
-    ("section", rf"\b(?:the|under|in|from) (?:the )?{_HEADING} {_SECTION}\b"),
-    # in the folder migrations, under the migrations folder
-    ("folder", rf"\b{_FOLDER} {_NAMED}{_NAME}"),
-    ("folder", rf"\b{_IN} (?:the |our )?{_NAME} {_FOLDER}\b"),
-    # in class Cart, within the Cart class
-    ("class", rf"\b(?:{_IN}|of) (?:the |our |a )?class {_NAMED}{_NAME}"),
-    ("class", rf"\b{_IN} (?:the |our )?{_NAME} class\b"),
-    ("name", rf"\b(?:in|inside|within|under) {_ARTICLE}(?P<name>N)\b"),
+    ("section", rf"\bthe (?P<name>{_QUOTED}|[A-Z]\w+) section\b"),
+    ("class", rf"{_IN}class (?P<name>[A-Z]\w*)"),
+    ("class", rf"{_IN}(?P<name>[A-Z]\w*) class\b"),
+    ("folder", r"\b(?:folder|directory) (?P<name>[\w./-]+)"),
+    ("folder", rf"{_IN}(?P<name>[\w./-]+) (?:folder|directory)\b"),
+    ("file", rf"{_IN}(?P<name>`?[\w.*/\[\]-]+`?)"),
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -34,13 +35,14 @@ from .candidates import (
     rarities,
     search_terms,
 )
-from .classify import Classification, asked_for, classified, narrow
 from .definitions import FILES_MAX, FUNCTIONS, find_definitions
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
 from .filters import EVERYTHING, Filter
 from .need import need_of
+from .places import narrow
 from .query import FoundDefinition, Hit, Need, Relation, Route
 from .question import Question, take_apart
+from .question_route import RoutedQuestion, route_question, with_relation
 from .ranking import DEFAULT, RankedFile, RankWeights, list_ranks, rank, topic_terms
 
 NEAR = 0.6
@@ -104,8 +106,6 @@ class GatheredCandidates(Struct, frozen=True):
     names: tuple[str, ...] = ()
     """Names that the graph doesn't have and that are searched as text; `used` if their uses are wanted."""
     used: bool = False
-    mixed: bool = False
-    """Whether the answer is uncertain, so that the results of lexical and vector search follow it."""
     unlinked: tuple[str, ...] = ()
     """Names that the answer is about and whose files may not be linked yet."""
     need: Need | None = None
@@ -136,15 +136,17 @@ def gather(
     Raises `ValueError` for a glob that can't be used.
     """
     question = take_apart(text)
-    decided = asked_for(relation, question) if relation else classified(question, tree)
+    if relation:
+        decided = with_relation(relation, question)
+    else:
+        decided = route_question(question, partial(structural.is_name, tree=tree, reader=reader))
     taken, evidence = decided.route, decided.evidence
     if route is not None and route != taken:
         evidence = (*evidence, f"the caller chose {route} over {taken}")
     taken = route or taken
     given = chosen
-    places = tuple(place for place in decided.places if place.name not in decided.subjects)
-    if taken == "positional" or (taken == "structural" and places):
-        chosen, where = narrow(chosen, replace(decided, places=places), tree, reader)
+    if taken == "positional" or (taken == "structural" and decided.places):
+        chosen, where = narrow(chosen, decided.places, tree, reader)
         evidence = (*evidence, where)
     paths = chosen.files(tree)
     if chosen.symbol:
@@ -429,7 +431,7 @@ def _cover(
 
 def _structural(
     start: GatheredCandidates,
-    decided: Classification,
+    decided: RoutedQuestion,
     tree: Tree,
     reader: Reader,
     handle: LexicalHandle,
@@ -463,8 +465,7 @@ def _structural(
         or (found.misspelt and _are_words(subjects, handle))
     )
     if found.hits and not in_text:
-        mixed = not forced and (found.guess or structural.says_more(start.question, decided))
-        return replace(start, answer=found.hits, evidence=evidence, degraded=degraded, mixed=mixed)
+        return replace(start, answer=found.hits, evidence=evidence, degraded=degraded)
     if in_text:
         evidence = (*start.evidence, f"the project doesn't define {', '.join(subjects)}")
     elif relation not in {"connection", "cycles"}:  # their remarks already say so

@@ -18,7 +18,6 @@ from ..embedding.semantics import Semantics
 from ..index.messages import LinkFirst, RebuildLexical
 from ..index.store import Reader
 from ..privacy.policy import NO_POLICY, Policy
-from ..project.tree import Tree
 from ..workspace.freshness import Deadline, before_search
 from ..workspace.indexing import Indexing
 from ..workspace.project import Project
@@ -76,7 +75,7 @@ class SearchService:
         tree, first = project.tree, False
         unread = tree.pending > FEW_UNREAD
         if unread:
-            about = await self._work.in_builder(partial(_asked_about, ask, tree))
+            about = await self._work.in_builder(partial(_asked_about, ask))
             first = await self.read_first(project, deadline, LinkFirst(project.root, *about))
         snapshot = project.snapshot(policy)
         try:
@@ -97,7 +96,7 @@ class SearchService:
                 rest = replace(ask, route="hybrid")
                 wider, others, also_degraded, _ = await self._answer(project, snapshot, rest, deadline)
                 need = wider.need
-                hits = pipeline.joined(gathered, hits, others, ask)
+                hits = pipeline.joined(hits, others, ask)
                 degraded += also_degraded
         except DatabaseError as error:
             reason = f"the index can't be read ({error}): nothing can be found until it is built anew"
@@ -230,10 +229,10 @@ def _gather(
     return gather_hits(snapshot, ask, vectors, describes, reader, linked_first=linked_first)
 
 
-def _asked_about(ask: SearchQuery, tree: Tree) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+def _asked_about(ask: SearchQuery) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
     from .pipeline import asked_about  # loaded here for the same reason
 
-    return asked_about(ask, tree)
+    return asked_about(ask)
 
 
 def _load() -> None:

@@ -15,21 +15,18 @@ from ..graph.file_links import cycles, importers, imports, outline
 from ..graph.found import FOUND_MAX, Findings, FoundPlace, in_order
 from ..graph.hierarchy import implementations, overrides, subclasses, superclasses
 from ..graph.impact import IMPACT_DEPTH, impact, tests
-from ..graph.subjects import Meaning, files_named, meaning_of, several
+from ..graph.subjects import Meaning, files_named, has_module, meaning_of, several
 from ..graph.usages import callees, callers, references, unused
 from ..index.chunk_table import StoredChunk
 from ..index.link_table import Definition
 from ..index.store import Reader
-from ..index.terms import document_terms, query_terms
 from ..languages.shared.language import language_of
 from ..project.tree import Tree
-from .classify import Classification
+from .candidates import definitions_of
 from .filters import EVERYTHING, Filter
 from .query import Hit, Relation
 from .question import Question
-from .question_words import ADVERBS, ASKING, AUXILIARY, KINDS, LOOKING, PLURAL_KINDS, STOP_WORDS
-from .relation_cues import CUES
-from .relation_phrases import LIVES, WHERE
+from .question_route import RoutedQuestion, with_relation
 
 SUBJECTS_MAX: Final = 4
 """Maximum number of subjects of one question."""
@@ -64,7 +61,7 @@ class GraphAnswer(Struct, frozen=True):
     """Names whose files may still wait to be linked; the answer may change when they are."""
 
 
-def asked(question: Question, decided: Classification) -> tuple[Relation, tuple[str, ...], int]:
+def asked(question: Question, decided: RoutedQuestion) -> tuple[Relation, tuple[str, ...], int]:
     """Return the relation that a question asks for, its subjects, and the number of edges to follow.
 
     Callers over more than one edge are the relation `impact`. If the question asks for no relation, the
@@ -72,20 +69,20 @@ def asked(question: Question, decided: Classification) -> tuple[Relation, tuple[
     """
     depth = decided.depth or IMPACT_DEPTH
     if decided.relation is None:
-        names = tuple(symbol.name for symbol in question.symbols) or _plain_names(question.text)
-        return "definition", names, depth
+        names = tuple(symbol.name for symbol in question.symbols)
+        return "definition", names or with_relation("definition", question).subjects, depth
     relation = "impact" if decided.depth > 1 and decided.relation == "callers" else decided.relation
     return relation, decided.subjects, depth
 
 
-def held_by(decided: Classification, tree: Tree, reader: Reader, limit: int) -> tuple[Hit, ...]:
+def held_by(decided: RoutedQuestion, tree: Tree, reader: Reader, limit: int) -> tuple[Hit, ...]:
     """Return the section or class whose content a question asks for, and its members, in source order.
 
     Returns nothing if the question searches for something in it (`find retry in section Errors`), or if it
     doesn't exist. If the question also names a file, only this file is searched.
     """
     places = [place for place in decided.places if place.kind in {"section", "class"}]
-    if not places or (decided.thing and decided.thing.lower() not in _DOCUMENTS):
+    if not places or not decided.whole_place:
         return ()
     graph = CodeGraph(tree, reader)
     files = {
@@ -120,31 +117,9 @@ def is_code(name: str) -> bool:
     return bool(_CODE.search(name))
 
 
-def says_more(question: Question, decided: Classification) -> bool:
-    """Whether a question has words besides a relation, its subjects and places; these may change its meaning.
-
-    For example, `where are X functions called` asks about other functions than X.
-    """
-    last_parts = [subject.rpartition(".")[2] for subject in decided.subjects]
-    for match in _OTHERS.finditer(question.asked):
-        before = question.asked[: match.start()]
-        if any(_ends_in_word(before, name) for name in last_parts):
-            return True
-    named = (
-        *decided.subjects,
-        *(place.said for place in decided.places),
-        *(one.name for one in decided.places),
-    )
-    known = {term for name in named for term in document_terms(name)} | _SAID_TERMS
-    return not known.issuperset(query_terms(question.asked).weights)
-
-
-def _ends_in_word(text: str, name: str) -> bool:
-    """Whether a text ends with a name as a whole word."""
-    if not name or not text.endswith(name):
-        return False
-    joined = text[: -len(name)][-1:] + name[0]
-    return len(joined) < 2 or not (joined.replace("_", "a").isalnum())
+def is_name(word: str, tree: Tree, reader: Reader) -> bool:
+    """Whether the project has a definition of this name, or a module (`cors.py` for `CORS`)."""
+    return bool(definitions_of(reader, word)) or has_module(word, tree)
 
 
 def answer(
@@ -258,18 +233,6 @@ def _definitions(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
     return Findings(in_order(found, graph), tuple(filter(None, remarks)))
 
 
-def _plain_names(text: str) -> tuple[str, ...]:
-    """Return the first word that may be a name: `touch` of `definition of touch`.
-
-    Words such as `definition` and `of` are skipped. If no other word is left, the first word is returned."""
-    for word in text.split():
-        name = word.strip(_MARKS)
-        cue = CUES.get(name.lower())
-        if name and name.lower() not in _ASKED_BY and not (cue and cue.incoming == "definition"):
-            return (name,)
-    return tuple(text.split()[:1])
-
-
 def _hits(
     found: Sequence[FoundPlace], graph: CodeGraph, chosen: Filter, paths: Collection[str] | None
 ) -> Iterator[Hit]:
@@ -365,27 +328,4 @@ _WITHOUT_LINKS = frozenset({"definition", "importers", "imports", "outline", "cy
 
 _WORDS = re.compile(r"\w+")
 
-_MARKS: Final = ".,:;?!\"'"
-
-_ASKED_BY = STOP_WORDS | ASKING | WHERE | KINDS
-
 _CODE = re.compile(r"[_.:#/\\$@\d]|\(\)|[^\W\d_][A-Z]")
-_OTHERS = re.compile(
-    r"[`'\")]*\s+(?:functions|methods|classes|hooks|handlers|callbacks|listeners|subclasses of"
-    r"|middlewares?)\b"
-)
-"""Words after a name that show that other definitions are meant: `X handlers`, `X subclasses of`."""
-_WHOLE: Final = (
-    "circle circles circular cycle cycles cyclic loop loops nobody nothing one unused uncalled unreferenced"
-    " unreachable orphan orphaned dead code"
-)
-"""Words that ask for a relation of the whole project."""
-_SAID_TERMS = frozenset(
-    document_terms(
-        " ".join(
-            (*CUES, *ASKING, *WHERE, *KINDS, *PLURAL_KINDS, *LOOKING, *ADVERBS, *AUXILIARY, *LIVES, _WHOLE)
-        )
-    )
-)
-_DOCUMENTS = frozenset({"document", "file", "page", "doc", "guide", "readme"})
-"""Words for a document as a whole; a question with only these searches for nothing in it."""

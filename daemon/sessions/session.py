@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from ..config.item_selection import parse_selection
 from ..core.errors import InvalidRequest, NotFound, TooLarge
 from ..rules.items import IncludeMode, ItemKey, one_line, some_lines
-from ..rules.selection import parse_selection
 
 MAX_ITEMS = 5_000
 """Maximum number of items in a session; hosts stop at some hundred tools."""

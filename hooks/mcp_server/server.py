@@ -16,9 +16,9 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
-from ... import __version__
 from ...ipc.aclient import DaemonLink
 from ...ipc.errors import NOT_FOUND, DaemonUnavailable, RpcError
+from ...ipc.version import __version__
 from ..mcp_pump import MAX_LINE_BYTES
 from .caller import ClientIdentity, DaemonSession, Inquiry, ToolError, from_rpc, from_unavailable
 from .code_tools import FIND_SYMBOL, SEARCH_CODE

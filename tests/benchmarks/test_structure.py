@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from pathlib import Path
 
 import pytest
 from foveal.benchmarks.retrieval.corpora import SPLITS, Corpus, read_corpora
 from foveal.benchmarks.retrieval.indexing import index
 from foveal.benchmarks.structure import __main__ as command
-from foveal.benchmarks.structure import running, speed
+from foveal.benchmarks.structure import running
 from foveal.benchmarks.structure.misses import misses_of, summary
 from foveal.benchmarks.structure.product import Answer, ask_product
 from foveal.benchmarks.structure.python_sites import read_python
@@ -156,17 +155,6 @@ def test_the_packages_are_pinned_and_most_of_them_held_out() -> None:
     assert set(python) == set(SPLITS)
     assert python.count("held_out") >= 4
     assert any(one.language == "typescript" for one in packages)
-
-
-def test_speed_is_measured_with_a_real_daemon(shop: Path) -> None:
-    with tempfile.TemporaryDirectory(prefix="fv-") as folder:  # a socket's path must be short
-        measures = {one.name: one for one in speed.run(shop, Path(folder), quick=True)}
-    edges = measures["graph on the disk, an edge"]
-    assert edges.samples[0] > 0
-    assert edges.note.endswith(" edges")
-    assert len(measures["all of them, in the daemon"].samples) == 300
-    assert len(measures["edit to its caller in the answer, fresh = no"].samples) == 10
-    assert {one.target for one in measures.values()} == {None, 0.5, 5.0, 20.0, 60.0, 150.0}
 
 
 def test_the_command_prints_tables_misses_or_json(

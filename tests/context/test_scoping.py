@@ -14,7 +14,7 @@ from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConf
 from foveal.daemon.context import scoping
 from foveal.daemon.context.focus import GLOBS_MAX
 from foveal.daemon.context.rendered import RenderedContexts
-from foveal.daemon.context.scopes import Scope, ScopeStore, ScopeTable
+from foveal.daemon.context.scopes import ScopeStore, ScopeTable
 from foveal.daemon.context.scoping import ScopeSelector, Scoping
 from foveal.daemon.core.events import EventHub
 from foveal.daemon.core.system import System, stamp_of
@@ -22,6 +22,7 @@ from foveal.daemon.core.work import Work
 from foveal.daemon.embedding.semantics import Semantics
 from foveal.daemon.index.messages import TreeDelta
 from foveal.daemon.project.tree import FileRecord
+from foveal.daemon.sessions.scope import Scope
 from foveal.daemon.workspace.indexing import Indexing
 from foveal.daemon.workspace.open_projects import OpenProjects
 

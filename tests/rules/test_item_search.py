@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from foveal.daemon.config.item_selection import parse_selection
 from foveal.daemon.core.errors import ChildDied, FovealError
 from foveal.daemon.core.system import System
 from foveal.daemon.core.work import Work
@@ -30,7 +31,7 @@ from foveal.daemon.rules.item_search import (
     query_texts,
 )
 from foveal.daemon.rules.items import CHUNK_CHARACTERS, IncludeMode, Item, ItemKey
-from foveal.daemon.rules.selection import Profile, Profiles, parse_selection, resolve
+from foveal.daemon.rules.selection import Profile, Profiles, resolve
 
 GENEROUS_S = 60.0
 NORMAL = resolve()

@@ -105,7 +105,6 @@ def test_a_path_goes_from_a_method_to_those_that_override_it(project: Indexed) -
 def test_circles_are_asked_for_in_several_words(project: Indexed, text: str) -> None:
     gathered = collect(project, text)
     assert [hit.path for hit in gathered.answer or ()] == ["shop/left.py"]
-    assert not gathered.mixed
 
 
 @pytest.mark.parametrize(
@@ -114,7 +113,6 @@ def test_circles_are_asked_for_in_several_words(project: Indexed, text: str) -> 
 def test_what_nobody_uses_is_asked_for_in_several_words(project: Indexed, text: str) -> None:
     gathered = collect(project, text)
     assert "shop/wire.py#build" in [hit.node_id for hit in gathered.answer or ()]
-    assert not gathered.mixed
 
 
 def test_words_beside_a_relation_of_the_whole_project_are_no_names(project: Indexed) -> None:

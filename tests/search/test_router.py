@@ -215,8 +215,8 @@ def test_words_choose_the_place_in_a_file_that_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "route", "glob", "prefix"),
     [
-        ("how does the in:fly password run", "semantic", "", ""),
-        ("in:login password", "hybrid", "", ""),
+        ("how does the in:fly password run", "positional", "", ""),
+        ("in:login password", "positional", "", ""),
         ("in:shop password", "positional", "", "shop/"),
         ("in:guide.md password", "positional", "", "docs/guide.md"),
         ("in:fly in:shop password", "positional", "", "shop/"),
@@ -318,16 +318,6 @@ def test_one_document(tmp_path: Path) -> None:
     assert paths(project, "other") == []
 
 
-@pytest.mark.parametrize(
-    ("text", "mixed"),
-    [
-        ("who calls login?", False),
-        ("where is Session defined", False),
-        ("where are login functions called?", True),
-    ],
-)
-def test_an_answer_of_the_graph_to_a_part_of_a_question_is_not_all(
-    project: Indexed, text: str, mixed: bool
-) -> None:
-    gathered = collect(project, text)
-    assert (gathered.route, gathered.mixed) == ("structural", mixed)
+def test_a_relation_of_other_things_than_the_name_is_not_asked_of_the_graph(project: Indexed) -> None:
+    assert collect(project, "who calls login?").route == "structural"
+    assert collect(project, "where are login functions called?").route == "semantic"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.search.classify import classify
 from foveal.daemon.search.question import take_apart
-from foveal.daemon.search.structural import answer, asked
+from foveal.daemon.search.question_route import route_question
+from foveal.daemon.search.structural import answer, asked, is_name
 
 from tests.search_cases import Indexed, indexed
 
@@ -126,8 +126,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Indexed:
 )
 def test_questions_in_plain_words(project: Indexed, text: str, expected: list[str]) -> None:
     question = take_apart(text)
-    relation, subjects, depth = asked(question, classify(question))
     with project.reader() as reader:
+        decided = route_question(question, lambda word: is_name(word, project.tree, reader))
+        relation, subjects, depth = asked(question, decided)
         found = answer(relation, subjects, project.tree, reader, 10, depth=depth)
     shown = [f"{hit.node_id}:{hit.line}{'' if hit.certainty == 'resolved' else '?'}" for hit in found.hits]
     assert shown == expected

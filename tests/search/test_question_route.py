@@ -1,0 +1,294 @@
+"""A question goes to the graph with its relation, direction and names; whatever isn't understood whole doesn't."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from foveal.daemon.core.vocabulary import words
+from foveal.daemon.search.places import find_places
+from foveal.daemon.search.query import Relation
+from foveal.daemon.search.question import take_apart
+from foveal.daemon.search.question_route import PROSE_MAX, RoutedQuestion, route_question, with_relation
+from hypothesis import given
+from hypothesis import strategies as st
+
+LABELLED = Path(__file__).parents[1] / "test_queries.yaml"
+
+DEFINED = words(
+    """
+    AdminPanel BaseModel BasePanel BaseView Circle CsvSink Derived IClock ICodec INotifier Lease Money
+    OrderService Serializer Sink TokenBucket Touch authenticate bar draw emit execSql f flushQueue foo
+    handleRequest ledger login main normalizePath paint render rotate slugify touch write
+    """
+)
+"""The plain words that the project of these tests defines."""
+
+
+def route(text: str) -> RoutedQuestion:
+    return route_question(take_apart(text), DEFINED.__contains__)
+
+
+def asked(text: str) -> str:
+    found = route(text)
+    return f"{found.relation}: {', '.join(found.subjects)}" if found.relation else ""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("what calls f_x", "callers: f_x"),
+        ("What functions call authenticate?", "callers: authenticate"),
+        ("who calls the login function", "callers: login"),
+        ("where is `f` called from", "callers: f"),
+        ("when is f_x called", "callers: f_x"),
+        ("how many functions call `emit`", "callers: emit"),
+        ("what does `f` call internally", "callees: f"),
+        ("functions called by Worker.run", "callees: Worker.run"),
+        ("callees of main_loop", "callees: main_loop"),
+        ("where is MAX_LEN used", "references: MAX_LEN"),
+        ("what writes to the field `Config.retries`", "references: Config.retries"),
+        ("list all usages of `Money`", "references: Money"),
+        ("where is parse_config defined", "definition: parse_config"),
+        ("where is touch defined?", "definition: touch"),
+        ("who calls touch", "callers: touch"),
+        ("where does struct Lease live", "definition: Lease"),
+        ("what line does `f` start on", "definition: f"),
+        ("go to definition of blob.Store.put", "definition: blob.Store.put"),
+        ("what type does `f` return", "definition: f"),
+        ("which files import left_pad.js", "importers: left_pad.js"),
+        ("Which files depend on the ledger module", "importers: ledger"),
+        ("what does server/main.go import", "imports: server/main.go"),
+        ("list the imports of lib/parser.rb", "imports: lib/parser.rb"),
+        ("which classes extend BaseModel", "subclasses: BaseModel"),
+        ("what does Circle inherit from", "superclasses: Circle"),
+        ("does CsvSink extend `Sink`", "superclasses: CsvSink, Sink"),
+        ("which classes implement the Serializer interface", "implementations: Serializer"),
+        ("where is `paint` overridden", "overrides: paint"),
+        ("what unit tests end up calling Matrix::invert", "tests: Matrix::invert"),
+        ("Which test files should I run after touching storage/wal.py", "tests: storage/wal.py"),
+        ("is there a test for `rotate`", "tests: rotate"),
+        ("what breaks if I change Session.login", "impact: Session.login"),
+        ("blast radius of changing src/db/pool.ts", "impact: src/db/pool.ts"),
+        ("what depends, directly or indirectly, on a/b.py", "impact: a/b.py"),
+        ("list the functions in handlers/webhook.go", "outline: handlers/webhook.go"),
+        ("what methods does OrderService have", "outline: OrderService"),
+        ("how does handleRequest end up in `execSql`", "connection: handleRequest, execSql"),
+        ("is there a call path from main to write_row", "connection: main, write_row"),
+        ("does `foo` call `bar`", "connection: foo, bar"),
+        ("which functions are never called", "unused: "),
+        ("are there circular imports", "cycles: "),
+        ("which files pull in legacy.css", "importers: legacy.css"),
+        ("what depends on the return value of `next_id`", "references: next_id"),
+        ("what reads the environment variable HOME_DIR", "references: HOME_DIR"),
+        ("which functions are used inside `f_x`", "callees: f_x"),
+        ("which functions get called when `f_x` runs", "callees: f_x"),
+        ("are there two definitions of slugify", "definition: slugify"),
+        ("what depends on src/a.ts", "importers: src/a.ts"),
+        ("who uses src/a.ts", "importers: src/a.ts"),
+        ("who relies on normalizePath", "references: normalizePath"),
+        ("which other methods does run_job depend on", "callees: run_job"),
+        ("which libraries does src/app.ts use", "imports: src/app.ts"),
+        ("incoming calls to flushQueue", "callers: flushQueue"),
+        ("outgoing calls of run_job", "callees: run_job"),
+        ("downstream calls of run_job", "callees: run_job"),
+        ("which imports does cmd/main.go have", "imports: cmd/main.go"),
+        ("Does anything under web/ import from server/internal", "importers: server/internal"),
+        ("every mention of MAX_SIZE", "references: MAX_SIZE"),
+        ("what is AdminPanel a subclass of", "superclasses: AdminPanel"),
+        ("is AdminPanel a subclass of BasePanel", "superclasses: AdminPanel, BasePanel"),
+        ("what implementations exist for IClock", "implementations: IClock"),
+        ("is there any caller of `f_x` outside the tests", "callers: f_x"),
+        ("all structs satisfying the INotifier interface", "implementations: INotifier"),
+        ("which types fulfil the ICodec contract", "implementations: ICodec"),
+        ("which kinds of BaseView are there", "subclasses: BaseView"),
+        ("which views are based on BaseView", "subclasses: BaseView"),
+        ("which classes have their own Shape.draw", "overrides: Shape.draw"),
+        ("which classes override the draw method", "overrides: draw"),
+        ("find tests that reach compute_tax", "tests: compute_tax"),
+        ("test cases for compute_tax", "tests: compute_tax"),
+        ("find the class TokenBucket", "definition: TokenBucket"),
+        ("what functions are calling render", "callers: render"),
+        ("transitive callers of `f`", "impact: f"),
+        ("callers f_x", "callers: f_x"),
+        ("f_x usages", "references: f_x"),
+        ("functions calling parse_url", "callers: parse_url"),
+        ("everything that imports moment.js", "importers: moment.js"),
+        ("all places in the code where `f_x` is called", "callers: f_x"),
+        ("overriding methods of `f_x`", "overrides: f_x"),
+        ("every class conforming to the ICodec protocol", "implementations: ICodec"),
+        ("tests hitting `f_x`", "tests: f_x"),
+        ("functions nobody calls", "unused: "),
+        ("what breaks if I change f_x", "impact: f_x"),
+        (
+            "If the signature of Matrix4::invert changes, what else has to be adapted",
+            "impact: Matrix4::invert",
+        ),
+        ("ripple effects of a change in f_x", "impact: f_x"),
+        ("can I safely delete f_x", "impact: f_x"),
+        ("which tests fail if I change f_x", "tests: f_x"),
+        ("how does on_click end up in delete_row", "connection: on_click, delete_row"),
+        ("is delete_row reachable from on_click", "connection: on_click, delete_row"),
+        ("how does control flow from on_click to delete_row", "connection: on_click, delete_row"),
+        ("any path to delete_row from on_click", "connection: on_click, delete_row"),
+        ("which tests reach f_x", "tests: f_x"),
+        ("what breaks if f_x changes", "impact: f_x"),
+        ("who calls f_x directly", "callers: f_x"),
+        ("Is `f_x` tested? Who calls it?", "tests: f_x"),
+        ("I have a question about `f_x`. Who calls it?", "callers: f_x"),
+        ("who calls the function below?\n```go\nfunc (s *Srv) Close() error {\n```", "callers: Close"),
+    ],
+)
+def test_questions_about_the_graph(text: str, expected: str) -> None:
+    assert asked(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "who calls it",
+        "where is everything defined",
+        "what is the use of the second lock",
+        "what is the purpose of the reference counting in the pool",
+        "what is the idea behind the import queue",
+        "is it ok to call `flush` from several threads",
+        "what would be a good way to test `Session`",
+        "are subclasses allowed to skip validation",
+        "does README.md mention `Session`",
+        "What makes `flush` fail",
+        "should I use `Lock` or `RWLock`",
+        "what uses so much memory",
+        "where does `main` read the settings",
+        "which files are in src/hooks",
+        "Why does `checkout` call the tax service",
+        "How is `Session` used",
+        "what is `Session` used for",
+        "which component talks to the payment provider",
+        "who calls the payment provider",
+        "What breaks the tie when two bids are equal",
+        "where is TimeoutError handled",
+        "where is the retry logic implemented",
+        "is caching used anywhere",
+        "locate the color constants in theme.scss",
+        "find the login function in auth.py",
+        "Changing the timeout in `Client.get` breaks uploads",
+        "import from csv",
+        "Error: The view function did not return a valid",
+        "HTTP method can not be empty",
+        "what happens when the signature changes between releases",
+        "what happens if f_x gets an empty list",
+        "what does f_x change",
+        "feat: update version constant to v1.10.0",
+        "what is the difference between on_click and delete_row",
+        "how do I migrate from on_click to delete_row",
+        "path from login to checkout",
+        "how does on_click use delete_row to sort",
+        "what connects users and accounts",
+        "find the callers of f_x and rename them",
+        "Write tests for f_x",
+        "How does it work and who calls `f_x`?",
+        "does it work? why does `f_x` call `g_x`?",
+        "Traceback (most recent call last):\n  File 'a.py'\nwho calls `f_x`",
+        "who calls `f_x` " + "x" * PROSE_MAX,
+        "Wer ruft parse_datei auf?",
+        "",
+        "?!",
+    ],
+)
+def test_other_questions(text: str) -> None:
+    assert asked(text) == ""
+
+
+def test_labelled_questions_of_others() -> None:
+    """What must not be routed counts more: a miss is still searched by words."""
+    rows = yaml.safe_load(LABELLED.read_text(encoding="utf-8"))
+    known = DEFINED.union(*(row.get("subjects", ()) for row in rows))
+    taken = [
+        row["route"] for row in rows if route_question(take_apart(row["query"]), known.__contains__).relation
+    ]
+    structural = [row for row in rows if row["route"] == "structural"]
+    assert len(taken) - taken.count("structural") <= 0.01 * (len(rows) - len(structural))
+    assert taken.count("structural") >= 0.75 * len(structural)
+
+
+@pytest.mark.parametrize(
+    ("text", "depth"),
+    [
+        ("callers of `f_x` to depth 3", 3),
+        ("what does `f_x` call, two levels deep", 2),
+        ("who calls `f_x` directly", 1),
+        ("who calls `f_x`", 0),
+        ("callers of `f_x` to depth 300", 99),
+    ],
+)
+def test_a_depth_is_told(text: str, depth: int) -> None:
+    assert route(text).depth == depth
+
+
+@pytest.mark.parametrize(
+    ("relation", "text", "subjects"),
+    [
+        ("callers", "parse_datei", ("parse_datei",)),
+        ("callers", "login", ("login",)),
+        ("callers", "Wer ruft `parse_datei` auf?", ("parse_datei",)),
+        ("connection", "from on_click to delete_row", ("on_click", "delete_row")),
+        ("importers", "src/a.ts", ("src/a.ts",)),
+        ("cycles", "", ()),
+    ],
+)
+def test_a_chosen_relation_is_asked_of_the_names(
+    relation: Relation, text: str, subjects: tuple[str, ...]
+) -> None:
+    found = with_relation(relation, take_apart(text))
+    assert (found.route, found.relation, found.subjects) == ("structural", relation, subjects)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("find the loop in src/client.py", "file src/client.py"),
+        ("search for TODO in src/auth/", "file src/auth/"),
+        ("error handling in handlers/*.go", "file handlers/*.go"),
+        ('the section "Upgrading" of it', "section Upgrading"),
+        ("Find X in section Y", "section Y"),
+        ("the Installation section says", "section Installation"),
+        ("In the class HttpClient, where", "class HttpClient"),
+        ("within the Cart class", "class Cart"),
+        ("path:server/auth hashing", "filter server/auth"),
+        ("find the login function in auth module", ""),
+        ("what does merge.py do", ""),
+        ("in Session", ""),
+        ("", ""),
+    ],
+)
+def test_places(text: str, expected: str) -> None:
+    assert [f"{place.kind} {place.name}" for place in find_places(text)] == [expected][: bool(expected)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "reason"),
+    [
+        ("Which functions in src/api call `authorize`?", "structural", "asks for callers: Which functions"),
+        ("find the timeout in src/a.py", "positional", "names a file: src/a.py"),
+        ("why is it slow", "semantic", "asks in words: why is it slow"),
+        ("login", "hybrid", "names no relation and no place"),
+        ("Traceback (most recent call last):\n  File 'a.py'", "hybrid", "holds a pasted trace"),
+    ],
+)
+def test_the_evidence_says_why(text: str, expected: str, reason: str) -> None:
+    found = route(text)
+    assert (found.route, found.evidence[0][: len(reason)]) == (expected, reason)
+
+
+def test_a_place_beside_a_relation_limits_it() -> None:
+    assert [place.name for place in route("who imports a/b.py in src/web?").places] == ["src/web"]
+    assert route("what depends on models/user.py").places == ()
+
+
+@given(st.text())
+def test_any_text_has_a_route_and_a_reason(text: str) -> None:
+    found = route(text)
+    assert found.evidence
+    assert (found.relation is not None) == (found.route == "structural")
+    assert bool(found.places) >= (found.route == "positional")
