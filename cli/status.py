@@ -106,8 +106,6 @@ def _describe_embedder(embedder: Reply | None) -> str:
     facts.append(f"loaded (pid {embedder['pid']})" if embedder["loaded"] else "not loaded")
     if embedder["paused"]:
         facts.append("paused; to continue, run: foveal embed --resume")
-    if embedder["degraded"]:
-        facts.append(embedder["degraded"])
     if shared := embedder.get("shared"):
         counts = f"{shared['found']:,} taken from {shared['place']}, {shared['written']:,} written there"
         facts.append(f"{counts} ({shared['problem']})" if shared["problem"] else counts)

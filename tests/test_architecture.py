@@ -36,11 +36,10 @@ OWNERS = {
     },
     "loguru": {"daemon/embedding/model.py"},
     "numpy": {"daemon/embedding/"},
-    "onnx": {"daemon/embedding/quantize.py"},
     # usearch must be loaded after onnxruntime, so its owner loads both.
-    "onnxruntime": {"daemon/embedding/quantize.py", "daemon/embedding/vector_state.py"},
+    "onnxruntime": {"daemon/embedding/vector_state.py"},
     "py_rust_stemmers": {"daemon/index/terms.py"},
-    "tantivy": {"daemon/index/lexical_reader.py", "daemon/index/lexing.py"},
+    "tantivy": {"daemon/index/lexical_reader.py", "daemon/index/lexical_indexer.py"},
     "usearch": {"daemon/embedding/vector_state.py"},
     "click": {"__main__.py", "cli/"},
     "msgpack": {"ipc/protocol.py"},

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType, convert, field
 from msgspec.structs import asdict
 
-from ..access.permissions import Agent
+from ..access.agent import Agent
 from ..context.context_history import TEXT_FIELDS, Access, Given
 from ..context.misses import verdict_of
 from ..core.errors import FovealError, InvalidRequest, NotFound, StateError

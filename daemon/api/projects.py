@@ -10,15 +10,15 @@ from msgspec import UNSET, Struct, UnsetType
 
 from ..core.errors import InvalidRequest, NotFound, PermissionDenied, TooLarge, Unsupported
 from ..core.parameters import NonEmpty
+from ..embedding.embedder_client import EmbedderClient
 from ..embedding.messages import VectorProgress
-from ..embedding.semantics import Semantics
-from ..engine.engine import Engine
+from ..engine.engine import Engine, EngineMethods
 from ..project.ignore_file import NAME as IGNORE_FILE
 from ..project.roots import relative_path
 from ..workspace.project import Project
 from ..workspace.unsaved_buffers import BUFFER_CHARACTERS
 from .marks import Count, File, Plain, Root, Text
-from .method import DaemonRequest, EngineMethods, FolderRequest, ProjectRequest, method, reply_of
+from .method import DaemonRequest, FolderRequest, ProjectRequest, method, reply_of
 
 EmbeddingState = Literal["off", "waiting", "running", "paused", "failed", "done"]
 
@@ -361,7 +361,7 @@ async def project_reply(engine: Engine, project: Project) -> ProjectReply:
     )
 
 
-def _embedding_state(semantics: Semantics, progress: VectorProgress | None) -> EmbeddingState:
+def _embedding_state(semantics: EmbedderClient, progress: VectorProgress | None) -> EmbeddingState:
     """Return the state of a project's embedding."""
     if not semantics.enabled:
         return "off"

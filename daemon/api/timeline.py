@@ -9,9 +9,10 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ..core.errors import NotFound
+from ..engine.engine import EngineMethods
 from ..sessions.timeline import StoredEntry, TimelineKind
 from .marks import Count, Owner, Plain, Root, Said, Text
-from .method import EngineMethods, SessionRequest, method
+from .method import SessionRequest, method
 
 LIMIT_MAX = 1_000
 

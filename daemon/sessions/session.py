@@ -64,6 +64,17 @@ class Session(Struct, frozen=True):
         return max(self.created, self.last_observed, self.last_idle)
 
 
+class SessionState(Struct, frozen=True):
+    """The state of an id: a session or none; `problem` says why an existing one can't be read."""
+
+    session: Session | None = None
+    problem: str = ""
+
+
+NOBODY = SessionState()
+"""The state of an id without a session."""
+
+
 class ItemOutcome(Struct, frozen=True):
     """The result of adding or removing an item; `text` says it in a sentence."""
 

@@ -10,15 +10,14 @@ from pathlib import Path
 import pytest
 
 from tests.command_cases import in_terminal, run_program, without_moves
-from tests.conftest import SMALL_PROJECT, DaemonProcess, git, link_models, running_daemon, write_files
+from tests.conftest import SMALL_PROJECT, DaemonProcess, git, running_daemon, write_files
 from tests.search_cases import until
 
 
 @pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Iterator[DaemonProcess]:
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
     """Give one daemon that embeds to all tests of this file."""
     folder = tmp_path_factory.mktemp("d")
-    link_models(models, folder / "state")
     with running_daemon(folder, embedding=True) as process:
         yield process
 
@@ -101,10 +100,9 @@ def test_a_pause_holds_until_it_is_ended(daemon: DaemonProcess, project: Path) -
     assert output.splitlines()[2].startswith(f"embedded: {project} ")
 
 
-def test_any_folder_will_do_to_pause_and_go_on(tmp_path: Path, models: Path, project: Path) -> None:
+def test_any_folder_will_do_to_pause_and_go_on(tmp_path: Path, project: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    link_models(models, tmp_path / "d/state")
     with running_daemon(tmp_path / "d", embedding=True) as daemon:
         assert run_program(daemon.environ, elsewhere, "embed", "--resume") == (
             0,
@@ -126,8 +124,7 @@ def test_any_folder_will_do_to_pause_and_go_on(tmp_path: Path, models: Path, pro
         assert [one["root"] for one in daemon.call("Status")["projects"]] == [str(project)], "none was opened"
 
 
-def test_after_a_restart_nothing_embedded_waits(tmp_path: Path, models: Path, project: Path) -> None:
-    link_models(models, tmp_path / "d/state")
+def test_after_a_restart_nothing_embedded_waits(tmp_path: Path, project: Path) -> None:
     with running_daemon(tmp_path / "d", embedding=True) as daemon:
         assert run_program(daemon.environ, project, "embed")[0] == 0
         assert run_program(daemon.environ, project, "restart")[0] == 0

@@ -83,9 +83,8 @@ def test_what_embeds() -> None:
     check({}, "model all-MiniLM-L6-v2, 384 dimensions, not loaded")
     check({"dim": None, "model": "x/y\x1b"}, "model x/y\\x1b, not loaded")
     check(
-        {"loaded": True, "pid": 9, "paused": True, "degraded": "slow: no AVX"},
-        "model all-MiniLM-L6-v2, 384 dimensions, loaded (pid 9), paused; to continue, run: foveal embed --resume, "
-        "slow: no AVX",
+        {"loaded": True, "pid": 9, "paused": True},
+        "model all-MiniLM-L6-v2, 384 dimensions, loaded (pid 9), paused; to continue, run: foveal embed --resume",
     )
 
 
