@@ -6,7 +6,7 @@ VENV ?= .venv
 PROJECT ?= $(CURDIR)
 PROMPT ?= How does a request become a context?
 BIN := $(VENV)/bin
-# A stamp: a changed requirements.lock or pyproject.toml installs again, edited code doesn't.
+# A stamp: a changed requirements.lock, pyproject.toml or hatch_build.py installs again, edited code doesn't.
 INSTALLED := $(VENV)/.installed
 
 .PHONY: run test check format bench bench-quick hosts pictures faults system clean
@@ -32,8 +32,7 @@ format: $(INSTALLED)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# All benchmarks with their baselines. The large tree and the million vectors take long and some GB of memory.
-# FOVEAL_BENCH_AIDER names the Python of an environment with aider, the baseline of the project map.
+# All benchmarks with their baselines.
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks --json-file benchmarks.json
 
@@ -50,7 +49,7 @@ hosts: $(INSTALLED)
 
 # Screenshots of every page of the dashboard, in both themes and three widths.
 pictures: $(INSTALLED) system
-	$(BIN)/python -m benchmarks.dashboard pictures pictures
+	$(BIN)/python -m benchmarks.pictures pictures
 
 # Breaks each promise of the documents once in a copy, which a test must notice; tries to break every promise of
 # docs/reliability.md, with the full counts; then runs the property tests with many random examples, where a failure
@@ -58,7 +57,6 @@ pictures: $(INSTALLED) system
 faults: $(INSTALLED) system
 	$(BIN)/python -m benchmarks.mutations
 	$(BIN)/python -m benchmarks.faults
-	$(BIN)/python -m benchmarks.faults.damages
 	$(BIN)/pytest -m hypothesis --hypothesis-profile=random --timeout=0
 
 # Tools that some tests need beside Python. Without a tool its tests are skipped, or fail with FOVEAL_CI=1.
@@ -68,7 +66,7 @@ system:
 clean:
 	rm -rf $(VENV)
 
-$(INSTALLED): requirements.lock pyproject.toml
+$(INSTALLED): requirements.lock pyproject.toml hatch_build.py
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .

@@ -6,7 +6,7 @@ from reporting to their makers.
 
 import os
 
-__version__ = "0.1.0"
+from .ipc.version import __version__ as __version__
 
 # From its import on onnxruntime reports to Microsoft: it keeps a device id and a database in
 # ~/.cache/Microsoft and `.ses` in the temporary folder, and looks up mobile.events.data.microsoft.com.

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self
 
 from foveal.ipc.client import Client
 
 from . import corpus
 from .own_daemon import Opening, daemon_mb, environment, open_project, running
-
-T = TypeVar("T")
 
 PROJECT_FILES = 3_000
 QUICK_FILES = 120
@@ -23,16 +21,15 @@ QUICK_FILES = 120
 
 class Bench:
     """One run. `skipped` says which peers could not be asked, and why, `failed` which benchmarks ended in an
-    error; `aider` is the Python that has it."""
+    error."""
 
-    def __init__(self, *, quick: bool, source: Path | None = None, aider: str = "") -> None:
+    def __init__(self, *, quick: bool, source: Path | None = None) -> None:
         self.quick = quick
-        self.aider = aider
         self.skipped: list[str] = []
         self.failed: list[str] = []
         self._source = source
+        self._warm: WarmProject | None = None
         self._stack = ExitStack()
-        self._kept: dict[object, Any] = {}
         # A socket's path must be short.
         self.folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fv-")))
 
@@ -42,35 +39,21 @@ class Bench:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if "warm" in self._kept:
-            self.warm.stop()
+        if self._warm is not None:
+            self._warm.stop()
         self._stack.close()
 
     def count(self, whole: int, quick: int) -> int:
         """Return how many samples are taken, or how many files there are."""
         return quick if self.quick else whole
 
-    def kept(self, key: object, make: Callable[[], T]) -> T:
-        """Return what is made once in a run."""
-        if key not in self._kept:
-            self._kept[key] = make()
-        return cast("T", self._kept[key])
-
-    def skip(self, what: str) -> None:
-        """Remember what could not be run, to be printed below the table."""
-        if what not in self.skipped:
-            self.skipped.append(what)
-
     def new_folder(self, name: str) -> Path:
         """Make an empty folder of the run."""
         return Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.folder))
 
-    @property
+    @cached_property
     def source(self) -> Path:
         """The code base, Django unless another was named; never edited."""
-        return self.kept("source", self._find_source)
-
-    def _find_source(self) -> Path:
         return (self._source or corpus.fetch()).resolve()
 
     def part(self, count: int) -> Path:
@@ -80,7 +63,9 @@ class Bench:
     @property
     def warm(self) -> WarmProject:
         """The project that is indexed and embedded, opened at first use."""
-        return self.kept("warm", lambda: WarmProject(self, self.count(PROJECT_FILES, QUICK_FILES)))
+        if self._warm is None:
+            self._warm = WarmProject(self, self.count(PROJECT_FILES, QUICK_FILES))
+        return self._warm
 
     @property
     def is_full_size(self) -> bool:

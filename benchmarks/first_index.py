@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import time
 
 from .bench import Bench
 from .own_daemon import WAIT_S, all_mb, daemon_mb, environment, open_project, running
 from .questions import definitions
 from .statistics import Measure
-from .trees import read
 
 TARGETS = {300: 1.0, 3_000: 8.0}
 """Seconds to words and structure, by files."""
@@ -48,3 +49,18 @@ def _measure(bench: Bench, files: int, target: float) -> list[Measure]:
             contents.samples.append(opening.read)
             answer.memory_mb, names.memory_mb = all_mb(client), daemon_mb(client)
     return [bare, names, contents, answer]
+
+
+def read(folder: str) -> int:
+    """Walk a tree, read each file and hash it; return the bytes that there are."""
+    size = 0
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                size += read(entry.path)
+            else:
+                with open(entry.path, "rb", buffering=0) as file:
+                    data = file.read()
+                hashlib.blake2b(data, digest_size=16).digest()
+                size += len(data)
+    return size

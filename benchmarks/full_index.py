@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import random
 import time
+from contextlib import closing
 from pathlib import Path
 
+from foveal.daemon.index.chunks import embedded_text
+from foveal.daemon.index.store import Reader
 from foveal.ipc.client import Client
 
 from .bare_model import BareModel
-from .bench import Bench
-from .embedding import chunk_texts
+from .bench import Bench, WarmProject
 from .own_daemon import (
     all_mb,
     environment,
@@ -37,9 +40,9 @@ def run(bench: Bench) -> list[Measure]:
     """
     home = bench.new_folder("e")
     root = bench.part(bench.count(1_000_000, 300))
-    texts = chunk_texts(bench.warm, SAMPLE)
+    texts = _chunk_texts(bench.warm, SAMPLE)
     bare = Measure("bare model in a loop, chunks a second", "a second")
-    model = BareModel(bench.folder / "models", _threads())
+    model = BareModel(_threads())
     model.embed(texts[:20])
     _rate(model, texts[: len(texts) // 2], bare)
     with running(environment(home)) as client:
@@ -61,6 +64,16 @@ def run(bench: Bench) -> list[Measure]:
     share.target, share.least, share.judged = LEAST_SHARE, True, not bench.quick
     inside = Measure("while it only embeds: of its threads' time the embedder has", "%", [busy * 100])
     return [bare, ours, model_only, only, share, inside]
+
+
+def _chunk_texts(warm: WarmProject, count: int) -> list[str]:
+    """Return what the model is given of so many chunks of a project, taken at random."""
+    (database,) = (warm.home / "state").rglob("index.sqlite")
+    with closing(Reader(str(database.parent))) as reader:
+        ids = [chunk.id for chunk in reader.chunks.of_paths(reader.load_files())]
+        chosen = random.Random(5).sample(ids, min(count, len(ids)))
+        texts = reader.chunks.texts(chosen).values()
+        return [embedded_text(chunk.path, chunk.names, chunk.text) for chunk in texts]
 
 
 def _threads() -> int:

@@ -14,13 +14,12 @@ from .bench import Bench, WarmProject
 from .echo import echoing
 from .own_daemon import WAIT_S, project
 from .statistics import Measure
-from .watchman import WatchmanMissing, watching
 
 IN_FLIGHT = 64
 
 
 def run(bench: Bench) -> list[Measure]:
-    """Measure the answer beside a bare socket with the same bytes, a Ping, and watchman's own socket."""
+    """Measure the answer beside a bare socket with the same bytes, and a Ping."""
     warm, count = bench.warm, bench.count(20_000, 1_000)
     params = warm.thirty_kilobytes()
     reply = warm.client.call("GetContext", params, WAIT_S)
@@ -32,8 +31,7 @@ def run(bench: Bench) -> list[Measure]:
     hot.time(lambda: warm.client.call("GetContext", params), count)
     assert warm.client.call("GetContext", params)["cached"]
     hot.memory_mb = warm.memory_mb()
-    tail = Measure("hot GetContext, tail", target=1.0, which="p99", samples=hot.samples, baseline=echo)
-    measures = [echo, ping, *_watchman(bench, warm, count), hot, tail, _pipelined(warm, params, count, echo)]
+    measures = [echo, ping, hot, hot.tail(1.0), _pipelined(warm, params, count, echo)]
     return [*measures, _while_indexing(warm, params, hot)]
 
 
@@ -44,16 +42,6 @@ def _echo(bench: Bench, params: dict[str, Any], reply: dict[str, Any], count: in
     with echoing(str(bench.folder / "echo.sock"), request, size) as ask:
         ask()
         return measure.time(ask, count)
-
-
-def _watchman(bench: Bench, warm: WarmProject, count: int) -> list[Measure]:
-    """Ask watchman for its clock: the least that it can be asked of a tree."""
-    try:
-        with watching(bench.new_folder("m"), warm.root) as watchman:
-            return [Measure("watchman: clock, over its socket").time(watchman.clock, count // 4)]
-    except WatchmanMissing as error:
-        bench.skip(f"watchman: {error}")
-        return []
 
 
 def _pipelined(warm: WarmProject, params: dict[str, Any], count: int, echo: Measure) -> Measure:

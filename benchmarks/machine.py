@@ -34,9 +34,3 @@ def look() -> Machine:
     """Return the machine as it is now."""
     description = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
     return Machine(description, datetime.now(UTC).date().isoformat(), os.getloadavg())
-
-
-def peak_mb() -> float:
-    """Return the most memory that this process ever had; getrusage would count that of its parent too."""
-    with open("/proc/self/status", encoding="ascii") as status:
-        return int(status.read().split("VmHWM:")[1].split()[0]) * 1024 / 1e6

@@ -71,6 +71,13 @@ class Measure:
         same = self.baseline.p99 if self.which == "p99" else self.baseline.p50
         return self.value / same if same else None
 
+    def tail(self, target: float) -> Measure:
+        """Return a line for the slowest of a hundred of the same samples."""
+        return Measure(
+            f"{self.name}, tail", self.unit, self.samples, target, "p99",
+            judged=self.judged, baseline=self.baseline, memory_mb=self.memory_mb,
+        )  # fmt: skip
+
     def to_map(self) -> dict[str, object]:
         """Return the line for JSON."""
         return {

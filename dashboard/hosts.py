@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .. import __version__
 from ..hooks.hosts.host import Host, Level, Obstacle, SettingsPlace
 from ..hooks.install.errors import InstallError
 from ..hooks.install.host_files import INSTALLABLE
 from ..hooks.install.program import find_program
 from ..hooks.install.state import HostState, inspect, problems
+from ..ipc.version import __version__
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from urllib.parse import urlencode
 import jinja2
 from aiohttp import web
 
-from .. import __version__
 from ..ipc.aclient import DaemonLink
 from ..ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
+from ..ipc.version import __version__
 from .formats import FILTERS, NOTHING, editor_href
 from .guard import VIEWER
 

@@ -20,7 +20,6 @@ from typing import Any
 
 from aiohttp import web
 
-from .. import __version__
 from ..ipc.aclient import AsyncClient, DaemonLink
 from ..ipc.errors import (
     BUSY,
@@ -37,6 +36,7 @@ from ..ipc.errors import (
     RpcError,
 )
 from ..ipc.protocol import MAX_FRAME_BYTES, PROTOCOL_VERSION
+from ..ipc.version import __version__
 
 log = logging.getLogger(__name__)
 

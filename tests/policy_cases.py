@@ -133,7 +133,7 @@ class World:
         self.access = self.call("OpenDashboard", login=False)["token"]
 
     def report(self) -> None:
-        """Report that the lead's request was of use, which raises the weight of what is hidden."""
+        """Report that the request of the lead was of use, with what is hidden."""
         self.lead(
             "ReportReply",
             session_id=self.session,
@@ -219,7 +219,6 @@ class World:
             "experiences": [{**one, "marks": None} for one in experiences],
             "quarantine": self.call("ListQuarantine", **self.own),
             "items": self.call("ListItems", **self.own)["items"],
-            "feedback": self.call("GetFeedback", **self.own)["boosts"],
             "timeline": [one for one in timeline if one.get("agent_name") not in {"lead", ""}],
             "ignored": ignored.read_text() if ignored.exists() else "",
             "unsaved": self.call("GetNode", **self.own, node_id="secret/quokka.py")["definition"],
@@ -246,11 +245,6 @@ def _each(name: str, *values: str) -> Callable[[World], list[Params]]:
 def _session(**fields: Any) -> Make:
     """Return a maker of a request about a new session of the lead's."""
     return lambda world: [{"session_id": world.new_session(world.new_name("s"))["session_id"], **fields}]
-
-
-def _after_report(world: World) -> list[Params]:
-    world.report()
-    return [world.own]
 
 
 def _trust(world: World) -> list[Params]:
@@ -428,7 +422,7 @@ REQUESTS: Mapping[str, Make] = {
         {**world.own, "deleted": True},
     ],
     "ListQuarantine": lambda world: [world.own],
-    "GetFeedback": _after_report,
+    "GetFeedback": lambda world: [world.own],
     "ClearFeedback": lambda world: [world.own],
     "HookEvent": lambda world: [
         world.hook("SessionStart", world.session, source="resume"),

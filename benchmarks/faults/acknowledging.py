@@ -258,67 +258,22 @@ def run_writers(user: Home, writers: list[Writer], stop: Callable[[], None]) -> 
     return problems
 
 
-def ask_values(user: Home, names: Sequence[str]) -> dict[str, str]:
-    """Ask a daemon for the value of everything that writers of these names change, by its key."""
-    found: dict[str, str] = {}
-    cwd = str(user.project)
-    with user.client() as client:
-
-        def call(method: str, **params: Any) -> Any:
-            return client.call(method, params, DEADLINE_S)
-
-        total = 0
-        for deleted in (False, True):
-            listed = call("ListExperiences", cwd=cwd, deleted=deleted, limit=LISTED_MAX)
-            total = max(total, listed["total"])
-            for experience in listed["experiences"]:
-                found |= _experience(
-                    experience["experience_id"],
-                    experience["decision"],
-                    experience["rationale"],
-                    deleted=deleted,
-                )
-        if total > LISTED_MAX:
-            found |= read_experiences(user)
-        for item in call("ListItems", cwd=cwd)["items"]:
-            if item["name"].startswith("item "):
-                found[f"item:{item['name'].removeprefix('item ')}"] = item["text"].strip()
-        for name in names:
-            try:
-                session = call("GetSession", session_id=name)
-            except RpcError:
-                continue
-            found[f"session:{name}"] = "made"
-            found[f"context:{name}"] = "".join(session["context"].get("files", ()))
-            found[f"intent:{name}"] = session["current_intent"] or ""
-            own = any(item["name"] == f"item {name}" for item in session["items"])
-            found[f"session_item:{name}"] = "in" if own else GONE
-    return found | _read_values(user)
-
-
-LISTED_MAX = 1_000
-"""So many experiences the daemon lists; of more the older ones are read as it reads them."""
-
-
-def read_experiences(user: Home) -> dict[str, str]:
+def _read_experiences(user: Home) -> dict[str, str]:
     """Read the experiences of the project in this process, as a daemon does that opens it."""
     found: dict[str, str] = {}
     for path in user.state.glob("projects/*/experiences.jsonl"):
         pool = Pool(str(path), System(), root=str(user.project))
         for deleted in (False, True):
             for one in pool.list(ExperienceListing(deleted=deleted))[0]:
-                found |= _experience(one.id, one.decision, one.rationale, deleted=deleted)
+                found |= {f"experience:{one.decision}": "kept", f"edit:{one.id}": one.rationale}
+                found |= {f"deleted:{one.id}": "deleted"} if deleted else {}
     return found
 
 
-def _experience(experience_id: str, decision: str, rationale: str, *, deleted: bool) -> dict[str, str]:
-    found = {f"experience:{decision}": "kept", f"edit:{experience_id}": rationale}
-    return found | ({f"deleted:{experience_id}": "deleted"} if deleted else {})
-
-
 def read_values(user: Home, names: Sequence[str]) -> dict[str, str]:
-    """Read the same as `ask_values` with the stores of the daemon, without one."""
-    found = read_experiences(user) | _read_values(user)
+    """Read the value of everything that writers of these names change, by its key, with the stores of the
+    daemon, as the next one opens them."""
+    found = _read_experiences(user) | _read_rest(user)
     for path in user.state.glob("projects/*/items.json"):
         for key, draft in ItemStore(str(path), System()).load().drafts.items():
             found[f"item:{key.name.removeprefix('item ')}"] = (draft.text or "").strip()
@@ -334,7 +289,7 @@ def read_values(user: Home, names: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _read_values(user: Home) -> dict[str, str]:
+def _read_rest(user: Home) -> dict[str, str]:
     """Read what no method tells as it was given: modes of servers that were never listed, and the last
     digests that were trusted and approved, whatever the files say by now."""
     found = {}

@@ -1,14 +1,13 @@
-"""The table of damages: each kind of state file, damaged in each way, and read as a daemon reads it.
+"""Each kind of state file, damaged in each way, and read as a daemon reads it.
 
-python -m benchmarks.faults.damages prints it. A file is damaged while nobody has it open, by a disk: its time
-stays. The reader is a process of its own, so that one that hangs or crashes is seen; it runs as a user for
-whom the modes of files count. An answer is right if it is that of the whole file, or lacks some of it and
-that is said: in what the owner of the file says, or by a quarantined file, which Status names.
+A file is damaged while nobody has it open, by a disk: its time stays. The reader is a process of its own, so
+that one that hangs or crashes is seen; it runs as a user for whom the modes of files count. An answer is
+right if it is that of the whole file, or lacks some of it and that is said: in what the owner of the file
+says, or by a quarantined file, which Status names.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -16,41 +15,36 @@ import select
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from foveal.daemon.access.dashboard import DashboardFile, DashboardState
-from foveal.daemon.compression.model_compressor import ModelCache
-from foveal.daemon.context.feedback import Feedback
-from foveal.daemon.context.scopes import Scope, ScopeStore
+from foveal.daemon.context.scopes import ScopeStore
 from foveal.daemon.core.errors import FovealError, NotFound, StateError
 from foveal.daemon.core.quarantine import QuarantineLog
-from foveal.daemon.core.state_folder import bring_up
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding import vectors
 from foveal.daemon.embedding.embeddings import EmbeddingStore
 from foveal.daemon.embedding.vectors import VectorIndex
 from foveal.daemon.index.lexical_files import LexicalDamaged
+from foveal.daemon.index.lexical_indexer import LexicalDocument, LexicalWriter
 from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.store import Reader, Store
-from foveal.daemon.index.suspects import Suspects
+from foveal.daemon.memory.experience import Draft
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.privacy.trust import TrustStore
-from foveal.daemon.project.roots import known_roots, make_usable, write_record
+from foveal.daemon.project.roots import make_usable
 from foveal.daemon.rules.approvals import Approvals
-from foveal.daemon.rules.item_store import ItemStore
+from foveal.daemon.rules.item_store import ItemStore, draft_of
 from foveal.daemon.sessions import context_table
 from foveal.daemon.sessions.context_table import ContextFilter
 from foveal.daemon.sessions.request_log import Ledger
 from foveal.daemon.sessions.request_log_file import LedgerFile
+from foveal.daemon.sessions.scope import Scope
 from foveal.daemon.sessions.session_store import SessionStore
-from foveal.daemon.transcripts.cursor import Cursor, CursorStore
 from foveal.daemon.workspace.index_view import read_tree
 from msgspec import to_builtins
 
@@ -58,17 +52,16 @@ from . import damaging
 from .damaging import Damage, files_below
 from .filled import fill, project_files
 from .home import PROJECT, home, modes_count_command
-from .opening import DIM, MAKERS, MODEL, ROTATE_BYTES, SYSTEM, TERMS
 from .promise import Ground, Trial
-
-_MODULE = __spec__.name
-"""What the reader runs, also where this is run as a program."""
 
 HANG_S = 30.0
 """Seconds after which a reader counts as hanging; an open takes milliseconds."""
 
-FULL = 200
-"""Tries of each kind in each way."""
+SYSTEM = System()
+DIM = 32
+MODEL = "model"
+ROTATE_BYTES = 4_000
+TERMS = {"session": 1.0, "login": 1.0, "password": 1.0}
 
 WAYS: Mapping[str, Damage] = {
     "cut": damaging.truncated,
@@ -114,6 +107,42 @@ class Kind:
     """Whether it lies in a project's own folder, which is made usable before anything is read there."""
 
 
+def _make_pool(folder: Path) -> None:
+    pool = Pool(str(folder / "experiences.jsonl"), SYSTEM, rotate_bytes=ROTATE_BYTES)
+    for number in range(60):
+        pool.graft([Draft(f"decision {number}", "a", "s", "why " * (number % 20))])
+
+
+def _make_session(folder: Path) -> None:
+    store = SessionStore(str(folder), SYSTEM)
+    for name in ("one", "other"):
+        store.create("/srv/shop", (), session_id=name, name="a name")
+
+
+def _make_items(folder: Path) -> None:
+    store = ItemStore(str(folder / "items.json"), SYSTEM)
+    for number in range(10):
+        fields = {"type": "rule", "name": f"rule {number}", "text": "Be short.", "include": "always"}
+        store.put(draft_of(fields))
+
+
+def _make_trust(folder: Path) -> None:
+    trusted = {"version": 1, "trusted": {"/srv/shop": {"foveal.toml": ["ab" * 32]}}}
+    (folder / "trusted.json").write_text(json.dumps(trusted))
+    record = {"path": "/srv/x", "section": "", "digest": "cd" * 32, "at": "2026-01-01T00:00:00Z"}
+    (folder / "approvals.json").write_text(json.dumps({"version": 1, "approved": [record]}))
+
+
+def _make_lexical(folder: Path) -> None:
+    writer = LexicalWriter.create(str(folder / "lexical"))
+    for number in range(40):
+        body = ["session", f"word{number}", *(["login"] if number % 2 else ["password"])]
+        writer.replace(number, [LexicalDocument(number, "function", body, ["src", f"f{number}"], ["Name"])])
+        if number % 20 == 19:
+            writer.commit()
+    writer.close()
+
+
 def _read_pool(folder: Path) -> Answers:
     pool = Pool(str(folder / "experiences.jsonl"), SYSTEM, rotate_bytes=ROTATE_BYTES)
     found = {one.decision: one.rationale for one in pool.list()[0]}
@@ -155,19 +184,6 @@ def _read_trust(folder: Path) -> Answers:
         }
     )
     return Answers({**trusted.found, **approved.found}, trusted.said + approved.said)
-
-
-def _read_feedback(folder: Path) -> Answers:
-    feedback = Feedback(str(folder / "feedback.json"), SYSTEM)
-    said = feedback.load()
-    found = dict(feedback.boosts)
-    feedback.used(["new.py"])
-    feedback.save()
-    return Answers(found, said)
-
-
-def _read_version(folder: Path) -> Answers:
-    return Answers({}, " ".join(bring_up(str(folder), SYSTEM)))
 
 
 def _make_scopes(folder: Path) -> None:
@@ -255,7 +271,6 @@ def _read_embeddings(folder: Path) -> Answers:
                     for digest, row in zip(stored.digests, stored.matrix, strict=True)
                 }
                 store.put(MODEL, [b"n" * 16], np.ones((1, store.dim(MODEL) or DIM), dtype=np.float32))
-                store.statistics()
         except DatabaseError as error:
             if may_pass(error):
                 raise
@@ -325,77 +340,14 @@ def _make_vectors(folder: Path) -> None:
 
 
 def _read_vectors(folder: Path) -> Answers:
+    before = set(os.listdir(folder))
     index = VectorIndex(str(folder), DIM, MODEL, SYSTEM)
+    removed = before - set(os.listdir(folder))
     ids = sorted(index.ids().tolist())
     near = index.search(np.ones((1, DIM), dtype=np.float32), 5) if ids else None
     index.close()
     found = {str(one): "" for one in ids} | ({"near": str(near)} if near is not None else {})
-    return Answers(found, index.problem)
-
-
-def _make_note(folder: Path) -> None:
-    (folder / "at_work").write_bytes(b"\x10\0\0\0" + b'["a.py",1,2,3,4]')
-    Store(str(folder), SYSTEM).close()
-
-
-def _read_note(folder: Path) -> Answers:
-    store = Store(str(folder), SYSTEM)
-    suspects = Suspects(str(folder), store, {})
-    with suspects.work():
-        suspects.begin("a.py")
-    suspects.close()
-    store.close()
-    return Answers({}, suspects.problem)
-
-
-def _make_cursors(folder: Path) -> None:
-    store = CursorStore(str(folder), SYSTEM)
-    for number in range(200):
-        store.put(f"/srv/{number}.jsonl", Cursor(number, 10, "ab", 5, 2))
-
-
-def _read_cursors(folder: Path) -> Answers:
-    store = CursorStore(str(folder), SYSTEM)
-    found = {str(number): str(store.find(f"/srv/{number}.jsonl")) for number in range(0, 200, 7)}
-    store.put("/srv/new.jsonl", Cursor(1, 10, "ab", 5, 2))
-    if store.find("/srv/new.jsonl") is None:
-        raise AssertionError("what was written is gone")
-    return Answers({name: text for name, text in found.items() if text != "None"})
-
-
-def _make_answers(folder: Path) -> None:
-    cache = ModelCache(str(folder / "compressions.sqlite"), SYSTEM)
-    for number in range(200):
-        cache.put(b"%d" % number, f"answer {number} " * 20)
-    cache.close()
-
-
-def _read_answers(folder: Path) -> Answers:
-    cache = ModelCache(str(folder / "compressions.sqlite"), SYSTEM)
-    found = {str(number): cache.get(b"%d" % number) for number in range(200)}
-    cache.put(b"new", "answer")
-    cache.close()
-    return Answers({name: text for name, text in found.items() if text is not None}, cache.replaced)
-
-
-def _make_record(folder: Path) -> None:
-    (folder / "projects/shop-1").mkdir(parents=True)
-    (folder / "projects/shop-1/project.json").write_text('{"root": "/srv/shop"}')
-
-
-def _read_record(folder: Path) -> Answers:
-    said = make_usable(str(folder / "projects/shop-1"), str(folder), SYSTEM)
-    write_record("/srv/shop", str(folder / "projects/shop-1"), SYSTEM)
-    return Answers({"roots": known_roots(str(folder), SYSTEM)}, said)
-
-
-def _make_dashboard(folder: Path) -> None:
-    DashboardFile(str(folder), SYSTEM).write(DashboardState(1, "ab" * 32))
-
-
-def _read_dashboard(folder: Path) -> Answers:
-    state, said = DashboardFile(str(folder), SYSTEM).read()
-    return Answers({} if said else {"port": state.port}, said)
+    return Answers(found, " ".join(sorted(removed)))
 
 
 KINDS: Mapping[str, Kind] = {
@@ -403,32 +355,16 @@ KINDS: Mapping[str, Kind] = {
     "scopes": Kind(_make_scopes, _read_scopes, _add_scope),
     "requests": Kind(lambda _: None, _read_requests),
     "embeddings": Kind(_make_embeddings, _read_embeddings, _add_embedding),
-    "cursors": Kind(_make_cursors, _read_cursors, of_project=True),
-    "compressions": Kind(_make_answers, _read_answers),
-    "lexical": Kind(MAKERS["lexical"], _read_lexical, derived=True, of_project=True),
+    "lexical": Kind(_make_lexical, _read_lexical, derived=True, of_project=True),
     "vectors": Kind(_make_vectors, _read_vectors, derived=True, of_project=True),
-    "at_work": Kind(_make_note, _read_note, edited=True, of_project=True),
-    "project.json": Kind(_make_record, _read_record, edited=True),
-    "pool": Kind(MAKERS["pool"], _read_pool, edited=True, of_project=True),
-    "session": Kind(MAKERS["session"], _read_session, edited=True),
-    "items": Kind(MAKERS["items"], _read_items, edited=True, of_project=True),
-    "trust": Kind(MAKERS["trust"], _read_trust, edited=True),
-    "feedback": Kind(MAKERS["feedback"], _read_feedback, edited=True, of_project=True),
-    "version": Kind(MAKERS["version"], _read_version, edited=True),
-    "dashboard": Kind(_make_dashboard, _read_dashboard, edited=True),
+    "pool": Kind(_make_pool, _read_pool, edited=True, of_project=True),
+    "session": Kind(_make_session, _read_session, edited=True),
+    "items": Kind(_make_items, _read_items, edited=True, of_project=True),
+    "trust": Kind(_make_trust, _read_trust, edited=True),
 }
-"""Files of `index` and `requests` come from a daemon in use."""
 
-
-@dataclass
-class Row:
-    """What came of the tries of one kind in one way."""
-
-    tries: int = 0
-    lost: Counter[str] = field(default_factory=Counter)
-
-
-COLUMNS = ("not started", "wrong", "unsaid", "hangs")
+FROM_DAEMON = {"index": "projects/*/index.sqlite*", "requests": "requests.sqlite*"}
+"""Kinds whose files come from a daemon in use, and which of its files these are."""
 
 
 class Reading:
@@ -436,7 +372,7 @@ class Reading:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
-        self._command = [*modes_count_command()[:-5], sys.executable, "-m", _MODULE, "--serve"]
+        self._command = [*modes_count_command()[:-5], sys.executable, "-m", __name__]
 
     def read(self, kind: str, folder: Path) -> dict[str, Any]:
         """Return the answers and what was said; or `error`, or `hang`."""
@@ -476,24 +412,20 @@ class Reading:
 
 
 def try_damages(ground: Ground) -> Iterator[Trial]:
-    """Damage every kind of file in every way, as often as the count allows, and read it."""
-    yield from (trial for _, _, trial in tried(ground, list(KINDS), list(WAYS)))
-
-
-def tried(ground: Ground, kinds: list[str], ways: list[str]) -> Iterator[tuple[str, str, Trial]]:
-    """Yield (kind, way, trial), whose loss begins with its column; each pair in its turn."""
+    """Damage every kind of file in every way, as often as the count allows, and read it; each pair in its
+    turn."""
     whole = ground.folder / "whole"
-    make_whole(ground.folder, whole, kinds)
+    _make_whole(ground.folder, whole)
     chance = random.Random(ground.seed)
     reading = Reading()
     try:
         expected = {}
-        for kind in kinds:
+        for kind in KINDS:
             shutil.copytree(whole / kind, ground.folder / "e", symlinks=True)
             expected[kind] = reading.read(kind, ground.folder / "e")
             shutil.rmtree(ground.folder / "e")
             assert expected[kind].get("said") == "", (kind, expected[kind])
-        pairs = [(kind, way) for kind in kinds for way in ways if _applies(kind, way, whole)]
+        pairs = [(kind, way) for kind in KINDS for way in WAYS if _applies(kind, way, whole)]
         for number in range(ground.count):
             kind, way = pairs[number % len(pairs)]
             folder = ground.folder / f"t{number}"
@@ -506,9 +438,9 @@ def tried(ground: Ground, kinds: list[str], ways: list[str]) -> Iterator[tuple[s
                     by_hand=_is_by_hand(left, kind, way),
                     by_line=kind == "pool",
                 )
-                yield kind, way, Trial(f"{kind} {name}", lost)
+                yield Trial(f"{kind} {name}", lost)
             else:
-                yield kind, way, Trial(f"{kind}: {way} changed nothing")
+                yield Trial(f"{kind}: {way} changed nothing")
             _remove(folder)
     finally:
         reading.close()
@@ -575,24 +507,21 @@ def _judge(answer: dict[str, Any], expected: dict[str, Any], *, by_hand: bool, b
     return f"wrong: {str(others)[:200]} ({said[:200]})" if others and not by_line else ""
 
 
-def make_whole(folder: Path, whole: Path, kinds: list[str]) -> None:
+def _make_whole(folder: Path, whole: Path) -> None:
     """Make the files of each kind, as they lie when nobody has them open, and those of a moment before."""
-    for kind in kinds:
+    for kind, row in KINDS.items():
         (whole / kind).mkdir(parents=True)
-        KINDS[kind].make(whole / kind)
-    from_daemon = {"index": "projects/*/index.sqlite*", "requests": "requests.sqlite*"}
-    if set(kinds) & set(from_daemon):
-        with home(folder / "h", files={**PROJECT, **project_files()}) as user:
-            fill(user, embedded=False)
-            user.end()
-            for kind in set(kinds) & set(from_daemon):
-                for path in user.state.glob(from_daemon[kind]):
-                    shutil.copy2(path, whole / kind)
-    for kind in kinds:
-        add = KINDS[kind].add
-        if add is not None:
+        row.make(whole / kind)
+    with home(folder / "h", files={**PROJECT, **project_files()}) as user:
+        fill(user)
+        user.end()
+        for kind, pattern in FROM_DAEMON.items():
+            for path in user.state.glob(pattern):
+                shutil.copy2(path, whole / kind)
+    for kind, row in KINDS.items():
+        if row.add is not None:
             shutil.copytree(whole / kind, whole / f"{kind}.older")
-            add(whole / kind)
+            row.add(whole / kind)
 
 
 def _remove(folder: Path) -> None:
@@ -604,19 +533,7 @@ def _remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def table(rows: Mapping[tuple[str, str], Row]) -> str:
-    """Return the rows as a Markdown table: of each pair how often it was tried, and what was lost."""
-    lines = [
-        "| kind | way | tries | not started | wrong answers | unsaid | hangs |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for (kind, way), row in rows.items():
-        lost = " | ".join(f"**{row.lost[name]}**" if row.lost[name] else "0" for name in COLUMNS)
-        lines.append(f"| {kind} | {way} | {row.tries} | {lost} |")
-    return "\n".join(lines)
-
-
-def _serve() -> None:
+def main() -> None:
     """Read what is named on standard input until that ends."""
     for line in sys.stdin:
         kind, name = json.loads(line)
@@ -632,34 +549,5 @@ def _serve() -> None:
         print(json.dumps({"found": answers.found, "said": said}), flush=True)
 
 
-def main() -> int:
-    """Run and print the table; the exit status is 1 if anything was lost."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.faults.damages", description=__doc__)
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--tries", type=int, default=FULL, help="of each kind in each way")
-    parser.add_argument("--kind", action="append", choices=list(KINDS), help="only this one; may be repeated")
-    parser.add_argument("--way", action="append", choices=list(WAYS), help="only this one; may be repeated")
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    if arguments.serve:
-        _serve()
-        return 0
-    rows: dict[tuple[str, str], Row] = {}
-    kinds, ways = arguments.kind or list(KINDS), arguments.way or list(WAYS)
-    with tempfile.TemporaryDirectory(prefix="fv-", ignore_cleanup_errors=True) as folder:
-        ground = Ground(Path(folder), arguments.tries * len(kinds) * len(ways), arguments.seed)
-        with suppress(KeyboardInterrupt):  # then what was tried by then is told
-            for kind, way, trial in tried(ground, kinds, ways):
-                row = rows.setdefault((kind, way), Row())
-                if row.tries >= arguments.tries:
-                    break
-                row.tries += 1
-                if trial.lost:
-                    row.lost[trial.lost.partition(":")[0].removesuffix(" answers")] += 1
-                    print(f"{trial.name}: {trial.lost}"[:600], file=sys.stderr, flush=True)
-    print(table(rows))
-    return 1 if any(row.lost for row in rows.values()) else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

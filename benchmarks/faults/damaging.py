@@ -21,12 +21,6 @@ def truncated(path: Path, chance: random.Random) -> str:
     return f"cut to {size} of {len(data)} bytes"
 
 
-def emptied(path: Path, chance: random.Random) -> str:
-    """Leave nothing of a file."""
-    path.write_bytes(b"")
-    return "emptied"
-
-
 def flipped(path: Path, chance: random.Random) -> str:
     """Turn one bit."""
     data = bytearray(path.read_bytes())
@@ -129,23 +123,6 @@ def types_swapped(path: Path, chance: random.Random) -> str:
 _HAS_ROWID = "SELECT 1 FROM sqlite_master WHERE name = ? AND sql NOT LIKE '%WITHOUT ROWID%'"
 
 
-def zeroed(path: Path, chance: random.Random) -> str:
-    """Fill a random part with zeros, as a disk leaves what was allocated and never written."""
-    data = bytearray(path.read_bytes())
-    start = chance.randrange(len(data) or 1)
-    size = min(len(data) - start, chance.choice((1, 64, 512, 4096)))
-    data[start : start + size] = bytes(size)
-    path.write_bytes(bytes(data))
-    return f"{size} bytes at {start} of {len(data)} zeroed"
-
-
-def garbage(path: Path, chance: random.Random) -> str:
-    """Fill a file with random bytes."""
-    size = max(path.stat().st_size, 64)
-    path.write_bytes(chance.randbytes(min(size, 100_000)))
-    return "filled with random bytes"
-
-
 def a_folder(path: Path, chance: random.Random) -> str:
     """Put a folder with a file in it into the place."""
     _take_away(path)
@@ -193,12 +170,9 @@ def unreadable(path: Path, chance: random.Random) -> str:
 
 PAGE_BYTES = 4_096
 
-CONTENT: tuple[Damage, ...] = (
-    truncated, emptied, flipped, flipped_20, flipped_1000, zeroed, zeroed_page, garbage, garbage_behind,
-    another_content,
-)  # fmt: skip
-KIND: tuple[Damage, ...] = (a_folder, a_loop, a_pipe, a_link)
-SQL: tuple[Damage, ...] = (schema_edited, types_swapped)
+CONTENT = (truncated, flipped, flipped_20, flipped_1000, zeroed_page, garbage_behind, another_content)
+KIND = (a_folder, a_loop, a_pipe, a_link)
+SQL = (schema_edited, types_swapped)
 """For databases only."""
 
 
@@ -210,11 +184,6 @@ def files_below(folder: Path) -> Iterator[Path]:
             path = Path(base) / name
             if path.is_file() and not path.is_symlink():
                 yield path
-
-
-def is_kept(data: bytes, folder: Path) -> bool:
-    """Whether a file with just these bytes lies anywhere below a folder."""
-    return any(path.stat().st_size == len(data) and path.read_bytes() == data for path in files_below(folder))
 
 
 def _take_away(path: Path) -> None:

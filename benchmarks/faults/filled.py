@@ -4,30 +4,20 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .home import DEADLINE_S, Home, home, wait_until
+from .home import DEADLINE_S, Home
 
 SESSION = "kept-session"
 SESSION_FILES = ("/srv/shop/kept.py", "/srv/shop/too.py")
 DECISION = "Sessions end by their own clock"
 ITEM = "house-style"
-MODEL_WAIT_S = 120.0
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """What was acknowledged, and what the daemon must still say of it."""
-
-    experience_id: str
-    context: str
-
-
-def fill(user: Home, *, embedded: bool) -> Kept:
+def fill(user: Home) -> None:
     """Use a daemon until its state has every kind of file: of a project, sessions, items, experiences,
-    requests, trust, approvals, feedback, and with `embedded` embeddings and vectors."""
+    requests, trust and approvals."""
     cwd = str(user.project)
     user.open_ready()
     with user.client() as client:
@@ -40,7 +30,7 @@ def fill(user: Home, *, embedded: bool) -> Kept:
         call("PutItem", cwd=cwd, item={"type": "rule", "name": ITEM, "text": "Write short sentences.",
              "include": "always"})  # fmt: skip
         call("SetToolMode", cwd=cwd, server_name="search", include="manual")
-        grafted = call("GraftExperience", cwd=cwd, experience={
+        call("GraftExperience", cwd=cwd, experience={
             "decision": DECISION, "agent_id": "a", "session_id": SESSION, "rationale": "It was asked for.",
             "files_touched": ["shop/sessions.py"],
         })  # fmt: skip
@@ -53,15 +43,11 @@ def fill(user: Home, *, embedded: bool) -> Kept:
                 call("ApproveToolServers", cwd=cwd, path=file["path"], digest=file["digest"],
                      section=file["section"])  # fmt: skip
         call("Query", cwd=cwd, query="how does a session end")
-        answer: Any = {}
         for number in range(3):
             answer = call("GetContext", cwd=cwd, session_id=SESSION, prompt=f"How does login work? {number}",
                           focus_paths=["shop/auth.py"])  # fmt: skip
             call("ReportReply", session_id=SESSION, request_id=answer["request_id"], reply=f"I use {ITEM}")
-        if embedded:
-            _wait_embedded(user)
         call("Query", cwd=cwd, query="what is a visit of a user")
-    return Kept(grafted["experience_ids"][0], answer["context"])
 
 
 def project_files() -> dict[str, str]:
@@ -71,18 +57,6 @@ def project_files() -> dict[str, str]:
         "foveal.toml": "[context]\nmax_tokens = 9000\n",
         ".mcp.json": json.dumps(servers),
     }
-
-
-def _wait_embedded(user: Home) -> None:
-    cwd = str(user.project)
-    with user.client() as client:
-
-        def settled() -> bool:
-            (project,) = client.call("Status", {"cwd": cwd}, DEADLINE_S)["projects"]
-            return project["embedding"] in {"done", "failed", "off"}
-
-        if not wait_until(settled, MODEL_WAIT_S, 0.2):
-            raise TimeoutError("the project was not embedded in time")
 
 
 def snapshot(user: Home, target: Path) -> None:
@@ -101,6 +75,3 @@ def restore(user: Home, source: Path) -> None:
 
 def _no_sockets(folder: str, names: list[str]) -> list[str]:
     return [name for name in names if (Path(folder) / name).is_socket()]
-
-
-__all__ = ["Kept", "fill", "home", "project_files", "restore", "snapshot"]

@@ -10,12 +10,14 @@ from __future__ import annotations
 import logging
 import random
 import time
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from foveal.daemon.linking.linker import LinkedFile, link_file
+from msgspec import Struct, convert
 
 from ..source_world import SourceWorld
 
@@ -34,11 +36,10 @@ class Module(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Struct, frozen=True):
     """How a language writes a module. `imports` are ways to bring in a module or a name of it, in which
     `{folder}`, `{name}` and `{what}` stand for what is imported; `bodies` are definitions with `{own}`,
-    `{base}`, `{other}`, `{member}` and `{value}`, an expression."""
+    `{base}`, `{other}`, `{member}` and `{value}`, an expression; `extra` are files beside the modules."""
 
     path: str
     imports: tuple[str, ...]
@@ -54,242 +55,8 @@ class Form:
     extra: tuple[tuple[str, str], ...] = ()
 
 
-_PYTHON = Form(
-    "{folder}/{name}.py",
-    (
-        "from {folder}.{name} import *",
-        "from {folder}.{name} import {what}",
-        "from {folder} import *",
-        "import {folder}.{name}",
-        "from {folder}.{name} import {what} as {own}",
-        "from . import {name}",
-    ),
-    (
-        (
-            "class {own}({base}, {other}):\n    {member}: {other}\n\n"
-            "    def {member}(self):\n        return {value}\n"
-        ),
-        (
-            "def {own}(a: {other}):\n    b: a | {base} | b = {value}\n"
-            "    a: b | {other} = b\n    return b.{member}(a)\n"
-        ),
-        "{own} = {value}",
-        "{member} = {other}.{member}",
-    ),
-    extra=tuple((f"{folder}/__init__.py", "from .{name} import *\n") for folder in FOLDERS),
-)
-_SCRIPT_BODIES = (
-    "export class {own} extends {base} {{ {member}() {{ return {value}; }} }}",
-    "export function {own}() {{ const a = {value}; const b = a.{member}(); return b; }}",
-    "export const {own} = {value};",
-    "export {{ {own} as {member} }};",
-)
-_SCRIPT_IMPORTS = (
-    'export * from "../{folder}/{name}";',
-    'export {{ {what} }} from "../{folder}/{name}";',
-    'import {{ {what} }} from "../{folder}/{name}";',
-    'import {what} from "../{folder}/{name}";\nexport default {what};',
-    'import * as {name} from "../{folder}/{name}";\nexport {{ {name} }};',
-    'module.exports = require("../{folder}/{name}");',
-)
-_JAVA_BODIES = (
-    "class {own} extends {base} {{ static {other} {member}() {{ return {value}; }} {base} {member}; }}",
-    "interface {own} extends {base}, {other} {{ {other} {member}(); }}",
-)
-_C_IMPORTS = ('#include "../{folder}/{name}.h"', '#include "{folder}/{name}.h"', '#include "{name}.h"')
-
-FORMS: Final[Mapping[str, Form]] = {
-    "python": _PYTHON,
-    "javascript": Form("{folder}/{name}.js", _SCRIPT_IMPORTS, _SCRIPT_BODIES),
-    "typescript": Form(
-        "{folder}/{name}.ts",
-        _SCRIPT_IMPORTS,
-        (
-            *_SCRIPT_BODIES,
-            "export interface {own} extends {base} {{ {member}: {other}; {own}(): {base}; }}",
-            (
-                "export function {own}(a: {other} | {base}) {{\n"
-                "  let b: a | {other} = {value};\n  return b.{member}();\n}}"
-            ),
-        ),
-    ),
-    "tsx": Form("{folder}/{name}.tsx", _SCRIPT_IMPORTS, _SCRIPT_BODIES),
-    "go": Form(
-        "{folder}/{name}.go",
-        ('import . "example.com/shop/{folder}"', 'import "example.com/shop/{folder}"'),
-        (
-            "type {own} struct {{ {base}; {member} {other} }}",
-            "func (a {own}) {member}() {other} {{ return {value} }}",
-            "func {own}() {base} {{ b := {value}; return b.{member}() }}",
-            "var {own} = {value}",
-        ),
-        head="package {folder}\n",
-        extra=(("go.mod", "module example.com/shop\n"),),
-    ),
-    "rust": Form(
-        "src/{folder}/{name}.rs",
-        (
-            "pub use crate::{folder}::{name}::*;",
-            "pub use crate::{folder}::*;",
-            "pub use super::{name}::{what};",
-            "use super::*;",
-            "use crate::{folder}::{name}::{what}::{own};",
-        ),
-        (
-            "pub struct {own} {{ pub {member}: {other} }}",
-            "impl {base} for {own} {{ fn {member}(&self) -> {other} {{ {value} }} }}",
-            "pub trait {own}: {base} {{ fn {member}(&self) -> {other}; }}",
-            "pub fn {own}() -> {base} {{ let a = {value}; a.{member}() }}",
-        ),
-        values=(
-            "{other}::{member}().{member}()",
-            "{other}().{member}",
-            "crate::{folder}::{other}::{member}()",
-        ),
-        extra=(
-            ("src/lib.rs", "".join(f"pub mod {folder};\n" for folder in FOLDERS)),
-            *((f"src/{folder}/mod.rs", "pub mod {name};\npub use self::{name}::*;\n") for folder in FOLDERS),
-        ),
-    ),
-    "java": Form(
-        "src/main/java/{folder}/{name}.java",
-        (
-            "import {folder}.*;",
-            "import {folder}.{what};",
-            "import static {folder}.{name}.*;",
-            "import static {folder}.{what}.{own};",
-        ),
-        _JAVA_BODIES,
-        head="package {folder};\n",
-    ),
-    "kotlin": Form(
-        "src/main/kotlin/{folder}/{name}.kt",
-        ("import {folder}.*", "import {folder}.{what}", "import {folder}.{what} as {own}"),
-        (
-            "open class {own} : {base}() {{ fun {member}(): {other} = {value} }}",
-            "fun {own}() = {value}",
-            "val {own} = {value}",
-        ),
-        head="package {folder}\n",
-    ),
-    "scala": Form(
-        "src/main/scala/{folder}/{name}.scala",
-        ("import {folder}._", "import {folder}.{what}", "import {folder}.{{{what} => {own}}}"),
-        (
-            "class {own} extends {base} with {other} {{ def {member}: {other} = {value} }}",
-            "object {own} extends {base} {{ val {member} = {value} }}",
-        ),
-        head="package {folder}\n",
-    ),
-    "csharp": Form(
-        "Shop/{folder}/{name}.cs",
-        (
-            "using Shop.{folder};",
-            "global using Shop.{folder};",
-            "using static Shop.{folder}.{what};",
-            "using {own} = Shop.{folder}.{what};",
-            "using Shop;",
-        ),
-        (
-            "public partial class {own} : {base} {{ public {other} {member}() {{ return {value}; }} }}",
-            "public partial class {own} : {other}, {base} {{ {other} {member}; {own} Next = {value}; }}",
-        ),
-        head="namespace Shop.{folder} {{\n",
-        values=("new {other}().{member}()", "{other}.{member}().{member}()", "new {other}()"),
-        tail="}\n",
-        extra=(
-            ("Shop/Shop.csproj", "<Project></Project>\n"),
-            ("Shop/Global.cs", "global using Shop.alpha;\n"),
-        ),
-    ),
-    "c": Form(
-        "{folder}/{name}.h",
-        _C_IMPORTS,
-        (
-            "struct {own} {{ struct {other} {member}; }};",
-            "struct {other} {own}(void) {{ struct {base} a = {value}; return {other}(a.{member}); }}",
-            "#define {own}(x) {value}",
-            "static int {own} = {value};",
-        ),
-        values=("{other}({member}())", "{other}.{member}", "{other}()"),
-    ),
-    "cpp": Form(
-        "{folder}/{name}.h",
-        _C_IMPORTS,
-        (
-            "class {own} : public {base}, {other} {{ public: {other} {member}() {{ return {value}; }} }};",
-            "namespace shop {{ auto {own}() {{ auto a = {value}; return a.{member}(); }} }}",
-            "static {base} {own} = {value};",
-        ),
-        extra=(("alpha/main.cpp", '#include "{name}.h"\nint main() {{ return {name}().{name}(); }}\n'),),
-    ),
-    "swift": Form(
-        "Sources/{folder}/{name}.swift",
-        ("import {folder}", "import class {folder}.{what}", "@_exported import {folder}"),
-        (
-            "public class {own}: {base} {{ var {member}: {other} = {value} }}",
-            "extension {own} {{ func {member}() -> {other} {{ return {value} }} }}",
-            "public func {own}() -> {other} {{ let a = {value}; return a.{member}() }}",
-        ),
-        extra=(("Package.swift", "// swift-tools-version:5.9\nimport PackageDescription\n"),),
-    ),
-    "php": Form(
-        "src/{folder}/{name}.php",
-        ("use {folder}\\{what};", "use {folder}\\{what} as {own};", "require '../{folder}/{name}.php';"),
-        (
-            "class {own} extends {base} {{ use {other};\n  function {member}() {{ return {value}; }} }}",
-            "trait {own} {{ public {other} ${member}; }}",
-            "function {own}(): {other} {{ $a = {value}; return $a->{member}(); }}",
-        ),
-        head="<?php\nnamespace {folder};\n",
-        values=("(new {other}())->{member}()", "{other}::{member}()->{member}", "{other}()"),
-    ),
-    "ruby": Form(
-        "lib/{folder}/{name}.rb",
-        (
-            "require_relative '../{folder}/{name}'",
-            "require '{folder}/{name}'",
-            "autoload :{what}, '{folder}/{name}'",
-        ),
-        (
-            "class {own} < {base}\n  include {other}\n  def {member}\n    {value}\n  end\nend",
-            "module {own}\n  include {base}\n  extend {other}\nend",
-            "def {own}\n  a = {value}\n  a.{member}\nend",
-        ),
-        values=("{other}.new.{member}", "{other}::{member}.{member}", "{other}.{member}.new"),
-    ),
-    "lua": Form(
-        "{folder}/{name}.lua",
-        ('local {what} = require("{folder}.{name}")', 'require("{folder}.{name}")'),
-        (
-            "local {own} = {value}",
-            "function {own}.{member}() return {value} end",
-            "{own} = setmetatable({{}}, {{ __index = {base} }})",
-        ),
-        tail="return {what}\n",
-    ),
-    "elixir": Form(
-        "lib/{folder}/{name}.ex",
-        (
-            "import {folder}.{name}",
-            "alias {folder}.{name}, as: {what}",
-            "alias {folder}.{{{name}}}",
-            "use {folder}.{name}",
-        ),
-        (
-            "defmodule {own} do\n  use {base}\n  def {member}(), do: {value}\nend",
-            "defmodule {own} do\n  alias {base}.{other}\n  defdelegate {member}(), to: {other}\nend",
-            "def {own}() do\n  {value}\nend",
-        ),
-        values=("{other}.{member}()", "{folder}.{name}.{other}()", "{member}() |> {other}.{member}()"),
-    ),
-    "bash": Form(
-        "{folder}/{name}.sh",
-        ('source "../{folder}/{name}.sh"', ". ../{folder}/{name}.sh"),
-        ("{own}() {{\n  {other}\n  {member} $({base})\n}}", "{own}"),
-        values=("{other}",),
-    ),
-}
+_TABLE = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+FORMS: Final = convert(tomllib.loads(_TABLE), dict[str, Form])
 """How each language is written: those that have rules of their own, and those that have none."""
 
 SHAPES: Final[Mapping[str, Callable[[int, random.Random], Iterator[tuple[int, int]]]]] = {

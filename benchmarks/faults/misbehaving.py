@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import random
 import resource
 import selectors
 import socket
@@ -116,32 +115,6 @@ def half_frames(path: str, root: str) -> NoReturn:
             connection.close()
 
 
-def claims(path: str, root: str) -> NoReturn:
-    """Claim a text of 4 GB, lists of 4 billion and lists in lists, again and again."""
-    bodies = (
-        b"\x94\x00\x01\xdb\xff\xff\xff\xff",
-        b"\x94\x00\x01\xa4Ping\xdd\xff\xff\xff\xff",
-        b"\x94\x00\x01\xa4Ping" + b"\xdd\x00\xff\xff\xff" * 1_000,
-        b"\x94\x00\x01\xa4Ping\x91\xdf\xff\xff\xff\xff",
-    )
-    _ready()
-    while True:
-        for body in bodies:
-            with _connect(path) as one, suppress(ConnectionError):
-                one.sendall(body)
-                one.recv(4096)
-
-
-def garbage(path: str, root: str) -> NoReturn:
-    """Send random bytes and hang up, in the middle of a frame or not."""
-    chance = random.Random(1)
-    frame = encode_request(1, "GetContext", {"cwd": root, "prompt": "x" * 1000})
-    _ready()
-    while True:
-        with _connect(path) as one, suppress(ConnectionError):
-            one.sendall(chance.choice((chance.randbytes(200), frame[: chance.randrange(1, len(frame))])))
-
-
 def connections(path: str, root: str) -> NoReturn:
     """Open a thousand connections, ask once on each, and keep them."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -218,8 +191,6 @@ KINDS: Mapping[str, Misbehaviour] = {
     "large replies that are never read": unread,
     "half frames": half_frames,
     "a flood of requests": flood,
-    "giant claims": claims,
-    "garbage and hang-ups": garbage,
     "1,000 connections": connections,
     "1,000 connections of 40 queries": pipelined_queries,
     "subscriptions that are never read": subscriptions,

@@ -45,7 +45,7 @@ class Test:
 
     It yields `ground.count` of them, or more where a round makes several. An exception out of it is a
     failure of the promise, but for `NotHere`. `full` and `quick` are the counts of `make faults` and of
-    `--quick`; `proof` is the test that tries a few in `make test`, as a path with its name.
+    `--quick`.
     """
 
     __test__: ClassVar[bool] = False  # pytest is not to take it for one of its own
@@ -53,7 +53,6 @@ class Test:
     name: str
     run: Callable[[Ground], Iterator[Trial]]
     full: int
-    proof: str
     quick: int = QUICK
 
 
@@ -65,44 +64,24 @@ class Promise:
     text: str
     tests: tuple[Test, ...]
 
-    def test(self, name: str) -> Test:
-        """Return a test by its name."""
-        return next(test for test in self.tests if test.name == name)
-
 
 @dataclass(slots=True)
 class Outcome:
-    """A row of the table: faults tried, what was lost by which trial, how long it took in seconds.
+    """How many faults were tried, what was lost by which trial, how long it took in seconds.
 
     `skipped` says why nothing was tried, and is empty where something was.
     """
 
-    promise: int
-    test: str
     tried: int = 0
     lost: list[str] = field(default_factory=list)
     seconds: float = 0.0
     skipped: str = ""
 
-    def to_map(self) -> dict[str, object]:
-        """Return the row for JSON."""
-        return {
-            "promise": self.promise,
-            "test": self.test,
-            "tried": self.tried,
-            "lost": len(self.lost),
-            "what": self.lost,
-            "seconds": round(self.seconds, 1),
-            "skipped": self.skipped,
-        }
 
-
-def attempt(
-    promise: Promise, test: Test, ground: Ground, on_trial: Callable[[Trial], None] = lambda _: None
-) -> Outcome:
-    """Run one test to its end and return its row; `on_trial` hears of each trial. Raises what the test
-    raises, but for `NotHere`."""
-    outcome = Outcome(promise.number, test.name)
+def attempt(test: Test, ground: Ground, on_trial: Callable[[Trial], None] = lambda _: None) -> Outcome:
+    """Run one test to its end and return what came of it; `on_trial` hears of each trial. Raises what the
+    test raises, but for `NotHere`."""
+    outcome = Outcome()
     begun = time.perf_counter()
     try:
         for trial in test.run(ground):
@@ -112,17 +91,5 @@ def attempt(
             on_trial(trial)
     except NotHere as missing:
         outcome.skipped = str(missing)
-    finally:
-        outcome.seconds = time.perf_counter() - begun
+    outcome.seconds = time.perf_counter() - begun
     return outcome
-
-
-def table(outcomes: list[Outcome], texts: dict[int, str]) -> str:
-    """Return the rows as a Markdown table."""
-    lines = ["| promise | test | faults tried | lost | seconds |", "|---|---|---|---|---|"]
-    for outcome in outcomes:
-        tried = f"not run: {outcome.skipped}" if outcome.skipped else f"{outcome.tried:,}"
-        lost = f"**{len(outcome.lost):,}**" if outcome.lost else "0"
-        name = f"{outcome.promise} {texts[outcome.promise]}"
-        lines.append(f"| {name} | {outcome.test} | {tried} | {lost} | {outcome.seconds:.1f} |")
-    return "\n".join(lines)

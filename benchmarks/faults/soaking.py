@@ -1,4 +1,4 @@
-"""Months of use in minutes: python -m benchmarks.faults.soaking ROUNDS prints what they took.
+"""Years of use in minutes, and what they took.
 
 The daemon's clock is set ahead by some days each round, so that what ages does; what is done once a day by
 the loop's own clock (pruning of decisions) is done where the project is opened anew.
@@ -6,10 +6,7 @@ the loop's own clock (pruning of decisions) is done where the project is opened 
 
 from __future__ import annotations
 
-import os
 import stat
-import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -148,23 +145,3 @@ def grown(taken: list[Taken]) -> str:
         if now > former * (1 + GROWTH) + slack:
             found.append(f"{name} grew from {former / 1e6:.1f} to {now / 1e6:.1f} MB")
     return ", ".join(found)
-
-
-def main() -> None:
-    """Print a line for every tenth of the rounds."""
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 240
-    with tempfile.TemporaryDirectory(prefix="fv-") as folder:
-        taken = []
-        for number, one in enumerate(soak(Path(folder), rounds), 1):
-            taken.append(one)
-            if number % max(1, rounds // 12) == 0:
-                line = (
-                    f"{one.daemon / 1e6:.1f}, indexer {one.indexer / 1e6:.1f}, state {one.state / 1e6:.1f} MB"
-                )
-                print(f"day {number * DAYS:4}: daemon {line}", flush=True)
-        print(grown(taken) or "flat")
-
-
-if __name__ == "__main__":
-    os.nice(1)
-    main()

@@ -10,16 +10,10 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
+from foveal.daemon.config.item_selection import parse_selection
 from foveal.daemon.rules.item_search import ItemMatches, ItemSearch
 from foveal.daemon.rules.items import Item, chunks, item_text
-from foveal.daemon.rules.selection import (
-    LEXICAL_WEIGHT,
-    ItemScore,
-    Profile,
-    Profiles,
-    parse_selection,
-    resolve,
-)
+from foveal.daemon.rules.selection import LEXICAL_WEIGHT, ItemScore, Profile, Profiles, resolve
 from msgspec.structs import replace
 
 from ..statistics import Measure, table

@@ -14,17 +14,18 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from ..access.permissions import owner_of, sees_all_of
+from ..access.agent import owner_of, sees_all_of
 from ..config.settings import ContextConfig
 from ..context.caller import check_owner
 from ..context.requests import LONG_CHARACTERS, LONG_HISTORY, ContextRequest, Format, Freshness, Message
-from ..context.scopes import Scope, ScopeTable
+from ..context.scopes import ScopeTable
 from ..context.scoping import ScopeSelector
 from ..core.errors import InvalidRequest
 from ..core.parameters import LIST_MAX, Texts
 from ..engine.engine import Engine
 from ..privacy.policy import Policy
 from ..rules.items import ItemType
+from ..sessions.scope import Scope
 from ..sessions.session import Session
 from ..workspace.project import Project
 from .context_replies import ContextFields

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Protocol
 
 from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
-from ... import __version__
+from ...ipc.version import __version__
 from ..access.dashboard import CODE_S, LOOPBACK, Admission, Dashboard
 from ..config.editor_links import editor_template
 from ..core.errors import InvalidRequest, Unsupported

@@ -13,15 +13,18 @@ from typing import TypeVar, cast
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
-from ..access.permissions import Agent, Permissions, View, owner_of, require_all
-from ..context.scopes import Scope, ScopeTable
+from ..access.agent import Agent, View, owner_of, require_all
+from ..access.permissions import Permissions
+from ..context.scopes import ScopeTable
 from ..core.errors import FovealError, InvalidRequest, NotFound, PermissionDenied
 from ..privacy.policy import NO_POLICY
 from ..privacy.secret_gate import texts_in
 from ..privacy.secret_values import may_hold_secrets
 from ..project.roots import resolved
 from ..rules.items import ItemKey
-from ..sessions.service import NOBODY, Sessions, SessionState
+from ..sessions.scope import Scope
+from ..sessions.service import Sessions
+from ..sessions.session import NOBODY, SessionState
 from ..workspace.open_projects import OpenProjects
 from . import method as methods
 from .marks import RecordOf

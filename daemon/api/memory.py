@@ -1,26 +1,26 @@
-"""The methods about experiences (decisions of agents and their outcomes) and about feedback weights."""
+"""The methods about experiences: decisions of agents and their outcomes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, convert
 from msgspec.structs import replace
 
-from ..access.visible import sees_whole, visible_experience
 from ..core.errors import InvalidRequest, PermissionDenied
 from ..core.parameters import LIST_MAX, NonEmpty, Texts
+from ..engine.engine import EngineMethods
 from ..memory.edits import Edit, changed_fields
 from ..memory.experience import Experience, Provenance, draft_of
 from ..memory.pool_filters import Criteria, ExperienceListing, as_it_is, cursor_after
 from ..memory.records import Known
+from ..memory.visible_experiences import sees_whole, visible_experience
 from ..privacy.policy import Policy
-from ..rules.items import ItemType
 from ..workspace.project import Project
 from .marks import Claim, Count, File, KindOfItem, NameOfItem, Plain, Root, Server, Text, Touched
-from .method import EngineMethods, ProjectRequest, method, reply_of
+from .method import ProjectRequest, method, reply_of
 
 LIST_LIMIT = 1_000
 PAGE_BYTES = 14_000_000
@@ -199,13 +199,13 @@ class Boost(Struct, frozen=True, kw_only=True):
 
 class FeedbackReply(Struct, frozen=True):
     root: Root[str]
-    enabled: bool
-    boosts: list[Boost]
+    enabled: bool = False
+    boosts: list[Boost] = []
 
 
 class ClearFeedbackReply(Struct, frozen=True):
     root: Root[str]
-    cleared: Count[int]
+    cleared: Count[int] = 0
 
 
 class ExperienceMethods(EngineMethods):
@@ -375,22 +375,14 @@ class ExperienceMethods(EngineMethods):
 
     @method("GetFeedback", policy="project", access="read")
     async def feedback(self, request: ProjectRequest) -> FeedbackReply:
-        """Return files and items with a higher weight for a prompt because they were useful, the heaviest
-        first."""
-        project = await self._engine.projects.at(request.cwd)
-        project.pending_edits.settle()
-        boosts = sorted(project.feedback.boosts.items(), key=lambda boost: (-boost[1], boost[0]))
-        return FeedbackReply(
-            project.root, project.config.context.feedback, [_boost(key, boost) for key, boost in boosts]
-        )
+        """Return no files and items: none weighs more because it was of use. GetUsage and GetItemUsage say
+        what was of use; this method stays for clients of former versions."""
+        return FeedbackReply((await self._engine.projects.at(request.cwd)).root)
 
     @method("ClearFeedback", policy="project", access="person")
     async def clear_feedback(self, request: ProjectRequest) -> ClearFeedbackReply:
-        """Forget the feedback; `cleared` counts files and items."""
-        project = await self._engine.projects.at(request.cwd)
-        cleared = project.feedback.clear()
-        await self._engine.projects.save_feedback(project)
-        return ClearFeedbackReply(project.root, cleared)
+        """Forget nothing, see GetFeedback: `cleared` is 0."""
+        return ClearFeedbackReply((await self._engine.projects.at(request.cwd)).root)
 
     async def _own(self, request: ExperienceRequest) -> tuple[Project, Policy]:
         """Return the project and the policy of a request to change an experience.
@@ -454,14 +446,3 @@ def _edit(edit: Edit) -> EditReply:
 
 def _outcome(name: str) -> str:
     return "" if name == "none" else name
-
-
-def _boost(key: str, boost: float) -> Boost:
-    """Return the item or file of a feedback key."""
-    kind, colon, name = key.partition(":")
-    if not colon or kind not in get_args(ItemType):
-        return Boost(path=key, boost=boost)
-    server, slash, tool = name.partition("/")
-    if slash and kind == "tool":
-        return Boost(type=kind, name=tool, server_name=server, boost=boost)
-    return Boost(type=kind, name=name, boost=boost)

@@ -8,8 +8,8 @@ from typing import Any, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..access.visible import names_file
 from ..core.errors import FovealError, InvalidRequest
+from ..memory.visible_experiences import names_file
 from ..privacy.policy import Policy
 from ..rules.items import ItemType
 from .marks import Leaf, ListOf, MapOf, RecordOf, Shape, Shows

@@ -12,8 +12,6 @@ from msgspec import UNSET, Meta, Struct, UnsetType, convert
 from ..core.errors import NotFound, TooLarge
 from ..core.parameters import NonEmpty
 from ..engine.engine import Engine
-from ..rules.items import ItemKey
-from ..sessions.item_usage import Reported
 from ..sessions.request_log import Recalled
 from ..sessions.request_record import conversation, record_map
 from .context_replies import ConsideredItem, DroppedSlice, ShownItem, ShownSlice
@@ -179,20 +177,12 @@ class RequestMethods:
         used = [item.key("used.") for item in request.used]
         session_id, request_id = request.session_id, request.request_id
         reported = await self._requests.report(session_id, request_id, request.reply, used)
-        await self._learn(request, reported)
+        record = (await self._requests.get(session_id, request_id)).record
+        paths = dict.fromkeys(part.path for part in record.slices if part.path and part.path in request.reply)
+        self._engine.timeline.named(session_id, paths)
         return ReportedReply(
             [item_name(key) for key in reported.referred], [item_name(key) for key in reported.unknown]
         )
-
-    async def _learn(self, request: ReportReplyRequest, reported: Reported) -> None:
-        """Raise the weights of the items that a reply referred to, and of the files that it names."""
-        record = (await self._requests.get(request.session_id, request.request_id)).record
-        project = self._engine.projects.get(record.project_root)
-        paths = dict.fromkeys(part.path for part in record.slices if part.path and part.path in request.reply)
-        self._engine.timeline.named(request.session_id, paths)
-        if project is not None:
-            project.feedback.used([*map(_slice_id, reported.referred), *paths])
-            await self._engine.projects.save_feedback(project)
 
     async def _is_session(self, session_id: str) -> bool:
         state = await self._engine.sessions.find(session_id)
@@ -213,10 +203,7 @@ def _request_reply(request: Recalled, *, content: bool) -> RequestReply:
     return convert(found, RequestReply)
 
 
-def _slice_id(key: ItemKey) -> str:
-    """Return the id of an item's slice, which is its key in the feedback."""
-    return f"{key.type}:{key.server_name}/{key.name}" if key.server_name else f"{key.type}:{key.name}"
-
-
 def _no_session(session_id: str) -> NotFound:
-    return NotFound(f"no session {session_id!r:.130} and no request of it; ListSessions names what there is")
+    return NotFound(
+        f"no session {session_id!r:.130} and no request of it;", "ListSessions names what there is"
+    )

@@ -14,21 +14,21 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ..context.requests import Freshness
-from ..context.scopes import Scope
 from ..core.errors import InvalidRequest
 from ..core.parameters import NonEmpty, Texts
+from ..engine.engine import EngineMethods
 from ..languages.shared.language import LANGUAGES
 from ..project.roots import relative_path
 from ..search.answers import ProjectCall
 from ..search.filters import Filter, all_kinds, check_glob, kinds_in
 from ..search.lookups import FILES_MAX, FILES_SHOWN
 from ..search.query import Relation, Route, SearchQuery
+from ..sessions.scope import Scope
 from ..workspace.project import Project
 from .marks import File, Plain, Root, Text
 from .method import (
     AgentRequest,
     Deadline,
-    EngineMethods,
     ProjectRequest,
     method,
     milliseconds_since,

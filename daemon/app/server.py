@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ... import __version__
 from ...ipc import paths
 from ...ipc.connection import Limits
 from ...ipc.listener import (
@@ -31,11 +30,11 @@ from ...ipc.listener import (
 from ...ipc.paths import DaemonInfo
 from ...ipc.protocol import PROTOCOL_VERSION
 from ...ipc.server import Server
+from ...ipc.version import __version__
 from ..access.dashboard import Dashboard
 from ..api.handlers import Handlers, to_error
 from ..config.files import load_or_last, load_user_config
 from ..config.settings import Environment, UserConfig
-from ..context.scopes import Scope
 from ..core.errors import FovealError
 from ..core.events import iso
 from ..core.quarantine import clear_file, clear_folder, clear_socket
@@ -43,6 +42,7 @@ from ..core.resources import disk_problem, share_heaps
 from ..core.state_folder import StateLock, bring_up, check_version
 from ..core.system import System
 from ..engine.engine import Engine
+from ..sessions.scope import Scope
 from .faces import FacesStarter
 
 log = logging.getLogger(__name__)

@@ -18,8 +18,7 @@ from msgspec import Struct
 from ..access import dashboard
 from ..access.dashboard import check_dashboard_file
 from ..compression import model_compressor
-from ..context import feedback, scopes
-from ..context.feedback import Feedback
+from ..context import scopes
 from ..core import metric_history
 from ..core.errors import InvalidRequest
 from ..core.quarantine import MARK, quarantine
@@ -28,7 +27,6 @@ from ..core.storage import SEAL, NewerDatabase, OtherVersion, check_database, op
 from ..core.system import System
 from ..core.versions import NewerVersion
 from ..embedding import embeddings
-from ..embedding.model_cache import is_whole
 from ..embedding.vector_file import check_vector_file
 from ..index.lexical_files import check_files, read_listing
 from ..index.lexical_reader import check_format
@@ -252,11 +250,6 @@ def _check_lexical(path: str, system: System) -> None:
     check_files(path, listing)
 
 
-def _check_model(path: str, system: System) -> None:
-    if not is_whole(path, system):
-        raise ValueError("is not the model as this version builds it")
-
-
 def _check_nothing(path: str, system: System) -> None:
     """Accept a file that is opened with its database, or needs no check."""
 
@@ -271,11 +264,7 @@ _KINDS = (
     _Kind("projects/*/experiences.*.jsonl", _check_pool, (LINE_VERSION, ""), mends_itself=True),
     _Kind("projects/*/experiences.jsonl.quarantine", _check_nothing),
     _Kind("projects/*/project.json", _check_json, (RECORD_VERSION, ""), derived=True, mends_itself=True),
-    _Kind(
-        "projects/*/feedback.json",
-        lambda path, system: Feedback(path, system).check(),
-        (feedback.VERSION, ""),
-    ),
+    _Kind("projects/*/feedback.json", _check_nothing, (1, "")),  # of former versions, never read
     _Kind("projects/*/index.sqlite", lambda path, _: check_index(os.path.dirname(path)), derived=True),
     _Kind(
         "projects/*/transcripts.db",
@@ -291,8 +280,8 @@ _KINDS = (
     _Kind("projects/*/foveal.last.toml", _check_nothing),
     _Kind("config.last.toml", _check_nothing),
     _Kind("tools/*.json", lambda path, system: list_in(json.loads(system.read(path)[0])), derived=True),
-    _Kind("embeddings/models/*.lock", _check_nothing),
-    _Kind("embeddings/models/all-MiniLM-L6-v2-int8", _check_model, derived=True, is_folder=True),
+    _Kind("embeddings/models/*.lock", _check_nothing, derived=True),
+    _Kind("embeddings/models/all-MiniLM-L6-v2-int8", _check_nothing, derived=True, is_folder=True),
     _Kind("embeddings/*.sqlite", _check_database(embeddings.SCHEMA, embeddings.SCHEMA_VERSION), derived=True),
     _Kind("scopes.sqlite", _check_scopes, (scopes.SCHEMA_VERSION, scopes.SCHEMA)),
     _Kind("requests.sqlite", _check_requests, (ledger_file.SCHEMA_VERSION, ledger_file.SCHEMA)),

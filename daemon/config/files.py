@@ -15,12 +15,13 @@ from ..core.errors import ConfigError, InvalidRequest
 from ..core.globs import compile_glob
 from ..core.system import Stamp, System
 from ..privacy.policy import AgentTable, AgentTables, parse_agent_tables
-from ..rules.selection import ItemSelection, parse_selection
+from ..privacy.trust import PROJECT_FILE
 from .editor_links import editor_problem
+from .item_selection import ItemSelection, parse_selection
 from .settings import (
+    FORMER_KEYS,
     FREE_TABLES,
     KEYS,
-    PROJECT_FILE,
     TABLES,
     USER_FILE,
     ContextConfig,
@@ -133,7 +134,7 @@ def _settings(source: ConfigSource, warnings: Warnings) -> Iterator[Setting]:
             raise wrong(source, table, "a table", type_of(content))
         else:
             for name, value in content.items():
-                if is_named_table(table, name, value):
+                if is_named_table(table, name, value) or (table, name) in FORMER_KEYS:
                     continue
                 if name in keys:
                     yield Setting(table, name, keys[name], value)

@@ -9,10 +9,9 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeVar
 
 from ..privacy.policy import NO_TABLES, AgentTables
-from ..rules.selection import ItemSelection
+from .item_selection import ItemSelection
 
 USER_FILE = "config.toml"
-PROJECT_FILE = "foveal.toml"
 
 ProjectRule = Literal["no", "set", "smaller", "add"]
 """What a project's foveal.toml may do with a key: nothing, set it freely, only lower it, only add to it."""
@@ -272,12 +271,6 @@ class ContextConfig:
         "Folders outside of projects, absolute or with `~`. A session may name files outside of its project "
         "in its set `files`: those in these folders may enter contexts, all others are named and never read.",
     )
-    feedback: bool = _key(
-        True,
-        "Whether files and items that turned out to be of use (edited, decided about or referred to after a "
-        "context showed them) weigh up to 15 % more for later prompts of the project.",
-        project="set",
-    )
     token_counter: str = _key(
         "estimate",
         "How tokens are counted: a quarter of the characters, or exactly, with the vocabulary of the model "
@@ -497,6 +490,8 @@ TABLES: Mapping[str, type] = {
 FREE_TABLES = ("items", "selection", "agents")
 """Tables without fixed keys: each of `[[items]]` is an item, `[selection]` says how items are chosen, each of
 `[agents]` says what an agent may not see."""
+FORMER_KEYS = frozenset({("context", "feedback")})
+"""Keys of former versions, with their tables: they change nothing, and no warning names them."""
 KEYS: Mapping[str, Mapping[str, Field[object]]] = {
     table: {key.name: key for key in fields(owner) if "rule" in key.metadata}
     for table, owner in TABLES.items()

@@ -14,10 +14,10 @@ from ..project.git import LatestCommit
 from ..project.metadata import ProjectMetadata
 from ..project.tree import Layout
 from ..rules.items import PlannedItem
+from ..workspace.hot_files import HotNode
 from . import render
 from .build_state import BuildState
 from .excerpt import fenced
-from .scopes import HotNode
 from .selection import Form, Slice
 from .skeleton import draw_skeleton, printable
 

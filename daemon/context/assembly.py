@@ -141,7 +141,7 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
         *horizon_slices(state, {node.path for node in nodes} | state.passed_over, near | focus),
     ]
     gate = _gate(state)
-    offered = slices = list(sealed(boosted(slices, gathered.boosts), gate))
+    offered = slices = list(sealed(slices, gate))
     if state.request.news:
         slices = list(news_in(slices, gathered.resident, gathered.need))
     project = os.path.basename(state.snapshot.tree.root)
@@ -337,26 +337,6 @@ def _fitting_tools(state: BuildState, planned: Sequence[PlannedItem]) -> set[str
             " more than max_bytes"
         )
     return fitting
-
-
-BOOSTED: frozenset[SliceType] = frozenset(
-    {"document", "compressed_segment", "dependency", "session_set", "rule", "reference"}
-)
-"""Types of slices whose weight feedback may raise; slices that were asked for don't need it."""
-
-
-def boosted(slices: Iterable[Slice], boosts: Mapping[str, float]) -> Iterator[Slice]:
-    """Yield the slices; slices that proved useful before get more weight, up to 1, and a note in `source`.
-
-    `boosts` are factors by path, and by id for items.
-    """
-    for piece in slices:
-        boost = boosts.get(piece.id) or boosts.get(piece.path) if piece.type in BOOSTED else None
-        if boost is None or piece.required:
-            yield piece
-        else:
-            weight = min(round(piece.weight * boost, 4), 1.0)
-            yield replace(piece, weight=weight, source=f"{piece.source}; of use before (x{boost:.2f})")
 
 
 if TYPE_CHECKING:

@@ -15,13 +15,13 @@ from ..project.metadata import ProjectMetadata
 from ..rules.instruction_places import RuleFiles, rule_files
 from ..rules.items import ItemPlan, plan_without_session
 from ..search.query import FoundDefinition, Hit, Need
+from ..sessions.scope import Scope
 from ..workspace.snapshot import ProjectSnapshot
 from .excerpt import FileSource
 from .focus import prompt_words
 from .known_files import KnownFiles
 from .prompts import TemplateFolder
 from .requests import ContextRequest
-from .scopes import Scope
 from .sent_content import Resident
 from .tokens import TokenCounter, counter_of
 
@@ -38,7 +38,6 @@ class GatheredSources(Struct, frozen=True):
     - `metadata`: the project's description from its manifests and git, None if unknown.
     - `meaning`: the similarity of experiences to the prompt, by id.
     - `resident`: the content that the conversation already holds, None to send everything.
-    - `boosts`: factors from feedback, by path and by item id.
     - `templates`: the folders of prompt templates.
     - `compress`: the function that shortens documents.
     - `need`: how probably a hook's prompt needs code, None if unknown; if improbable there are no hits, and
@@ -58,7 +57,6 @@ class GatheredSources(Struct, frozen=True):
     metadata: ProjectMetadata | None = None
     meaning: Mapping[str, float] = field(default_factory=dict)
     resident: Resident | None = None
-    boosts: Mapping[str, float] = field(default_factory=dict)
     templates: Sequence[TemplateFolder] = ()
     compress: Compress = compress
     need: Need | None = None

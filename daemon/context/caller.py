@@ -7,17 +7,16 @@ import json
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ..access.permissions import Agent, owner_of, policy_for, sees_all_of
+from ..access.agent import Agent, owner_of, policy_for, sees_all_of
+from ..config.item_selection import ItemSelection
 from ..config.settings import ProjectConfig
 from ..core.errors import InvalidRequest, PermissionDenied
 from ..privacy.policy import NO_POLICY, Policy
-from ..rules.item_plans import selection_of
-from ..rules.selection import ItemSelection
-from ..sessions.service import SessionState
-from ..sessions.session import Session
+from ..sessions.scope import Scope
+from ..sessions.session import Session, SessionState
 from ..workspace.project import Project
+from .item_plans import selection_of
 from .requests import ContextRequest, Freshness
-from .scopes import Scope
 from .sent_content import Resident
 
 CALLERS_MAX = 200

@@ -31,11 +31,11 @@ from ..sessions.context_table import (
 )
 from ..sessions.request_log_service import RequestLog, masked, sent_of
 from ..sessions.request_record import Sent, conversation
+from ..sessions.scope import Scope
 from ..sessions.stored_contents import OF_CONTEXTS
 from .assembly import Built
 from .caller import Caller, ContextJob
 from .requests import ContextRequest
-from .scopes import Scope
 
 log = logging.getLogger(__name__)
 

@@ -8,13 +8,13 @@ from typing import Any
 from ..core.events import EventHub
 from ..core.metrics import ContextFigures, Metrics
 from ..sessions.request_log_service import RequestLog
+from ..sessions.scope import Scope
 from ..sessions.service import Sessions
 from ..sessions.timeline_service import Timeline
 from .assembly import Built
 from .caller import ContextJob
 from .context_history import ContextHistory
 from .requests import ContextRequest
-from .scopes import Scope
 from .sent_content import ContextWindows
 
 LAST_MAX = 1_000
@@ -44,16 +44,9 @@ class ContextLog:
         self._last: dict[tuple[str, str], str] = {}
         """The last context of each conversation, so that repeating it costs nothing."""
 
-    @property
-    def reports(self) -> int:
-        """The number of reports on earlier requests; each may change the selection."""
-        return self._requests.reports
-
     def given(self, job: ContextJob, built: Built, reply: dict[str, Any]) -> dict[str, Any]:
         """Log a delivered context; return the reply with ids and counts of tokens."""
         scope, request, agent_name = job.scope, job.request, job.agent_name
-        if request.prompt and not request.preview:
-            job.project.feedback.shown(item["path"] for item in reply["slices"] if "path" in item)
         if scope.session_id and not request.preview:
             self._note_window(scope, request, built, reply)
             if job.caller.session is not None:

@@ -18,20 +18,21 @@ from ..core.errors import InvalidRequest
 from ..core.storage import DatabaseError
 from ..core.work import Work
 from ..project.lister import LeftOut, left_out
+from ..project.node_ids import split_node_id
 from ..project.roots import relative_path
 from ..project.rules import ALWAYS_SKIPPED_FOLDERS, ScanSettings
 from ..project.tree import FileRecord, Tree
 from ..rules.items import Item
 from ..search.query import SearchQuery
 from ..search.service import SearchService
+from ..sessions.scope import Scope
 from ..workspace.freshness import deadline_of
 from ..workspace.project import Project
 from ..workspace.snapshot import ProjectSnapshot
 from .context_history import Given
-from .focus import split_node_id
 from .reply import DROPPED_MAX, scarcer_limit
 from .requests import ContextRequest
-from .scopes import Scope, ScopeTable
+from .scopes import ScopeTable
 from .skeleton import drawn_files, printable
 
 RANKS_MAX = 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Literal
 
@@ -14,6 +14,7 @@ from ..core.globs import compile_glob
 from ..index.store import Reader
 from ..languages.shared.language import language_of
 from ..privacy.policy import NO_POLICY, Policy
+from ..project.node_ids import split_node_id
 from ..project.tree import Layout, Tree
 
 Role = Literal["focus", "expansion", "session_set", "document"]
@@ -95,22 +96,6 @@ def resolve_paths(
             break
         resolution.add(item)
     return list(resolution.found.values()), [*resolution.gaps, *resolution.missing_gaps()]
-
-
-def split_node_id(files: Container[str], node_id: str) -> tuple[str, str]:
-    """Split a node id at the `#` that follows the path of a file; at the first `#` if none does.
-
-    Names of files and sections may hold a `#` too: `c#/a.md#C# in short`.
-    """
-    if node_id in files:
-        return node_id, ""
-    mark = node_id.find("#")
-    while mark >= 0:
-        if node_id[:mark] in files:
-            return node_id[:mark], node_id[mark + 1 :]
-        mark = node_id.find("#", mark + 1)
-    path, _, name = node_id.partition("#")
-    return path, name
 
 
 def mentioned(tree: Tree, reader: Reader, prompt: str) -> list[FocusNode]:

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from ..core.errors import InvalidRequest
 from ..languages.shared.records import Symbol
 from ..project.content import Content
+from ..project.node_ids import split_node_id
 from ..project.roots import relative_path
 from .build_state import BuildState, content_key
 from .file_forms import DefinitionForms, FileForms, name_of, unshown_form
-from .focus import FOCUS_MAX, FocusNode, mentioned, resolve_paths, split_node_id
+from .focus import FOCUS_MAX, FocusNode, mentioned, resolve_paths
 from .selection import Form, GrowForm, Slice, fixed
 
 

@@ -9,56 +9,19 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
 import msgspec
-from msgspec import Struct, to_builtins
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from ..core.errors import NotFound
 from ..core.quarantine import MARK
 from ..core.storage import Database, close_database, compact, open_database, transaction
 from ..core.system import System
+from ..sessions.scope import Scope
 
 SCHEMA_VERSION = 1
 
 ANCESTORS_MAX = 64
 """Maximum number of ancestors followed; agents that start agents make shorter chains."""
-
-
-class HotNode(Struct, frozen=True):
-    """A file that is being worked on, and the reason why it counts as such."""
-
-    path: str
-    reason: str
-
-
-class Scope(Struct, frozen=True):
-    """What one agent sees of a project. Immutable: the table replaces it by a new revision.
-
-    `focus_paths` are the caller's, normalized; `expanded` are node ids added later by ExpandFocus.
-    `constraints` are the scope's own; `inherited` are those of its ancestors, nearest last, as of its
-    creation or of its parent's removal. `hot` lists the files being worked on at the last request.
-    """
-
-    id: str
-    root: str
-    identity: str
-    session_id: str = ""
-    agent_id: str = ""
-    agent_name: str = ""
-    task_type: str = ""
-    focus_paths: tuple[str, ...] = ()
-    expanded: tuple[str, ...] = ()
-    constraints: tuple[str, ...] = ()
-    inherited: tuple[str, ...] = ()
-    parent_id: str = ""
-    hot: tuple[HotNode, ...] = ()
-    created_at: str = ""
-    revision: int = 0
-
-    @property
-    def memory_bytes(self) -> int:
-        """The estimated size of the record: its strings, each with about 60 bytes of overhead."""
-        texts = (*self.focus_paths, *self.expanded, *self.constraints, *self.inherited, self.identity)
-        return 800 + sum(60 + len(text) for text in texts) + 200 * len(self.hot)
 
 
 def identity_of(
@@ -129,7 +92,8 @@ class ScopeTable:
         if scope is None:
             raise NotFound(
                 f"no scope {scope_id!r:.80}: it was released, evicted as least recently used, or never"
-                " existed. Call GetContext with cwd (and focus_paths or session_id) to make a new one."
+                " existed.",
+                "Call GetContext with cwd (and focus_paths or session_id) to make a new one.",
             )
         self._scopes.move_to_end(scope_id)
         return scope

@@ -18,14 +18,16 @@ from ..core.events import EventHub, iso
 from ..core.storage import DatabaseError, may_pass
 from ..core.system import System
 from ..core.work import Work
+from ..project.node_ids import split_node_id
 from ..project.tree import Tree
 from ..search.lookups import describe_node
+from ..sessions.scope import Scope
 from ..workspace.open_projects import OpenProjects
 from ..workspace.project import Project
 from ..workspace.snapshot import ProjectSnapshot
-from .focus import GLOBS_MAX, resolve_paths, split_node_id
+from .focus import GLOBS_MAX, resolve_paths
 from .rendered import RenderedContexts
-from .scopes import Scope, ScopeStore, ScopeTable, identity_of
+from .scopes import ScopeStore, ScopeTable, identity_of
 
 log = logging.getLogger(__name__)
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..access.permissions import Permissions
+from ..core.deadline import Deadline
 from ..core.system import System
 from ..core.work import SharedWork, Work
 from ..privacy.trust import TEMPLATE_FOLDER
@@ -22,8 +23,10 @@ from ..rules.service import Items
 from ..search.query import NOTHING_FOUND
 from ..sessions.request_log_service import sent_of
 from ..sessions.request_record import conversation
-from ..sessions.service import NOBODY, Sessions, SessionState
-from ..workspace.freshness import Deadline, TreeFreshness, deadline_of
+from ..sessions.scope import Scope
+from ..sessions.service import Sessions
+from ..sessions.session import NOBODY, SessionState
+from ..workspace.freshness import TreeFreshness, deadline_of
 from ..workspace.project import Project
 from .assembly import Built, build
 from .build_state import GatheredSources
@@ -35,7 +38,7 @@ from .prompts import PromptTemplates, TemplateFolder
 from .rendered import RenderedContexts, RenderedEntry, all_hold
 from .reply import ContextReply
 from .requests import ContextRequest, Freshness
-from .scopes import Scope, ScopeTable
+from .scopes import ScopeTable
 from .scoping import Scoping
 from .sources import LONG_S, SEARCH_UNFINISHED, Compressing, ContextSources
 
@@ -150,7 +153,6 @@ class Contexts:
         await self._permissions.prepare(project, job.caller.policy)
         degraded += filter(None, (job.caller.problem, self._scoping.problem))
         job = replace(job, scope=self._scoping.with_hot(project, scope))
-        project.pending_edits.settle()
         # Before the cache is read, since the cache key depends on it.
         metadata = await self._sources.metadata(project, times.gathered)
         validity = self._validity(job, compared)
@@ -247,7 +249,6 @@ class Contexts:
                 metadata=metadata,
                 meaning=sources.meanings.scores,
                 resident=job.caller.resident,
-                boosts=project.feedback.boosts if request.prompt and project.config.context.feedback else {},
                 templates=self._templates(project),
                 compress=self._compressing.compress(),
                 need=need,
@@ -345,7 +346,6 @@ class Contexts:
             *job.project.validity(prompted=prompted, tree=tree),
             self._scopes.constraints_above(scope) if scope.parent_id or scope.inherited else (),
             caller.key,
-            self._log.reports if prompted else 0,
             job.agent_name,
             caller.policy,
             None if caller.resident is None else caller.resident.key,

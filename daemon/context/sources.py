@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -19,22 +19,20 @@ from ..access.visible import visible_session
 from ..compression.compress import Compress, compress
 from ..compression.model_compressor import LaterCompressor, ModelCompressor, Wanted
 from ..config.settings import CompressionConfig, Environment
-from ..core.errors import StateError
+from ..core.deadline import Deadline
 from ..core.system import System
 from ..core.work import SharedWork, Work
 from ..memory.service import WAIT_S, ExperienceMeaning, Meanings
 from ..project.metadata import ProjectMetadata, metadata_key, read_metadata
 from ..rules.agent_items import AgentItems
-from ..rules.item_plans import ITEMS_WAIT_S, plan_items, profiles_for
 from ..rules.item_search import WarmItemSearch
-from ..rules.items import ItemKey, ItemPlan
+from ..rules.items import ItemPlan
 from ..search.query import NOTHING_FOUND, SearchQuery, SearchResult
 from ..search.service import SearchService
-from ..sessions.request_log_service import RequestLog
 from ..sessions.session import Session
-from ..workspace.freshness import Deadline
 from ..workspace.project import Project
 from .caller import Caller, ContextJob
+from .item_plans import ITEMS_WAIT_S, plan_items, profiles_for
 
 T = TypeVar("T")
 
@@ -52,8 +50,6 @@ class Sources(Struct, frozen=True):
 
     found: SearchResult | None
     meanings: Meanings
-    served: asyncio.Future[Mapping[ItemKey, float]]
-    """Scores of items that were used in the replies to similar earlier prompts."""
 
     @property
     def degraded(self) -> tuple[str, ...]:
@@ -80,7 +76,6 @@ class ContextSources:
         item_search: WarmItemSearch,
         meaning: ExperienceMeaning,
         permissions: Permissions,
-        requests: RequestLog,
         work: Work,
         system: System,
     ) -> None:
@@ -88,7 +83,6 @@ class ContextSources:
         self._item_search = item_search
         self._meaning = meaning
         self._permissions = permissions
-        self._requests = requests
         self._work = work
         self._system = system
         self._reading = SharedWork[str, ProjectMetadata](work)
@@ -97,10 +91,8 @@ class ContextSources:
         """Query all sources for a prompt concurrently; without a prompt the results are empty."""
         meaning = self._meaning.near(job.project, job.request.prompt, deadline.left(WAIT_S))
         near = self._work.start(meaning, "compare experiences")
-        served = self._work.start(self._served(job), "find what served earlier")
-        served.add_done_callback(lambda late: late.cancelled() or late.exception())
         found = await self._search(job, deadline)
-        return Sources(found, await near, served)
+        return Sources(found, await near)
 
     def warm(self, project: Project) -> None:
         """Start embedding the texts of a project's items in the background."""
@@ -120,7 +112,7 @@ class ContextSources:
 
     async def plan(self, job: ContextJob, sources: Sources, deadline: Deadline) -> ItemPlan:
         """Return the items of a request; those of mode `agent` are searched within the deadline."""
-        plan = await self.within(deadline, self._plan_searched(job, sources, deadline), "plan items")
+        plan = await self.within(deadline, self._plan_searched(job, deadline), "plan items")
         if plan is None:
             plan = await self.plan_unsearched(job)
             problem = "items were not searched: there was no time"
@@ -132,7 +124,7 @@ class ContextSources:
         profiles = profiles_for(job.project.config, job.agent_name, job.caller.selection)
         silent = replace(job.request, prompt="", history=())
         known, session = await self._visible(job.project, job.caller)
-        return await plan_items(known, session, silent, profiles, {}, self._item_search, 0.0)
+        return await plan_items(known, session, silent, profiles, self._item_search, 0.0)
 
     async def within(
         self, deadline: Deadline, work: Coroutine[Any, Any, T], name: str, least_s: float = 0.0
@@ -165,24 +157,12 @@ class ContextSources:
             known.set(key, metadata)
         return metadata
 
-    async def _served(self, job: ContextJob) -> Mapping[ItemKey, float]:
-        if not job.request.prompt.strip():
-            return {}
-        return await self._requests.served(job.project.root, job.request.prompt)
-
-    async def _plan_searched(self, job: ContextJob, sources: Sources, deadline: Deadline) -> ItemPlan:
+    async def _plan_searched(self, job: ContextJob, deadline: Deadline) -> ItemPlan:
         project, request = job.project, job.request
         profiles = profiles_for(project.config, job.agent_name, job.caller.selection)
-        served: Mapping[ItemKey, float] = {}
-        problem: tuple[str, ...] = ()
-        try:
-            served = await asyncio.shield(sources.served)
-        except StateError as error:
-            problem = (f"items that served earlier requests aren't known: {error}",)
         within_s = deadline.left(ITEMS_WAIT_S)
         known, session = await self._visible(project, job.caller)
-        plan = await plan_items(known, session, request, profiles, served, self._item_search, within_s)
-        return replace(plan, degraded=(*plan.degraded, *problem)) if problem else plan
+        return await plan_items(known, session, request, profiles, self._item_search, within_s)
 
     async def _visible(self, project: Project, caller: Caller) -> tuple[AgentItems, Session | None]:
         """Return the items and the session without what the agent may not see."""

@@ -26,9 +26,8 @@ from ..core.resources import descriptor_problem, disk_problem, resident_bytes
 from ..core.storage import DatabaseError
 from ..core.system import System
 from ..core.work import Work
-from ..embedding.semantics import Semantics
+from ..embedding.embedder_client import EmbedderClient
 from ..memory.commit_marks import CommitMarks
-from ..memory.grafting import Grafting
 from ..memory.service import ExperienceMeaning, Experiences
 from ..rules.agent_items import AgentItems
 from ..rules.item_search import WarmItemSearch
@@ -40,6 +39,7 @@ from ..sessions.request_log_service import RequestLog
 from ..sessions.service import Sessions
 from ..sessions.stored_contents import RECORD_DAYS, LedgerLimits
 from ..sessions.timeline_service import Timeline
+from ..transcripts.grafting import Grafting
 from ..workspace.freshness import TreeFreshness, deadline_of
 from ..workspace.index_view import IndexSize
 from ..workspace.indexing import Indexing
@@ -70,7 +70,7 @@ class Engine:
         self._rendered = RenderedContexts(min(BYTES_MAX, config.scopes.max_memory_bytes))
         self._work = Work()
         self._stopped = asyncio.Event()
-        self.semantics = Semantics(config.embedding, environment.state_dir, self._work, self.events)
+        self.semantics = EmbedderClient(config.embedding, environment.state_dir, self._work, self.events)
         self.indexing = Indexing(self._work, self.events, self.semantics)
         self.projects = OpenProjects(environment, config, system, self._work, self.indexing)
         self.experiences = Experiences(self._work, self.events, system)
@@ -110,7 +110,7 @@ class Engine:
         )
         meaning = ExperienceMeaning(self.semantics, self._work)
         sources = ContextSources(
-            self._searching, self.item_search, meaning, self.permissions, self.requests, self._work, system
+            self._searching, self.item_search, meaning, self.permissions, self._work, system
         )
         self.contexts = Contexts(
             self.scopes,
@@ -157,7 +157,6 @@ class Engine:
             await self.scoping.persist()
         except DatabaseError as error:  # no client is left to tell, and the other parts must still be closed
             log.warning("the last scopes are not kept: %s", error)
-        await self.projects.save_all_feedback()
         self.projects.close_all()  # first, so that the indexer is the last to close each index, and seals it
         await asyncio.gather(self.indexing.link.stop(deadline_s), self.semantics.stop(deadline_s))
         self._stopped.set()
@@ -243,3 +242,10 @@ class Engine:
         project.unsaved.set(path, None)
         refresh = self._freshness.refresh(project, (path,), deadline_of(project, None))
         self._work.start_unheard(refresh, f"refresh {path}")
+
+
+class EngineMethods:
+    """Methods over one engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine

@@ -7,7 +7,6 @@ embeddings of contents that are gone from the project or that others have too. S
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -25,7 +24,7 @@ from ..core.state_folder import BACKUPS
 from ..core.storage import DatabaseError
 from ..core.system import System
 from ..core.work import Work
-from ..embedding.semantics import Semantics
+from ..embedding.embedder_client import EmbedderClient
 from ..memory.pool import Pool
 from ..project.roots import RECORD
 from ..rules.item_store import ItemStore
@@ -62,7 +61,7 @@ class Forgetting:
         requests: RequestLog,
         contexts: ContextHistory,
         timeline: Timeline,
-        semantics: Semantics,
+        semantics: EmbedderClient,
         items: Items,
         work: Work,
         system: System,
@@ -190,16 +189,14 @@ def _in_folder(folder: str, system: System) -> dict[str, int]:
         for name in names:
             with suppress(OSError):  # the indexer removes files of its own
                 index_bytes += os.path.getsize(os.path.join(above, name))
-    items = decisions = feedback = 0
+    items = decisions = 0
     if index_bytes:
         with suppress(FovealError):
             stored = ItemStore(os.path.join(folder, "items.json"), system).load()
             items = len(stored.drafts)
         with suppress(FovealError):
             decisions = Pool(os.path.join(folder, POOL_FILE), system).statistics().experiences
-        with suppress(Exception):  # there is none, or it is damaged
-            feedback = len(json.loads(system.read(os.path.join(folder, "feedback.json"))[0])["uses"])
-    return {"index_bytes": index_bytes, "items": items, "decisions": decisions, "feedback": feedback}
+    return {"index_bytes": index_bytes, "items": items, "decisions": decisions, "feedback": 0}
 
 
 def _remove(folder: str) -> None:

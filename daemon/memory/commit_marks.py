@@ -19,9 +19,9 @@ from ..core.system import System
 from ..core.work import Work
 from ..project import commits, git
 from ..project.commits import Commit, Reverts
-from ..workspace.project import Project
 from .edits import DueEdit, Edit, EditKind, PoolChanges, applied
 from .experience import Experience
+from .pool_owner import PoolOwner
 from .records import Known
 from .service import Experiences
 
@@ -45,11 +45,11 @@ class CommitMarks:
         self._seen: dict[str, tuple[str, int]] = {}
         """The commit and the pool's generation at the last check, by the project's root."""
 
-    def look(self, project: Project) -> None:
+    def look(self, project: PoolOwner) -> None:
         """Check a project in the background."""
         self._work.start_unheard(self.mark(project), f"commits of {project.root}")
 
-    async def mark(self, project: Project) -> tuple[str, ...]:
+    async def mark(self, project: PoolOwner) -> tuple[str, ...]:
         """Link experiences to their commits, and mark those whose commit was undone; durable when it returns.
 
         Returns the ids of the changed experiences. Does nothing if nothing changed since the last check.
@@ -75,7 +75,7 @@ def _commit_at(root: str, system: System) -> str:
     return "" if found is None else found.commit
 
 
-def _due(project: Project, system: System) -> tuple[DueEdit, ...]:
+def _due(project: PoolOwner, system: System) -> tuple[DueEdit, ...]:
     project.pool.refresh()
     experiences = project.pool.newest(NEWEST)
     if not experiences:

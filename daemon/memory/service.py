@@ -16,14 +16,14 @@ from ..core.errors import FovealError
 from ..core.events import EventHub
 from ..core.system import System
 from ..core.work import Work
-from ..embedding.semantics import Semantics
+from ..embedding.embedder_client import EmbedderClient
 from ..project.git import head
-from ..workspace.project import Project
 from .edits import DueEdit
 from .experience import Draft, Experience
 from .lines import Quarantined
 from .pool import GraftResult, PruneResult
 from .pool_filters import Criteria, ExperienceListing, Seen, as_it_is
+from .pool_owner import PoolOwner
 from .records import Known
 
 Change = Literal["updated", "deleted", "restored", "pruned"]
@@ -40,7 +40,7 @@ class Experiences:
         self._events = events
         self._system = system
 
-    async def graft(self, project: Project, draft: Draft) -> GraftResult:
+    async def graft(self, project: PoolOwner, draft: Draft) -> GraftResult:
         """Graft an experience; durable when this returns. Without a time it gets the current commit and
         sketches of its files now."""
         if not draft.commit and not draft.timestamp:
@@ -50,31 +50,28 @@ class Experiences:
             draft = await self._work.in_builder(partial(project.sketches.sketched, draft))
         result = await self._work.in_writer(partial(project.pool.graft, [draft]))
         if result.grafted:
-            project.feedback.used(
-                path for experience in project.pool.some(result.ids) for path in experience.files_touched
-            )
             data = {"project": project.root, "experience_ids": list(result.ids), "grafted": result.grafted}
             self._events.publish("experience.grafted", data)
         return result
 
     async def listed(
-        self, project: Project, listing: ExperienceListing, seen: Seen = as_it_is
+        self, project: PoolOwner, listing: ExperienceListing, seen: Seen = as_it_is
     ) -> tuple[tuple[Experience, ...], int]:
         """Return a project's matching experiences, newest first, and their total number; `seen` returns one
         as the caller may see it."""
         return await self._work.in_builder(partial(_listed, project, listing, seen))
 
-    async def get(self, project: Project, experience_id: str) -> Known:
+    async def get(self, project: PoolOwner, experience_id: str) -> Known:
         """Return an experience with its edits. Raises `NotFound`."""
         return await self._work.in_builder(partial(_get, project, experience_id))
 
-    async def update(self, project: Project, experience_id: str, fields: dict[str, object]) -> Known:
+    async def update(self, project: PoolOwner, experience_id: str, fields: dict[str, object]) -> Known:
         """Change fields of an experience. Raises `InvalidRequest` or `NotFound`."""
         known = await self._work.in_writer(partial(project.pool.update, experience_id, fields))
         self._tell(project, "updated", [known.original.id])
         return known
 
-    async def annotate(self, project: Project, due: Sequence[DueEdit]) -> tuple[str, ...]:
+    async def annotate(self, project: PoolOwner, due: Sequence[DueEdit]) -> tuple[str, ...]:
         """Write the edits that are due; returns the ids of the changed experiences."""
         if not due:
             return ()
@@ -83,15 +80,15 @@ class Experiences:
             self._tell(project, "updated", list(ids))
         return ids
 
-    async def delete(self, project: Project, experience_id: str) -> tuple[Known, bool]:
+    async def delete(self, project: PoolOwner, experience_id: str) -> tuple[Known, bool]:
         """Delete an experience, which can be restored; false if it was deleted already. Raises `NotFound`."""
         return await self._toggle(project, "deleted", partial(project.pool.delete, experience_id))
 
-    async def restore(self, project: Project, experience_id: str) -> tuple[Known, bool]:
+    async def restore(self, project: PoolOwner, experience_id: str) -> tuple[Known, bool]:
         """Undo a deletion; false if it isn't deleted. Raises `NotFound`."""
         return await self._toggle(project, "restored", partial(project.pool.restore, experience_id))
 
-    async def prune(self, project: Project, criteria: Criteria, *, dry_run: bool) -> PruneResult:
+    async def prune(self, project: PoolOwner, criteria: Criteria, *, dry_run: bool) -> PruneResult:
         """Remove for good the experiences that the criteria choose; a dry run only returns them."""
 
         def exists(path: str) -> bool:
@@ -109,29 +106,29 @@ class Experiences:
             self._tell(project, "pruned", [experience.id for experience in result.pruned])
         return result
 
-    async def quarantined(self, project: Project, limit: int) -> tuple[tuple[Quarantined, ...], int]:
+    async def quarantined(self, project: PoolOwner, limit: int) -> tuple[tuple[Quarantined, ...], int]:
         """Return the last lines that could not be read, and their total number."""
         return await self._work.in_builder(partial(project.pool.quarantined, limit))
 
     async def _toggle(
-        self, project: Project, change: Change, work: Callable[[], tuple[Known, bool]]
+        self, project: PoolOwner, change: Change, work: Callable[[], tuple[Known, bool]]
     ) -> tuple[Known, bool]:
         known, changed = await self._work.in_writer(work)
         if changed:
             self._tell(project, change, [known.original.id])
         return known, changed
 
-    def _tell(self, project: Project, change: Change, ids: list[str]) -> None:
+    def _tell(self, project: PoolOwner, change: Change, ids: list[str]) -> None:
         data = {"project": project.root, "change": change, "count": len(ids)}
         self._events.publish("experience.changed", {**data, "experience_ids": ids[:EVENT_IDS_MAX]})
 
 
-def _listed(project: Project, listing: ExperienceListing, seen: Seen) -> tuple[tuple[Experience, ...], int]:
+def _listed(project: PoolOwner, listing: ExperienceListing, seen: Seen) -> tuple[tuple[Experience, ...], int]:
     project.pool.refresh()
     return project.pool.list(listing, seen)
 
 
-def _get(project: Project, experience_id: str) -> Known:
+def _get(project: PoolOwner, experience_id: str) -> Known:
     project.pool.refresh()
     return project.pool.get(experience_id)
 
@@ -164,11 +161,11 @@ NO_MEANINGS = Meanings()
 class ExperienceMeaning:
     """Compares experiences with prompts in meaning. On the event loop only."""
 
-    def __init__(self, semantics: Semantics, work: Work) -> None:
+    def __init__(self, semantics: EmbedderClient, work: Work) -> None:
         self._semantics = semantics
         self._work = work
 
-    async def near(self, project: Project, prompt: str, within_s: float) -> Meanings:
+    async def near(self, project: PoolOwner, prompt: str, within_s: float) -> Meanings:
         """Return the similarity of a project's newest experiences to a prompt; empty without either.
 
         Experiences without a vector get one as far as the time allows, and are compared next time.
@@ -194,7 +191,7 @@ class ExperienceMeaning:
 _UNCOMPARED = "decisions were not compared by meaning"
 
 
-def _texts(project: Project) -> dict[str, str]:
+def _texts(project: PoolOwner) -> dict[str, str]:
     """Return the compared texts of the newest experiences, by id."""
     newest, _ = project.pool.list(ExperienceListing(COMPARED_MAX))
     return {

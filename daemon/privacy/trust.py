@@ -15,12 +15,12 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from ..config.settings import PROJECT_FILE
 from ..core.errors import InvalidRequest, NotFound, StateError
 from ..core.system import System
 from ..core.versions import NewerVersion, refuse_newer
 
 VERSION = 1
+PROJECT_FILE = "foveal.toml"
 TEMPLATE_FOLDER = ".foveal/templates"
 TEMPLATES_MAX = 50
 FILE_BYTES = 1_048_576

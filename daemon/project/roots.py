@@ -292,7 +292,7 @@ def _with_separator(folder: str) -> str:
 
 
 FOLDERS = ("lexical", "vectors", "cookies")
-FILES = ("items.json", "feedback.json", "project.json", "foveal.last.toml")
+FILES = ("items.json", "project.json", "foveal.last.toml")
 OWN_FILES = ("at_work",)
 DATABASES = ("index.sqlite", "transcripts.db")
 """Databases; their logs are checked too, since the databases are read before anybody opens them to write."""

@@ -13,16 +13,17 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..config.settings import PROJECT_FILE, Environment
+from ..config.settings import Environment
 from ..config.source import read_source
 from ..core.errors import ConfigError, InvalidRequest, NotFound, StateError
 from ..core.system import Stamp, System, stamps_hold
 from ..core.work import Work
 from ..core.zone import stamp_now
-from ..workspace.project import Project
+from ..privacy.trust import PROJECT_FILE
 from .agent_items import AgentItems, delete_item, merge_items, put_item, set_tool_mode
 from .approvals import Approvals, Approved, ServerFileState, approved_servers, file_states, list_tools
 from .instruction_files import RuleSet, discover
+from .item_owner import ItemOwner
 from .item_store import ItemDraft, ItemStore, StoredItems, draft_of
 from .items import IncludeMode, Item, ItemKey
 from .server_config import McpServer, ServerFiles, read_server_files
@@ -89,7 +90,7 @@ class Items:
 
     # Reading
 
-    def holds(self, project: Project, now: float) -> bool:
+    def holds(self, project: ItemOwner, now: float) -> bool:
         """Tell whether the items are those on disk, by some stats: of the approved servers' files each time,
         of all other places now and then.
 
@@ -113,14 +114,14 @@ class Items:
             project.instructions.checked(now)
         return True
 
-    async def refresh(self, project: Project) -> AgentItems:
+    async def refresh(self, project: ItemOwner) -> AgentItems:
         """Return a project's items as they are on the disk now."""
         async with self._lock(project):
             if not await self._is_current(project):
                 await self._read(project)
         return project.instructions.items
 
-    async def put(self, project: Project, fields: Mapping[str, object]) -> tuple[Item, AgentItems]:
+    async def put(self, project: ItemOwner, fields: Mapping[str, object]) -> tuple[Item, AgentItems]:
         """Put an item, durably; returns the item and all items."""
         known = await self._usable(project)
         draft = await self._work.in_writer(partial(put_item, self._store(project), fields, known))
@@ -130,14 +131,14 @@ class Items:
             raise NotFound(f"the {draft.key} was put, but is gone already; put it again")
         return item, items
 
-    async def delete(self, project: Project, key: ItemKey) -> Item | None:
+    async def delete(self, project: ItemOwner, key: ItemKey) -> Item | None:
         """Delete the item put under a key; returns the item of another source that shows again, if any."""
         known = await self._usable(project)
         await self._work.in_writer(partial(delete_item, self._store(project), key, known))
         return (await self._reread(project)).get(key)
 
     async def set_tool_mode(
-        self, project: Project, server_name: str, name: str, include: IncludeMode | None
+        self, project: ItemOwner, server_name: str, name: str, include: IncludeMode | None
     ) -> bool:
         """Set a tool's mode, or its server's default if `name` is empty; returns whether anything changed."""
         known = await self._usable(project)
@@ -150,12 +151,12 @@ class Items:
 
     # The servers that offer tools
 
-    async def servers(self, project: Project) -> tuple[ServerFileState, ...]:
+    async def servers(self, project: ItemOwner) -> tuple[ServerFileState, ...]:
         """Return the configuration files with their servers and the known tools."""
         await self.refresh(project)
         return await asyncio.to_thread(self._file_states, project.root)
 
-    async def approve(self, project: Project, path: str, section: str | None, digest: str) -> int:
+    async def approve(self, project: ItemOwner, path: str, section: str | None, digest: str) -> int:
         """Approve a file as a person saw it; returns how many sections were newly approved."""
         files = (await asyncio.to_thread(self._server_files, project.root)).files
         chosen = [file for file in files if file.path == path and section in {None, file.section}]
@@ -169,7 +170,7 @@ class Items:
         await self._reread(project)
         return done
 
-    async def revoke(self, project: Project, path: str) -> int:
+    async def revoke(self, project: ItemOwner, path: str) -> int:
         """Revoke the approvals of a file; returns how many there were."""
         done = await self._work.in_writer(partial(self._approvals.revoke, path))
         await self._reread(project)
@@ -179,7 +180,7 @@ class Items:
         """Revoke the approvals of a project's files."""
         await self._work.in_writer(partial(self._approvals.forget, root))
 
-    async def list_tools(self, project: Project, *, again: bool) -> tuple[tuple[McpServer, ToolList], ...]:
+    async def list_tools(self, project: ItemOwner, *, again: bool) -> tuple[tuple[McpServer, ToolList], ...]:
         """Run the approved servers that weren't listed yet, or all, and merge their tools into the items."""
         # In a thread of its own: it takes seconds, and no context should wait for it.
         found = await asyncio.to_thread(self._list_tools, project.root, again)
@@ -251,7 +252,7 @@ class Items:
 
     # Helpers
 
-    async def _is_current(self, project: Project) -> bool:
+    async def _is_current(self, project: ItemOwner) -> bool:
         known = self._sources.get(project.root)
         if known is None or known.rules is not project.instructions.rules or project.instructions.stale:
             return False
@@ -263,7 +264,7 @@ class Items:
 
         return await self._work.in_builder(unchanged)
 
-    async def _read(self, project: Project) -> None:
+    async def _read(self, project: ItemOwner) -> None:
         """Read the sources of a project; its lock is held."""
         instructions = project.instructions
         unchanged = partial(instructions.rules.unchanged, self._system)
@@ -278,26 +279,26 @@ class Items:
         instructions.set_items(merged.items)
         project.set_problem("items", merged.problem)
 
-    async def _reread(self, project: Project) -> AgentItems:
+    async def _reread(self, project: ItemOwner) -> AgentItems:
         """Read the sources again after one was changed here."""
         async with self._lock(project):
             await self._read(project)
         return project.instructions.items
 
-    async def _usable(self, project: Project) -> AgentItems:
+    async def _usable(self, project: ItemOwner) -> AgentItems:
         """Return the items; raises `StateError` if the put items can't be read."""
         items = await self.refresh(project)
         await self._work.in_builder(self._store(project).load)
         return items
 
-    def _store(self, project: Project) -> ItemStore:
+    def _store(self, project: ItemOwner) -> ItemStore:
         store = self._stores.get(project.folder)
         if store is None:
             store = ItemStore(os.path.join(project.folder, ITEMS_FILE), self._system)
             self._stores[project.folder] = store
         return store
 
-    def _lock(self, project: Project) -> asyncio.Lock:
+    def _lock(self, project: ItemOwner) -> asyncio.Lock:
         return self._locks.setdefault(project.root, asyncio.Lock())
 
 

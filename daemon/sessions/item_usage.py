@@ -1,5 +1,4 @@
-"""The usage of items: which items replies referred to, what that suggests, and the evidence for similar
-queries.
+"""The usage of items: which items replies referred to, and what that suggests.
 
 A reply refers to an item if it names it, or uses words that only the item has:
 
@@ -26,7 +25,7 @@ from . import request_table
 from .request_log import Ledger
 from .request_log_file import LedgerFile
 from .request_record import ItemPart, Sent
-from .request_table import ItemCounts, UsageShare, data_of, sketch_of
+from .request_table import ItemCounts, UsageShare
 
 MAX_CHARACTERS = 200_000
 """Maximum characters searched of a reply, a message or the context; a reply has about 4,000."""
@@ -108,26 +107,6 @@ class Usage:
                 found.append(suggestion)
         return tuple(found)
 
-    def evidence(self, project_root: str, message: str) -> dict[ItemKey, float]:
-        """Return how well items served nearly equal earlier queries of a project, above 0 to 1.
-
-        Only requests with a reported reply count. An item's weight is the share of replies that referred to
-        it, weighted by similarity, times the highest similarity: 1 if all referred to it, for the same words.
-        At most `MAX_NEAR` queries are weighed, and 832 compared.
-        """
-        sketch = sketch_of(message)
-        weights: dict[ItemKey, list[tuple[float, bool]]] = {}
-        with self._file.reading() as database:
-            for number, similarity in request_table.nearest_queries(database, data_of(project_root), sketch):
-                row = request_table.at_number(database, number)
-                record = request_table.read_record(database, number)
-                if row is None or row.referred is None or record is None:
-                    continue
-                for position, item in enumerate(record.items):
-                    weights.setdefault(item.key, []).append((similarity, position in row.referred))
-        evidence = {key: _weight(some) for key, some in weights.items()}
-        return {key: weight for key, weight in evidence.items() if weight > 0}
-
     def _note(self, database: Database, session_id: str, request_id: str, positions: set[int]) -> None:
         """Write the items that a reply referred to, and count the new ones."""
         row = request_table.find(database, session_id, request_id)
@@ -139,7 +118,6 @@ class Usage:
         before = set(row.referred or ())
         request_table.set_referred(database, row.number, before | positions)
         request_table.count_reply(database, record, positions - before, first=row.referred is None)
-        request_table.add_query(database, row.number)
 
 
 def suggestion_for(counts: ItemCounts, mode: IncludeMode) -> UsageSuggestion | None:
@@ -158,12 +136,6 @@ def suggestion_for(counts: ItemCounts, mode: IncludeMode) -> UsageSuggestion | N
     if mode in {"agent", "glob"} and not counts.referred and counts.key.type != "rule":
         return UsageSuggestion(counts.key, "remove", f"{said}: remove it, or describe better what it is for.")
     return None
-
-
-def _weight(some: Sequence[tuple[float, bool]]) -> float:
-    served = sum(similarity for similarity, was_referred in some if was_referred)
-    total = sum(similarity for similarity, _ in some)
-    return round(max(similarity for similarity, _ in some) * served / total, 4)
 
 
 def referred(keys: Sequence[ItemKey], sent: Sent | None, reply: str) -> tuple[int, ...]:

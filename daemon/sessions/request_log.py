@@ -21,8 +21,6 @@ from .request_table import (
     RequestSummary,
     bare,
     packed_record,
-    sketch_bytes,
-    sketch_of,
     summary_of,
 )
 from .session import moment_in, timestamp_of
@@ -157,8 +155,7 @@ class Ledger:
             with self._file.writing() as database:
                 written = {}
                 for record, parts, packed in rows:
-                    sketch = sketch_bytes(sketch_of(parts.user_prompt))
-                    number = request_table.insert(database, record, packed, sketch)
+                    number = request_table.insert(database, record, packed)
                     if number is not None:
                         written[number] = parts
                         request_table.count_items(database, record)
@@ -355,7 +352,8 @@ def _row(database: Database, session_id: str, request_id: str) -> RequestRow:
     if row is None:
         raise NotFound(
             f"the session {session_id!r:.130} has no request {request_id!r:.80}: it was removed as too old,"
-            " or never existed. ListRequests names those that there are."
+            " or never existed.",
+            "ListRequests names those that there are.",
         )
     return row
 

@@ -218,8 +218,7 @@ INSERT INTO requests SELECT r.number, s.name, p.root, r.id, at, message_hash, to
     LEFT JOIN former.bodies USING (number);
 INSERT INTO items SELECT i.id, root, type, name, server_name
     FROM former.items i JOIN former.projects p ON p.id = project;
-INSERT INTO item_days SELECT * FROM former.item_days;
-INSERT INTO query_terms SELECT term, request FROM former.query_terms
+INSERT INTO item_days SELECT * FROM former.item_days
 """
 
 

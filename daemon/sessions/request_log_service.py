@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from ..context.assembly import Built
 from ..context.requests import ContextRequest
-from ..context.scopes import Scope
 from ..core.errors import NotFound, StateError
 from ..core.system import System
 from ..core.work import Work
@@ -39,6 +38,7 @@ from .request_record import (
     sent,
 )
 from .request_table import RequestSummary
+from .scope import Scope
 from .session import timestamp_of
 from .stored_contents import LedgerLimits
 
@@ -80,8 +80,6 @@ class RequestLog:
         self._problem = "the daemon is still starting"
         self._behind = ""
         self._retry: asyncio.TimerHandle | None = None
-        self.reports = 0
-        """The number of reported replies since the start: each may change which items are chosen."""
         self._waiting = False
         self._writing = False
         self._pruning: asyncio.TimerHandle | None = None
@@ -180,25 +178,12 @@ class RequestLog:
     async def forget_project(self, project_root: str) -> None:
         """Remove all requests and contexts of a project."""
         await asyncio.to_thread(self._usable().ledger.forget_project, project_root)
-        self.reports += 1  # what was of use there chooses no items any more
 
     async def report(self, session_id: str, request_id: str, reply: str, used: Sequence[ItemKey]) -> Reported:
         """Record which items of a request a reply referred to. Raises `NotFound`."""
         opened = self._usable()
         work = partial(opened.usage.report, session_id, request_id, reply=reply, used=used)
-        reported = await self._work.in_writer(work)
-        self.reports += 1
-        return reported
-
-    async def served(self, project_root: str, message: str) -> dict[ItemKey, float]:
-        """Return how useful items were for earlier messages nearly equal to this one, 0 to 1; see
-        `Usage.evidence`.
-
-        Raises `StateError` if the file can't be read; empty if nothing is recorded.
-        """
-        if self._opened is None:
-            return {}
-        return await self._ask(lambda log: log.usage.evidence(project_root, message))
+        return await self._work.in_writer(work)
 
     async def ask_usage(self, question: Callable[[Usage], T]) -> T:
         """Return the result of a function that reads the usage of items."""

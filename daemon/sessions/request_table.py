@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
-import struct
 import zlib
 from collections.abc import Collection, Sequence
-from functools import lru_cache
-from math import ceil
 
 from msgspec import Struct
 
@@ -43,7 +38,7 @@ are gone; `referred` is a JSON list of positions of the record's items that a re
 may have half surrogates, as file names do, are stored as bytes: SQLite accepts none in texts.
 
 Counts of items outlive the requests that they were counted of, so that a share over time isn't a share of
-what was kept. `query_terms` has only requests whose reply was reported: others are no evidence."""
+what was kept. `sketch` and `query_terms` are of former versions, which compared messages."""
 
 GZIP = 31
 """The `wbits` of zlib for gzip, which has a CRC-32."""
@@ -110,13 +105,13 @@ def bare(summary: RequestSummary) -> RequestRecord:
     )
 
 
-def insert(database: Database, record: RequestRecord, packed: bytes, sketch: bytes) -> int | None:
+def insert(database: Database, record: RequestRecord, packed: bytes) -> int | None:
     """Insert a row and return its number; None if the session has this request. Needs a transaction."""
     row = summary_of(record)
     cursor = database.execute(
-        "INSERT OR IGNORE INTO requests VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', NULL, ?, ?)",
+        "INSERT OR IGNORE INTO requests VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', NULL, X'', ?)",
         (data_of(row.session_id), data_of(row.project_root), data_of(row.id), row.at, row.message_hash,
-         row.tokens, row.bytes, row.elapsed_ms, row.items, row.considered, row.degraded, sketch, packed),
+         row.tokens, row.bytes, row.elapsed_ms, row.items, row.considered, row.degraded, packed),
     )  # fmt: skip
     return cursor.lastrowid if cursor.rowcount else None
 
@@ -330,115 +325,3 @@ def _count_each(database: Database, record: RequestRecord, used: Collection[Used
             " referred = referred + excluded.referred",
             (include, record.at[:10], *values, *fields),
         )
-
-
-MAX_NEAR = 16
-"""Maximum number of nearly equal queries weighed, the most equal and latest."""
-
-SKETCH_TERMS = 64
-"""Maximum number of words in a sketch, those with the smallest hashes. Few messages have more; of a longer
-one it is a fair sample (bottom-k sketch, Cohen and Kaplan 2007)."""
-
-MIN_TERMS = 3
-"""Minimum number of words: shorter queries ("go on", "fix it") mean something else each time."""
-
-NEARLY_EQUAL = 0.8
-"""Minimum share of common words of nearly equal queries: one word in ten may differ. Near-duplicate detection
-commonly uses 0.8 to 0.9."""
-
-_TEXT_CHARACTERS = 20_000
-"""Maximum characters of a query that count: half from its beginning, half from its end."""
-
-Sketch = tuple[int, ...]
-"""Hashes of words, ascending, each once. Empty for a query that is too short to be compared."""
-
-
-def sketch_of(query: str) -> Sketch:
-    """Return the sketch of a query. Case, order, repetition, punctuation and function words don't count."""
-    if len(query) > _TEXT_CHARACTERS:
-        half = _TEXT_CHARACTERS // 2
-        query = f"{query[:half]} {query[-half:]}"
-    words = set(_WORD.findall(query.casefold())) - _FUNCTION_WORDS
-    return () if len(words) < MIN_TERMS else tuple(sorted({_hash(word) for word in words})[:SKETCH_TERMS])
-
-
-def similarity(sketch: Sketch, other: Sketch) -> float:
-    """Return the share of common words of two queries (Jaccard), 0 to 1.
-
-    Exact up to `SKETCH_TERMS` different words, an estimate above: of the smallest hashes of both together.
-    """
-    if not sketch or not other:
-        return 0.0
-    both = sorted({*sketch, *other})[:SKETCH_TERMS]
-    common = {*sketch}.intersection(other)
-    return sum(term in common for term in both) / len(both)
-
-
-def prefix(sketch: Sketch) -> Sketch:
-    """Return the terms of which nearly equal queries share at least one.
-
-    Two sets that share the part t of their union share at least one among the first n - ceil(t n) + 1 of
-    each in any fixed order (prefix filtering, Chaudhuri, Ganti and Kaushik 2006): so looking these few up
-    misses none.
-    """
-    return sketch[: len(sketch) - ceil(NEARLY_EQUAL * len(sketch)) + 1] if sketch else ()
-
-
-def sketch_bytes(sketch: Sequence[int]) -> bytes:
-    """Return a sketch as bytes, four for a term."""
-    return struct.pack(f"<{len(sketch)}I", *sketch)
-
-
-def sketch_in(data: bytes) -> Sketch:
-    """Return the sketch in bytes, ignoring an incomplete last term."""
-    return struct.unpack(f"<{len(data) // 4}I", data[: len(data) // 4 * 4])
-
-
-def add_query(database: Database, request: int) -> None:
-    """Index the query of a request, once. Needs a transaction."""
-    database.executemany("INSERT OR IGNORE INTO query_terms VALUES (?, ?)", _terms(database, request))
-
-
-def remove_query(database: Database, request: int) -> None:
-    """Remove the query of an existing request from the index. Needs a transaction."""
-    database.executemany("DELETE FROM query_terms WHERE term = ? AND request = ?", _terms(database, request))
-
-
-def nearest_queries(database: Database, project: bytes, sketch: Sketch) -> list[tuple[int, float]]:
-    """Return the requests of nearly equal queries with their similarity, the most equal and latest first."""
-    shares: dict[int, float] = {}
-    for term in prefix(sketch):
-        rows = database.execute(
-            "SELECT request, sketch FROM query_terms JOIN requests ON number = request"
-            " WHERE term = ? AND project = ? ORDER BY request DESC LIMIT ?",
-            (term, project, _MAX_CANDIDATES),
-        )
-        shares |= {
-            number: similarity(sketch, sketch_in(data)) for number, data in rows if number not in shares
-        }
-    found = [(number, share) for number, share in shares.items() if share >= NEARLY_EQUAL]
-    return sorted(found, key=lambda request: (-request[1], -request[0]))[:MAX_NEAR]
-
-
-def _terms(database: Database, request: int) -> list[tuple[int, int]]:
-    row = database.execute("SELECT sketch FROM requests WHERE number = ?", (request,)).fetchone()
-    return [(term, request) for term in prefix(sketch_in(row[0]))] if row else []
-
-
-_MAX_CANDIDATES = 64
-"""Maximum number of queries compared for each word, the latest; with at most 13 words, 832 in all."""
-
-_WORD = re.compile(r"\w[\w'-]*\w")
-_FUNCTION_WORDS = frozenset(
-    # A list of ninety strings would be twenty times as long to read.
-    """an the and or but if of in on at to for from by with as is are was were be been it its this that these
-    those there here what which who how why when where do does did can could should would will shall may
-    might must have has had not no so than then too very please me my we our us you your they their he she
-    about into just also""".split()  # noqa: SIM905 - see above
-)
-
-
-@lru_cache(maxsize=16_384)
-def _hash(word: str) -> int:
-    digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=4).digest()
-    return int.from_bytes(digest, "big")

@@ -112,11 +112,11 @@ def forget(database: Database, numbers: Iterable[int], reason: str = "") -> int:
     """Remove the contents of requests for a reason, or without one the whole requests; counts of items stay.
     Returns the number of requests. Needs a transaction."""
     several = tuple(numbers)
+    database.execute("DELETE FROM query_terms")  # a former version kept hashes of messages' words there
     for number in several:
         if reason:
             request_table.set_pruned(database, number, reason)
         else:
-            request_table.remove_query(database, number)
             request_table.remove(database, number)
     for number in several:
         _repack(database, number, OF_REQUESTS)

@@ -17,7 +17,6 @@ from msgspec import Struct
 
 from ..context.assembly import Built
 from ..context.requests import ContextRequest
-from ..context.scopes import Scope
 from ..core.errors import FovealError, InvalidRequest, StateError
 from ..core.record_file import RecordFile
 from ..core.storage import Database
@@ -27,6 +26,7 @@ from ..memory.experience import Experience
 from ..transcripts.activity import Activity
 from ..workspace.open_projects import OpenProjects
 from . import timeline
+from .scope import Scope
 from .timeline import Entry, StoredEntry, TimelineKind, UsedPlace, UseSign
 from .timeline_writer import (
     MASKED_CHARACTERS,

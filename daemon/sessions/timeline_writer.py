@@ -15,7 +15,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ..context.assembly import Built
-from ..context.scopes import Scope
 from ..core.errors import InvalidRequest
 from ..core.record_file import RecordFile
 from ..core.storage import Database
@@ -25,6 +24,7 @@ from ..transcripts.activity import Activity
 from ..transcripts.extraction import placed
 from ..transcripts.injections import asked
 from . import timeline
+from .scope import Scope
 from .timeline import Entry, Place, SessionRow, TimelineKind, Turn, UseSign, clean
 
 PATHS_MAX = 50

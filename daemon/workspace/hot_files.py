@@ -1,16 +1,13 @@
-"""The files of a project that are being worked on, and the edits that count as feedback."""
+"""The files of a project that are being worked on."""
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Container, Iterable
 
-from ..context.feedback import Feedback
-from ..context.scopes import HotNode
-from ..core.system import System
+from msgspec import Struct
+
 from ..index.store import Activity
-from ..project.git import head
 
 HOT_MAX = 8
 HOT_EACH = 3
@@ -28,8 +25,12 @@ REMEMBERED_MAX = 4 * HOT_MAX
 CHANGED_OFTEN = 3
 """Number of the latest commits that must change a file for it to count as often changed."""
 
-CHECKOUT_S = 2.0
-"""Seconds after a checkout in which writes count as the checkout's."""
+
+class HotNode(Struct, frozen=True):
+    """A file that is being worked on, and the reason why it counts as such."""
+
+    path: str
+    reason: str
 
 
 class HotFiles:
@@ -100,36 +101,6 @@ class HotFiles:
                     found[path] = HotNode(path, reason)
                     taken += 1
         return tuple(list(found.values())[:HOT_MAX])
-
-
-class PendingEdits:
-    """Edits that are counted as feedback once it is certain that no checkout made them.
-
-    HEAD changes only at the end of a checkout, and the last files of a checkout may be reported even later.
-    """
-
-    def __init__(self, root: str, feedback: Feedback, system: System) -> None:
-        self._root = root
-        self._feedback = feedback
-        self._system = system
-        self._head = head(root, system)
-        self._checked_out_at = -CHECKOUT_S
-        self._paths: list[str] = []
-
-    def add(self, paths: Iterable[str]) -> None:
-        """Add edits after the earlier ones are counted."""
-        if self._paths:
-            self.settle()
-        self._paths.extend(paths)
-
-    def settle(self) -> None:
-        """Count the edits since the last call, unless a checkout made them. Takes some microseconds."""
-        now, current, paths = asyncio.get_running_loop().time(), head(self._root, self._system), self._paths
-        self._paths = []
-        if current != self._head:
-            self._head, self._checked_out_at = current, now
-        elif now - self._checked_out_at > CHECKOUT_S:
-            self._feedback.edited(paths)
 
 
 def _remember(paths: dict[str, None], path: str) -> None:

@@ -9,13 +9,21 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from functools import partial
 
 from ..config.files import IN_FORCE
-from ..config.settings import PROJECT_FILE, Environment, ProjectConfig, UserConfig
+from ..config.settings import Environment, ProjectConfig, UserConfig
 from ..core.errors import ConfigError, FovealError, StateError
 from ..core.system import System
 from ..core.work import SharedWork, Work
 from ..memory.pool import Pool
 from ..memory.pool_filters import Retention
-from ..privacy.trust import FILE_BYTES, NOTHING_TRUSTED, Trusted, TrustFile, TrustStore, files_to_trust
+from ..privacy.trust import (
+    FILE_BYTES,
+    NOTHING_TRUSTED,
+    PROJECT_FILE,
+    Trusted,
+    TrustFile,
+    TrustStore,
+    files_to_trust,
+)
 from ..project.ignore_file import IgnoreLine, set_excluded
 from ..project.roots import (
     check_named_root,
@@ -116,7 +124,6 @@ class OpenProjects:
         project = self._projects.pop(root, None) or self._projects.pop(path, None)
         if project is not None:
             self._indexing.close(project)
-            await self.save_feedback(project)
             project.close()
         return project
 
@@ -164,24 +171,6 @@ class OpenProjects:
     async def forget_trust(self, root: str) -> None:
         """Revoke the trust in all files of a project, if there is any."""
         await self._work.in_writer(partial(self._trust.forget, root))
-
-    async def save_feedback(self, project: Project) -> None:
-        """Write a project's feedback if it changed; Status reports a failure."""
-        if not project.feedback.unsaved:
-            return
-        try:
-            await self._work.in_writer(project.feedback.save)
-        except OSError as error:
-            project.feedback.unsaved = True  # the next call tries again
-            problem = f"feedback on what was useful can't be written ({error.strerror or error})"
-            project.set_problem("unsaved feedback", problem)
-        else:
-            project.set_problem("unsaved feedback", "")
-
-    async def save_all_feedback(self) -> None:
-        """Write the feedback of all projects."""
-        for project in self:
-            await self.save_feedback(project)
 
     def close_all(self) -> None:
         """Close all files of all projects; lent readers close when they are returned."""
@@ -252,7 +241,6 @@ class OpenProjects:
         project = Project(root, folder, loaded, pool, self._system)
         self._set_trust(project, trusted, problem)
         project.settings.stale = self._system.denials != denials
-        project.set_problem("feedback", await self._work.in_builder(project.feedback.load))
         self._shared[root] = (config.experience.path, may_share)
         self._projects[root] = project
         self._known.add(root)

@@ -7,39 +7,37 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from types import MappingProxyType
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..access.visible import visible_experiences
 from ..config.files import LoadedConfig
 from ..config.settings import ProjectConfig, UserConfig
-from ..context.feedback import Feedback, feedback_path
-from ..context.known_files import KEPT_SYMBOLS, MASKED_SYMBOLS
-from ..context.scopes import HotNode
 from ..core.errors import ProjectUnavailable
-from ..core.sized_cache import SizedCache
-from ..core.system import Stamp, System, stamp_of
+from ..core.system import Stamp, System
 from ..core.zone import stamp_now
 from ..index.messages import EDITS_MAX, TreeDelta
 from ..index.store import Activity
-from ..memory.experience import SKETCHES_MAX, BadField, Draft, Experience, relative_files
+from ..index.symbol_cache import KEPT_SYMBOLS, MASKED_SYMBOLS
+from ..memory.file_sketches import FileSketches
 from ..memory.pool import Pool
-from ..memory.recall import Chosen, Sketch, Staleness, choose, decoded, encoded, sketch_of, staleness_of
+from ..memory.recall import Chosen, choose
+from ..memory.visible_experiences import visible_experiences
 from ..privacy.policy import NO_POLICY, Policy
-from ..project import commits, git
-from ..project.content import Shown, decode
+from ..privacy.trust import PROJECT_FILE
+from ..project.content import Shown
 from ..project.metadata import KnownMetadata
 from ..project.roots import make_usable, write_record
-from ..project.tree import FileRecord, ProjectState, Tree
+from ..project.tree import ProjectState, Tree
 from ..rules.instruction_files import RuleSet, discover
 from ..rules.instruction_places import is_instruction_path
-from .hot_files import HotFiles, PendingEdits
+from ..rules.project_instructions import ProjectInstructions
+from .hot_files import HotFiles, HotNode
 from .index_state import IndexState
 from .index_view import IndexView, read_tree
-from .project_settings import CONFIG_NAME, ProjectInstructions, ProjectSettings, read_settings
+from .project_settings import ProjectSettings, read_settings
 from .snapshot import ProjectSnapshot
+from .unsaved_buffers import UnsavedBuffers
 
 EXPERIENCES_WEIGHED = 50
 """Number of experiences that are rated in addition to the number wanted."""
@@ -68,7 +66,7 @@ def load(root: str, folder: str, user: UserConfig, home: str, system: System) ->
     if not os.path.isdir(root):
         raise ProjectUnavailable(f"{root} is no folder (any more); open the project where it lies now")
     # The stamp is taken before the file is read, since the file may change meanwhile.
-    config_stamp = stamp_now(system, os.path.join(root, CONFIG_NAME))
+    config_stamp = stamp_now(system, os.path.join(root, PROJECT_FILE))
     quarantined = make_usable(folder, os.path.dirname(os.path.dirname(folder)), system)
     settings, problem = read_settings(root, folder, user, system)
     write_record(root, folder, system)
@@ -93,8 +91,6 @@ class Project:
         self.hot_files = HotFiles(loaded.activity)
         self.unsaved = UnsavedBuffers()
         self.sketches = FileSketches(root, system)
-        self.feedback = Feedback(feedback_path(folder), system)
-        self.pending_edits = PendingEdits(root, self.feedback, system)
         found = {"state": loaded.quarantined, "config": loaded.config_problem}
         self.problems = {cause: problem for cause, problem in found.items() if problem}
         """Problems of the project as a whole, except those of its index, in words, by cause."""
@@ -160,7 +156,7 @@ class Project:
             self._compressed_generation,
             self.pool.generation,
             self.degraded,
-            (tree.generation, self.feedback.generation) if prompted else None,
+            tree.generation if prompted else None,
         )
 
     def set_problem(self, cause: str, problem: str) -> None:
@@ -227,10 +223,9 @@ class Project:
         named = (*delta.removed, *delta.touched, *(record.path for record in delta.upserted))
         if delta.resync or any(map(is_instruction_path, named)):
             self.instructions.expect_changes()
-        if delta.resync or CONFIG_NAME in named:
+        if delta.resync or PROJECT_FILE in named:
             self.settings.stale = True
         if len(delta.touched) <= EDITS_MAX:
-            self.pending_edits.add(delta.touched)
             self.hot_files.note_edited(path for path in delta.touched if path in self.tree.files)
         self.index_state.wake()
 
@@ -277,105 +272,3 @@ class Project:
         """Report damage that a reader found. From any thread."""
         with contextlib.suppress(RuntimeError):  # the event loop is closed
             self._loop.call_soon_threadsafe(lambda: self.on_damage(problem))
-
-
-BUFFERS_MAX = 64
-BUFFER_CHARACTERS = 2 * 1024 * 1024
-
-
-class UnsavedBuffers:
-    """Unsaved texts by relative path, the latest `BUFFERS_MAX`. On the event loop only."""
-
-    def __init__(self) -> None:
-        self._texts: dict[str, str] = {}
-        self.generation = 0
-        """Incremented with each change of a text."""
-
-    def frozen(self) -> Mapping[str, str]:
-        """Return an immutable copy."""
-        return MappingProxyType(dict(self._texts))
-
-    def set(self, path: str, text: str | None) -> None:
-        """Let an editor's text replace a file; with None the file itself counts again."""
-        old = self._texts.pop(path, None)
-        if text is not None:
-            self._texts[path] = text
-            if len(self._texts) > BUFFERS_MAX:
-                del self._texts[next(iter(self._texts))]
-        self.generation += old != text
-
-    def drop_saved(self, written: Iterable[FileRecord], known: Mapping[str, FileRecord]) -> None:
-        """Drop the texts of files that changed on the disk: the editor saved them, or the buffer is stale."""
-        if not self._texts:
-            return
-        for record in written:
-            former = known.get(record.path)
-            if record.path in self._texts and former is not None and former.stamp != record.stamp:
-                self.set(record.path, None)
-
-
-SKETCHED_BYTES = 262_144
-"""Maximum bytes of a file that is sketched: decisions are seldom about larger files."""
-
-KEPT_MAX = 4_096
-"""Maximum number of cached sketches of files' current contents, half a kilobyte each."""
-
-
-class FileSketches:
-    """The sketches of one project's files. From any thread; blocks for stats and files that changed."""
-
-    def __init__(self, root: str, system: System) -> None:
-        self._root = root
-        self._system = system
-        self._kept = SizedCache[str, tuple[Stamp, Sketch]](KEPT_MAX)
-        self._reverted: tuple[str, frozenset[str]] = ("", frozenset())
-
-    def now(self, path: str) -> Sketch | None:
-        """Return the sketch of a file's current content, by its relative path; None if it can't be read."""
-        full = os.path.join(self._root, path)
-        try:
-            if os.path.realpath(full) != full:
-                return None  # the target of a link is no file of the project
-            stamp = stamp_of(self._system.stat(full))
-            known = self._kept.get(path)
-            if known is not None and known[0] == stamp:
-                return known[1]
-            data, _ = self._system.read(full, SKETCHED_BYTES)
-        except (OSError, ValueError):
-            return None
-        sketch = sketch_of(decode(data, cut=True))
-        self._kept.put(path, (stamp, sketch), 1)
-        return sketch
-
-    def sketched(self, draft: Draft) -> Draft:
-        """Return a draft with the sketches of its files' current contents."""
-        try:
-            files, _ = relative_files(draft.files_touched, self._root)
-        except BadField:
-            return draft  # the pool says what is wrong when it is stored
-        found = ((path, self.now(path)) for path in files[:SKETCHES_MAX])
-        return replace(
-            draft, sketches=tuple((path, encoded(sketch)) for path, sketch in found if sketch is not None)
-        )
-
-    def staleness(self, experience: Experience) -> Staleness:
-        """Return whether an experience still holds."""
-        then = {path: sketch for path, text in experience.sketches if (sketch := decoded(text)) is not None}
-        reverted = self._reverted_commits() if experience.commit else frozenset()
-        return staleness_of(experience, then, self.now, reverted)
-
-    def _reverted_commits(self) -> frozenset[str]:
-        """Return the commits that git reverted; read again when another commit is checked out."""
-        head = git.head(self._root, self._system)
-        if head is None or not head.commit:
-            return frozenset()
-        if self._reverted[0] != head.commit:
-            try:
-                found = commits.reverts(self._root).undone
-            except git.GitError as error:
-                found = frozenset()
-                if self._system.deny(error.__cause__):
-                    return found
-                # Else kept: without git, or in a repository that it rejects, which the scan says
-            self._reverted = (head.commit, found)
-        return self._reverted[1]

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from ... import __version__
 from ...hooks.hosts.host import LEVELS, SettingsPlace
 from ...hooks.hosts.last_events import read as last_events
 from ...hooks.install.errors import InstallError
@@ -18,6 +17,7 @@ from ...hooks.install.host_files import INSTALLABLE
 from ...hooks.install.program import find_program
 from ...hooks.install.state import inspect, problems
 from ...ipc.paths import state_folder
+from ...ipc.version import __version__
 from ..exports import exported
 from ..formats import count, duration
 from ..view import Page, get

@@ -21,19 +21,17 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 
-from ... import __version__
 from ...ipc.aclient import DaemonLink
 from ...ipc.errors import DaemonUnavailable, RpcError
+from ...ipc.version import __version__
+from ..pump import INVALID_REQUEST, PARSE_ERROR, id_of
 from .lsp_frames import (
-    INVALID_REQUEST,
     MAX_BODY_BYTES,
     MAX_HEAD_BYTES,
-    PARSE_ERROR,
     UNAVAILABLE,
     BadFrame,
     body_size,
     error_frame,
-    id_of,
     method_of,
     read_message,
 )

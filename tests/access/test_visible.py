@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from foveal.daemon.access.visible import (
-    visible_experience,
-    visible_experiences,
-    visible_items,
-    visible_session,
-)
+from foveal.daemon.access.visible import visible_items, visible_session
 from foveal.daemon.memory.experience import Experience
+from foveal.daemon.memory.visible_experiences import visible_experience, visible_experiences
 from foveal.daemon.privacy.policy import NO_POLICY, Policy
 from foveal.daemon.rules.agent_items import merge_items
 from foveal.daemon.rules.item_store import StoredItems

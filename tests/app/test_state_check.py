@@ -8,37 +8,28 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from foveal.benchmarks.faults.damages import KINDS
 from foveal.benchmarks.faults.filled import fill, project_files
 from foveal.benchmarks.faults.home import PROJECT, home
-from foveal.benchmarks.faults.opening import MAKERS
 from foveal.daemon.app.state_check import Finding, check_state_files, repair
+from foveal.daemon.core.state_folder import bring_up
 from foveal.daemon.core.system import System
 from foveal.daemon.index.store import Store
 
 V1_DUMP = Path(__file__).parents[1] / "ledger_v1.sql"
-FOLDERS = {"session": "sessions", "items": "projects/p", "feedback": "projects/p", "pool": "projects/p",
-           "lexical": "projects/p", "embeddings": "embeddings"}  # fmt: skip
+FOLDERS = {"session": "sessions", "items": "projects/p", "pool": "projects/p",
+           "lexical": "projects/p", "embeddings": "embeddings", "vectors": "projects/p/vectors"}  # fmt: skip
 
 
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
-    for kind in (
-        "session",
-        "items",
-        "trust",
-        "feedback",
-        "version",
-        "scopes",
-        "embeddings",
-        "lexical",
-        "pool",
-    ):
+    for kind in ("session", "items", "trust", "scopes", "embeddings", "lexical", "pool", "vectors"):
         folder = tmp_path / FOLDERS.get(kind, "")
         folder.mkdir(parents=True, exist_ok=True)
-        MAKERS[kind](folder)
-    (tmp_path / "projects/p/vectors").mkdir()
-    MAKERS["vectors"](tmp_path / "projects/p/vectors")
-    (tmp_path / "projects/p/vectors/vectors.bin").rename(tmp_path / "projects/p/vectors/vectors-1.bin")
+        KINDS[kind].make(folder)
+    (vectors,) = (tmp_path / "projects/p/vectors").glob("*.bin")
+    vectors.rename(vectors.with_name("vectors-1.bin"))
+    bring_up(str(tmp_path), System())
     return tmp_path
 
 
@@ -51,7 +42,6 @@ DAMAGED = {
     "approvals.json": b"[]",
     "sessions/one/meta.json": b"",
     "projects/p/items.json": b"\xff",
-    "projects/p/feedback.json": b"{}",
     "projects/p/vectors/vectors-1.bin": b"no vectors",
     "scopes.sqlite": b"no database" * 100,
     "embeddings/embeddings.sqlite": b"SQLite format 3\0" + b"x" * 5000,
@@ -166,7 +156,7 @@ def test_wrong_kind_of_file_in_place_of_a_log_or_folder_is_found(state: Path) ->
 
 def test_every_file_that_a_daemon_leaves_is_known(tmp_path_factory: pytest.TempPathFactory) -> None:
     with home(tmp_path_factory.mktemp("h"), files={**PROJECT, **project_files()}) as user:
-        fill(user, embedded=False)
+        fill(user)
         for end in (user.kill_all, user.end):
             end()
             findings = list(check_state_files(str(user.state), System()))

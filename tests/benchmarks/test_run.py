@@ -1,37 +1,25 @@
-"""Every benchmark of the list is there, the run takes names, and the baselines do what they say."""
+"""The run takes names, its figures are those of its samples, and a missed target fails it."""
 
 from __future__ import annotations
 
+import json
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 from foveal.benchmarks import corpus
-from foveal.benchmarks.__main__ import main
-from foveal.benchmarks.bench import Bench
+from foveal.benchmarks.__main__ import BENCHMARKS, WHOLE_RUN, main
 from foveal.benchmarks.echo import echoing
-from foveal.benchmarks.registry import BENCHMARKS, find
-from foveal.benchmarks.rendering import chosen_of
-from foveal.benchmarks.watchman import WatchmanMissing, watching
-from foveal.daemon.context.render import render_markdown
+from foveal.benchmarks.machine import Machine
+from foveal.benchmarks.statistics import Measure, table
 
 
-@pytest.mark.parametrize("name", [one.name for one in BENCHMARKS])
-def test_each_benchmark_is_a_file_that_can_run(name: str) -> None:
-    assert callable(import_module(f"foveal.benchmarks.{name}").run)
-
-
-def test_the_list_names_each_benchmark_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_listed_benchmark_is_a_file_that_can_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list"]) == 0
-    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    assert names == [one.name for one in BENCHMARKS]
-    assert len(set(names)) == len(names)
-
-
-def test_benchmarks_are_found_by_name_in_the_order_of_the_list() -> None:
-    assert [one.name for one in find(["fusion", "scopes"])] == ["scopes", "fusion"]
-    with pytest.raises(KeyError):
-        find(["nothing"])
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(BENCHMARKS)
+    assert BENCHMARKS.keys() > WHOLE_RUN
+    for name in BENCHMARKS:
+        assert callable(import_module(f"foveal.benchmarks.{name}").run)
 
 
 def test_a_name_that_no_benchmark_has_is_told(capsys: pytest.CaptureFixture[str]) -> None:
@@ -39,22 +27,16 @@ def test_a_name_that_no_benchmark_has_is_told(capsys: pytest.CaptureFixture[str]
     assert "no benchmark is called nothing" in capsys.readouterr().err
 
 
-def test_one_benchmark_runs_and_its_json_is_written(tmp_path: Path) -> None:
+def test_a_benchmark_that_fails_is_told_and_fails_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "out.json"
-    main(["--quick", "--only", "fusion", "--project", str(tmp_path), "--json-file", str(file)])
-    text = file.read_text()
-    assert '"benchmark": "fusion"' in text
-    assert '"name": "RRF of 3 x 100"' in text
-
-
-def test_what_is_kept_is_made_once_and_the_folder_goes(tmp_path: Path) -> None:
-    made = []
-    with Bench(quick=True, source=tmp_path) as bench:
-        for _ in range(2):
-            assert bench.kept("key", lambda: made.append(1) or "made") == "made"  # type: ignore[func-returns-value]  # the point is that it is called
-        assert (bench.count(100, 3), made) == (3, [1])
-        folder = bench.folder
-    assert not folder.exists()
+    # A folder without a source has nothing to be asked about.
+    (tmp_path / "empty").mkdir()
+    assert main(["--quick", "--only", "first_index", "--project", str(tmp_path / "empty"),
+                 "--json-file", str(file)]) == 1  # fmt: skip
+    assert json.loads(file.read_text())["failed"][0].startswith("first_index failed: ")
+    assert "- first_index failed: " in capsys.readouterr().out
 
 
 def test_a_part_of_a_code_base_begins_with_its_own_python_files(tmp_path: Path) -> None:
@@ -72,20 +54,40 @@ def test_the_echo_answers_each_request_with_so_many_bytes(tmp_path: Path) -> Non
             ask()
 
 
-def test_an_answer_is_rendered_again_from_its_slices() -> None:
-    context = "# PROJECT CONTEXT\n\n## Focus Area\n\nfirst\n\nsecond\n"
-    names = ("id", "type", "layer", "weight", "compressed")
-    slices = [
-        dict(zip(names, ("b", "focus", "focus", 0.5, False), strict=True)) | {"span": [41, 48]},
-        dict(zip(names, ("a", "focus", "focus", 0.5, True), strict=True)) | {"span": [34, 41]},
-        dict(zip(names, ("c", "focus", "focus", 0.5, True), strict=True)),
+SLOW_TAIL = [1.0] * 98 + [9.0, 9.0]
+
+
+@pytest.mark.parametrize(
+    ("measure", "met"),
+    [
+        (Measure("median", samples=SLOW_TAIL, target=2.0), True),
+        (Measure("median", samples=SLOW_TAIL, target=2.0).tail(2.0), False),
+        (Measure("median", samples=SLOW_TAIL, target=2.0).tail(9.0), True),
+        (Measure("rate", samples=[8_000.0], target=8_000, least=True), True),
+        (Measure("rate", samples=[7_999.0], target=8_000, least=True), False),
+        (Measure("too small a run", samples=[1.0], target=0.5, judged=False), None),
+        (Measure("no target", samples=[1.0]), None),
+    ],
+)
+def test_a_target_bounds_the_quantile_that_it_names(measure: Measure, met: bool | None) -> None:
+    assert measure.met is met
+
+
+def test_the_table_and_json_say_the_same_of_a_line_beside_its_baseline() -> None:
+    bare = Measure("bare", samples=[1.0, 1.0, 4.0])
+    ours = Measure("ours", samples=[4.0], target=3.0, baseline=bare, memory_mb=51.5, note="why")
+    assert ours.tail(3.0).ratio == pytest.approx(1)
+    assert table([ours, bare]).splitlines() == [
+        "| measure | target | this run | met | baseline | P50 | P99 | max | unit | n | memory MB |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "| ours (why) | P50 ≤ 3.00 | 4.00 | **no** | 4.00 x bare | 4.00 | 4.00 | 4.00 | ms | 1 | 51.50 |",
+        "| bare |  | 1.00 |  |  | 1.00 | 4.00 | 4.00 | ms | 3 |  |",
     ]
-    chosen = chosen_of({"context": context, "slices": slices})
-    assert [one.id for one, _ in chosen] == ["a", "b"]
-    assert render_markdown(chosen) == context
+    line = json.loads(json.dumps(ours.to_map()))
+    assert (line["value"], line["met"], line["ratio"], line["memory_mb"]) == (4.0, False, 4.0, 51.5)
+    assert Measure("ours", samples=[1.0], baseline=Measure("never run")).ratio is None
 
 
-def test_watchman_that_cannot_run_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(WatchmanMissing, match="isn't installed"), watching(tmp_path, tmp_path):
-        pass
+def test_a_busy_machine_is_warned_of() -> None:
+    assert not Machine("2 cores", "2026-01-01", (1.0, 3.0, 3.0)).warning
+    assert "1.1" in Machine("2 cores", "2026-01-01", (1.1, 0.0, 0.0)).warning

@@ -6,38 +6,15 @@ import subprocess
 from argparse import Namespace
 from pathlib import Path
 
-import pytest
 from foveal.benchmarks.faults.indexed import IndexedProject
 from foveal.benchmarks.torture import (
     REPOSITORIES,
     Record,
     Repository,
-    definitions,
     differences,
     git,
     torture,
 )
-
-
-@pytest.mark.parametrize(
-    ("language", "text", "expected"),
-    [
-        ("python", "class A:\n    def b(self): ...\ndef c(): ...\n", {"A", "c"}),
-        ("python", "def broken(:\n", set()),
-        ("go", "func (s *Server) Run() {\ntype Server struct {\n// func no()\n", {"Run", "Server"}),
-        ("rust", "pub(crate) async fn poll() {\nstruct Task;\n", {"poll", "Task"}),
-        ("csharp", "public static class Json\n{\n", {"Json"}),
-        ("ruby", "module A\n  def self.b?\n", {"A", "b?"}),
-        ("typescript", "export default class A {}\nexport async function b() {}\n", {"A", "b"}),
-        ("bash", "nvm_has() {\n  inner() { :; }\n", {"nvm_has"}),
-    ],
-)
-def test_definitions_are_seen_without_the_product(
-    tmp_path: Path, language: str, text: str, expected: set[str]
-) -> None:
-    path = tmp_path / "file"
-    path.write_text(text)
-    assert definitions(language, path) == expected
 
 
 def test_repositories_are_pinned_once_and_cover_twenty_languages() -> None:
@@ -67,20 +44,13 @@ def test_differences_between_index_and_disk_are_found(tmp_path: Path) -> None:
     ]
 
 
-def test_sound_repositories_pass_together(tmp_path: Path) -> None:
-    repositories = [
-        Repository(
-            f"own/{name}", git(_repository(tmp_path / f"own+{name}" / "repo"), "rev-parse", "HEAD"), "Python"
-        )
-        for name in ("one", "other")
-    ]
+def test_a_sound_repository_passes(tmp_path: Path) -> None:
+    commit = git(_repository(tmp_path / "own+one" / "repo"), "rev-parse", "HEAD").strip()
     options = Namespace(folder=tmp_path, seconds=0.0, limit=120.0)
-    results = list(torture([each._replace(commit=each.commit.strip()) for each in repositories], options))
-    assert len(results) == 2
-    for result in results:
-        assert result.failures == []
-        assert (result.files, result.switched_files, len(result.switch_s)) == (4, 1, 2)
-        assert result.memory_mb > 10
+    result = torture(Repository("own/one", commit, "Python"), options)
+    assert result.failures == []
+    assert (result.files, result.switched_files, len(result.switch_s)) == (4, 1, 2)
+    assert result.memory_mb > 10
 
 
 def _repository(root: Path) -> Path:

@@ -72,7 +72,6 @@ def test_only_known_keys_may_be_set_by_a_project() -> None:
         "context.dependencies_max",
         "context.hits_max",
         "context.experiences_max",
-        "context.feedback",
         "weights.project_meta",
         "weights.focus",
         "weights.document",

@@ -11,13 +11,13 @@ from foveal.daemon.context.anchor import (
     hot_form,
     metadata_form,
 )
-from foveal.daemon.context.scopes import HotNode
 from foveal.daemon.context.selection import Form
 from foveal.daemon.memory.experience import Experience, ExperienceMark
 from foveal.daemon.memory.recall import Chosen, Staleness
 from foveal.daemon.project.git import LatestCommit
 from foveal.daemon.project.metadata import ProjectCommand, ProjectMetadata
 from foveal.daemon.project.tree import Layout
+from foveal.daemon.workspace.hot_files import HotNode
 
 WIDE = Layout(f"folder_{n // 50}/file_{n}.py" for n in range(5_000))
 

@@ -18,10 +18,8 @@ from foveal.daemon.config.settings import ContextConfig, ProjectConfig, WeightsC
 from foveal.daemon.context import known_files
 from foveal.daemon.context.assembly import Built, build
 from foveal.daemon.context.build_state import GatheredSources
-from foveal.daemon.context.known_files import KeptSymbols
 from foveal.daemon.context.rendered import all_hold
 from foveal.daemon.context.requests import ContextRequest
-from foveal.daemon.context.scopes import HotNode, Scope
 from foveal.daemon.context.tokens import counter_of
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
@@ -30,6 +28,7 @@ from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.messages import OpenProject
 from foveal.daemon.index.store import Reader
+from foveal.daemon.index.symbol_cache import KeptSymbols
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.memory.experience import Experience
 from foveal.daemon.memory.recall import Chosen
@@ -38,6 +37,8 @@ from foveal.daemon.project.tree import Tree
 from foveal.daemon.rules.instruction_files import discover
 from foveal.daemon.rules.items import Item, ItemPlan, PlannedItem
 from foveal.daemon.search.query import FoundDefinition, Hit
+from foveal.daemon.sessions.scope import Scope
+from foveal.daemon.workspace.hot_files import HotNode
 from foveal.daemon.workspace.index_view import ReaderPool, read_tree
 from foveal.daemon.workspace.snapshot import ProjectSnapshot
 from msgspec.structs import replace

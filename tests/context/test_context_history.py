@@ -17,7 +17,6 @@ from foveal.daemon.context.caller import Caller, ContextJob
 from foveal.daemon.context.context_history import Access, ContextHistory, new_context_id
 from foveal.daemon.context.reply import Conversation
 from foveal.daemon.context.requests import ContextRequest, Message
-from foveal.daemon.context.scopes import Scope
 from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.storage import Database
 from foveal.daemon.core.system import System
@@ -25,6 +24,7 @@ from foveal.daemon.core.work import Work
 from foveal.daemon.privacy.policy import Policy
 from foveal.daemon.sessions.context_table import ContextFilter, ContextRow
 from foveal.daemon.sessions.request_log_service import RequestLog
+from foveal.daemon.sessions.scope import Scope
 from foveal.daemon.sessions.stored_contents import LedgerLimits
 
 KEY = "AKIA" + "Q3EGW7ZLTNKD5RXB"

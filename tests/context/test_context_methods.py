@@ -19,11 +19,12 @@ from foveal.daemon.api.contexts import (
 )
 from foveal.daemon.config.settings import ContextConfig
 from foveal.daemon.context.rendered import RenderedContexts
-from foveal.daemon.context.scopes import Scope, ScopeTable, identity_of
+from foveal.daemon.context.scopes import ScopeTable, identity_of
 from foveal.daemon.context.scoping import Scoping
 from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.core.parameters import read_request
 from foveal.daemon.engine.engine import Engine
+from foveal.daemon.sessions.scope import Scope
 from foveal.daemon.workspace.project import Project
 from msgspec.structs import replace
 

@@ -16,16 +16,18 @@ from foveal.daemon.context import service as contexts
 from foveal.daemon.context import sources
 from foveal.daemon.context.assembly import Built, build
 from foveal.daemon.context.build_state import GatheredSources
+from foveal.daemon.context.item_plans import plan_items
 from foveal.daemon.context.requests import ContextRequest
-from foveal.daemon.context.scopes import Scope
 from foveal.daemon.context.scoping import ScopeSelector
+from foveal.daemon.core.deadline import Deadline
 from foveal.daemon.core.system import System
 from foveal.daemon.core.work import BUILD_THREADS
 from foveal.daemon.engine.engine import Engine
 from foveal.daemon.index.messages import TreeDelta
 from foveal.daemon.project.tree import Tree
+from foveal.daemon.sessions.scope import Scope
 from foveal.daemon.workspace import freshness
-from foveal.daemon.workspace.freshness import Deadline, TreeFreshness
+from foveal.daemon.workspace.freshness import TreeFreshness
 from foveal.daemon.workspace.project import Project
 
 from tests.conftest import write_files
@@ -179,11 +181,13 @@ async def test_a_search_of_items_that_takes_too_long_is_left_out_and_named(
 ) -> None:
     async with running(tmp_path) as (engine, project, scope):
 
-        async def served_never(*arguments: Any) -> Any:
-            await asyncio.Event().wait()
+        async def search_never(known: Any, session: Any, request: ContextRequest, *rest: Any) -> Any:
+            if request.prompt:
+                await asyncio.Event().wait()
+            return await plan_items(known, session, request, *rest)
 
         await ask(engine, project, scope, ContextRequest())  # rules are known from now on
-        monkeypatch.setattr(engine.requests, "served", served_never)
+        monkeypatch.setattr(sources, "plan_items", search_never)
         # A second for the sources, and for the build as long as it takes.
         monkeypatch.setattr(contexts, "BUILD_SHARE", 0.98)
         monkeypatch.setattr(contexts, "BUILD_S", GENEROUS_S)

@@ -9,11 +9,12 @@ from types import MappingProxyType
 
 import pytest
 from foveal.daemon.config.settings import ProjectConfig
-from foveal.daemon.context.known_files import SIGNATURE_MAX, KeptSymbols, KnownFiles, masked_symbols
+from foveal.daemon.context.known_files import KnownFiles
 from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.messages import OpenProject
+from foveal.daemon.index.symbol_cache import SIGNATURE_MAX, KeptSymbols, masked_symbols
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.privacy.secret_values import mask_secrets
 from foveal.daemon.project.tree import FileRecord

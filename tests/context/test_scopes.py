@@ -8,9 +8,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from foveal.daemon.context.scopes import ANCESTORS_MAX, HotNode, Scope, ScopeStore, ScopeTable, identity_of
+from foveal.daemon.context.scopes import ANCESTORS_MAX, ScopeStore, ScopeTable, identity_of
 from foveal.daemon.core.errors import NotFound
 from foveal.daemon.core.system import System
+from foveal.daemon.sessions.scope import Scope
+from foveal.daemon.workspace.hot_files import HotNode
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields, replace

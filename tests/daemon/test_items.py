@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import DEADLINE_S, DaemonProcess, link_models, running_daemon, write_files
+from tests.conftest import DEADLINE_S, DaemonProcess, running_daemon, write_files
 from tests.search_cases import until
 from tests.server_cases import RAW_SERVER
 
@@ -45,10 +45,9 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def searching(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Iterator[DaemonProcess]:
+def searching(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
     """Give a daemon whose model is there, for searches."""
     folder = tmp_path_factory.mktemp("d")
-    link_models(models, folder / "state")
     with running_daemon(folder, embedding=True) as daemon:
         rule = {"type": "rule", "name": "any", "text": "Any text."}
         root = write_files(folder / "any", {".git/HEAD": "x"})
@@ -383,26 +382,6 @@ def test_a_session_says_how_items_are_chosen(searching: DaemonProcess, project: 
     assert set(used(searching.call("GetContext", **quiet | {"agent_name": "other"}))) == {"A", "X", "C"}
 
 
-def test_what_served_a_like_question_is_taken_again(searching: DaemonProcess, project: Path) -> None:
-    classic(searching, project)
-    put(searching, project, "Z", "agent", text="Speak of whales and of the deep sea.")
-    session = searching.call("CreateSession", cwd=str(project))["session_id"]
-    params = {"cwd": str(project), "session_id": session}
-    z = {"type": "rule", "name": "Z"}
-    assert set(used(searching.call("GetContext", **params, prompt=MIGRATION))) == {"A", "X", "C"}
-    reply = searching.call("GetContext", **params, prompt=MIGRATION, include_items=[z])
-    assert used(reply)["Z"] == "agent"
-    report = {"session_id": session, "request_id": reply["request_id"]}
-    assert searching.call("ReportReply", **report, used=[z])["referred"] == [z]
-    again = searching.call("GetContext", **params, prompt=f"Please: {MIGRATION}")
-    assert set(used(again)) == {"A", "X", "C", "Z"}
-    assert set(used(searching.call("GetContext", **params, prompt=MIGRATION))) == {"A", "X", "C", "Z"}
-    assert set(used(searching.call("GetContext", **params, prompt=COLOURS))) == {"A", "X", "Y"}
-    searching.call("AddSessionItem", session_id=session, **z)
-    searching.call("RemoveSessionItem", session_id=session, **z)
-    assert set(used(searching.call("GetContext", **params, prompt=MIGRATION))) == {"A", "X", "C"}
-
-
 def test_items_are_searched(searching: DaemonProcess, project: Path) -> None:
     classic(searching, project)
     reply = searching.call("SearchItems", cwd=str(project), query=MIGRATION)
@@ -667,3 +646,28 @@ def test_tools_are_listed_once_their_file_is_approved(shared_daemon: DaemonProce
     assert file["approved"] is False, "what changed has to be approved anew"
     assert shared_daemon.call("RevokeToolServers", **cwd, path=file["path"]) == {"revoked": 1}
     assert listed(shared_daemon, project) == {}
+
+
+def test_what_was_of_use_weighs_no_more(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
+    files = {
+        "pay.py": "def pay_invoice(): ...\n",
+        "foveal.toml": "[context]\nfeedback = true\n",
+        ".git/HEAD": "",
+    }
+    root = str(write_files(tmp_path / "kite", files))
+    shared_daemon.open_ready(root)
+    session = shared_daemon.call("CreateSession", cwd=root)["session_id"]
+    asked = {"cwd": root, "prompt": "pay_invoice"}
+
+    def pieces() -> list[object]:
+        return [(one["id"], one["weight"]) for one in shared_daemon.call("GetContext", **asked)["slices"]]
+
+    before, reply = pieces(), shared_daemon.call("GetContext", **asked, session_id=session)
+    assert not any("feedback" in reason for reason in reply["degraded"])
+    shared_daemon.call(
+        "ReportReply", session_id=session, request_id=reply["request_id"], reply="I edited pay.py"
+    )
+    assert shared_daemon.call("GetBuiltContext", context_id=reply["context_id"])["used"]
+    assert pieces() == before
+    assert shared_daemon.call("GetFeedback", cwd=root) == {"root": root, "enabled": False, "boosts": []}
+    assert shared_daemon.call("ClearFeedback", cwd=root)["cleared"] == 0

@@ -150,6 +150,8 @@ def test_a_damaged_file_is_said_and_harms_nothing(daemon: DaemonProcess) -> None
     [problem] = daemon.call("Status")["degraded"]
     assert "dashboard.json can't be used" in problem
     assert "dashboard.json can't be used" in daemon.log()
+    [kept] = daemon.state.glob("dashboard.json.damaged-*")
+    assert kept.read_text() == '{"version": 1, "port": 1'
     opened = daemon.call("OpenDashboard")
     assert daemon.call("CheckDashboard", token=opened["token"]) == {
         "allowed": True,

@@ -20,7 +20,6 @@ from foveal.daemon.context import service as contexts
 from foveal.daemon.context import sources
 from foveal.daemon.context.assembly import Built, build
 from foveal.daemon.context.requests import ContextRequest
-from foveal.daemon.context.scopes import Scope
 from foveal.daemon.context.scoping import ScopeSelector
 from foveal.daemon.core import child as child_process
 from foveal.daemon.core.child import ChildProcess
@@ -31,6 +30,7 @@ from foveal.daemon.index.messages import CloseProject, OpenProject, SyncTree
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.search.answers import ProjectCall
 from foveal.daemon.search.query import SearchQuery
+from foveal.daemon.sessions.scope import Scope
 from foveal.daemon.workspace import freshness, indexing, open_projects
 from foveal.daemon.workspace.index_view import read_tree
 from foveal.daemon.workspace.project import Project, load

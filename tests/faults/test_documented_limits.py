@@ -6,16 +6,16 @@ import pytest
 from foveal.benchmarks.mutations.mutation import ROOT
 from foveal.daemon.access import dashboard
 from foveal.daemon.api import contexts, handlers
-from foveal.daemon.context import context_history, known_files, rendered, sent_content
+from foveal.daemon.context import context_history, rendered, sent_content
 from foveal.daemon.core import storage
 from foveal.daemon.core.system import RACY_NS
 from foveal.daemon.hooks import payloads, responder
-from foveal.daemon.index import chunk_table, suspects
+from foveal.daemon.index import chunk_table, suspects, symbol_cache
 from foveal.daemon.memory import pool_file
 from foveal.daemon.search import results
 from foveal.daemon.sessions import request_log, session_store, timeline, timeline_service
 from foveal.daemon.sessions.stored_contents import LedgerLimits
-from foveal.daemon.workspace import project
+from foveal.daemon.workspace import unsaved_buffers
 from foveal.hooks import spool
 from foveal.ipc.connection import HEAVY_BYTES, Limits
 from foveal.ipc.holdings import TURN_MESSAGES
@@ -51,8 +51,8 @@ PHRASES = (
     f"cut to {storage.WAL_BYTES // MB} MB at a checkpoint",
     f"CRC-32 of a database of up to {storage.SEALED_BYTES // MB} MB",
     f"{responder.WINDOWS_MAX:,}; {payloads.EVENTS_MAX:,}; {spool.MAX_FILES} files of {spool.MAX_BYTES // MB} MB",
-    f"{project.BUFFERS_MAX} a project, {project.BUFFER_CHARACTERS // 1_000_000} million characters each",
-    f"{known_files.SYMBOLS_MAX:,} definitions of about 350 bytes",
+    f"{unsaved_buffers.BUFFERS_MAX} a project, {unsaved_buffers.BUFFER_CHARACTERS // 1_000_000} million characters each",
+    f"{symbol_cache.SYMBOLS_MAX:,} definitions of about 350 bytes",
     f"less than {RACY_NS // 1_000_000} ms back",
 )  # fmt: skip
 

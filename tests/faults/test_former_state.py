@@ -10,7 +10,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from foveal.daemon.context.scopes import HotNode, Scope, ScopeStore
+from foveal.daemon.context.scopes import ScopeStore
 from foveal.daemon.core.system import System
 from foveal.daemon.memory.experience import ExperienceMark, Provenance
 from foveal.daemon.memory.pool import Pool
@@ -22,8 +22,10 @@ from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.rules.server_config import McpServer, ServerFile
 from foveal.daemon.rules.tool_lists import ListedTool, ToolList, ToolLists
 from foveal.daemon.sessions.request_log import Recalled
+from foveal.daemon.sessions.scope import Scope
 from foveal.daemon.sessions.session import IncludedItem
 from foveal.daemon.sessions.session_store import SessionStore
+from foveal.daemon.workspace.hot_files import HotNode
 
 from tests.ledger_cases import STYLE, opened, record_of, sent_for
 

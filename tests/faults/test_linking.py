@@ -6,8 +6,6 @@ import time
 
 import pytest
 from foveal.benchmarks.faults.import_graphs import FORMS, SHAPES, generated, link_all
-from foveal.benchmarks.faults.promise import Ground, attempt
-from foveal.benchmarks.faults.promises.linking import GRAPHS, PROMISE
 from foveal.benchmarks.source_world import SourceWorld
 from foveal.daemon.languages.shared.language import LANGUAGES
 from foveal.daemon.languages.shared.link_rules import LinkRules
@@ -16,12 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.properties import examples
-
-
-def test_a_few_graphs_are_linked(tmp_path_factory: pytest.TempPathFactory) -> None:
-    outcome = attempt(PROMISE, PROMISE.test(GRAPHS), Ground(tmp_path_factory.mktemp("g"), 6))
-    assert outcome.lost == []
-    assert outcome.tried == 6
 
 
 @settings(max_examples=examples(50))

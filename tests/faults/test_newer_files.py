@@ -19,15 +19,14 @@ from foveal.daemon.app.state_check import layout_of_state
 from foveal.ipc.errors import RpcError
 
 DATABASES = ("requests.sqlite", "scopes.sqlite", "timeline.sqlite", "metrics.sqlite")
-JSON = ("trusted.json", "approvals.json", "dashboard.json", "sessions/*/meta.json", "projects/*/items.json",
-        "projects/*/feedback.json")  # fmt: skip
+JSON = ("trusted.json", "approvals.json", "dashboard.json", "sessions/*/meta.json", "projects/*/items.json")  # fmt: skip
 POOL = "projects/*/experiences.jsonl"
 
 
 @pytest.fixture
 def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     with home(tmp_path_factory.mktemp("h"), files={**PROJECT, **project_files()}) as made:
-        fill(made, embedded=False)
+        fill(made)
         made.call("OpenDashboard")
         made.end()
         yield made
@@ -68,7 +67,6 @@ def use(user: Home) -> str:
         said(user, "CreateSession", cwd=cwd, session_id=SESSION),
         said(user, "PutItem", cwd=cwd, item={"type": "rule", "name": "n", "text": "t", "include": "always"}),
         said(user, "ListItems", cwd=cwd),
-        said(user, "ClearFeedback", cwd=cwd),
         said(user, "GetTrust", cwd=cwd),
         said(user, "RevokeTrust", cwd=cwd),
         said(user, "ListToolServers", cwd=cwd, refresh=False),
@@ -121,7 +119,7 @@ def test_newer_files_are_told_left_alone_and_taken_back(user: Home) -> None:
 
 def test_every_kind_of_file_is_marked_above_or_is_the_folders_own() -> None:
     """`version.json` is in `test_versions.py`; project.json says only whose folder it is; transcripts.db holds
-    positions, and needs a transcript."""
+    positions, and needs a transcript; feedback.json is not read any more."""
     others = {"version.json", "projects/*/project.json", "projects/*/transcripts.db",
-              "projects/*/experiences.*.jsonl"}  # fmt: skip
+              "projects/*/experiences.*.jsonl", "projects/*/feedback.json"}  # fmt: skip
     assert set(layout_of_state()) == {*DATABASES, *JSON, POOL, *others}

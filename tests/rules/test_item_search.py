@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from foveal.daemon.config.item_selection import parse_selection
 from foveal.daemon.core.errors import ChildDied, FovealError
 from foveal.daemon.core.system import System
 from foveal.daemon.core.work import Work
@@ -30,7 +31,7 @@ from foveal.daemon.rules.item_search import (
     query_texts,
 )
 from foveal.daemon.rules.items import CHUNK_CHARACTERS, IncludeMode, Item, ItemKey
-from foveal.daemon.rules.selection import Profile, Profiles, parse_selection, resolve
+from foveal.daemon.rules.selection import Profile, Profiles, resolve
 
 GENEROUS_S = 60.0
 NORMAL = resolve()
@@ -65,8 +66,8 @@ async def in_thread(work: Callable[[], T]) -> T:
 class RealScores:
     """The real model, in this process. `asked` holds what it was asked."""
 
-    def __init__(self, folder: Path, models: Path) -> None:
-        model = LazyModel(DEFAULT_MODEL, str(models), System(), lambda event: None, lambda: None)
+    def __init__(self, folder: Path) -> None:
+        model = LazyModel(DEFAULT_MODEL, str(folder), System(), lambda event: None, lambda: None)
         model.get(GENEROUS_S)
         self.scorer = TextScorer(str(folder), model, System())
         self.asked: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
@@ -104,8 +105,8 @@ class NeverScores:
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Iterator[RealScores]:
-    scores = RealScores(tmp_path_factory.mktemp("texts"), models)
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealScores]:
+    scores = RealScores(tmp_path_factory.mktemp("texts"))
     yield scores
     scores.scorer.close()
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 import pytest
+from foveal.daemon.config.item_selection import ItemSelection, KindSettings, parse_selection
 from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.rules.items import Item, ItemKey, ItemType, key_of
 from foveal.daemon.rules.selection import (
@@ -13,12 +14,9 @@ from foveal.daemon.rules.selection import (
     RULE_PROFILES,
     TOOL_PROFILES,
     ItemEvidence,
-    ItemSelection,
-    KindSettings,
     Profile,
     Profiles,
     choose,
-    parse_selection,
     resolve,
 )
 from foveal.docs.configuration_tables import PAGE

@@ -1,4 +1,4 @@
-"""Replies are counted, suggestions follow from enough of them, and served selections are evidence for like queries."""
+"""Replies are counted, and suggestions follow from enough of them."""
 
 from __future__ import annotations
 
@@ -151,7 +151,6 @@ def test_what_is_not_there_is_said(at: Opened) -> None:
         at.usage.report("ses_a", "req_1", reply="x")
     assert at.usage.items(ROOT) == ()
     assert at.usage.shares(ROOT) == ()
-    assert at.usage.evidence(ROOT, QUERY) == {}
 
 
 def test_the_share_of_selected_items_over_time(at: Opened) -> None:
@@ -196,41 +195,3 @@ def test_only_items_of_today_are_suggested(at: Opened) -> None:
     found = at.usage.suggestions(ROOT, {STYLE: "always", SEARCH: "agent"})
     assert [(one.key, one.action) for one in found] == [(SEARCH, "remove")]
     assert at.usage.suggestions(ROOT, {SEARCH: "agent"}, since="2026-03-02") == ()
-
-
-# --- Evidence ---
-
-
-def test_a_selection_that_served_a_nearly_equal_query_is_evidence(at: Opened) -> None:
-    put(at, 1)
-    at.usage.report("ses_a", "req_1", used=[SEARCH])
-    assert at.usage.evidence(ROOT, "why does the port of an address drop, parse_url?") == {SEARCH: 1.0}
-    assert at.usage.evidence(ROOT, QUERY + " string") == {SEARCH: 0.8}
-    assert at.usage.evidence(ROOT, "How are the tables of the index written") == {}
-    assert at.usage.evidence("/other", QUERY) == {}
-
-
-def test_unreferred_items_lower_the_evidence(at: Opened) -> None:
-    for number in range(4):
-        put(at, number, session_id=f"ses_{number}")
-        at.usage.report(f"ses_{number}", f"req_{number}", used=[SEARCH, GUIDE] if number == 0 else [GUIDE])
-    assert at.usage.evidence(ROOT, QUERY) == {GUIDE: 1.0, SEARCH: 0.25}
-
-
-def test_a_selection_without_a_reply_is_no_evidence(at: Opened) -> None:
-    put(at, 1)
-    assert at.usage.evidence(ROOT, QUERY) == {}
-    at.usage.report("ses_a", "req_1", reply="")
-    assert at.usage.evidence(ROOT, QUERY) == {}
-
-
-def test_evidence_outlives_content_but_not_the_record(at: Opened) -> None:
-    put(at, 1)
-    at.usage.report("ses_a", "req_1", used=[SEARCH])
-    at.clock.after(days=40)
-    at.ledger.prune()
-    assert at.ledger.get("ses_a", "req_1").sent is None
-    assert at.usage.evidence(ROOT, QUERY) == {SEARCH: 1.0}
-    at.forget("ses_a")
-    assert at.usage.evidence(ROOT, QUERY) == {}
-    assert at.usage.items(ROOT)[0].requests == 1

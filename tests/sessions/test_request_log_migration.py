@@ -50,7 +50,6 @@ def check(at: Opened) -> None:
     assert [one.record.id for one in at.ledger.export().requests[:4]] == ["req_1", "req_2", "req_3", "req_4"]
     assert at.ledger.export(content=True, limit=1).requests[0].sent == sent_for(record_of(1))
     assert ItemCounts(GUIDE, 4, 1, 0, "2026-03-01") in at.usage.items(ROOT)
-    assert at.usage.evidence(ROOT, QUERY) == {STYLE: 1.0, SEARCH: 1.0}
 
 
 def files(path: Path) -> set[str]:

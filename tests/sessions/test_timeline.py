@@ -15,13 +15,13 @@ from typing import Any, cast, get_args
 import pytest
 from foveal.daemon.context.assembly import Built
 from foveal.daemon.context.requests import ContextRequest
-from foveal.daemon.context.scopes import Scope
 from foveal.daemon.core.errors import InvalidRequest, StateError
 from foveal.daemon.core.record_file import RecordFile
 from foveal.daemon.core.storage import Database
 from foveal.daemon.core.system import System
 from foveal.daemon.core.work import Work
 from foveal.daemon.sessions import timeline, timeline_service
+from foveal.daemon.sessions.scope import Scope
 from foveal.daemon.sessions.timeline import Entry, Place, SessionRow, Turn, Use, UseSign
 from foveal.daemon.sessions.timeline_service import Happening, Timeline
 from foveal.daemon.transcripts.activity import Activity

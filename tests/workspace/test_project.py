@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 from foveal.daemon.config.files import LoadedConfig
 from foveal.daemon.config.settings import UserConfig
-from foveal.daemon.context.known_files import KEPT_SYMBOLS
 from foveal.daemon.core.errors import ConfigError, ProjectUnavailable
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.messages import EDITS_MAX, ProjectProgress, TreeDelta
 from foveal.daemon.index.store import FILE_NAME, Activity, FileContent, Reader, Store
+from foveal.daemon.index.symbol_cache import KEPT_SYMBOLS
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.project.roots import known_roots, project_folder
@@ -35,7 +35,8 @@ from foveal.daemon.workspace.hot_files import (
     REMEMBERED_MAX,
 )
 from foveal.daemon.workspace.index_view import READERS_MAX, ReaderPool, read_tree
-from foveal.daemon.workspace.project import BUFFERS_MAX, LoadedProject, Project, load
+from foveal.daemon.workspace.project import LoadedProject, Project, load
+from foveal.daemon.workspace.unsaved_buffers import BUFFERS_MAX
 from msgspec.structs import replace
 
 from tests.conftest import write_files

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from ..promise import Ground, Promise, Test, Trial
 from ..soaking import DAYS, Taken, grown, soak
 
-PROOF = "tests/faults/test_limits.py"
 SOAK = "years of use, a clock that is set ahead"
 
 WARM_ROUNDS = 90
@@ -32,5 +31,5 @@ def use_for_years(ground: Ground) -> Iterator[Trial]:
 PROMISE = Promise(
     7,
     "Memory and disk have limits that hold",
-    (Test(SOAK, use_for_years, 240, PROOF),),
+    (Test(SOAK, use_for_years, 240),),
 )

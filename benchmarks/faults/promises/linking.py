@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from ..import_graphs import FORMS, SHAPES, generated, link_all
 from ..promise import Ground, Promise, Test, Trial
 
-PROOF = "tests/faults/test_linking.py"
 GRAPHS = "generated import graphs, linked"
 MODULES_MAX = 30
 ASKED = (0, 0, 20, 100)
@@ -20,28 +19,20 @@ def link_graphs(ground: Ground) -> Iterator[Trial]:
     always with the same links."""
     chance = random.Random(ground.seed)
     languages = list(FORMS)
-    files, cut = 0, 0
-    longest, most = (0.0, ""), (0, "")
     for number in range(ground.count):
         language, shape = languages[number % len(languages)], chance.choice(list(SHAPES))
         count, seed, asked = chance.randint(2, MODULES_MAX), chance.randrange(1 << 30), chance.choice(ASKED)
         name = f"{language}, {shape}, {count} modules, {asked} names asked for, seed {seed}"
         try:
-            linkage = link_all(generated(language, shape, count, seed, asked))
+            link_all(generated(language, shape, count, seed, asked))
         except Exception as error:  # noqa: BLE001 - whatever leaves the linker is what this is about
             yield Trial(name, f"{error!r}")
-            continue
-        files, cut = files + linkage.files, cut + linkage.cut
-        longest, most = max(longest, (linkage.seconds, name)), max(most, (linkage.steps, name))
-        yield Trial(name)
-    print(
-        f"{files:,} files of {ground.count:,} graphs; one took at most {longest[0]:.2f} s ({longest[1]}), "
-        f"at most {most[0]:,} steps ({most[1]}); {cut:,} references met a bound"
-    )
+        else:
+            yield Trial(name)
 
 
 PROMISE = Promise(
     12,
     "Linking ends, however files import each other",
-    (Test(GRAPHS, link_graphs, 3_000, PROOF, 51),),
+    (Test(GRAPHS, link_graphs, 3_000, 51),),
 )

@@ -6,10 +6,7 @@ import errno
 import os
 import random
 import resource
-import shutil
 import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -23,14 +20,10 @@ from .. import jumping_clock
 from ..home import PROJECT, Home, home, wait_until
 from ..promise import Ground, NotHere, Promise, Test, Trial
 
-PROOF = "tests/faults/test_surroundings.py"
 FULL = "the disk is full for a while"
 READ_ONLY = "the state folder is read-only for a while"
 DESCRIPTORS = "descriptors run out"
-WATCHES = "inotify watches run out"
 CLOCK = "the clock jumps"
-ROOT = "the project's root vanishes and returns"
-SUSPENDED = "the machine is suspended"
 
 CONFIG = "[embedding]\nenabled = false\n[scan]\npoll_interval_ms = 200\nsweep_interval_s = 2\n"
 """What waits for the next look at the tree, a minute later by default, is not to hold up the trials."""
@@ -229,35 +222,6 @@ def _told_over(client: Any, word: str, root: str, life: Life) -> str:
     return "" if word in told else f"Status doesn't say so: {told!r}"
 
 
-def take_watches(ground: Ground) -> Iterator[Trial]:
-    """Let the user have four watches of inotify: it polls, says so, and misses no edit."""
-    unshare = shutil.which("unshare")
-    script = f"echo 4 > /proc/sys/user/max_inotify_watches && exec {sys.executable} -m foveal up --foreground"
-    probe = [unshare or "", "-Ur", "sh", "-c", "echo 4 > /proc/sys/user/max_inotify_watches"]
-    if unshare is None or subprocess.run(probe, capture_output=True, check=False).returncode:
-        raise NotHere("no user namespace in which the number of watches can be lowered")
-    with home(ground.folder / "h", config=CONFIG) as user:
-        user.command = [unshare, "-Ur", "sh", "-c", script]
-        for number in range(10):
-            (user.project / f"folder{number}").mkdir()
-        project = user.open_ready()
-        life = Life(user)
-        for number in range(ground.count):
-            told = user.call("Status", cwd=str(user.project))["projects"][0]
-            lost = "" if told["watch"] == "polling" else f"Status says {project['watch']}"
-            if not any("limit" in said or "watch" in said for said in told["degraded"]):
-                lost = lost or f"Status doesn't say why it polls: {told['degraded']}"
-            name = f"polled_{number}"
-            (user.project / f"folder{number % 10}/{name}.py").write_text(f"def {name}(): pass\n")
-
-            def known(name: str = name) -> bool:
-                return bool(user.call("FindSymbols", cwd=str(user.project), query=name)["symbols"])
-
-            if not wait_until(known, RECOVERY_S):
-                lost = lost or "an edit was never seen"
-            yield Trial(f"edit {number} without watches", lost or life.ask() or life.lost())
-
-
 def jump(ground: Ground) -> Iterator[Trial]:
     """Let the clock jump by seconds to decades, there and back: answers come, and nothing is lost.
 
@@ -288,60 +252,6 @@ def jump(ground: Ground) -> Iterator[Trial]:
             if user.call("GetSession", session_id="kept")["name"] != kept["name"]:
                 lost = lost or "a change of a session is lost"
             yield Trial(f"the clock jumps by {seconds:,.0f} s", lost)
-
-
-def take_root(ground: Ground) -> Iterator[Trial]:
-    """Rename the root of the project away, ask, and bring it back: it is told, and all is there again."""
-    with home(ground.folder / "h", config=CONFIG) as user:
-        user.open_ready()
-        life, away = Life(user), user.project.with_name("away")
-        life.ask()
-        for number in range(ground.count):
-            user.project.rename(away)
-            lost = ""
-            try:
-                context = user.call("GetContext", cwd=str(user.project), focus_paths=["shop/auth.py"])
-                if "def login" in context["context"]:
-                    lost = f"a file that isn't there is shown, with {context['degraded']}, {context['gaps']}"
-            except RpcError as error:
-                lost = "" if "exist" in str(error) or "no folder" in str(error) else f"told as {error}"
-
-            def told() -> bool:
-                projects = user.call("Status")["projects"]
-                return all(project["degraded"] or project["watch"] == "off" for project in projects)
-
-            if not wait_until(told, RECOVERY_S):
-                lost = lost or f"Status doesn't say so: {user.call('Status')['projects']}"
-            away.rename(user.project)
-            if not wait_until(life.works_again, RECOVERY_S, 0.1):
-                lost = lost or f"it didn't recover: {life.told()}"
-            yield Trial(
-                f"the root goes, time {number}", lost or life.ask() or life.knows_edits() or life.lost()
-            )
-
-
-def suspend(ground: Ground) -> Iterator[Trial]:
-    """Stop all of its processes for a while, change files meanwhile, and let them go on."""
-    chance = random.Random(ground.seed)
-    with home(ground.folder / "h", config=CONFIG) as user:
-        user.open_ready()
-        life = Life(user)
-        for number in range(ground.count):
-            daemon = psutil.Process(user.pid)
-            family = [daemon, *daemon.children(recursive=True)]
-            for one in chance.sample(family, len(family)):
-                one.suspend()
-            (user.project / "shop/auth.py").write_text(f"def after_{number}():\n    pass\n")
-            seconds = chance.uniform(0.2, 2.5)
-            time.sleep(seconds)
-            for one in chance.sample(family, len(family)):
-                one.resume()
-            focus = ["shop/auth.py"]
-            reply = user.call("GetContext", cwd=str(user.project), focus_paths=focus)
-            lost = "" if f"def after_{number}" in reply["context"] else "the answer is stale"
-            if [one.pid for one in family if not one.is_running()]:
-                lost = lost or "a process ended"
-            yield Trial(f"{seconds:.1f} s of sleep", lost or life.ask() or life.knows_edits() or life.lost())
 
 
 @contextmanager
@@ -382,12 +292,9 @@ PROMISE = Promise(
     5,
     "It keeps working when the machine denies something",
     (
-        Test(FULL, fill_disk, 60, PROOF, 5),
-        Test(READ_ONLY, make_read_only, 60, PROOF, 5),
-        Test(DESCRIPTORS, take_descriptors, 200, PROOF),
-        Test(WATCHES, take_watches, 60, "tests/project/test_watcher.py::test_running_out_leads_to_polling"),
-        Test(CLOCK, jump, 200, PROOF),
-        Test(ROOT, take_root, 60, "tests/daemon/test_bad_input.py::test_a_root_that_went_away", 5),
-        Test(SUSPENDED, suspend, 60, PROOF, 5),
+        Test(FULL, fill_disk, 60, 5),
+        Test(READ_ONLY, make_read_only, 60, 5),
+        Test(DESCRIPTORS, take_descriptors, 200),
+        Test(CLOCK, jump, 200),
     ),
 )

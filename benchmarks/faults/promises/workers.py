@@ -21,9 +21,7 @@ from ..faulty_daemon import COMMAND
 from ..home import DEADLINE_S, NO_EMBEDDING, Home, home, wait_until
 from ..promise import Ground, Promise, Test, Trial
 
-PROOF = "tests/faults/test_workers.py"
 KILLED = "kill -9 of indexer, embedder, miner and faces"
-DEADLY = "a file that kills, hangs or outgrows the indexer"
 ABANDONED = "the daemon is killed while its indexer hangs"
 
 MODULES = {
@@ -32,8 +30,6 @@ MODULES = {
     "faces": "foveal.dashboard.app",
     "embedder": "foveal.daemon.embedding.worker",
 }
-WAYS = ("dies", "hangs", "grows", "raises")
-OTHERS = 30
 KILL_MAX_S = 0.4
 
 
@@ -140,29 +136,6 @@ def _workers(user: Home, kind: str) -> list[psutil.Process]:
     return found
 
 
-def index_deadly(ground: Ground) -> Iterator[Trial]:
-    """Index a project with a file that ends the indexer; the file is left alone and told, all others are
-    indexed, and it is read once it is another one."""
-    for number in range(ground.count):
-        way = WAYS[number % len(WAYS)]
-        deadly = f"{way}.py"
-        files = {f"m{n}.py": f"def f{n}() -> None:\n    ...\n" for n in range(OTHERS)}
-        with _faulty(
-            ground.folder / str(number), {**files, deadly: "def deadly() -> None:\n    ...\n"}
-        ) as user:
-            project = user.open_ready()
-            lost = _wrong_of(project, deadly, OTHERS)
-            if not lost:
-                (user.project / deadly).rename(user.project / "mended.py")
-                mended = wait_until(partial(_is_whole, user), pause=0.1)
-                lost = "" if mended else f"it isn't read under another name: {user.open_ready()}"
-            yield Trial(f"{number}: it {way}", lost)
-
-
-def _is_whole(user: Home) -> bool:
-    return not user.open_ready()["degraded"]
-
-
 def _wrong_of(project: dict[str, Any], deadly: str, others: int) -> str:
     said = " ".join(project["degraded"])
     if project["skipped"].get("quarantined") != 1 or deadly not in said:
@@ -206,8 +179,7 @@ PROMISE = Promise(
     6,
     "A worker that dies is started again, a file that ends it twice is left alone",
     (
-        Test(KILLED, kill_workers, 120, PROOF, 8),
-        Test(DEADLY, index_deadly, 40, "tests/index/test_suspects.py", 4),
-        Test(ABANDONED, abandon_hanging, 10, PROOF, 1),
+        Test(KILLED, kill_workers, 120, 8),
+        Test(ABANDONED, abandon_hanging, 10, 1),
     ),
 )

@@ -1,1 +1,0 @@
-"""What MCP costs a host: the pump's start, and each answer beside the daemon's own."""

@@ -1,0 +1,331 @@
+"""A transcript that is named becomes experiences, each once, with its agent, its place and its files."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from foveal.daemon.config.settings import UserConfig
+from foveal.daemon.core.errors import FovealError, InvalidRequest
+from foveal.daemon.core.events import EventHub
+from foveal.daemon.core.system import System
+from foveal.daemon.core.work import Work
+from foveal.daemon.memory.experience import Experience, Provenance
+from foveal.daemon.memory.pool import Pool
+from foveal.daemon.transcripts import grafting as grafting_module
+from foveal.daemon.transcripts.cursor import CursorStore
+from foveal.daemon.transcripts.grafting import Grafting, SkippedLine, TranscriptResult
+from foveal.daemon.workspace.project import Project, load
+
+from tests.transcript_cases import AT, Claude, append, codex_item, codex_message, codex_meta, write
+
+DECISION = "I decided to use SQLite instead of a JSON file because concurrent writers must not interleave."
+OTHER = "I chose a lock file over a daemon because it survives a crash of the writer."
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Make an empty project's folder."""
+    path = tmp_path.resolve() / "app"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+async def project(root: Path, tmp_path: Path) -> AsyncIterator[Project]:
+    """Open an empty project."""
+    folder, home = tmp_path / "state", tmp_path / "home"
+    loaded = load(str(root), str(folder), UserConfig(), str(home), System())
+    pool = Pool(str(folder / "experiences.jsonl"), System(), root=str(root))
+    opened = Project(str(root), str(folder), loaded, pool, System())
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def work() -> Any:
+    """Threads for what blocks."""
+    threads = Work()
+    yield threads
+    threads.close()
+
+
+@pytest.fixture
+def events() -> EventHub:
+    """Return a hub that nobody listens to yet."""
+    return EventHub(System())
+
+
+@pytest.fixture
+def grafting(work: Work, events: EventHub) -> Grafting:
+    """Grafting that never waits for a host."""
+    return Grafting(work, events, System(), pause=no_pause)
+
+
+async def no_pause(seconds: float) -> None:
+    """Let time pass at once."""
+
+
+def conversation(
+    project: Project, path: Path, decision: str = DECISION, *, agent_id: str = "", session_id: str = "s1"
+) -> tuple[str, Claude]:
+    """Write a conversation with one decision about one file of the project."""
+    chat = Claude(session_id, agent_id, cwd=project.root)
+    edited = {"file_path": f"{project.root}/src/store.py", "old_string": "1", "new_string": "2"}
+    records = [
+        chat.user("Store the sessions"),
+        chat.call("Edit", edited),
+        chat.result("ok"),
+        chat.text(decision),
+    ]
+    return write(path, records), chat
+
+
+def add(path: str, text: str) -> None:
+    """Write more of a transcript."""
+    with open(path, "a") as file:
+        file.write(text)
+
+
+def forget_cursors(project: Project) -> None:
+    """Take away what is known of readings."""
+    for file in Path(project.folder).glob("transcripts.db*"):
+        file.unlink()
+
+
+def kept(project: Project) -> tuple[Experience, ...]:
+    """Return what the pool has, oldest first."""
+    return project.pool.list()[0][::-1]
+
+
+async def test_a_decision_becomes_an_experience(
+    project: Project, grafting: Grafting, events: EventHub, tmp_path: Path
+) -> None:
+    told: list[dict[str, Any]] = []
+    events.subscribe("me", ["experience.grafted"], told.append)
+    path, _ = conversation(project, tmp_path / "t.jsonl")
+    result = await grafting.graft_transcript(project, path)
+    (one,) = kept(project)
+    assert (result.grafted, result.duplicates, result.experience_ids) == (1, 0, [one.id])
+    assert "SQLite" in one.decision
+    assert (one.agent_id, one.session_id, one.timestamp) == ("claude-code", "s1", AT)
+    assert one.files_touched == ("src/store.py",)
+    assert one.provenance == Provenance("claude-code", f"{path}:4")
+    assert [event["data"]["experience_ids"] for event in told] == [[one.id]]
+
+
+async def test_the_same_transcript_adds_nothing_twice(
+    project: Project, grafting: Grafting, tmp_path: Path
+) -> None:
+    path, chat = conversation(project, tmp_path / "t.jsonl")
+    await grafting.graft_transcript(project, path)
+    assert await grafting.graft_transcript(project, path) == TranscriptResult()
+    # Without its cursor it is read again, and known.
+    forget_cursors(project)
+    again = await grafting.graft_transcript(project, path)
+    assert (again.grafted, again.duplicates) == (0, 1)
+    append(path, chat.user("And now the lock"), chat.text(OTHER))
+    grown = await grafting.graft_transcript(project, path)
+    assert grown.grafted == 1
+    assert len(kept(project)) == 2
+
+
+async def test_agent_and_session_that_are_given_come_first(
+    project: Project, grafting: Grafting, tmp_path: Path
+) -> None:
+    path, _ = conversation(project, tmp_path / "agent-ab12.jsonl", agent_id="ab12")
+    await grafting.graft_transcript(project, path)
+    other, _ = conversation(project, tmp_path / "agent-cd34.jsonl", OTHER, agent_id="cd34")
+    await grafting.graft_transcript(project, other, "my session", "my agent")
+    assert [(one.agent_id, one.session_id) for one in kept(project)] == [
+        ("ab12", "s1"),
+        ("my agent", "my session"),
+    ]
+
+
+async def test_a_decision_out_of_two_sessions_is_grafted_once(
+    project: Project, grafting: Grafting, tmp_path: Path
+) -> None:
+    for session_id in ("s1", "s2"):
+        path, _ = conversation(project, tmp_path / f"{session_id}.jsonl", session_id=session_id)
+        result = await grafting.graft_transcript(project, path)
+        assert (result.grafted, result.duplicates) == ((1, 0) if session_id == "s1" else (0, 1))
+    assert [one.session_id for one in kept(project)] == ["s1"]
+
+
+async def test_other_hosts_are_grafted_too(project: Project, grafting: Grafting, tmp_path: Path) -> None:
+    patch = "*** Begin Patch\n*** Update File: src/lock.py\n@@\n-1\n+2\n*** End Patch"
+    codex = write(
+        tmp_path / "rollout.jsonl",
+        [
+            codex_meta("t1", cwd=project.root),
+            codex_message("user", "Lock the store"),
+            codex_item("custom_tool_call", name="apply_patch", input=patch, call_id="c1"),
+            codex_item("custom_tool_call_output", call_id="c1", output="Done"),
+            codex_message("assistant", OTHER),
+        ],
+    )
+    plain = write(
+        tmp_path / "plain.jsonl",
+        [
+            {"role": "user", "content": "Store it"},
+            {"role": "tool", "content": "", "tool": {"name": "edit", "paths": ["src/store.py"]}},
+            {"role": "assistant", "content": DECISION},
+        ],
+    )
+    await grafting.graft_transcript(project, codex)
+    await grafting.graft_transcript(project, plain, "s9", "helper")
+    by_source = {one.provenance.source: one for one in kept(project)}
+    assert by_source["codex"].files_touched == ("src/lock.py",)
+    assert (by_source["codex"].agent_id, by_source["codex"].session_id) == ("codex", "t1")
+    assert (by_source["plain"].agent_id, by_source["plain"].session_id) == ("helper", "s9")
+
+
+async def test_our_own_context_is_no_decision(project: Project, grafting: Grafting, tmp_path: Path) -> None:
+    chat = Claude(cwd=project.root)
+    context = f"# PROJECT CONTEXT\n\n## Recent Decisions\n\n- {DECISION}\n"
+    path = write(
+        tmp_path / "t.jsonl",
+        [
+            chat.record("attachment", attachment={"type": "hook_additional_context", "content": [context]}),
+            chat.user(f"What is stored where?\n\n{context}"),
+            chat.call("mcp__foveal__get_context", {"prompt": "store"}),
+            chat.result([{"type": "text", "text": context}]),
+            chat.text("It is stored in src/store.py."),
+        ],
+    )
+    assert (await grafting.graft_transcript(project, path)).grafted == 0
+
+
+async def test_bad_files_are_refused_and_bad_lines_reported(
+    project: Project, grafting: Grafting, tmp_path: Path
+) -> None:
+    for bad in (str(tmp_path), str(tmp_path / "missing"), "relative.jsonl", "/a\0b", "/\ud800"):
+        with pytest.raises(InvalidRequest) as caught:
+            await grafting.graft_transcript(project, bad)
+        assert caught.value.field == "transcript_path"
+    path, _ = conversation(project, tmp_path / "t.jsonl")
+    add(path, "not JSON\n" * 60)
+    result = await grafting.graft_transcript(project, path)
+    assert result.grafted == 1
+    assert result.skipped[0] == SkippedLine("it is no JSON object", 5)
+    assert result.skipped[-1] == SkippedLine("10 more lines could not be read")
+
+
+async def test_findings_that_the_pool_refuses_are_reported_with_their_line(
+    project: Project, grafting: Grafting, tmp_path: Path
+) -> None:
+    path, _ = conversation(project, tmp_path / "t.jsonl")
+    result = await grafting.graft_transcript(project, path, agent_id="a" * 500)
+    assert result.grafted == 0
+    (skipped,) = result.skipped
+    assert skipped.line == 4
+    assert "agent_id" in skipped.reason
+
+
+async def test_a_host_that_writes_behind_its_events_is_waited_for(
+    project: Project, work: Work, events: EventHub, tmp_path: Path
+) -> None:
+    chat = Claude(cwd=project.root)
+    call = chat.call("Edit", {"file_path": f"{project.root}/a.py", "old_string": "1", "new_string": "2"})
+    path = write(tmp_path / "t.jsonl", [chat.user("Store the sessions"), call])
+    last = json.dumps(chat.text(DECISION)) + "\n"
+    rest = [json.dumps(chat.result("ok")) + "\n", last[:50], last[50:]]
+    pauses = 0
+
+    async def pause(seconds: float) -> None:
+        nonlocal pauses
+        pauses += 1
+        if rest:
+            add(path, rest.pop(0))
+
+    result = await Grafting(work, events, System(), pause).graft_transcript(project, path)
+    assert (result.grafted, result.skipped, pauses) == (1, [], 3)
+
+
+async def test_interrupted_transcript_is_not_waited_for(
+    project: Project, work: Work, events: EventHub, tmp_path: Path
+) -> None:
+    class Later(System):
+        def time_ns(self) -> int:
+            return super().time_ns() + grafting_module.FRESH_NS
+
+    pauses: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        pauses.append(seconds)
+
+    path = write(tmp_path / "t.jsonl", [Claude().user("Store the sessions")])
+    await Grafting(work, events, System(), pause).graft_transcript(project, path)
+    assert len(pauses) == grafting_module.LAG_STEPS
+    pauses.clear()
+    append(path, Claude("s2").user("And more"))
+    await Grafting(work, events, Later(), pause).graft_transcript(project, path)
+    assert pauses == []
+
+
+async def test_ungrafted_lines_are_read_again(
+    project: Project, grafting: Grafting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, _ = conversation(project, tmp_path / "t.jsonl")
+
+    def refuse(drafts: object) -> None:
+        raise FovealError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(project.pool, "graft", refuse)
+        with pytest.raises(FovealError, match="disk is full"):
+            await grafting.graft_transcript(project, path)
+    assert CursorStore(project.folder, System()).find(path) is None
+    assert (await grafting.graft_transcript(project, path)).grafted == 1
+
+
+async def test_a_process_that_dies_or_hangs_is_an_error(
+    project: Project, grafting: Grafting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, _ = conversation(project, tmp_path / "t.jsonl")
+    monkeypatch.setattr(grafting_module, "ARGV", (sys.executable, "-c", "raise SystemExit(3)"))
+    with pytest.raises(FovealError, match="without an answer"):
+        await grafting.graft_transcript(project, path)
+    monkeypatch.setattr(grafting_module, "ARGV", (sys.executable, "-c", "import time; time.sleep(1_000)"))
+    monkeypatch.setattr(grafting_module, "MINING_S", 0.01)
+    with pytest.raises(FovealError, match="within"):
+        await grafting.graft_transcript(project, path)
+
+
+async def test_subagent_in_its_parents_transcript_is_grafted_by_its_name(
+    project: Project, grafting: Grafting, tmp_path: Path
+) -> None:
+    sample = Path(__file__).parents[1] / "host_transcripts" / "copilot" / "events-subagent.jsonl"
+    path = tmp_path / "events.jsonl"
+    said = sample.read_text().replace("/home/dev/project", project.root)
+    path.write_text(said.replace("The subagent is done.", OTHER))
+    speaker = "0838d498-86a4-4047-835c-40a0ef49544b"
+    result = await grafting.graft_own(project, str(path), "bc81", "general-purpose", speaker)
+    assert (result.grafted, result.duplicates) == (1, 0)
+    result = await grafting.graft_own(project, str(path), "bc81", "copilot")
+    assert (result.grafted, result.duplicates) == (1, 0), "the cursor of the parent's words didn't move"
+    gzip = ("starlette/middleware/gzip.py",)
+    assert {(one.agent_id, one.session_id, one.files_touched) for one in kept(project)} == {
+        ("general-purpose", "bc81", gzip), ("copilot", "bc81", ()),
+    }  # fmt: skip
+    assert (await grafting.graft_own(project, str(path), "bc81", "copilot")).grafted == 0
+    again = await grafting.graft_own(project, str(path), "bc81", "general-purpose", speaker)
+    assert (again.grafted, again.duplicates) == (0, 1), "its words lie before the cursor"
+
+
+async def test_many_at_once_are_all_grafted(project: Project, grafting: Grafting, tmp_path: Path) -> None:
+    paths = [
+        conversation(
+            project, tmp_path / f"agent-a{number}.jsonl", f"{number}: {OTHER}", agent_id=f"a{number}"
+        )[0]
+        for number in range(4)
+    ]
+    results = await asyncio.gather(*(grafting.graft_transcript(project, path) for path in [*paths, paths[0]]))
+    assert sum(result.grafted for result in results) == 4
+    assert {one.agent_id for one in kept(project)} == {"a0", "a1", "a2", "a3"}
