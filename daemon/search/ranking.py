@@ -86,7 +86,7 @@ class RankWeights(Struct, frozen=True):
     - `fusion`: whether lists are merged by scores or by ranks.
     - `coherence`: other good chunks of the file.
     - `path`: the question's words in the file's path.
-    - `defined`, `named`: the file defines a name in the question, or is named itself.
+    - `named`: the question names the file.
     - `exact`: the file contains a text of the question word for word; more than all the rest together.
     - `commits`: the file is changed often.
     - `learned`: whether the learned model orders the best files (`file_order.py`).
@@ -100,7 +100,6 @@ class RankWeights(Struct, frozen=True):
     fusion: Fusion = "scores"
     coherence: float = 0.8
     path: float = 1.0
-    defined: float = 0.5
     named: float = 2.0
     exact: float = 4.0
     commits: float = 0.2
@@ -235,8 +234,7 @@ class _Evidence:
 
     def __init__(self, question: Question, candidates: Candidates, weights: RankWeights) -> None:
         self._weights = weights
-        self._defined, self._exact = candidates.defined, candidates.exact
-        self._named, self._commits = candidates.named, candidates.commits
+        self._exact, self._named, self._commits = candidates.exact, candidates.named, candidates.commits
         self._definitions = candidates.definitions
         self._factors = {
             role: 1.0 if is_wanted(role, question) else penalty for role, penalty in weights.penalties.items()
@@ -254,7 +252,6 @@ class _Evidence:
             rest = sum([score for _, score in chunks[1:]])
             evidence += weights.coherence * rest / (1 + rest)
         evidence += weights.path * share
-        evidence += weights.defined * self._defined.get(path, 0.0)
         evidence += weights.exact * self._exact.get(path, 0.0)
         return evidence + weights.named * self._named.get(path, 0.0)
 

@@ -278,7 +278,7 @@ def _with_candidates(
     paths: Sequence[str] | None,
     files_wanted: int,
 ) -> GatheredCandidates:
-    named, by_name, by_definition, why = named_chunks(start.question, tree, reader)
+    named, by_name, why = named_chunks(start.question, tree, reader)
     if paths is not None:
         allowed = set(paths)
         named = [pair for pair in named if pair[0].path in allowed]
@@ -328,7 +328,6 @@ def _with_candidates(
         tree=in_order(outright.items(), chunks),
         chunks=chunks,
         named=by_name,
-        defined=by_definition,
         why=why,
         exact=shares,
         lines={place.chunk.id: place.line for place in reversed(exact)},

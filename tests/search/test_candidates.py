@@ -71,7 +71,7 @@ def test_definitions_as_written(project: Indexed, name: str, expected: list[str]
 
 
 @pytest.mark.parametrize(
-    ("text", "named", "defined", "first"),
+    ("text", "named", "why", "first"),
     [
         ("what does `login` do", [], ["shop/auth.py"], "shop/auth.py:1"),
         ("explain shop/auth.py", ["shop/auth.py"], [], ""),
@@ -87,11 +87,10 @@ def test_definitions_as_written(project: Indexed, name: str, expected: list[str]
         ("", [], [], ""),
     ],
 )
-def test_what_is_named(project: Indexed, text: str, named: list[str], defined: list[str], first: str) -> None:
+def test_what_is_named(project: Indexed, text: str, named: list[str], why: list[str], first: str) -> None:
     with project.reader() as reader:
-        chunks, by_name, by_definition, why = named_chunks(take_apart(text), project.tree, reader)
-    assert (sorted(by_name), sorted(by_definition)) == (named, defined)
-    assert set(why) == {*named, *defined}
+        chunks, by_name, reasons = named_chunks(take_apart(text), project.tree, reader)
+    assert (sorted(by_name), set(reasons)) == (named, {*named, *why})
     assert [f"{chunk.path}:{chunk.start_line}" for chunk, _ in chunks[:1]] == ([first] if first else [])
     assert all(0 < score <= 1 for _, score in chunks)
 
@@ -99,7 +98,7 @@ def test_what_is_named(project: Indexed, text: str, named: list[str], defined: l
 def test_what_is_named_is_bounded(project: Indexed) -> None:
     text = " ".join(f"`login{n}`" for n in range(500)) + " ".join(f"shop{n}/auth.py" for n in range(500))
     with project.reader() as reader:
-        chunks, named, _, _ = named_chunks(take_apart(text), project.tree, reader)
+        chunks, named, _ = named_chunks(take_apart(text), project.tree, reader)
     assert set(named) <= {"shop/auth.py", "admin/auth.py"}
     assert len(chunks) <= 10
 

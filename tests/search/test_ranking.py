@@ -1,4 +1,4 @@
-"""Evidence raises and lowers files: what is named, defined, in the path, and what part a file plays."""
+"""Evidence raises and lowers files: what is named, in the path, and what part a file plays."""
 
 from __future__ import annotations
 
@@ -83,7 +83,6 @@ def test_several_good_chunks_of_a_file_raise_it() -> None:
     [
         ("invoice totals", {}, "billing/invoice_totals.py"),
         ("x", {"named": {"lib/z.py": 1.0}}, "lib/z.py"),
-        ("x", {"defined": {"lib/z.py": 1.0}}, "lib/z.py"),
         ("x", {"commits": {"lib/z.py": 40}}, "lib/z.py"),
     ],
 )
