@@ -15,7 +15,7 @@ from ..index.terms import path_terms
 from ..project.path_roles import Role, role_of
 from .candidates import SURELY_NAMED, Candidates, RankedFile
 from .file_order import ORDERED_MAX, KnownFile, PlacedFile, order_files
-from .question import Question, is_wanted
+from .question import Question
 
 K = TypeVar("K")
 
@@ -189,7 +189,7 @@ def by_evidence(
         scored.append((-round(score, 6), path, share, role))
     scored.sort(key=itemgetter(0, 1))
     return [
-        KnownFile(path, -score, by_file[path], share, role, is_wanted(role, question))
+        KnownFile(path, -score, by_file[path], share, role, role in question.wanted)
         for score, path, share, role in scored
     ]
 
@@ -237,7 +237,7 @@ class _Evidence:
         self._exact, self._named, self._commits = candidates.exact, candidates.named, candidates.commits
         self._definitions = candidates.definitions
         self._factors = {
-            role: 1.0 if is_wanted(role, question) else penalty for role, penalty in weights.penalties.items()
+            role: 1.0 if role in question.wanted else penalty for role, penalty in weights.penalties.items()
         }
         surely = (
             path for of in (self._named, self._exact) for path, score in of.items() if score >= SURELY_NAMED

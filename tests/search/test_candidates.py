@@ -9,7 +9,6 @@ from foveal.daemon.project.named_files import files_named
 from foveal.daemon.search.candidates import (
     COMPOUND_WEIGHT,
     DEFINITIONS_MAX,
-    ERROR_WEIGHT,
     definitions_of,
     named_chunks,
     search_terms,
@@ -112,12 +111,6 @@ def test_words_become_terms(project: Indexed) -> None:
     assert terms(project, "") == {}
     assert terms(project, "rate limit")["ratelimit"] == COMPOUND_WEIGHT, "neighbours as one name that exists"
     assert "userlogin" not in terms(project, "user login"), "and not as one that doesn't"
-
-
-def test_a_pasted_error_weighs_less_than_the_prose(project: Indexed) -> None:
-    found = terms(project, "Login is broken\n\n```\nValueError: unexpected gadget\n```\n")
-    assert found["login"] >= 1
-    assert found["gadget"] == pytest.approx(ERROR_WEIGHT)
 
 
 def test_names_in_another_script_and_hostile_text(project: Indexed, tmp_path: Path) -> None:

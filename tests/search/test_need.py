@@ -8,7 +8,7 @@ import pytest
 from foveal.daemon.index.lexical_indexer import LexicalDocument, LexicalWriter
 from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.terms import document_terms, path_terms
-from foveal.daemon.search.need import HINT, WEIGHTS, features_of, is_small_talk, need_of, probability_of
+from foveal.daemon.search.need import HINT, WEIGHTS, features_of, is_small_talk, need_of
 from foveal.daemon.search.query import NEED_MIN, Need
 from foveal.daemon.search.question import LONG_CHARACTERS, take_apart
 from hypothesis import given
@@ -123,11 +123,6 @@ def test_it_is_a_probability_whatever_is_asked(
     assert 0 <= one.probability <= 1
     assert one.is_probable == (one.probability >= NEED_MIN)
     assert one.probability >= round(named, 2)
-
-
-def test_no_weight_is_beyond_all_evidence() -> None:
-    extreme = dict.fromkeys((name for name in WEIGHTS if name != "constant"), 1e6)
-    assert 0 <= probability_of(extreme | {"named": 0.0}, WEIGHTS) <= 1
 
 
 SILENT = """
