@@ -21,6 +21,7 @@ from .versions import made_by_newer
 Database = sqlite3.Connection
 DatabaseError = sqlite3.DatabaseError
 OperationalError = sqlite3.OperationalError
+Row = sqlite3.Row
 T = TypeVar("T")
 
 
@@ -79,9 +80,7 @@ def open_database(
         if may_pass(error):
             raise
         if derived and isinstance(error, OtherVersion):
-            for suffix in (*_SUFFIXES, SEAL):
-                with suppress(FileNotFoundError):
-                    os.unlink(path + suffix)
+            remove_database(path)
             return Opened(
                 _open(path, schema, version, probe, check=check, derived=derived), cleared, anew=True
             )
@@ -90,6 +89,13 @@ def open_database(
         reason = f"{os.path.basename(path)} could not be used ({named(error)}); kept as {kept}"
         replaced = "; ".join(filter(None, (cleared, reason)))
         return Opened(_open(path, schema, version, probe, check=check, derived=derived), replaced, anew=True)
+
+
+def remove_database(path: str) -> None:
+    """Remove a database with its logs and its seal, those that are there."""
+    for suffix in (*_SUFFIXES, SEAL):
+        with suppress(FileNotFoundError):
+            os.unlink(path + suffix)
 
 
 def quarantine_database(path: str, system: System) -> str:
@@ -120,9 +126,7 @@ def _remove_former_damaged(path: str, system: System) -> None:
         kept = f"{path}{MARK}{former}"
         if not os.path.isfile(kept) or _is_whole(kept):
             continue
-        for suffix in (*_SUFFIXES, SEAL):
-            with suppress(FileNotFoundError):
-                os.unlink(kept + suffix)
+        remove_database(kept)
 
 
 def _is_whole(path: str) -> bool:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import lzma
 import zlib
 from functools import partial
 from pathlib import Path
 
-from foveal.daemon.sessions.request_log_service import kept_of
-from foveal.daemon.sessions.request_record import RequestRecord, Said, Sent
+from foveal.daemon.context.delivered import masked_sent
+from foveal.daemon.sessions.request_record import Sent, SentMessage
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
 from tests.site_cases import Pages, pages, read
@@ -20,19 +19,18 @@ AWS = "AKIA" + "Q3EGW7ZLTNKD5RXB"
 GITHUB = "ghp_" + "Zk3vQ9xLw2RtYb7NmPc5HdJfSgUaEo8iT1Xq"
 PROMPT = f"Why is {AWS} refused, and is {GITHUB} still good?"
 HISTORY = [{"role": "user", "content": f"I use {GITHUB} here."}]
-RECORD = RequestRecord("req_1", "s", "/p", "2026-01-01T00:00:00.000Z", "hash")
 
 
 def test_what_is_kept_is_masked_and_counted() -> None:
-    record, kept = kept_of(RECORD, Sent("x = 1", "Be kind.", PROMPT, (Said("user", f"I use {GITHUB}"),)))
+    kept, count = masked_sent(Sent("x = 1", "Be kind.", PROMPT, (SentMessage("user", f"I use {GITHUB}"),)))
     assert kept.user_prompt == "Why is [masked]16+ refused, and is [masked]32+ still good?"
-    assert kept.history == (Said("user", "I use [masked]32+"),)
-    assert (kept.context, kept.system_prompt, record.masked) == ("x = 1", "Be kind.", 3)
+    assert kept.history == (SentMessage("user", "I use [masked]32+"),)
+    assert (kept.context, kept.system_prompt, count) == ("x = 1", "Be kind.", 3)
 
 
 def test_what_has_no_secret_is_kept_as_it_is() -> None:
     sent = Sent("x = 1", "Be kind.", "Why does login fail?")
-    assert kept_of(RECORD, sent) == (RECORD, sent)
+    assert masked_sent(sent) == (sent, 0)
 
 
 async def test_no_file_no_page_and_no_list_shows_a_key_of_a_prompt(
@@ -84,11 +82,10 @@ def unpacked(data: bytes) -> bytes:
     for begin, decompressor in (
         (b"\x78\x9c", zlib.decompressobj),
         (b"\x1f\x8b\x08", partial(zlib.decompressobj, 31)),
-        (b"\xfd7zXZ", lzma.LZMADecompressor),
     ):
         at = data.find(begin)
         while at >= 0:
-            with contextlib.suppress(zlib.error, lzma.LZMAError):
+            with contextlib.suppress(zlib.error):
                 found.append(decompressor().decompress(data[at:], 1 << 22))
             at = data.find(begin, at + 2)
     return b"\n".join(found)
