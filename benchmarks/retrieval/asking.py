@@ -129,7 +129,7 @@ class Asked:
         if LEXICAL not in variant.lists:
             candidates = replace(candidates, lexical=())
         if TREE not in variant.lists:
-            candidates = replace(candidates, tree=(), named={}, defined={}, why={})
+            candidates = replace(candidates, tree=(), named={}, why={})
         asked = replace(gathered, candidates=candidates)
         found = conclude(
             asked, hits if VECTOR in variant.lists else (), self.tree, self.reader, DEPTH, variant.weights
