@@ -106,10 +106,6 @@ def test_any_query_has_vectors(model: EmbeddingModel, text: str) -> None:
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
 
-def test_no_texts_have_no_vectors(model: EmbeddingModel) -> None:
-    assert model.embed([]).shape == (0, 384)
-
-
 def test_a_text_is_embedded_alike_whatever_comes_with_it(model: EmbeddingModel, cache: Path) -> None:
     texts = [LOGIN, "", MATRIX * 20, "short", LOGIN]
     alone = np.concatenate([model.embed([text]) for text in texts])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -126,14 +125,6 @@ def test_an_index_that_is_not_there_yet_is_waited_for(bench: Bench) -> None:
     assert bench.counts("p") == (2, 0, "")
 
 
-def test_news_of_a_project_end_its_waiting(bench: Bench) -> None:
-    bench.updater.keep("p", bench.folder("p"))
-    put(bench.index("p"), "a.py", some("f", 2))
-    bench.updater.note_change("p")
-    bench.run()
-    assert bench.counts("p") == (2, 0, "")
-
-
 def test_a_full_disk_loses_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = bench.keep("p", *some("f", 3))
     with monkeypatch.context() as patched:
@@ -160,24 +151,6 @@ def test_a_file_of_vectors_that_can_not_be_written_loses_nothing(
     bench.clock.skipped_s += RETRY_S
     bench.run()
     assert (bench.counts("p"), bench.texts) == ((BATCH + 1, 0, ""), BATCH + 1)
-
-
-def test_damaged_embeddings_are_set_aside(bench: Bench) -> None:
-    bench.keep("p", *some("f", 3))
-    other = bench.keep("other", *some("g", 3))
-    bench.run()
-    path = bench.base / "embeddings" / STORE_FILE
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("PRAGMA writable_schema = ON")
-        database.execute("DELETE FROM sqlite_master WHERE name = 'digests'")
-    kept = bench.kept("p")
-    assert kept.vectors is not None
-    bench.updater.note_failure(kept, kept.vectors, DatabaseError("database disk image is malformed"))
-    assert other.vectors is None, "all are loaded anew"
-    bench.clock.skipped_s += RETRY_S
-    bench.run()
-    assert (bench.counts("p"), bench.counts("other")) == ((3, 0, ""), (3, 0, ""))
-    assert list(path.parent.glob(f"{STORE_FILE}.damaged-*"))
 
 
 @pytest.mark.parametrize("table", ["digests", "embeddings", "models", "meta"])
@@ -263,15 +236,6 @@ def test_a_store_that_grows_too_large_forgets_unused_embeddings(tmp_path: Path) 
         store.close()
     finally:
         bench.close()
-
-
-def test_a_deleted_folder_is_made_again(bench: Bench) -> None:
-    bench.keep("p", *some("f", 3))
-    bench.run()
-    bench.updater.drop("p")
-    shutil.rmtree(Path(bench.folder("p"), "vectors"))
-    bench.updater.keep("p", bench.folder("p"))
-    assert bench.counts("p") == (3, 0, "")
 
 
 def _full(*_: object) -> None:
