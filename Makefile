@@ -49,7 +49,7 @@ hosts: $(INSTALLED)
 
 # Screenshots of every page of the dashboard, in both themes and three widths.
 pictures: $(INSTALLED) system
-	$(BIN)/python -m benchmarks.dashboard pictures pictures
+	$(BIN)/python -m benchmarks.pictures pictures
 
 # Breaks each promise of the documents once in a copy, which a test must notice; tries to break every promise of
 # docs/reliability.md, with the full counts; then runs the property tests with many random examples, where a failure

@@ -43,7 +43,7 @@ OWNERS = {
     "usearch": {"daemon/embedding/vector_state.py"},
     "click": {"__main__.py", "cli/"},
     "msgpack": {"ipc/protocol.py"},
-    "msgspec": {"daemon/", "hooks/hosts/"},
+    "msgspec": {"daemon/", "hooks/hosts/", "hooks/mcp_server/tool.py"},
     "rapidfuzz": {"daemon/graph/names.py"},
     "redis": {"daemon/embedding/redis_source.py"},
     "rich": {"cli/"},

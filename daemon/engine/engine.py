@@ -242,3 +242,10 @@ class Engine:
         project.unsaved.set(path, None)
         refresh = self._freshness.refresh(project, (path,), deadline_of(project, None))
         self._work.start_unheard(refresh, f"refresh {path}")
+
+
+class EngineMethods:
+    """Methods over one engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine

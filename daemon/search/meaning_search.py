@@ -7,15 +7,15 @@ from contextlib import suppress
 from contextvars import copy_context
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..core.deadline import Deadline
 from ..core.errors import Busy, FovealError
 from ..core.work import Work
 from ..embedding.embedder_client import INCOMPLETE, EmbedderClient
 from ..embedding.messages import SearchVectors
-from ..workspace.freshness import Deadline
 
 if TYPE_CHECKING:
+    from .gathered import GatheredCandidates
     from .question import Question
-    from .router import GatheredCandidates
 
 VECTORS_WAIT_S, VECTORS_SHARE = 2.0, 0.6
 """Maximum seconds to wait for the vector search, and maximum share of the time to the deadline; the rest is

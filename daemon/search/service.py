@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
+from ..core.deadline import Deadline
 from ..core.errors import FovealError
 from ..core.storage import DatabaseError
 from ..core.work import Work
@@ -18,7 +19,7 @@ from ..embedding.embedder_client import EmbedderClient
 from ..index.messages import LinkFirst, RebuildLexical
 from ..index.store import Reader
 from ..privacy.policy import NO_POLICY, Policy
-from ..workspace.freshness import Deadline, before_search
+from ..workspace.freshness import before_search
 from ..workspace.indexer_client import IndexerClient
 from ..workspace.project import Project
 from ..workspace.snapshot import ProjectSnapshot
@@ -26,8 +27,8 @@ from .meaning_search import MeaningSearch
 from .query import DescribedHits, Hit, SearchQuery, SearchResult
 
 if TYPE_CHECKING:
+    from .gathered import GatheredCandidates
     from .pipeline import Turn
-    from .router import GatheredCandidates
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

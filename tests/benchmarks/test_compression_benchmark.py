@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.benchmarks.compression.pairs import FILES, Pair, languages_of, read_file, read_pairs
+from foveal.benchmarks.compression.pairs import FILES, Pair, languages_of, read_pairs
 from foveal.benchmarks.compression.survival import share_kept
-from foveal.benchmarks.retrieval.corpora import CorpusError
 
 TEXT = "first\n\n  second {\n    third line\n  }\nfifth\n"
 
@@ -44,33 +43,6 @@ def written(folder: Path, *entries: dict[str, Any], file: str = FILES[0]) -> Pat
     return folder
 
 
-def test_a_pair_is_read(tmp_path: Path) -> None:
-    written(tmp_path, entry(name="b", split="held_out"), file=FILES[1])
-    first, second = read_pairs(written(tmp_path, entry()))
-    assert first.needed == (2, 3, 7)
-    assert (first.blind, second.blind) == (False, True)
-    assert first.corpus.name == "some-thing-1.0"
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"needed": []},
-        {"needed": [[3, 2]]},
-        {"needed": [[0, 2]]},
-        {"needed": [[5, 6], [6, 7]]},
-        {"prompt": " "},
-        {"split": "test"},
-        {"sha256": "0"},
-        {"registry": "cargo"},
-        {"more": 1},
-    ],
-)
-def test_a_pair_that_is_wrong_is_named(wrong: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"pairs\.jsonl, line 2"):
-        read_pairs(written(tmp_path, entry(), entry(name="b") | wrong))
-
-
 def test_names_are_unique_and_blind_pairs_never_tuned_on(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="twice"):
         read_pairs(written(tmp_path, entry(), entry()))
@@ -84,17 +56,6 @@ def unpacked(folder: Path, pair: Pair, text: str) -> None:
     (folder / ".archives").mkdir()
     (folder / ".archives" / f"{pair.corpus.name}.unpacked").write_text(pair.corpus.sha256)
     (folder / pair.corpus.name / pair.path).write_text(text)
-
-
-def test_a_file_without_the_needed_lines_is_refused(tmp_path: Path) -> None:
-    (pair,) = read_pairs(written(tmp_path, entry()))
-    for number, (text, problem) in enumerate({"a\n": "has 2 lines", "a\n" + "\n" * 9: "blank"}.items()):
-        folder = tmp_path / str(number)
-        unpacked(folder, pair, text)
-        with pytest.raises(CorpusError, match=problem):
-            read_file(pair, folder)
-    unpacked(tmp_path / "good", pair, "a\n" * 9)
-    assert read_file(pair, tmp_path / "good") == "a\n" * 9
 
 
 def test_the_pairs_cover_languages_prose_data_and_logs() -> None:

@@ -6,38 +6,15 @@ import subprocess
 from argparse import Namespace
 from pathlib import Path
 
-import pytest
 from foveal.benchmarks.faults.indexed import IndexedProject
 from foveal.benchmarks.torture import (
     REPOSITORIES,
     Record,
     Repository,
-    definitions,
     differences,
     git,
     torture,
 )
-
-
-@pytest.mark.parametrize(
-    ("language", "text", "expected"),
-    [
-        ("python", "class A:\n    def b(self): ...\ndef c(): ...\n", {"A", "c"}),
-        ("python", "def broken(:\n", set()),
-        ("go", "func (s *Server) Run() {\ntype Server struct {\n// func no()\n", {"Run", "Server"}),
-        ("rust", "pub(crate) async fn poll() {\nstruct Task;\n", {"poll", "Task"}),
-        ("csharp", "public static class Json\n{\n", {"Json"}),
-        ("ruby", "module A\n  def self.b?\n", {"A", "b?"}),
-        ("typescript", "export default class A {}\nexport async function b() {}\n", {"A", "b"}),
-        ("bash", "nvm_has() {\n  inner() { :; }\n", {"nvm_has"}),
-    ],
-)
-def test_definitions_are_seen_without_the_product(
-    tmp_path: Path, language: str, text: str, expected: set[str]
-) -> None:
-    path = tmp_path / "file"
-    path.write_text(text)
-    assert definitions(language, path) == expected
 
 
 def test_repositories_are_pinned_once_and_cover_twenty_languages() -> None:

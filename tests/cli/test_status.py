@@ -57,13 +57,6 @@ def text(changes: dict[str, Any], *, skipped: bool = False) -> str:
     return "\n".join(describe({**REPLY, **changes}, "/run/foveal.sock", skipped=skipped))
 
 
-def test_without_projects() -> None:
-    assert text({}) == (
-        "foveal 0.1.0, pid 7, up 1 h 2 min, 52 MB, 1 scope (950 B)\n"
-        "socket /run/foveal.sock\nembedding is switched off (embedding.enabled)\n\nno project is open"
-    )
-
-
 def test_what_is_sent_somewhere_is_told() -> None:
     compressor = {"model": "small", "endpoint": "http://127.0.0.1:1/v1", "calls": 3, "failures": 1}
     told = text({"compressor": {**compressor, "last_problem": "it timed out"}}).splitlines()[3]

@@ -40,9 +40,9 @@ def test_the_status_of_a_run(tmp_path: Path, second: str, status: int) -> None:
     (tmp_path / "test_b.py").write_text(second)
     environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "-p", "no:cacheprovider"],
+        [sys.executable, "-m", "pytest", "-q", "-p", "xdist", "-n", "2", "--dist", "loadfile"],
         cwd=tmp_path,
-        env={**environ, "PYTHONPATH": str(REPOSITORY)},
+        env={**environ, "PYTHONPATH": str(REPOSITORY), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         check=False,

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import pytest
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
+from foveal.daemon.core.deadline import Deadline
 from foveal.daemon.core.errors import FovealError
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
@@ -23,7 +24,7 @@ from foveal.daemon.search.candidates import named_chunks
 from foveal.daemon.search.filters import EVERYTHING, Filter
 from foveal.daemon.search.meaning_search import VECTORS_SHARE
 from foveal.daemon.search.query import SearchQuery, SearchResult
-from foveal.daemon.workspace.freshness import Deadline, deadline_of
+from foveal.daemon.workspace.freshness import deadline_of
 from foveal.daemon.workspace.project import Project
 from msgspec.structs import replace
 
