@@ -158,16 +158,17 @@ def _nearest(ids: Ids, matrix: Matrix, rows: Rows | None, queries: Floats, k: in
 
 
 class Tail:
-    """Ids with their unit vectors in 32 bits. Immutable: appending creates a new tail.
+    """Ids with their unit vectors in 32 bits. Immutable: a change creates a new tail.
 
-    The new tail shares the memory of the old one and writes after its end. So only the newest tail may be
-    appended to, by one thread at a time, while any thread reads older tails.
+    Appending copies all vectors: 0.7 ms for 8,192 of 384 dimensions, 12 ms for 24,000. Embedding a batch takes
+    400 ms.
     """
 
-    __slots__ = ("_buffer", "_id_buffer", "_ordered", "ids", "matrix")
+    __slots__ = ("_ordered", "ids", "matrix")
 
     def __init__(self, ids: Ids, matrix: Floats) -> None:
-        self._set(ids, matrix, len(ids))
+        self.ids, self.matrix = ids, matrix
+        self._ordered = np.sort(ids)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -182,35 +183,17 @@ class Tail:
 
     def appended(self, ids: Ids, matrix: Floats) -> Tail:
         """Return a tail with more vectors; their ids must not be in this one."""
-        start, end = len(self.ids), len(self.ids) + len(ids)
-        id_buffer, buffer = self._id_buffer, self._buffer
-        if end > len(buffer):
-            id_buffer, buffer = _room(end, self.matrix.shape[1])
-            id_buffer[:start], buffer[:start] = self.ids, self.matrix
-        id_buffer[start:end], buffer[start:end] = ids, matrix
-        tail = Tail.__new__(Tail)
-        tail._set(id_buffer, buffer, end)
-        return tail
+        return Tail(np.concatenate([self.ids, ids]), np.concatenate([self.matrix, matrix]))
 
     def without(self, ordered: Ids) -> Tail:
         """Return a tail without the ids in a sorted array."""
         gone = are_in(self.ids, ordered)
         return Tail(self.ids[~gone], self.matrix[~gone]) if gone.any() else self
 
-    def _set(self, id_buffer: Ids, buffer: Floats, count: int) -> None:
-        self._id_buffer, self._buffer = id_buffer, buffer
-        self.ids, self.matrix = id_buffer[:count], buffer[:count]
-        self._ordered = np.sort(self.ids)
-
 
 def empty_tail(dim: int) -> Tail:
     """Return a tail without vectors."""
     return Tail(np.empty(0, dtype=np.uint64), np.empty((0, dim), dtype=np.float32))
-
-
-def _room(count: int, dim: int) -> tuple[Ids, Floats]:
-    """Return buffers for twice as many vectors: adding n vectors one by one makes at most 2n copies then."""
-    return np.empty(2 * count, dtype=np.uint64), np.empty((2 * count, dim), dtype=np.float32)
 
 
 CONNECTIVITY = 32
