@@ -160,8 +160,8 @@ def _nearest(ids: Ids, matrix: Matrix, rows: Rows | None, queries: Floats, k: in
 class Tail:
     """Ids with their unit vectors in 32 bits. Immutable: a change creates a new tail.
 
-    Appending copies all vectors: 0.7 ms for 8,192 of 384 dimensions, 12 ms for 24,000. Embedding a batch takes
-    400 ms.
+    Appending copies all vectors: 0.7 ms for 8,192 of 384 dimensions, 12 ms for 24,000. Embedding a batch
+    takes 400 ms.
     """
 
     __slots__ = ("_ordered", "ids", "matrix")

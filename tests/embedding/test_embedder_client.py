@@ -163,12 +163,6 @@ async def test_nothing_is_called_done_while_the_process_hears_of_changes(tmp_pat
         assert one.client.progress("/p") is None
         await one.until(lambda: one.client.progress("/p") is not None)
         assert (one.told[-1]["project"], one.told[-1]["pending"]) == ("/p", 0), "who asks then gets the truth"
-
-
-async def test_changes_are_followed_many_at_once_too(tmp_path: Path) -> None:
-    async with running(tmp_path) as one:
-        one.put("/p", "a.py", "alpha")
-        one.keep("/p")
         for n in range(20):
             one.put("/p", f"f{n}.py", f"name{n}")
             one.client.note_change("/p")

@@ -62,18 +62,6 @@ def test_progress_ends_with_ready(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [], "nothing is prepared on the machine"
 
 
-def test_a_question_is_nearer_to_its_answer(model: EmbeddingModel) -> None:
-    chunks = model.embed([LOGIN, MATRIX])
-    for question, best in [
-        ("how does a user log in", 0),
-        ("where is authentication done?", 0),
-        ("product of two matrices", 1),
-        ("multiply", 1),
-    ]:
-        similarity = chunks @ model.embed_query(question).T
-        assert int(similarity.max(axis=1).argmax()) == best, question
-
-
 STRANGE = [
     "",
     " ",

@@ -71,18 +71,6 @@ def test_each_query_is_compared_with_each_document(embedded: Embedded, tmp_path:
     assert all(-1 <= score <= 1 and len(row) == 3 for row in scores.rows for score in row)
 
 
-@pytest.mark.parametrize(
-    ("queries", "documents", "rows"),
-    [([], TEXTS, 0), ([], [], 0), (["a"], [], 1), (["a", "a"], ["b", "b"], 2)],
-)
-def test_any_number_of_texts(
-    embedded: Embedded, tmp_path: Path, queries: list[str], documents: Sequence[str], rows: int
-) -> None:
-    scores = ask(embedded.scorer(tmp_path), queries, documents)
-    assert (len(scores.rows), scores.pending) == (rows, ())
-    assert {len(row) for row in scores.rows} <= {len(documents)}
-
-
 def test_nothing_is_embedded_twice_not_even_by_another_process(embedded: Embedded, tmp_path: Path) -> None:
     first = embedded.scorer(tmp_path)
     before = ask(first, ["commit"])

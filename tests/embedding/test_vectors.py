@@ -128,16 +128,6 @@ def test_the_nearest_are_found_however_many_there_are(tmp_path: Path, count: int
             check_found(index, embeddings, query, k, embeddings.ids, recall=0.9)
 
 
-def test_recall_is_high_over_many_questions(tmp_path: Path) -> None:
-    embeddings = Embeddings(6_000)
-    index = filled(tmp_path, embeddings)
-    hits = 0
-    for query in Embeddings(200, seed=1).matrix:
-        expected = {number for number, _ in embeddings.best(query, embeddings.ids)[:10]}
-        hits += len(expected & set(index.search(query, 10).ids.tolist()))
-    assert hits / 2_000 >= 0.99
-
-
 @pytest.fixture(scope="module")
 def thousands(tmp_path_factory: pytest.TempPathFactory) -> tuple[Embeddings, VectorIndex]:
     """Give an index to those who only ask it."""
@@ -165,15 +155,6 @@ def test_a_filter_far_from_the_question_still_fills_the_answer(tmp_path: Path) -
     query = embeddings.matrix[0]
     farthest = as_ids([number for number, _ in embeddings.best(query, embeddings.ids)[-2_500:]])
     check_found(index, embeddings, query, 10, embeddings.ids, farthest)
-
-
-def test_several_questions_count_by_the_best(tmp_path: Path) -> None:
-    embeddings = Embeddings(3_000)
-    index = filled(tmp_path, embeddings)
-    asked = embeddings.matrix[[3, 900, 2_000]]
-    found = index.search(asked, 3)
-    assert sorted(found.ids.tolist()) == sorted(embeddings.ids[[3, 900, 2_000]].tolist())
-    check_found(index, embeddings, asked, 50, embeddings.ids, recall=0.95)
 
 
 def test_equal_vectors_come_by_id_in_graph_and_tail(tmp_path: Path) -> None:
