@@ -6,7 +6,7 @@ VENV ?= .venv
 PROJECT ?= $(CURDIR)
 PROMPT ?= How does a request become a context?
 BIN := $(VENV)/bin
-# A stamp: a changed requirements.lock or pyproject.toml installs again, edited code doesn't.
+# A stamp: a changed requirements.lock, pyproject.toml or hatch_build.py installs again, edited code doesn't.
 INSTALLED := $(VENV)/.installed
 
 .PHONY: run test check format bench bench-quick hosts pictures faults system clean
@@ -66,7 +66,7 @@ system:
 clean:
 	rm -rf $(VENV)
 
-$(INSTALLED): requirements.lock pyproject.toml
+$(INSTALLED): requirements.lock pyproject.toml hatch_build.py
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .

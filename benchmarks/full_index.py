@@ -42,7 +42,7 @@ def run(bench: Bench) -> list[Measure]:
     root = bench.part(bench.count(1_000_000, 300))
     texts = _chunk_texts(bench.warm, SAMPLE)
     bare = Measure("bare model in a loop, chunks a second", "a second")
-    model = BareModel(bench.folder / "models", _threads())
+    model = BareModel(_threads())
     model.embed(texts[:20])
     _rate(model, texts[: len(texts) // 2], bare)
     with running(environment(home)) as client:

@@ -10,53 +10,38 @@ import click
 
 from ..ipc.version import __version__
 from . import terminal
-from .command import Command, CommandGroup, Settings, UnknownCommand, label_of, socket_option, write_examples
 from .errors import FAILED, INTERRUPTED, OK, OUTPUT_CLOSED, USAGE, CliError, OutputClosed, OutputFailed
+from .group import Command, CommandGroup, UnknownCommand, check_named, label_of, write_examples
+from .options import SOCKET
+from .settings import Settings
 
 SECTIONS = {
-    "Set up": {
-        "init": "setup",
-        "hooks": "hooks",
-        "editors": "hooks",
-        "completion": "setup",
-        "uninstall": "uninstall",
-    },
+    "Set up": {name: name for name in ("init", "hooks", "editors", "completion", "uninstall")},
     "Context": {
         "context": "context",
         "query": "query",
-        "last": "history",
-        "usage": "history",
-        "node": "context",
-        "contexts": "history",
-        "why": "history",
+        "last": "last",
+        "usage": "usage",
+        "node": "node",
+        "contexts": "contexts",
+        "why": "contexts",
     },
     "Projects": {
-        "open": "projects",
-        "close": "projects",
-        "projects": "projects",
-        "reindex": "projects",
-        "embed": "projects",
-        "watch": "projects",
-        "trust": "projects",
+        **dict.fromkeys(("open", "close", "projects", "reindex"), "projects"),
+        "embed": "embed",
+        "watch": "watch",
+        "trust": "trust",
         "forget": "projects",
     },
-    "Items and sessions": {
-        "items": "items",
-        "tools": "tools",
-        "sessions": "sessions",
-        "requests": "requests",
-        "feedback": "items",
-    },
-    "Scopes": {"scopes": "context", "expand": "context", "contract": "context", "release": "context"},
+    "Items and sessions": {name: name for name in ("items", "tools", "sessions", "requests", "feedback")},
+    "Scopes": dict.fromkeys(("scopes", "expand", "contract", "release"), "scopes"),
     "Agents": {},
-    "Decisions": {"decide": "decisions", "decisions": "decisions"},
+    "Decisions": {"decide": "decide", "decisions": "decisions"},
     "Daemon": {
-        "dashboard": "daemon_commands",
-        "up": "daemon_commands",
-        "down": "daemon_commands",
-        "restart": "daemon_commands",
+        "dashboard": "dashboard",
+        **dict.fromkeys(("up", "down", "restart"), "daemon_commands"),
         "status": "status",
-        "logs": "status",
+        "logs": "logs",
         "metrics": "metrics",
         "doctor": "daemon_commands",
     },
@@ -109,8 +94,7 @@ class App(click.Group):
             return super().resolve_command(ctx, args)
         if args and any(args[0] in names for names in PROGRAMS.values()):
             raise click.UsageError(f"{args[0]} must come first: foveal {args[0]} [OPTIONS]", ctx)
-        if args and args[0] not in MODULES and not args[0].startswith("-"):
-            raise UnknownCommand(args[0], ctx, MODULES)
+        check_named(ctx, args, MODULES)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -192,7 +176,7 @@ def _usage_hint(error: click.UsageError) -> str:
 @click.group(
     cls=App,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    params=[socket_option()],
+    params=[SOCKET],
     invoke_without_command=True,
 )
 @click.version_option(__version__, "-V", "--version", message="foveal %(version)s")

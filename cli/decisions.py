@@ -1,33 +1,21 @@
-"""The commands that note a decision (`foveal decide`) and list and change them (`foveal decisions`)."""
+"""The `foveal decisions` commands: what was decided in a project, listed, changed and removed."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
 
-from ..ipc.errors import INVALID_PARAMS, NOT_FOUND
 from . import terminal
-from .command import (
-    Command,
-    CommandGroup,
-    F,
-    ask,
-    current_folder,
-    cwd_option,
-    json_option,
-    locate,
-    typed_names,
-    yes_option,
-)
+from .command import Remark, Reply, Run, command, show_command
+from .decide import ALLOW_MISSING, ERROR, OUTCOMES, located_files, outcome_of
 from .decision_lines import export_command, import_command
-from .errors import CliError, as_typed
-from .times import local_time, since_option, until_option
+from .group import CommandGroup
+from .options import CWD, SINCE, UNTIL, YES, argument, choice, flag, limit, number, option
+from .terminal import styled
+from .text import clean, clean_lines, count, local_time, size
 
-OUTCOMES = ("success", "failure", "reverted")
-EXAMPLE = 'foveal decide "tokens expire after an hour" --why "audit finding 7" --file src/auth.py'
 EXAMPLES = (
     "foveal decisions",
     "foveal decisions list --outcome failure --since 2025-01-31",
@@ -35,15 +23,13 @@ EXAMPLES = (
     "foveal decisions mark x_0123456789abcdef --outcome reverted",
     "foveal decisions prune --older-than 365 --outcome success",
 )
+
+
 LIST_LIMIT = 1_000
-SESSION = "command-line"
-"""The default session of decisions that a person notes."""
-
-
-def missing_option(command: F) -> F:
-    """Add --allow-missing."""
-    text = "Take a --file that isn't there, such as one that was deleted."
-    return click.option("--allow-missing", is_flag=True, help=text)(command)
+ID = argument("experience_id", "ID")
+KNOWN = "foveal decisions"
+ALL_OUTCOMES = (*OUTCOMES, "none")
+TRUST = ("normal", "low")
 
 
 class DecisionsGroup(CommandGroup):
@@ -60,191 +46,154 @@ class DecisionsGroup(CommandGroup):
         return super().parse_args(ctx, args)
 
 
-@click.command("decide", cls=Command, short_help="Note a decision.", examples=[EXAMPLE])
-@click.argument("decision")
-@click.option("--why", metavar="TEXT", help="The reason.")
-@click.option("--file", "files", multiple=True, metavar="PATH", help="A file that it is about.")
-@missing_option
-@click.option("--agent", metavar="NAME", help="Who decided [default: your login name].")
-@click.option("--session", metavar="ID", default=SESSION, show_default=True, help="In which session.")
-@click.option("--outcome", type=click.Choice(OUTCOMES), help="What came of it.")
-@click.option("--error", metavar="TEXT", help="What went wrong, with --outcome failure.")
-@cwd_option
-@json_option
-@click.pass_context
-def decide_command(
-    context: click.Context,
-    decision: str,
-    why: str | None,
-    files: tuple[str, ...],
-    allow_missing: bool,
-    agent: str | None,
-    session: str,
-    outcome: str | None,
-    error: str | None,
-    cwd: str | None,
-    as_json: bool,
-) -> None:
-    """Note a DECISION, so that later contexts about the same files show it."""
-    if error is not None and outcome != "failure":
-        raise click.UsageError("--error says what went wrong: it goes with --outcome failure", context)
-    folder = cwd or current_folder()
-    experience: dict[str, Any] = {
-        "decision": decision,
-        "agent_id": agent or login_name(),
-        "session_id": session,
-        "files_touched": _located(context, files, folder, allow_missing=allow_missing),
-    }
-    if why is not None:
-        experience["rationale"] = why
-    if outcome is not None:
-        experience["outcome"] = {"kind": outcome} | ({} if error is None else {"error": error})
-    reply = ask(context, "GraftExperience", {"cwd": folder, "experience": experience})
-    for warning in reply.get("warnings", ()):
-        terminal.warn(warning)
-    for skipped in reply["skipped"]:
-        reason = as_typed(skipped["reason"], skipped.get("field", ""), typed_names(context))
-        raise CliError(f"the decision was not noted: {reason}", code=INVALID_PARAMS)
-    noted = "already noted earlier" if reply["duplicates"] else f"noted: {reply['experience_ids'][0]}"
-    terminal.say_reply(reply, as_json, noted)
-
-
-@click.group(
-    "decisions", cls=DecisionsGroup, short_help="List, show and change decisions.", examples=EXAMPLES
-)
-def decisions_command() -> None:
-    """List and change what was decided in this project; without a command they are listed.
+decisions_command = DecisionsGroup(
+    "decisions",
+    help="""List and change what was decided in this project; without a command they are listed.
 
     What is deleted can be restored until it is pruned.
-    """
-
-
-@decisions_command.command("list", cls=Command, short_help="List the decisions, newest first.")
-@click.option("--query", metavar="WORDS", help="Only decisions with all of these words.")
-@click.option("--agent", "agent_id", metavar="NAME", help="Only of this agent.")
-@click.option("--session", "session_id", metavar="ID", help="Only of this session.")
-@click.option("--outcome", type=click.Choice((*OUTCOMES, "none")), help="With this outcome.")
-@click.option("--trust", type=click.Choice(("normal", "low")), help="With this trust.")
-@since_option
-@until_option
-@click.option("--deleted", is_flag=True, help="Only deleted ones.")
-@click.option(
-    "--limit",
-    type=click.IntRange(0, LIST_LIMIT),
-    default=20,
-    show_default=True,
-    help="Maximum number of decisions.",
+    """,
+    short_help="List, show and change decisions.",
+    examples=EXAMPLES,
 )
-@cwd_option
-@json_option
-@click.pass_context
-def list_command(
-    context: click.Context,
-    /,
-    cwd: str | None,
-    as_json: bool,
-    **filters: Any,
-) -> None:
+
+
+@show_command(
+    "ListExperiences",
+    "List the decisions, newest first.",
+    option("--query", "WORDS", "Only decisions with all of these words."),
+    option("--agent agent_id", "NAME", "Only of this agent."),
+    option("--session session_id", "ID", "Only of this session."),
+    choice("--outcome", ALL_OUTCOMES, "With this outcome."),
+    choice("--trust", TRUST, "With this trust."),
+    SINCE,
+    UNTIL,
+    flag("--deleted", "Only deleted ones."),
+    limit(0, LIST_LIMIT, "decisions"),
+    CWD,
+    group=decisions_command,
+)
+def list_decisions(reply: Reply, run: Run) -> Iterator[str]:
     """List this project's decisions, the newest first."""
-    reply = ask(context, "ListExperiences", {"cwd": cwd or current_folder(), **filters})
-    if as_json:
-        terminal.say_json(reply)
-        return
     for experience in reply["experiences"]:
-        _say_all(describe(experience))
-    shown, limit = len(reply["experiences"]), filters.pop("limit")
-    nothing = "no decision matches" if any(filters.values()) else "no decisions"
-    is_cut = limit == LIST_LIMIT or shown < limit  # a large page ends early
-    _say_rest(
-        shown,
-        reply["total"],
-        nothing,
-        "foveal decisions export has all" if is_cut else "--limit shows more",
-    )
+        yield from describe(experience)
+    shown = len(reply["experiences"])
+    nothing = "no decision matches" if any(run.without("cwd", "limit").values()) else "no decisions"
+    is_cut = run.limit == LIST_LIMIT or shown < run.limit  # a large page ends early
+    more = "foveal decisions export has all" if is_cut else "--limit shows more"
+    yield from _rest(shown, reply["total"], nothing, more)
 
 
-@decisions_command.command("show", cls=Command, short_help="Show a decision and what became of it.")
-@click.argument("experience_id", metavar="ID")
-@cwd_option
-@json_option
-@click.pass_context
-def show_command(context: click.Context, experience_id: str, cwd: str | None, as_json: bool) -> None:
+@show_command(
+    "GetExperience", "Show a decision and what became of it.", ID, CWD, hint=KNOWN, group=decisions_command
+)
+def show(reply: Reply, run: Run) -> Iterator[str]:
     """Show a decision by its ID: all that is known of it, and each later change."""
-    reply = _call(context, "GetExperience", cwd or current_folder(), experience_id)
-    if as_json:
-        terminal.say_json(reply)
-    else:
-        _say_all(describe_whole(reply))
+    experience = reply["experience"]
+    yield from describe(experience)
+    provenance = experience["provenance"]
+    origin = " ".join(filter(None, (provenance["source"], provenance["reference"])))
+    facts = {"session": experience["session_id"], "commit": experience["commit"], "from": origin}
+    yield from (f"  {label}: {clean(value)}" for label, value in facts.items() if value)
+    if reply["deleted"]:
+        yield "  deleted: foveal decisions restore brings it back"
+    yield from (f"  {local_time(edit['at'])}  {clean(_edit(edit))}" for edit in reply["history"])
 
 
 decisions_command.add_command(export_command)
 decisions_command.add_command(import_command)
 
 
-def _located(context: click.Context, files: Sequence[str], folder: str, *, allow_missing: bool) -> list[str]:
-    """Return files as the daemon takes them. Raises `CliError` for one that isn't there."""
-    folders = dict.fromkeys((folder, current_folder()))
-    found = [locate(path, list(folders)) for path in files]
-    if found and not allow_missing:
-        root = ask(context, "OpenProject", {"cwd": folder})["root"]
-        for given, path in zip(files, found, strict=True):
-            if not os.path.lexists(os.path.join(root, path)):
-                places = dict.fromkeys(map(terminal.short_path, (folder, root)))
-                where = "" if os.path.isabs(given) else f" in {' or '.join(places)}"
-                raise CliError(
-                    f"there is no {given}{where}",
-                    "look at its name; --allow-missing takes a file that was deleted",
-                    NOT_FOUND,
-                )
-    return found
-
-
-@decisions_command.command("quarantine", cls=Command, short_help="List the lines that can't be read.")
-@click.option(
-    "--limit",
-    type=click.IntRange(0, LIST_LIMIT),
-    default=20,
-    show_default=True,
-    help="Maximum number of lines.",
+@show_command(
+    "ListQuarantine",
+    "List the lines that can't be read.",
+    limit(0, LIST_LIMIT, "lines"),
+    CWD,
+    group=decisions_command,
 )
-@cwd_option
-@json_option
-@click.pass_context
-def quarantine_command(context: click.Context, limit: int, cwd: str | None, as_json: bool) -> None:
+def quarantine(reply: Reply, run: Run) -> Iterator[str]:
     """List lines of the pool's files that could not be read, the last one first, and why."""
-    params = {"cwd": cwd or current_folder(), "limit": limit}
-    reply = ask(context, "ListQuarantine", params)
-    if as_json:
-        terminal.say_json(reply)
-        return
     for line in reply["lines"]:
-        _say_all(describe_line(line))
-    more = "those are the latest" if limit == LIST_LIMIT else "--limit shows more"
-    _say_rest(len(reply["lines"]), reply["total"], "no lines in quarantine", more)
+        place = f"{line['file']}:{line['line']} ({size(line['size_bytes'])})"
+        yield styled(clean(f"{local_time(line['at'])}  {place}"), dim=True)
+        yield f"  {clean(line['reason'])}"
+        yield f"  {clean(line['text'].rstrip())}"
+    more = "those are the latest" if run.limit == LIST_LIMIT else "--limit shows more"
+    yield from _rest(len(reply["lines"]), reply["total"], "no lines in quarantine", more)
 
 
-def login_name() -> str:
-    """Return the login name, or the user id of a user without a name."""
-    import getpass
-
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return f"uid-{os.getuid()}"
-
-
-def _say_all(lines: Iterator[str]) -> None:
-    for line in lines:
-        terminal.say(line)
-
-
-def _say_rest(shown: int, total: int, nothing: str, more: str = "--limit shows more") -> None:
-    """Say that there is nothing, or how many entries the limit left out."""
+def _rest(shown: int, total: int, nothing: str, more: str) -> Iterator[str]:
+    """Yield that there is nothing, or how many entries the limit left out."""
     if not total:
-        terminal.say(nothing)
+        yield nothing
     elif shown < total:
-        terminal.flush()
-        terminal.note(f"{shown:,} of {total:,}; {more}")
+        yield Remark(f"{shown:,} of {total:,}; {more}")
+
+
+def _edited(run: Run) -> dict[str, Any]:
+    if run.files and run.no_files:
+        raise run.usage("--file and --no-files exclude each other")
+    files = located_files(run) if run.files or run.no_files else None
+    return _changes(run, decision=run.decision, rationale=run.why, files_touched=files)
+
+
+def _changes(run: Run, **changes: Any) -> dict[str, Any]:
+    if all(value is None for value in changes.values()):
+        raise run.usage("no change was given; see --help")
+    return {"cwd": run.folder, "experience_id": run.experience_id, **changes}
+
+
+@show_command(
+    "UpdateExperience",
+    "Change what a decision says.",
+    ID,
+    option("--decision", "TEXT", "What was decided."),
+    option("--why", "TEXT", "The reason; an empty text removes it."),
+    option("--file files", "PATH", "A file that it is about; replaces all earlier files.", multiple=True),
+    flag("--no-files", "Remove all its files."),
+    ALLOW_MISSING,
+    CWD,
+    sends=_edited,
+    hint=KNOWN,
+    group=decisions_command,
+)
+def edit(reply: Reply, run: Run) -> Iterator[str]:
+    """Change a decision by its ID. Other fields stay; `decisions show` lists the earlier values."""
+    return describe(reply["experience"])
+
+
+@show_command(
+    "UpdateExperience",
+    "Say what came of a decision.",
+    ID,
+    choice("--outcome", ALL_OUTCOMES, "What came of it."),
+    ERROR,
+    choice("--trust", TRUST, "Decisions of low trust are left out of contexts."),
+    CWD,
+    sends=lambda run: _changes(run, outcome=outcome_of(run), trust=run.trust),
+    hint=KNOWN,
+    group=decisions_command,
+)
+def mark(reply: Reply, run: Run) -> Iterator[str]:
+    """Mark a decision, by its ID, with its outcome or its trust."""
+    return describe(reply["experience"])
+
+
+@show_command(
+    "DeleteExperience", "Delete a decision; it can be restored.", ID, CWD, hint=KNOWN, group=decisions_command
+)
+def delete(reply: Reply, run: Run) -> Iterator[str]:
+    """Delete a decision by its ID. No context shows it, and it can be restored until it is pruned."""
+    done = "deleted" if reply["deleted"] else "deleted already"
+    yield clean(f"{done}: {reply['experience']['experience_id']}")
+
+
+@show_command(
+    "RestoreExperience", "Bring a deleted decision back.", ID, CWD, hint=KNOWN, group=decisions_command
+)
+def restore(reply: Reply, run: Run) -> Iterator[str]:
+    """Bring back a decision that was deleted, by its ID."""
+    done = "restored" if reply["restored"] else "not deleted before"
+    yield clean(f"{done}: {reply['experience']['experience_id']}")
 
 
 PRUNE_EXAMPLES = (
@@ -254,196 +203,54 @@ PRUNE_EXAMPLES = (
 )
 
 
-@decisions_command.command("edit", cls=Command, short_help="Change what a decision says.")
-@click.argument("experience_id", metavar="ID")
-@click.option("--decision", metavar="TEXT", help="What was decided.")
-@click.option("--why", metavar="TEXT", help="The reason; an empty text removes it.")
-@click.option(
-    "--file",
-    "files",
-    multiple=True,
-    metavar="PATH",
-    help="A file that it is about; replaces all earlier files.",
+@command(
+    "Remove decisions for good.",
+    number("--older-than max_age_days", 0, 1_000_000, "Decisions older than this.", "DAYS"),
+    number("--keep max_count", 0, 1_000_000_000, "Decisions beyond the newest N."),
+    choice("--outcome outcomes", ALL_OUTCOMES, "Only those with this outcome.", multiple=True),
+    flag("--irrelevant", "Only those whose files are all gone from the project."),
+    flag("--deleted", "Only those that were deleted."),
+    flag("--dry-run", "Only show which would go."),
+    YES,
+    CWD,
+    examples=PRUNE_EXAMPLES,
+    group=decisions_command,
 )
-@click.option("--no-files", is_flag=True, help="Remove all its files.")
-@missing_option
-@cwd_option
-@json_option
-@click.pass_context
-def edit_command(
-    context: click.Context,
-    experience_id: str,
-    decision: str | None,
-    why: str | None,
-    files: tuple[str, ...],
-    no_files: bool,
-    allow_missing: bool,
-    cwd: str | None,
-    as_json: bool,
-) -> None:
-    """Change a decision by its ID. Other fields stay; `decisions show` lists the earlier values."""
-    if files and no_files:
-        raise click.UsageError("--file and --no-files exclude each other", context)
-    folder = cwd or current_folder()
-    changes: dict[str, Any] = {"decision": decision, "rationale": why}
-    if files or no_files:
-        changes["files_touched"] = _located(context, files, folder, allow_missing=allow_missing)
-    _update(context, folder, experience_id, changes, as_json=as_json)
-
-
-@decisions_command.command("mark", cls=Command, short_help="Say what came of a decision.")
-@click.argument("experience_id", metavar="ID")
-@click.option("--outcome", type=click.Choice((*OUTCOMES, "none")), help="What came of it.")
-@click.option("--error", metavar="TEXT", help="What went wrong, with --outcome failure.")
-@click.option(
-    "--trust", type=click.Choice(("normal", "low")), help="Decisions of low trust are left out of contexts."
-)
-@cwd_option
-@json_option
-@click.pass_context
-def mark_command(
-    context: click.Context,
-    experience_id: str,
-    outcome: str | None,
-    error: str | None,
-    trust: str | None,
-    cwd: str | None,
-    as_json: bool,
-) -> None:
-    """Mark a decision, by its ID, with its outcome or its trust."""
-    if error is not None and outcome != "failure":
-        raise click.UsageError("--error says what went wrong: it goes with --outcome failure", context)
-    changes: dict[str, Any] = {"trust": trust}
-    if outcome is not None:
-        kind = {"kind": "" if outcome == "none" else outcome}
-        changes["outcome"] = kind if error is None else {**kind, "error": error}
-    _update(context, cwd or current_folder(), experience_id, changes, as_json=as_json)
-
-
-@decisions_command.command("delete", cls=Command, short_help="Delete a decision; it can be restored.")
-@click.argument("experience_id", metavar="ID")
-@cwd_option
-@json_option
-@click.pass_context
-def delete_command(context: click.Context, experience_id: str, cwd: str | None, as_json: bool) -> None:
-    """Delete a decision by its ID. No context shows it, and it can be restored until it is pruned."""
-    reply = _call(context, "DeleteExperience", cwd or current_folder(), experience_id)
-    if as_json:
-        terminal.say_json(reply)
-    else:
-        found = reply["experience"]["experience_id"]
-        terminal.say(terminal.clean(f"{'deleted' if reply['deleted'] else 'deleted already'}: {found}"))
-
-
-@decisions_command.command("restore", cls=Command, short_help="Bring a deleted decision back.")
-@click.argument("experience_id", metavar="ID")
-@cwd_option
-@json_option
-@click.pass_context
-def restore_command(context: click.Context, experience_id: str, cwd: str | None, as_json: bool) -> None:
-    """Bring back a decision that was deleted, by its ID."""
-    reply = _call(context, "RestoreExperience", cwd or current_folder(), experience_id)
-    if as_json:
-        terminal.say_json(reply)
-    else:
-        found = reply["experience"]["experience_id"]
-        terminal.say(terminal.clean(f"{'restored' if reply['restored'] else 'not deleted before'}: {found}"))
-
-
-@decisions_command.command(
-    "prune", cls=Command, short_help="Remove decisions for good.", examples=PRUNE_EXAMPLES
-)
-@click.option(
-    "--older-than",
-    "max_age_days",
-    metavar="DAYS",
-    type=click.IntRange(0, 1_000_000),
-    help="Decisions older than this.",
-)
-@click.option(
-    "--keep",
-    "max_count",
-    metavar="N",
-    type=click.IntRange(0, 1_000_000_000),
-    help="Decisions beyond the newest N.",
-)
-@click.option(
-    "--outcome",
-    "outcomes",
-    multiple=True,
-    type=click.Choice((*OUTCOMES, "none")),
-    help="Only those with this outcome.",
-)
-@click.option("--irrelevant", is_flag=True, help="Only those whose files are all gone from the project.")
-@click.option("--deleted", is_flag=True, help="Only those that were deleted.")
-@click.option("--dry-run", is_flag=True, help="Only show which would go.")
-@yes_option
-@cwd_option
-@json_option
-@click.pass_context
-def prune_command(
-    context: click.Context, /, dry_run: bool, yes: bool, cwd: str | None, as_json: bool, **criteria: Any
-) -> None:
+def prune(run: Run) -> None:
     """Show the decisions that would go, ask, and remove them for good.
 
     --older-than and --keep are limits: a decision over either of them goes. The other options narrow this:
     only decisions that match all of them go.
     """
-    if all(value in (None, ()) or value is False for value in criteria.values()):
-        raise click.UsageError("say which decisions to prune; see --help", context)
-    params = {"cwd": cwd or current_folder(), **criteria}
-    reply = ask(context, "PruneExperiences", {**params, "dry_run": True})
-    terminal.check_can_ask(asks=bool(reply["pruned"]) and not dry_run and not yes)
-    if not as_json:
-        _preview(reply)
-    if reply["pruned"] and not dry_run and (yes or _confirmed(reply)):
-        reply = ask(context, "PruneExperiences", params)
-    if as_json:
-        terminal.say_json({**reply, "dry_run": dry_run})
+    params = run.without("dry_run", "yes")
+    if all(value in (None, ()) or value is False for name, value in params.items() if name != "cwd"):
+        raise run.usage("say which decisions to prune; see --help")
+    reply = run.ask("PruneExperiences", **params, dry_run=True)
+    asks = bool(reply["pruned"]) and not run.dry_run and not run.yes
+    terminal.check_can_ask(asks=asks)
+    if not run.as_json:
+        run.show(reply, _preview(reply))
+    question = f"Remove {count(reply['pruned'], 'decision')} for good?"
+    if reply["pruned"] and not run.dry_run and (run.yes or click.confirm(question, err=True)):
+        reply = run.ask("PruneExperiences", **params)
+    if run.as_json:
+        terminal.say_json({**reply, "dry_run": run.dry_run})
     elif not reply["dry_run"]:
         terminal.say(f"pruned: {reply['pruned']:,}, {reply['kept']:,} are left")
 
 
-def _preview(reply: dict[str, Any]) -> None:
-    """Show what would go."""
+def _preview(reply: Reply) -> Iterable[str]:
+    """Yield what would go."""
     for experience in reply["experiences"]:
-        _say_all(describe(experience))
+        yield from describe(experience)
     more = reply["pruned"] - len(reply["experiences"])
     if more > 0:
-        terminal.say(f"and {more:,} older ones")
-    terminal.flush()
-    terminal.note(
-        f"{terminal.count(reply['pruned'], 'decision')} would go for good, {reply['kept']:,} would be left"
-        if reply["pruned"]
-        else "no decision matches: nothing to prune"
-    )
+        yield f"and {more:,} older ones"
+    going = f"{count(reply['pruned'], 'decision')} would go for good, {reply['kept']:,} would be left"
+    yield Remark(going if reply["pruned"] else "no decision matches: nothing to prune")
 
 
-def _confirmed(reply: dict[str, Any]) -> bool:
-    """Ask whether the shown decisions may go."""
-    return click.confirm(f"Remove {terminal.count(reply['pruned'], 'decision')} for good?", err=True)
-
-
-def _update(
-    context: click.Context, folder: str, experience_id: str, changes: dict[str, Any], *, as_json: bool
-) -> None:
-    if all(value is None for value in changes.values()):
-        raise click.UsageError("no change was given; see --help", context)
-    reply = _call(context, "UpdateExperience", folder, experience_id, **changes)
-    if as_json:
-        terminal.say_json(reply)
-        return
-    _say_all(describe(reply["experience"]))
-
-
-def _call(
-    context: click.Context, method: str, folder: str, experience_id: str, **more: Any
-) -> dict[str, Any]:
-    params = {"cwd": folder, "experience_id": experience_id, **more}
-    return ask(context, method, params, hint="foveal decisions")
-
-
-def describe(experience: Mapping[str, Any]) -> Iterator[str]:
+def describe(experience: Reply) -> Iterator[str]:
     """Yield the lines about a decision: when, its id and who, what, why, on which files."""
     outcome = experience.get("outcome", {})
     marks = [outcome["kind"]] if outcome else []
@@ -455,8 +262,8 @@ def describe(experience: Mapping[str, Any]) -> Iterator[str]:
     head = "  ".join(
         (local_time(experience["timestamp"]), experience["experience_id"], experience["agent_id"])
     )
-    decision = terminal.clean_lines(experience["decision"]).replace("\n", "\n  ")
-    yield f"{terminal.styled(terminal.clean(head), dim=True)}{mark}"
+    decision = clean_lines(experience["decision"]).replace("\n", "\n  ")
+    yield f"{styled(clean(head), dim=True)}{mark}"
     yield f"  {decision}"
     for label, value in (
         ("why", experience["rationale"]),
@@ -464,34 +271,10 @@ def describe(experience: Mapping[str, Any]) -> Iterator[str]:
         ("files", ", ".join(experience["files_touched"])),
     ):
         if value:
-            yield f"  {label}: {terminal.clean(value)}"
+            yield f"  {label}: {clean(value)}"
 
 
-def describe_whole(reply: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines about all that is known of a decision: where it comes from, and what became of it."""
-    experience = reply["experience"]
-    yield from describe(experience)
-    provenance = experience["provenance"]
-    origin = " ".join(filter(None, (provenance["source"], provenance["reference"])))
-    facts = {"session": experience["session_id"], "commit": experience["commit"], "from": origin}
-    for label, value in facts.items():
-        if value:
-            yield f"  {label}: {terminal.clean(value)}"
-    if reply["deleted"]:
-        yield "  deleted: foveal decisions restore brings it back"
-    for edit in reply["history"]:
-        yield f"  {local_time(edit['at'])}  {terminal.clean(_edit(edit))}"
-
-
-def describe_line(line: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines about a line in quarantine: when and where, why, and how it begins."""
-    head = f"{local_time(line['at'])}  {line['file']}:{line['line']} ({terminal.size(line['size_bytes'])})"
-    yield terminal.styled(terminal.clean(head), dim=True)
-    yield f"  {terminal.clean(line['reason'])}"
-    yield f"  {terminal.clean(line['text'].rstrip())}"
-
-
-def _edit(edit: Mapping[str, Any]) -> str:
+def _edit(edit: Reply) -> str:
     """Return an edit in words."""
     if edit["kind"] == "mark":
         by = f" by {edit['experience_id']}" if "experience_id" in edit else ""

@@ -27,11 +27,11 @@ from ..ipc.paths import (
 )
 from ..ipc.protocol import ProtocolError
 from ..ipc.version import __version__
-from . import terminal
-from .command import Settings
+from .check import Check, ok, warning, wrong
+from .logs import log_files
 from .process import lock_is_held
-from .status import log_files
-from .terminal import Check
+from .settings import Settings
+from .text import count, short_path, size
 
 CONNECT_TIMEOUT_S = 2.0
 LOG_READ_BYTES = 4_000_000
@@ -53,7 +53,7 @@ def checks(
     try:
         state = state_folder(settings.environ)
     except PathError as error:
-        yield Check("state folder", "wrong", str(error))
+        yield wrong("state folder", str(error))
         return
     yield from check_state(state, check_version)
     yield from check_daemon(settings, state, answer)
@@ -77,32 +77,29 @@ def ask(path: str) -> dict[str, Any]:
 
 def check_state(state: str, check_version: Callable[[str], Check]) -> Iterator[Check]:
     """Check the state folder: that it is a folder, its owner, its permissions, its version."""
-    shown = terminal.short_path(state)
+    shown = short_path(state)
     try:
         status = os.lstat(state)
     except FileNotFoundError:
-        yield Check("state folder", "ok", f"no state folder yet; the first start makes {shown}")
+        yield ok("state folder", f"no state folder yet; the first start makes {shown}")
         return
     except OSError as error:
-        yield Check("state folder", "wrong", f"{shown}: {error.strerror}")
+        yield wrong("state folder", f"{shown}: {error.strerror}")
         return
     if not stat.S_ISDIR(status.st_mode):
-        yield Check(
-            "state folder", "wrong", f"{shown} is no folder", f"mv {_quote(state)} {_quote(state)}.old"
-        )
+        yield wrong("state folder", f"{shown} is no folder", f"mv {_quote(state)} {_quote(state)}.old")
     elif status.st_uid != os.geteuid():
-        yield Check(
+        yield wrong(
             "state folder",
-            "wrong",
             f"{shown} belongs to the user id {status.st_uid}, you are {os.geteuid()}",
             f"sudo chown -R {os.geteuid()} {_quote(state)}",
         )
     elif status.st_mode & 0o077:
-        yield Check("state folder", "wrong", f"{shown} is open to other users", f"chmod 700 {_quote(state)}")
+        yield wrong("state folder", f"{shown} is open to other users", f"chmod 700 {_quote(state)}")
     elif not os.access(state, os.R_OK | os.W_OK | os.X_OK):
-        yield Check("state folder", "wrong", f"{shown} can't be written", f"chmod 700 {_quote(state)}")
+        yield wrong("state folder", f"{shown} can't be written", f"chmod 700 {_quote(state)}")
     else:
-        yield Check("state folder", "ok", f"state folder {shown}")
+        yield ok("state folder", f"state folder {shown}")
         if os.path.exists(os.path.join(state, "version.json")):
             yield check_version(state)
 
@@ -116,7 +113,7 @@ def check_daemon(settings: Settings, state: str, answer: dict[str, Any]) -> Iter
         path = find_socket(settings.socket, settings.environ).path
         check_socket(path)
     except PathError as error:
-        yield Check("socket", "wrong", str(error))
+        yield wrong("socket", str(error))
         return
     except FileNotFoundError:
         yield _absent(path, state)
@@ -127,15 +124,15 @@ def check_daemon(settings: Settings, state: str, answer: dict[str, Any]) -> Iter
         yield _stale(path, state)
         return
     except (RpcError, OSError, ProtocolError) as error:
-        yield Check("daemon", "wrong", f"the daemon on {path} doesn't answer: {error}", "foveal restart")
+        yield wrong("daemon", f"the daemon on {path} doesn't answer: {error}", "foveal restart")
         return
     answer.update(status)
     pid, version = status["pid"], status["version"]
     if version != __version__:
         text = f"the daemon (pid {pid}) is foveal {version}, this program is {__version__}"
-        yield Check("daemon", "wrong", text, "foveal restart")
+        yield wrong("daemon", text, "foveal restart")
     else:
-        yield Check("daemon", "ok", f"the daemon answers (pid {pid}) on {terminal.short_path(path)}")
+        yield ok("daemon", f"the daemon answers (pid {pid}) on {short_path(path)}")
     yield from _other_socket(settings, path, pid, state)
 
 
@@ -146,9 +143,9 @@ def check_log(state: str) -> Check:
     for path in log_files(log_file(state)):
         errors += [line for line in _tail_lines(path) if _ERROR.match(line) and line[:19] >= since]
     if not errors:
-        return Check("log", "ok", "no errors in the log of the last day")
-    text = f"{terminal.count(len(errors), 'error')} in the log of the last day, the latest: {errors[-1]}"
-    return Check("log", "warning", text, "foveal logs")
+        return ok("log", "no errors in the log of the last day")
+    text = f"{count(len(errors), 'error')} in the log of the last day, the latest: {errors[-1]}"
+    return warning("log", text, "foveal logs")
 
 
 def check_reports(environ: Mapping[str, str]) -> Iterator[Check]:
@@ -167,9 +164,9 @@ def check_reports(environ: Mapping[str, str]) -> Iterator[Check]:
         if _REPORT_SESSION.fullmatch(file.read(100).decode("ascii")):
             left.append(session)
     if left:
-        shown = " and ".join(terminal.short_path(path) for path in left)
+        shown = " and ".join(short_path(path) for path in left)
         text = f"onnxruntime kept a device id for reports to Microsoft in {shown}; foveal no longer lets it"
-        yield Check("reports", "warning", text, f"rm -r {' '.join(map(_quote, left))}")
+        yield warning("reports", text, f"rm -r {' '.join(map(_quote, left))}")
 
 
 _REPORT_FILES = frozenset(
@@ -187,30 +184,30 @@ _ERROR = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+ (ERROR|CRITICAL) ")
 def _absent(path: str, state: str) -> Check:
     """Report a missing socket: no daemon runs, unless the lock is held."""
     if lock_is_held(state):
-        text = f"a daemon holds the lock in {terminal.short_path(state)}, and its socket {path} is gone"
-        return Check("daemon", "wrong", text, "foveal restart")
+        text = f"a daemon holds the lock in {short_path(state)}, and its socket {path} is gone"
+        return wrong("daemon", text, "foveal restart")
     if os.path.exists(daemon_file(state)):
         text = "no daemon runs; the last one was killed, and the next start cleans up after it"
-        return Check("daemon", "warning", text, "foveal up")
-    return Check("daemon", "ok", "no daemon runs; any command that needs one starts it")
+        return warning("daemon", text, "foveal up")
+    return ok("daemon", "no daemon runs; any command that needs one starts it")
 
 
 def _stale(path: str, state: str) -> Check:
     if lock_is_held(state):
-        text = f"a daemon holds the lock in {terminal.short_path(state)}, and nobody listens on {path}"
-        return Check("daemon", "wrong", text, "foveal restart")
+        text = f"a daemon holds the lock in {short_path(state)}, and nobody listens on {path}"
+        return wrong("daemon", text, "foveal restart")
     text = f"{path} is stale: its daemon was killed; the next start replaces it"
-    return Check("socket", "warning", text, "foveal up")
+    return warning("socket", text, "foveal up")
 
 
 def _problems(status: dict[str, Any], said: tuple[str, ...]) -> Iterator[Check]:
     """Report what the daemon says is wrong with itself and its projects, except the texts in `said`."""
     for text in status["degraded"]:
         if not str(text).startswith(said):
-            yield Check("daemon", "warning", str(text))
+            yield warning("daemon", str(text))
     for project in status["projects"]:
         for text in project["degraded"]:
-            yield Check("project", "warning", f"{terminal.short_path(str(project['root']))}: {text}")
+            yield warning("project", f"{short_path(str(project['root']))}: {text}")
 
 
 def _other_socket(settings: Settings, path: str, pid: int, state: str) -> Iterator[Check]:
@@ -220,20 +217,20 @@ def _other_socket(settings: Settings, path: str, pid: int, state: str) -> Iterat
     info = read_daemon_info(state)
     if info is None:
         text = f"daemon.json is missing or damaged, other shells may not find the daemon (pid {pid})"
-        yield Check("daemon.json", "wrong", text, "foveal restart")
+        yield wrong("daemon.json", text, "foveal restart")
     elif info.pid != pid:
         text = f"daemon.json names the pid {info.pid}, but {pid} answers: the daemon has another state folder"
-        yield Check("daemon.json", "wrong", text, "foveal down && foveal up")
+        yield wrong("daemon.json", text, "foveal down && foveal up")
     elif path != default_socket(settings.environ):
-        yield Check("socket", "ok", "found by daemon.json: the daemon was started with another environment")
+        yield ok("socket", "found by daemon.json: the daemon was started with another environment")
     if not os.path.exists(lock_file(state)):
-        yield Check("lock", "wrong", "the lock's file was removed while the daemon runs", "foveal restart")
+        yield wrong("lock", "the lock's file was removed while the daemon runs", "foveal restart")
 
 
 def _tail_lines(path: str) -> list[str]:
     with open(path, "rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - LOG_READ_BYTES))
+        end = file.seek(0, os.SEEK_END)
+        file.seek(max(0, end - LOG_READ_BYTES))
         return file.read().decode("utf-8", "replace").splitlines()
 
 
@@ -266,8 +263,8 @@ def check_python() -> Check:
     version = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info < MIN_PYTHON:
         wanted = ".".join(map(str, MIN_PYTHON))
-        return Check("python", "wrong", f"Python {version} is too old", f"install Python {wanted} or newer")
-    return Check("python", "ok", f"foveal {__version__} on Python {version} ({sys.executable})")
+        return wrong("python", f"Python {version} is too old", f"install Python {wanted} or newer")
+    return ok("python", f"foveal {__version__} on Python {version} ({sys.executable})")
 
 
 def check_dependencies() -> Check:
@@ -285,19 +282,17 @@ def check_dependencies() -> Check:
         )
         report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     except subprocess.TimeoutExpired:
-        return Check(
-            "dependencies", "wrong", "importing the dependencies takes longer than a minute", _REINSTALL
-        )
+        return wrong("dependencies", "importing the dependencies takes longer than a minute", _REINSTALL)
     except (ValueError, IndexError):
         reason = (done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"])[-1]
-        return Check("dependencies", "wrong", f"the dependencies can't be imported: {reason}", _REINSTALL)
+        return wrong("dependencies", f"the dependencies can't be imported: {reason}", _REINSTALL)
     if report["unknown"]:
-        return Check("dependencies", "warning", f"foveal isn't installed as a package: {report['unknown']}")
+        return warning("dependencies", f"foveal isn't installed as a package: {report['unknown']}")
     if report["broken"]:
         listed = "; ".join(f"{name}: {reason}" for name, reason in sorted(report["broken"].items()))
-        return Check("dependencies", "wrong", f"dependencies that can't be imported: {listed}", _REINSTALL)
+        return wrong("dependencies", f"dependencies that can't be imported: {listed}", _REINSTALL)
     listed = ", ".join(f"{name} {version}" for name, version in sorted(report["versions"].items()))
-    return Check("dependencies", "ok", f"{len(report['versions'])} dependencies: {listed}")
+    return ok("dependencies", f"{len(report['versions'])} dependencies: {listed}")
 
 
 def check_git() -> Check:
@@ -307,12 +302,12 @@ def check_git() -> Check:
     git = shutil.which("git")
     if git is None:
         text = "git is missing: ignore rules are read without it, and no file counts as often changed"
-        return Check("git", "warning", text, "install git")
+        return warning("git", text, "install git")
     try:
         done = subprocess.run([git, "--version"], capture_output=True, text=True, check=True, timeout=10)  # noqa: S603 - found on the user's PATH
     except (OSError, subprocess.SubprocessError) as error:
-        return Check("git", "wrong", f"{git} doesn't run: {error}", "install git anew")
-    return Check("git", "ok", done.stdout.strip())
+        return wrong("git", f"{git} doesn't run: {error}", "install git anew")
+    return ok("git", done.stdout.strip())
 
 
 def check_open_files() -> Check:
@@ -321,11 +316,11 @@ def check_open_files() -> Check:
 
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard == resource.RLIM_INFINITY:
-        return Check("open files", "ok", "any number of files can be open")
+        return ok("open files", "any number of files can be open")
     if hard < MIN_OPEN_FILES:
         fix = f"raise the hard limit: ulimit -Hn {MIN_OPEN_FILES * 4}"
-        return Check("open files", "warning", f"only {hard:,} files can be open at once", fix)
-    return Check("open files", "ok", f"{hard:,} files can be open at once")
+        return warning("open files", f"only {hard:,} files can be open at once", fix)
+    return ok("open files", f"{hard:,} files can be open at once")
 
 
 def check_disk(state: str) -> Check:
@@ -334,14 +329,12 @@ def check_disk(state: str) -> Check:
     while not os.path.isdir(folder):
         folder = os.path.dirname(folder)
     free = shutil.disk_usage(folder).free
-    text = f"{terminal.size(free)} free in {terminal.short_path(folder)}"
+    text = f"{size(free)} free in {short_path(folder)}"
     if free < DISK_WRONG_BYTES:
-        return Check(
-            "disk", "wrong", f"only {text}", "free some space, or set FOVEAL_STATE_DIR to another disk"
-        )
+        return wrong("disk", f"only {text}", "free some space, or set FOVEAL_STATE_DIR to another disk")
     if free < DISK_WARNING_BYTES:
-        return Check("disk", "warning", f"only {text}")
-    return Check("disk", "ok", text)
+        return warning("disk", f"only {text}")
+    return ok("disk", text)
 
 
 def check_watches(status: Mapping[str, Any]) -> Iterator[Check]:
@@ -354,21 +347,21 @@ def check_watches(status: Mapping[str, Any]) -> Iterator[Check]:
     fix = f"sudo sysctl -w fs.inotify.max_user_watches={WANTED_WATCHES}" if limit < WANTED_WATCHES else ""
     for project in unwatched:
         reasons = "; ".join(project["degraded"]) or "the system gives no watches"
-        text = f"{terminal.short_path(project['root'])} is polled for changes: {reasons}"
-        yield Check("watches", "warning", text, fix and f"{fix} && foveal restart")
+        text = f"{short_path(project['root'])} is polled for changes: {reasons}"
+        yield warning("watches", text, fix and f"{fix} && foveal restart")
     if not limit:
         return
     used = sum(_watches_of(pid) for pid in (status.get("pid"), status.get("indexer_pid")) if pid)
     taken = f", {used:,} taken by the open projects" if status else ""
     text = f"{limit:,} folders can be watched{taken}"
     if limit < MIN_WATCHES or used > limit * 0.8:
-        yield Check("watches", "warning", f"only {text}; large projects would be polled", fix)
+        yield warning("watches", f"only {text}; large projects would be polled", fix)
     else:
-        yield Check("watches", "ok", text)
+        yield ok("watches", text)
     instances = _read_number("/proc/sys/fs/inotify/max_user_instances")
     if 0 < instances < 128:
         wanted = "sudo sysctl -w fs.inotify.max_user_instances=1024"
-        yield Check("watches", "warning", f"only {instances} watchers can run at the same time", wanted)
+        yield warning("watches", f"only {instances} watchers can run at the same time", wanted)
 
 
 _REINSTALL = "install foveal anew, in a fresh virtual environment"

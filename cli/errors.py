@@ -64,10 +64,9 @@ def explain(error: Exception, typed: Mapping[str, str] = MappingProxyType({})) -
                 "foveal restart",
                 error.code,
             )
-        message, advice = for_a_person(
-            as_typed(error.message, str((error.data or {}).get("field", "")), typed)
-        )
-        return CliError(message, _RPC_HINTS.get(error.code, advice), error.code)
+        message, advice = for_a_person(error)
+        message = as_typed(message, str((error.data or {}).get("field", "")), typed)
+        return CliError(message, _RPC_HINTS.get(error.code) or advice, error.code)
     if isinstance(error, DaemonUnavailable):
         return CliError(str(error), code=NO_DAEMON)
     if isinstance(error, PathError):
@@ -118,101 +117,31 @@ _RPC_HINTS = {
 
 
 COMMANDS = {
-    "AddSessionItem": "foveal sessions add",
-    "ApproveToolServers": "foveal tools approve",
-    "ClearFeedback": "foveal feedback --clear",
-    "CloseProject": "foveal close",
-    "ContractFocus": "foveal contract",
     "CreateSession": "foveal sessions create",
-    "DeleteExperience": "foveal decisions delete",
-    "DeleteItem": "foveal items delete",
-    "EndSession": "foveal sessions end",
-    "ExpandFocus": "foveal expand",
-    "ExplainPath": "foveal why",
-    "ExportRequests": "foveal requests export",
-    "FindFiles": "foveal query",
-    "FindSymbols": "foveal query",
-    "ForgetProject": "foveal forget",
-    "GetBuiltContext": "foveal contexts",
     "GetContext": "foveal context",
-    "GetExperience": "foveal decisions show",
-    "GetFeedback": "foveal feedback",
-    "GetItemUsage": "foveal items usage",
-    "GetMetrics": "foveal metrics",
-    "GetNode": "foveal node",
-    "GetRelevantContext": "foveal sessions context",
     "GetRequest": "foveal requests show",
-    "GetScope": "foveal scopes",
-    "GetSession": "foveal sessions show",
-    "GetTrust": "foveal trust",
-    "GetUsage": "foveal usage",
-    "GraftExperience": "foveal decide",
     "ListContexts": "foveal contexts",
-    "ListExperiences": "foveal decisions list",
-    "ListHosts": "foveal hooks list",
     "ListItems": "foveal items list",
     "ListProjects": "foveal projects",
-    "ListQuarantine": "foveal decisions quarantine",
     "ListRequests": "foveal requests list",
-    "ListScopes": "foveal scopes",
     "ListSessions": "foveal sessions list",
-    "ListToolServers": "foveal tools list",
-    "OpenDashboard": "foveal dashboard",
-    "OpenProject": "foveal open",
-    "PrepareContext": "foveal context",
-    "PruneExperiences": "foveal decisions prune",
-    "PushEmbeddings": "foveal embed --push",
     "PutItem": "foveal items put",
-    "ReindexProject": "foveal reindex",
-    "ReleaseScope": "foveal release",
-    "RemoveSessionItem": "foveal sessions remove",
-    "RestoreExperience": "foveal decisions restore",
     "ResumeSession": "foveal sessions resume",
-    "RevokeDashboard": "foveal dashboard --sign-out",
-    "RevokeToolServers": "foveal tools revoke",
-    "RevokeTrust": "foveal trust --revoke",
-    "SearchItems": "foveal items search",
-    "SetEmbedding": "foveal embed",
-    "SetRelevantContext": "foveal sessions context",
     "SetToolMode": "foveal tools mode",
-    "UpdateExperience": "foveal decisions edit",
-    "UpdateSession": "foveal sessions set",
 }
-"""The commands that call the daemon's methods, whose names stand in messages to programs. Without those of
-one plain word (Query, Trust), which a message may mean as a word."""
+"""The commands for the methods that the daemon's advice names."""
 
-_METHODS = re.compile(rf"(?<!['\"\w])(?:([Cc])all )?({'|'.join(COMMANDS)})\b(?!['\"])")
+_METHODS = re.compile(rf"(?:[Cc]all )?\b({'|'.join(COMMANDS)})\b")
 _EXPERIENCE = re.compile(r"(?<![\w.'])(an? )?experience(s?)\b(?![.\w'])")
 """The word of the wire for what people call a decision; in `experience.path` it names a setting."""
 
-_ENDS = re.compile(r"((?<=[.?]) |; )")
-"""Where one part of a message ends and the next begins."""
 
-
-def with_commands(message: str) -> str:
-    """Return a message of the daemon with the commands in place of the methods that it names."""
-
-    def command(match: re.Match[str]) -> str:
-        called = {"C": "Run: ", "c": "run: "}.get(match[1] or "", "")
-        return f"{called}{COMMANDS[match[2]]}"
-
-    return _METHODS.sub(command, message)
-
-
-def for_a_person(message: str) -> tuple[str, str]:
-    """Return what a message of the daemon says is wrong, and its advice: the parts that name a method, with
-    commands in their place."""
-    facts, advice = "", []
-    separator = ""
+def for_a_person(error: RpcError) -> tuple[str, str]:
+    """Return what is wrong, and what to run: the daemon's advice with commands in place of methods."""
+    advice = str((error.data or {}).get("advice", ""))
+    message = error.message.removesuffix(advice).rstrip(" ;.") if advice else error.message.rstrip(".")
     message = _EXPERIENCE.sub(lambda word: f"{'a ' if word[1] else ''}decision{word[2]}", message)
-    for number, part in enumerate(_ENDS.split(message)):
-        if number % 2:
-            separator = part
-        elif _METHODS.search(part):
-            advice.append(with_commands(part).removeprefix("Run: ").removeprefix("run: ").rstrip("."))
-        else:
-            facts += f"{separator}{part}" if facts else part
-    return (facts.rstrip("."), "; ".join(advice)) if facts else (with_commands(message), "")
+    return message, _METHODS.sub(lambda match: COMMANDS[match[1]], advice).rstrip(".")
 
 
 @contextmanager
@@ -223,5 +152,5 @@ def hint_if_unknown(hint: str) -> Iterator[None]:
     except RpcError as error:
         if error.code != NOT_FOUND:
             raise
-        message, advice = for_a_person(error.message)
+        message, advice = for_a_person(error)
         raise CliError(message, hint or advice, error.code) from error

@@ -2,96 +2,106 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
-import click
-
 from . import terminal
-from .command import Command, ask, json_option
-from .times import local_time
+from .command import Reply, Run, show_command
+from .options import choice
+from .table import number, table, words
+from .text import clean, count, duration, local_time, size
 
 BARS = "▁▂▃▄▅▆▇█"
+
+
 GAP = " "
 """Where there is no number."""
+
 
 WIDTH = 56
 """Characters of a curve: with its name and numbers it fits into 100 columns."""
 
-Value = Callable[[Mapping[str, Any]], float | None]
-
-FIGURES: Sequence[tuple[str, Value, Callable[[float], str]]] = (
-    ("requests", lambda sample: sample["requests"], lambda value: f"{value:,.0f}"),
-    ("errors", lambda sample: sample["errors"], lambda value: f"{value:,.0f}"),
-    ("contexts", lambda sample: sample["contexts"], lambda value: f"{value:,.0f}"),
-    (
-        "from the cache",
-        lambda sample: _share(sample["cached"], sample["contexts"]),
-        lambda value: f"{value:.0%}",
-    ),
-    ("tokens", lambda sample: sample["tokens"], lambda value: f"{value:,.0f}"),
-    ("context P50", lambda sample: sample["context_ms"]["p50"], lambda value: f"{value:,.2f} ms"),
-    ("context P95", lambda sample: sample["context_ms"]["p95"], lambda value: f"{value:,.2f} ms"),
-    ("all methods P95", lambda sample: sample["all_ms"]["p95"], lambda value: f"{value:,.2f} ms"),
-    ("files to read", lambda sample: sample["files_pending"], lambda value: f"{value:,.0f}"),
-    ("chunks to embed", lambda sample: sample["chunks_pending"], lambda value: f"{value:,.0f}"),
-    ("memory", lambda sample: _total(sample["memory_bytes"]), lambda value: terminal.size(int(value))),
-)
-"""The curves: a name, its value in a sample (None for a gap), and how a value is written."""
 
 AGENTS_SHOWN = 10
 PERIODS = ("hour", "day")
 
+Value = Callable[[Mapping[str, Any]], float | None]
 
-@click.command("metrics", cls=Command, short_help="Show latencies, sizes of contexts, memory.")
-@click.option("--history", type=click.Choice(PERIODS), help="Curves of the last hour or day.")
-@json_option
-@click.pass_context
-def metrics_command(context: click.Context, history: str | None, as_json: bool) -> None:
+
+def _whole(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _ms(value: float) -> str:
+    return f"{value:,.2f} ms"
+
+
+FIGURES: Sequence[tuple[str, Value, Callable[[float], str]]] = (
+    ("requests", lambda sample: sample["requests"], _whole),
+    ("errors", lambda sample: sample["errors"], _whole),
+    ("contexts", lambda sample: sample["contexts"], _whole),
+    ("from the cache", lambda sample: _share(sample["cached"], sample["contexts"]), "{:.0%}".format),
+    ("tokens", lambda sample: sample["tokens"], _whole),
+    ("context P50", lambda sample: sample["context_ms"]["p50"], _ms),
+    ("context P95", lambda sample: sample["context_ms"]["p95"], _ms),
+    ("all methods P95", lambda sample: sample["all_ms"]["p95"], _ms),
+    ("files to read", lambda sample: sample["files_pending"], _whole),
+    ("chunks to embed", lambda sample: sample["chunks_pending"], _whole),
+    ("memory", lambda sample: _total(sample["memory_bytes"]), lambda value: size(int(value))),
+)
+"""The curves: a name, its value in a sample (None for a gap), and how a value is written."""
+
+METHODS = (
+    words("METHOD", "name"),
+    number("CALLS", "count"),
+    number("P50", lambda method: _milliseconds(method["p50_ms"])),
+    number("P95", lambda method: _milliseconds(method["p95_ms"])),
+    number("P99", lambda method: _milliseconds(method["p99_ms"])),
+    number("ERRORS", lambda method: _whole(sum(method["errors"].values()))),
+)
+
+
+@show_command(
+    "GetMetrics",
+    "Show latencies, sizes of contexts, memory.",
+    choice("--history", PERIODS, "Curves of the last hour or day."),
+    start=False,
+)
+def metrics_command(reply: Reply, run: Run) -> Iterator[str]:
     """Show what the daemon measured since it started. Nothing of it ever leaves this machine.
 
     Starts no daemon; exits with 1 if none runs.
     """
-    reply = ask(context, "GetMetrics", {"history": history}, start=False)
-    lines = describe(reply) if history is None else describe_history(reply["history"])
-    terminal.say_reply(reply, as_json, *lines)
+    return describe(reply) if run.history is None else describe_history(reply["history"])
 
 
-def describe(reply: dict[str, Any]) -> Iterator[str]:
+def describe(reply: Reply) -> Iterator[str]:
     """Yield the lines about a reply to GetMetrics."""
-    yield _methods_table(reply["methods"]) if reply["methods"] else "no request was answered yet"
+    methods = [{"name": name, **method} for name, method in reply["methods"].items()]
+    methods.sort(key=lambda method: -method["count"])
+    yield table(METHODS, methods) if methods else "no request was answered yet"
     yield ""
     yield from _describe_contexts(reply["contexts"])
     pending = reply["index"]
     yield (
-        f"index queue: {terminal.count(pending['files_pending'], 'file')} to read,"
-        f" {terminal.count(pending['chunks_pending'], 'chunk')} to embed"
+        f"index queue: {count(pending['files_pending'], 'file')} to read,"
+        f" {count(pending['chunks_pending'], 'chunk')} to embed"
     )
     memory = [
-        f"{name} {terminal.size(amount)}"
-        for name, amount in reply["memory_bytes"].items()
-        if amount is not None
+        f"{name} {size(amount)}" for name, amount in reply["memory_bytes"].items() if amount is not None
     ]
-    yield f"memory: {', '.join(memory)}; {terminal.count(reply['scopes']['count'], 'scope')} in it"
+    yield f"memory: {', '.join(memory)}; {count(reply['scopes']['count'], 'scope')} in it"
 
 
-def _methods_table(methods: dict[str, Any]) -> str:
-    rows = [
-        (
-            terminal.clean(name),
-            f"{method['count']:,}",
-            *(_milliseconds(method[quantile]) for quantile in ("p50_ms", "p95_ms", "p99_ms")),
-            f"{sum(method['errors'].values()):,}",
-        )
-        for name, method in sorted(methods.items(), key=lambda pair: -pair[1]["count"])
-    ]
-    return terminal.table(
-        ("METHOD", "CALLS", "P50", "P95", "P99", "ERRORS"), rows, right=(1, 2, 3, 4, 5), texts=(0,)
-    )
+def _by_agent(tokens_by_agent: Mapping[str, int]) -> Iterator[str]:
+    """Yield the tokens of agents, those with the most first."""
+    for name, tokens in sorted(tokens_by_agent.items(), key=lambda pair: (-pair[1], pair[0])):
+        yield f"  {clean(name) or '(no name)'}: {count(tokens, 'token')}"
 
 
-def _describe_contexts(contexts: dict[str, Any]) -> Iterator[str]:
+def _describe_contexts(contexts: Reply) -> Iterator[str]:
     if not contexts["count"]:
         yield "no context was given yet"
         return
@@ -104,11 +114,9 @@ def _describe_contexts(contexts: dict[str, Any]) -> Iterator[str]:
             f"compression: {contexts['tokens_before']:,} tokens to {contexts['tokens_after']:,}"
             f" ({contexts['compression_ratio']:.0%})"
         )
-    agents = sorted(contexts["tokens_by_agent"].items(), key=lambda pair: (-pair[1], pair[0]))
-    for name, tokens in agents[:AGENTS_SHOWN]:
-        yield f"  {terminal.clean(name) or '(no name)'}: {terminal.count(tokens, 'token')}"
+    yield from islice(_by_agent(contexts["tokens_by_agent"]), AGENTS_SHOWN)
     if contexts["secrets_masked"]:
-        yield f"masked: {terminal.count(contexts['secrets_masked'], 'value')} that looked like secrets"
+        yield f"masked: {count(contexts['secrets_masked'], 'value')} that looked like secrets"
 
 
 def _milliseconds(amount: float | None) -> str:
@@ -119,12 +127,12 @@ def describe_history(history: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines about the history in a reply to GetMetrics."""
     samples = history["samples"]
     if not samples:
-        wait = terminal.duration(history["step_s"])
+        wait = duration(history["step_s"])
         yield f"nothing was sampled yet: the daemon started less than {wait} ago"
         return
     yield (
         f"from {local_time(samples[0]['at'])} to {local_time(samples[-1]['at'])}, a sample every"
-        f" {terminal.duration(history['step_s'])}"
+        f" {duration(history['step_s'])}"
     )
     curves = [(name, [value_of(sample) for sample in samples], write) for name, value_of, write in FIGURES]
     names = max(len(name) for name, _, _ in curves)
@@ -135,17 +143,10 @@ def describe_history(history: Mapping[str, Any]) -> Iterator[str]:
         last, most = values[-1], max((value for value in values if value is not None), default=None)
         numbers = "  ".join(f"{'' if number is None else write(number):>10}" for number in (last, most))
         yield f"{name:<{names}}  {sparkline(values, width)}  {numbers}".rstrip()
-    yield from _by_agent(samples)
-
-
-def _by_agent(samples: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the tokens of agents over the whole time, those with the most first."""
-    totals: dict[str, int] = {}
+    totals: Counter[str] = Counter()
     for sample in samples:
-        for name, tokens in sample["tokens_by_agent"].items():
-            totals[name] = totals.get(name, 0) + tokens
-    for name, tokens in sorted(totals.items(), key=lambda pair: (-pair[1], pair[0])):
-        yield f"  {terminal.clean(name) or '(no name)'}: {terminal.count(tokens, 'token')}"
+        totals.update(sample["tokens_by_agent"])
+    yield from _by_agent(totals)
 
 
 def _share(part: int, whole: int) -> float | None:

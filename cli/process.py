@@ -18,8 +18,9 @@ from typing import Self
 from ..ipc.client import Client, ensure_daemon
 from ..ipc.errors import RpcError
 from ..ipc.paths import check_socket, find_socket, lock_file, read_daemon_info, start_lock_file, state_folder
-from .command import START_TIMEOUT_S, Settings
+from .connection import START_TIMEOUT_S
 from .errors import CliError
+from .settings import Settings
 
 POLL_S = 0.02
 """Seconds between two checks where the system has no notification."""

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, Self
 from ..ipc.client import Client
 from ..ipc.paths import PathError, find_socket
 from . import terminal
-from .command import CALL_TIMEOUT_S, Settings, is_inside
+from .connection import CALL_TIMEOUT_S
+from .embedding import other_reasons
 from .errors import CliError
-from .status import other_reasons
+from .settings import Settings, is_inside
+from .text import clean, count, end_of_path, short_path
 
 LOOK_S = 1.0
 """Seconds without an event before the state is asked for, because events may be lost."""
@@ -27,17 +29,18 @@ PATIENCE_S = 0.4
 ENDED = frozenset({"ready", "degraded"})
 
 
-def open_and_wait(client: Client, path: str) -> tuple[str, str]:
-    """Open a project and wait until it is indexed; returns its root, and a line that says so.
+def call(client: Client, method: str, **params: Any) -> dict[str, Any]:
+    """Call a method on a connection that is open."""
+    return dict(client.call(method, params, CALL_TIMEOUT_S))
+
+
+def open_and_wait(client: Client, **place: str) -> tuple[str, str]:
+    """Open a project by its `path` or by a folder in it (`cwd`) and wait until it is indexed; returns its
+    root, and a line that says so.
 
     The connection is subscribed to its events from then on. Raises `CliError` if it can't be indexed.
     """
-    return _wait(client, "OpenProject", {"path": path})
-
-
-def enter_and_wait(client: Client, cwd: str) -> tuple[str, str]:
-    """Open the project that a folder belongs to; waits, returns and raises as `open_and_wait`."""
-    return _wait(client, "OpenProject", {"cwd": cwd})
+    return _wait(client, "OpenProject", place)
 
 
 def reindex_and_wait(client: Client, path: str, *, full: bool) -> str:
@@ -52,10 +55,10 @@ def wait_until_known(client: Client, cwd: str, at_most_s: float) -> None:
     """Open the project that a folder belongs to, and wait at most some seconds until it was read once. A
     project with an index from before needs no wait."""
     deadline = time.monotonic() + at_most_s
-    project = client.call("OpenProject", {"cwd": cwd}, CALL_TIMEOUT_S)
+    project = call(client, "OpenProject", cwd=cwd)
     if _is_known(project):
         return
-    client.call("Subscribe", {"topics": ["index.progress"]}, CALL_TIMEOUT_S)
+    call(client, "Subscribe", topics=["index.progress"])
     project = project_status(client, project["root"])
     with Bar("scanning") as bar:
         while not _is_known(project) and (left := deadline - time.monotonic()) > 0:
@@ -69,8 +72,8 @@ def warn_if_wide(root: str) -> None:
     home = os.path.realpath(os.path.expanduser("~"))
     if is_inside(home, root):
         terminal.warn(
-            f"{terminal.clean(root)} is indexed as one project, with everything in it; to stop, run:"
-            f" foveal close {terminal.clean(root)}"
+            f"{clean(root)} is indexed as one project, with everything in it; to stop, run:"
+            f" foveal close {clean(root)}"
         )
 
 
@@ -98,7 +101,7 @@ def next_news(client: Client, root: str, wait_s: float = LOOK_S) -> dict[str, An
 
 def project_status(client: Client, root: str) -> dict[str, Any]:
     """Return a project as Status describes it. Raises `CliError` for one that isn't open any more."""
-    for project in client.call("ListProjects", timeout=CALL_TIMEOUT_S)["projects"]:
+    for project in call(client, "ListProjects")["projects"]:
         if project["root"] == root:
             return dict(project)
     raise CliError(f"{root} was closed while it was being indexed", f"foveal open {root}")
@@ -122,9 +125,9 @@ def spinner(settings: Settings, cwd: str) -> Iterator[None]:
 
 def _wait(client: Client, method: str, params: dict[str, Any]) -> tuple[str, str]:
     started = time.monotonic()
-    client.call("Subscribe", {"topics": ["index.progress"]}, CALL_TIMEOUT_S)
+    call(client, "Subscribe", topics=["index.progress"])
     with Bar("scanning") as bar:
-        project = client.call(method, params, CALL_TIMEOUT_S)
+        project = call(client, method, **params)
         root = project["root"]
         if method == "OpenProject":
             warn_if_wide(root)
@@ -135,12 +138,12 @@ def _wait(client: Client, method: str, params: dict[str, Any]) -> tuple[str, str
             project = project_status(client, root) if news is None else {**project, **news}
             _show(bar, project)
         project = project_status(client, root)
-    shown = terminal.short_path(root)
+    shown = short_path(root)
     if project["state"] == "degraded":
         raise CliError(f"{shown} can't be indexed: {'; '.join(project['degraded'])}", "foveal logs")
     for reason in other_reasons(project):
         terminal.warn(reason)
-    counted = f"{terminal.count(project['files'], 'file')}, {terminal.count(project['symbols'], 'symbol')}"
+    counted = f"{count(project['files'], 'file')}, {count(project['symbols'], 'symbol')}"
     return root, f"ready: {shown} ({counted}) in {time.monotonic() - started:.1f} s"
 
 
@@ -168,7 +171,7 @@ def _spin(settings: Settings, cwd: str, done: Event) -> None:
         path = find_socket(settings.socket, settings.environ).path
         with Client.connect(path, LOOK_S) as client, Bar("indexing") as bar:
             while not done.is_set():
-                for project in client.call("ListProjects", timeout=CALL_TIMEOUT_S)["projects"]:
+                for project in call(client, "ListProjects")["projects"]:
                     if is_inside(cwd, project["root"]):
                         _show(bar, project)
                 done.wait(0.1)
@@ -213,10 +216,10 @@ class Bar:
         counted = "" if total is None else f"{done:,}/{total:,}"
         taken = sum(map(len, (what, counted, note))) + BAR_WIDTH + AROUND_BAR
         left = self._progress.console.width - taken
-        where = terminal.end_of_path(terminal.short_path(path), left) if left >= terminal.NARROW else ""
+        where = end_of_path(short_path(path), left) if left >= terminal.NARROW else ""
         self._progress.update(
             self._task,
-            description=f"{terminal.clean(what)} {where}".rstrip(),
+            description=f"{clean(what)} {where}".rstrip(),
             total=None if total is None else max(total, 1),
             completed=done,
             counted=counted,

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 
-from . import terminal
-from .command import (
-    Command,
-    CommandGroup,
-    absolute,
-    ask,
-    current_folder,
-    cwd_option,
-    json_option,
-    list_options,
-)
-from .items import item_arguments, item_label, key_of
-from .terminal import say_warnings
-from .times import local_time
+from .command import Remark, Reply, Run, list_command, show_command, warnings
+from .group import CommandGroup
+from .items import ITEM, item_label, key_of
+from .options import ALL, CWD, argument, flag, option
+from .settings import absolute
+from .table import Column, number, path, words
+from .terminal import styled
+from .text import clean, clean_lines, local_time, short_path
 
 PRESETS = ("aggressive", "normal", "conservative", "off")
+
 
 EXAMPLES = (
     "foveal sessions list",
@@ -34,196 +29,216 @@ EXAMPLES = (
 )
 
 
-@click.group(
-    "sessions", cls=CommandGroup, short_help="Conversations and what is always in them.", examples=EXAMPLES
+LABEL_WIDTH = 15
+KNOWN = "foveal sessions list"
+
+
+def last_heard(session: Reply) -> str:
+    """Return the time of the last sign of a session, in ISO 8601."""
+    return max(str(session[field] or "") for field in ("created", "last_observed", "last_idle"))
+
+
+COLUMNS = (
+    Column("SESSION", "session_id"),
+    words("NAME", "name", 50),
+    words("AGENT", "agent_name"),
+    Column(
+        "LAST HEARD OF",
+        lambda session: local_time(last_heard(session)) + (" (ended)" if session["ended"] else ""),
+    ),
+    number("ITEMS", "items", spare=2),
+    number("CONTEXT", "context_items", spare=1),
+    words("INTENT", "current_intent", 50),
 )
-def sessions_command() -> None:
-    """List and change sessions: the conversations of agents in a project.
+"""The columns of sessions. Where there is no room, the figures go first: `show` has them."""
+
+SESSION = argument("session_id")
+SELECTION = "--selection"
+NAME = option("--name", "TEXT", "What a person calls it.")
+
+sessions_command = CommandGroup(
+    "sessions",
+    help="""List and change sessions: the conversations of agents in a project.
 
     A session holds the items that are always in it, what it is about, and its context sets: the files,
     applet, endpoints and ports that matter to it, which are put before the agent when it resumes.
-    """
-
-
-@sessions_command.command("list", cls=Command, short_help="List the sessions of this project.")
-@list_options
-@click.pass_context
-def list_command(context: click.Context, cwd: str | None, everywhere: bool, as_json: bool) -> None:
-    """List the sessions of this project, the most recently active first."""
-    params = {} if everywhere else {"cwd": cwd or current_folder()}
-    reply = _call(context, "ListSessions", params)
-    if as_json:
-        terminal.say_json(reply)
-        return
-    sessions = reply["sessions"]
-    terminal.say(sessions_table(sessions, projects=everywhere) if sessions else "no sessions")
-    say_warnings(reply)
-
-
-@sessions_command.command("show", cls=Command, short_help="Show all of a session.")
-@click.argument("session_id")
-@json_option
-@click.pass_context
-def show_command(context: click.Context, session_id: str, as_json: bool) -> None:
-    """Show a session: its items, those that were removed from it, its context sets and its settings."""
-    _print_session(_call(context, "GetSession", {"session_id": session_id}), as_json)
-
-
-@sessions_command.command("create", cls=Command, short_help="Make a session.")
-@click.option("--id", "session_id", metavar="ID", help="Its id [default: a new one].")
-@click.option("--name", metavar="TEXT", help="What a person calls it.")
-@click.option("--agent", "agent_name", metavar="NAME", help="The agent that it is a conversation with.")
-@click.option("--selection", metavar="PRESET", help="How items are chosen for its messages; see set.")
-@cwd_option
-@json_option
-@click.pass_context
-def create_command(
-    context: click.Context, /, selection: str | None, cwd: str | None, as_json: bool, **given: Any
-) -> None:
-    """Create a session in this project, with the items that are in every session. Prints its id."""
-    chosen = None if selection is None else parse_selection(selection)
-    reply = _call(context, "CreateSession", {"cwd": cwd or current_folder(), "selection": chosen, **given})
-    terminal.say_reply(reply, as_json, terminal.clean(reply["session_id"]))
-
-
-@sessions_command.command("resume", cls=Command, short_help="Print what an agent begins with again.")
-@click.argument("session_id")
-@json_option
-@click.pass_context
-def resume_command(context: click.Context, session_id: str, as_json: bool) -> None:
-    """Resume a session: print the text that its agent gets. Names files that are gone."""
-    reply = _call(context, "ResumeSession", {"session_id": session_id})
-    if as_json:
-        terminal.say_json(reply)
-        return
-    if reply["text"]:
-        terminal.say(terminal.clean_lines(reply["text"]))
-        terminal.flush()
-    else:
-        terminal.note("nothing to resume with: the session has no intent, no hint and no context sets")
-    for path in reply["missing_files"]:
-        terminal.note(f"not found: {path}")
-
-
-@sessions_command.command("end", cls=Command, short_help="End a session.")
-@click.argument("session_id")
-@json_option
-@click.pass_context
-def end_command(context: click.Context, session_id: str, as_json: bool) -> None:
-    """End a session. It can be resumed; when there are too many sessions, ended ones are removed first."""
-    reply = _call(context, "EndSession", {"session_id": session_id})
-    terminal.say_reply(reply, as_json, f"ended: {terminal.clean(session_id)}")
-
-
-@sessions_command.command("add", cls=Command, short_help="Add an item to a session.")
-@click.argument("session_id")
-@item_arguments
-@json_option
-@click.pass_context
-def add_command(
-    context: click.Context, session_id: str, kind: str, name: str, server: str | None, as_json: bool
-) -> None:
-    """Add an item of any mode to a session: all its later messages have it."""
-    _change_item(context, "AddSessionItem", session_id, key_of(context, kind, name, server), as_json)
-
-
-@sessions_command.command("remove", cls=Command, short_help="Remove an item from a session.")
-@click.argument("session_id")
-@item_arguments
-@json_option
-@click.pass_context
-def remove_command(
-    context: click.Context, session_id: str, kind: str, name: str, server: str | None, as_json: bool
-) -> None:
-    """Remove an item from a session. It stays out even if its mode is always."""
-    _change_item(context, "RemoveSessionItem", session_id, key_of(context, kind, name, server), as_json)
-
-
-@sessions_command.command("set", cls=Command, short_help="Change a session's name, intent or settings.")
-@click.argument("session_id")
-@click.option("--name", metavar="TEXT", help="What a person calls it.")
-@click.option("--intent", "current_intent", metavar="TEXT", help="What the agent is doing in it.")
-@click.option(
-    "--env", "env_hint", metavar="TEXT", help="A hint on the environment, such as 'staging, Python 3.12'."
+    """,
+    short_help="Conversations and what is always in them.",
+    examples=EXAMPLES,
 )
-@click.option("--selection", metavar="PRESET", help="How items are chosen for its messages.")
-@json_option
-@click.pass_context
-def set_command(
-    context: click.Context, /, session_id: str, selection: str | None, as_json: bool, **given: Any
-) -> None:
+
+
+@list_command(
+    "ListSessions",
+    "List the sessions of this project.",
+    *ALL,
+    rows="sessions",
+    columns=lambda run: (*COLUMNS, path("PROJECT", "project")) if run.everywhere else COLUMNS,
+    nothing="no sessions",
+    group=sessions_command,
+)
+def list_sessions() -> None:
+    """List the sessions of this project, the most recently active first."""
+
+
+@show_command("GetSession", "Show all of a session.", SESSION, hint=KNOWN, group=sessions_command)
+def show(session: Reply, run: Run) -> Iterator[str]:
+    """Show a session: its items, those that were removed from it, its context sets and its settings."""
+    return describe(session)
+
+
+@show_command(
+    "CreateSession",
+    "Make a session.",
+    option("--id session_id", "ID", "Its id [default: a new one]."),
+    NAME,
+    option("--agent agent_name", "NAME", "The agent that it is a conversation with."),
+    option(SELECTION, "PRESET", "How items are chosen for its messages; see set."),
+    CWD,
+    sends=lambda run: run.params | {"selection": parse_selection(run.selection)},
+    hint=KNOWN,
+    group=sessions_command,
+)
+def create(reply: Reply, run: Run) -> Iterator[str]:
+    """Create a session in this project, with the items that are in every session. Prints its id."""
+    yield clean(reply["session_id"])
+
+
+@show_command(
+    "ResumeSession", "Print what an agent begins with again.", SESSION, hint=KNOWN, group=sessions_command
+)
+def resume(reply: Reply, run: Run) -> Iterator[str]:
+    """Resume a session: print the text that its agent gets. Names files that are gone."""
+    if reply["text"]:
+        yield clean_lines(reply["text"])
+    else:
+        yield Remark("nothing to resume with: the session has no intent, no hint and no context sets")
+    yield from (Remark(f"not found: {path}") for path in reply["missing_files"])
+
+
+@show_command("EndSession", "End a session.", SESSION, hint=KNOWN, group=sessions_command)
+def end(reply: Reply, run: Run) -> Iterator[str]:
+    """End a session. It can be resumed; when there are too many sessions, ended ones are removed first."""
+    yield f"ended: {clean(run.session_id)}"
+
+
+def _item(run: Run) -> dict[str, str]:
+    return {"session_id": run.session_id, **key_of(run)}
+
+
+@show_command(
+    "AddSessionItem",
+    "Add an item to a session.",
+    SESSION,
+    *ITEM,
+    sends=_item,
+    hint=f"{KNOWN}, foveal items list",
+    group=sessions_command,
+)
+def add(reply: Reply, run: Run) -> Iterator[str]:
+    """Add an item of any mode to a session: all its later messages have it."""
+    yield clean(reply["text"])
+
+
+@show_command(
+    "RemoveSessionItem",
+    "Remove an item from a session.",
+    SESSION,
+    *ITEM,
+    sends=_item,
+    hint=f"{KNOWN}, foveal items list",
+    group=sessions_command,
+)
+def remove(reply: Reply, run: Run) -> Iterator[str]:
+    """Remove an item from a session. It stays out even if its mode is always."""
+    yield clean(reply["text"])
+
+
+def _changes(run: Run) -> dict[str, Any]:
+    changes = run.params | {"selection": parse_selection(run.selection)}
+    if all(value is None for name, value in changes.items() if name != "session_id"):
+        raise run.usage("say what to change: --name, --intent, --env or --selection")
+    return changes
+
+
+@show_command(
+    "UpdateSession",
+    "Change a session's name, intent or settings.",
+    SESSION,
+    NAME,
+    option("--intent current_intent", "TEXT", "What the agent is doing in it."),
+    option("--env env_hint", "TEXT", "A hint on the environment, such as 'staging, Python 3.12'."),
+    option(SELECTION, "PRESET", "How items are chosen for its messages."),
+    sends=_changes,
+    hint=KNOWN,
+    group=sessions_command,
+)
+def set_fields(session: Reply, run: Run) -> Iterator[str]:
     """Change fields of a session; an empty text clears one.
 
     PRESET is aggressive (the fewest items), normal, conservative (the most) or off, or a JSON map such as
     '{"rules": "normal", "tools": {"preset": "aggressive", "top_n": 2}}'.
     """
-    changes = {"selection": None if selection is None else parse_selection(selection), **given}
-    if all(value is None for value in changes.values()):
-        raise click.UsageError("say what to change: --name, --intent, --env or --selection", context)
-    _print_session(_call(context, "UpdateSession", {"session_id": session_id, **changes}), as_json)
+    return describe(session)
 
 
-@sessions_command.command("context", cls=Command, short_help="Show or change a session's context sets.")
-@click.argument("session_id")
-@click.argument("set_name", required=False, metavar="[SET]")
-@click.argument("entries", nargs=-1, metavar="[ENTRY]...")
-@click.option("--merge", is_flag=True, help="Add to what is there, instead of replacing it.")
-@click.option("--clear", is_flag=True, help="Take all entries out.")
-@json_option
-@click.pass_context
-def context_command(
-    context: click.Context,
-    session_id: str,
-    set_name: str | None,
-    entries: tuple[str, ...],
-    merge: bool,
-    clear: bool,
-    as_json: bool,
-) -> None:
+def _shows_sets(run: Run) -> bool:
+    """Show context sets where none is to be changed."""
+    if run.clear and (run.entries or run.merge or run.set_name is None):
+        raise run.usage("--clear needs a SET, and takes no entries and no --merge")
+    if run.merge and not run.entries:
+        raise run.usage("--merge needs entries to add")
+    if run.set_name is not None and (run.entries or run.clear):
+        return False
+    reply = run.ask("GetRelevantContext", KNOWN, session_id=run.session_id, set_name=run.set_name)
+    run.show(reply, _describe_sets(reply, run.set_name))
+    return True
+
+
+@show_command(
+    "SetRelevantContext",
+    "Show or change a session's context sets.",
+    SESSION,
+    argument("set_name", "[SET]", required=False),
+    argument("entries", "[ENTRY]...", nargs=-1),
+    flag("--merge", "Add to what is there, instead of replacing it."),
+    flag("--clear", "Take all entries out."),
+    instead=_shows_sets,
+    sends=lambda run: {
+        "session_id": run.session_id,
+        "set_name": run.set_name,
+        "items": [_entry(entry) if run.set_name == "files" else entry for entry in run.entries],
+        "mode": "merge" if run.merge else "replace",
+    },
+    hint=KNOWN,
+    group=sessions_command,
+)
+def context(reply: Reply, run: Run) -> Iterator[str]:
     """Show the context sets of a session, show one SET, or make entries its content.
 
     The sets are files (paths), applet (a name, then key=value), endpoints (URLs) and ports; others are
     accepted.
     """
-    if clear and (entries or merge or set_name is None):
-        raise click.UsageError("--clear needs a SET, and takes no entries and no --merge", context)
-    if merge and not entries:
-        raise click.UsageError("--merge needs entries to add", context)
-    if set_name is None or not (entries or clear):
-        wanted = {"session_id": session_id, "set_name": set_name}
-        _print_sets(_call(context, "GetRelevantContext", wanted), set_name, as_json)
-        return
-    params = {
-        "session_id": session_id,
-        "set_name": set_name,
-        "items": [_path(entry) if set_name == "files" else entry for entry in entries],
-        "mode": "merge" if merge else "replace",
-    }
-    reply = ask(context, "SetRelevantContext", params, hint="foveal sessions list")
-    terminal.say_reply(reply, as_json, terminal.clean(reply["text"]))
+    yield clean(reply["text"])
 
 
-def _print_sets(reply: dict[str, Any], set_name: str | None, as_json: bool) -> None:
-    if as_json:
-        terminal.say_json(reply)
-        return
+def _describe_sets(reply: Reply, set_name: str | None) -> Iterator[str]:
     sets = {name: entries for name, entries in reply["context"].items() if entries}
     for name, entries in sets.items():
-        for line in set_lines(name, entries):
-            terminal.say(line)
+        yield from set_lines(name, entries)
     if not sets:
-        terminal.say(f"{terminal.clean(set_name)} is empty" if set_name else "no context sets")
-    say_warnings(reply)
+        yield f"{clean(set_name)} is empty" if set_name else "no context sets"
+    yield from warnings(reply)
 
 
-def _path(entry: str) -> str:
+def _entry(entry: str) -> str:
     """Return a file's path as the daemon takes it: absolute, or seen from the home folder."""
     return entry if not entry or entry == "~" or entry.startswith("~/") else absolute(entry)
 
 
-def parse_selection(given: str) -> dict[str, Any] | str:
+def parse_selection(given: str | None) -> dict[str, Any] | str | None:
     """Return a preset's name, the map that a JSON text holds, or an empty one. Raises `BadParameter`."""
-    if given in PRESETS:
+    if given is None or given in PRESETS:
         return given
     if not given:
         return {}
@@ -233,75 +248,18 @@ def parse_selection(given: str) -> dict[str, Any] | str:
         selection = None
     if not isinstance(selection, dict):
         raise click.BadParameter(
-            f"{given!r} is neither one of {', '.join(PRESETS)} nor a JSON map", param_hint="'--selection'"
+            f"{given!r} is neither one of {', '.join(PRESETS)} nor a JSON map", param_hint=f"'{SELECTION}'"
         )
     return selection
 
 
-def _print_session(session: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        terminal.say_json(session)
-        return
-    for line in describe(session):
-        terminal.say(line)
-    say_warnings(session)
-
-
-def _change_item(
-    context: click.Context, method: str, session_id: str, key: dict[str, str], as_json: bool
-) -> None:
-    reply = _call(
-        context, method, {"session_id": session_id, **key}, "foveal sessions list, foveal items list"
-    )
-    terminal.say_reply(reply, as_json, terminal.clean(reply["text"]))
-
-
-def _call(
-    context: click.Context, method: str, params: dict[str, Any], hint: str = "foveal sessions list"
-) -> dict[str, Any]:
-    return ask(context, method, params, hint=hint)
-
-
-INTENT_CHARACTERS = 50
-LABEL_WIDTH = 15
-
-
-def sessions_table(sessions: Sequence[Mapping[str, Any]], *, projects: bool) -> str:
-    """Return sessions as a table, in their order; with the column of their projects if asked."""
-    header = ["SESSION", "NAME", "AGENT", "LAST HEARD OF", "ITEMS", "CONTEXT", "INTENT", "PROJECT"]
-    rows = []
-    for session in sessions:
-        ended = " (ended)" if session["ended"] else ""
-        rows.append([
-            session["session_id"],
-            terminal.shortened(session["name"], INTENT_CHARACTERS),
-            session["agent_name"],
-            f"{local_time(last_heard(session))}{ended}",
-            f"{session['items']:,}",
-            f"{session['context_items']:,}",
-            terminal.shortened(session["current_intent"], INTENT_CHARACTERS),
-        ])  # fmt: skip
-    if projects:
-        for row, session in zip(rows, sessions, strict=True):
-            row.append(terminal.short_path(session["project"]))
-    else:
-        header.pop()
-    # Where there is no room, the figures go first: `show` has them.
-    return terminal.table(header, rows, right=(4, 5), paths=(7,), texts=(1, 2, 6), spare=(5, 4))
-
-
-def last_heard(session: Mapping[str, Any]) -> str:
-    """Return the time of the last sign of a session, in ISO 8601."""
-    return max(str(session[field] or "") for field in ("created", "last_observed", "last_idle"))
-
-
-def describe(session: Mapping[str, Any]) -> Iterator[str]:
+def describe(session: Reply) -> Iterator[str]:
     """Yield the lines about a session: its head, its fields, its items and its context sets."""
-    head = terminal.styled(terminal.clean(session["session_id"]), bold=True)
+    head = styled(clean(session["session_id"]), bold=True)
     mark = f" (ended {local_time(session['ended'])})" if session["ended"] else ""
     yield f"{head}{mark}"
     for label, value in (
-        ("project", terminal.short_path(session["project"])),
+        ("project", short_path(session["project"])),
         ("name", session["name"]),
         ("agent", session["agent_name"]),
         ("created", local_time(session["created"])),
@@ -311,29 +269,20 @@ def describe(session: Mapping[str, Any]) -> Iterator[str]:
         ("selection", json.dumps(session["selection"]) if session["selection"] else ""),
     ):
         if value:
-            yield f"{label + ':':<{LABEL_WIDTH}}{_indented(value)}"
-    yield from _item_lines(session)
+            text = clean_lines(value).replace("\n", "\n" + " " * LABEL_WIDTH)
+            yield f"{label + ':':<{LABEL_WIDTH}}{text}"
+    items = session["items"]
+    yield f"items: {len(items):,}" if items else "items: none"
+    yield from (f"  {item['include']:<7} {clean(item_label(item))}" for item in items)
+    if session["removed"]:
+        yield "removed by hand:"
+        yield from (f"  {clean(item_label(item))}" for item in session["removed"])
     for name, entries in session["context"].items():
         yield from set_lines(name, entries)
+    yield from warnings(session)
 
 
 def set_lines(name: str, entries: Sequence[str]) -> Iterator[str]:
     """Yield the lines about a context set."""
-    yield f"{terminal.clean(name)}:"
-    for entry in entries:
-        yield f"  {terminal.clean(entry)}"
-
-
-def _item_lines(session: Mapping[str, Any]) -> Iterator[str]:
-    items = session["items"]
-    yield f"items: {len(items):,}" if items else "items: none"
-    for item in items:
-        yield f"  {item['include']:<7} {terminal.clean(item_label(item))}"
-    if session["removed"]:
-        yield "removed by hand:"
-        for item in session["removed"]:
-            yield f"  {terminal.clean(item_label(item))}"
-
-
-def _indented(text: str) -> str:
-    return terminal.clean_lines(text).replace("\n", "\n" + " " * LABEL_WIDTH)
+    yield f"{clean(name)}:"
+    yield from (f"  {clean(entry)}" for entry in entries)

@@ -14,36 +14,25 @@ import click
 
 from ..hooks.hosts.host import Host, Level, SettingsPlace
 from ..hooks.install.errors import InstallError
-from ..hooks.install.host_files import INSTALLABLE, host_files, registered_program
-from ..hooks.install.plan import (
-    Change,
-    HostFiles,
-    apply,
-    copies_left,
-    plan_uninstall,
-    remove_copies,
-)
+from ..hooks.install.host_files import INSTALLABLE
+from ..hooks.install.plan import Change, HostFiles, apply, copies_left, plan_uninstall, remove_copies
 from ..ipc.paths import config_file, config_folder, state_folder
-from ..ipc.version import __version__
 from . import terminal
-from .command import (
-    CALL_TIMEOUT_S,
-    Command,
-    Settings,
-    check_json_can_ask,
-    dry_run_option,
-    is_inside,
-    json_option,
-    settings_of,
-    try_connect,
-    yes_option,
-)
-from .errors import FAILED, CliError
-from .hooks import explained, running_program, settings_place, summarize
-from .setup import action_map, lines_changed, nothing
+from .command import Remark, Run, command
+from .connection import try_connect
+from .errors import CliError
+from .hooks import PURGE
+from .hosts import action_map, explained, files_of, lines_changed, running_program, settings_place, summarize
+from .options import DRY_RUN, YES, flag
+from .process import STOP_TIMEOUT_S, stop_daemon
+from .progress import call
+from .settings import is_inside
+from .terminal import styled
+from .text import clean, count, short_path, size
 
 DELETE_S = 5.0
 """Maximum seconds to delete the state folder while processes of the daemon are still ending."""
+
 
 UNINSTALL_EXAMPLES = (
     "foveal uninstall             # shows what goes, and asks",
@@ -83,60 +72,52 @@ class Done:
         return self.taken_out or bool(self.copies_deleted) or self.state_deleted
 
 
-@click.command(
-    "uninstall", cls=Command, short_help="Take foveal out of this machine again.", examples=UNINSTALL_EXAMPLES
+@command(
+    "Take foveal out of this machine again.",
+    flag("--state", "Delete the state folder too: indexes, sessions, decisions."),
+    PURGE,
+    YES,
+    DRY_RUN,
+    examples=UNINSTALL_EXAMPLES,
 )
-@click.option("--state", is_flag=True, help="Delete the state folder too: indexes, sessions, decisions.")
-@click.option("--purge", is_flag=True, help="Delete the kept copies of earlier settings as well.")
-@yes_option
-@dry_run_option
-@json_option
-@click.pass_context
-def uninstall_command(
-    context: click.Context, state: bool, purge: bool, yes: bool, dry_run: bool, as_json: bool
-) -> None:
+def uninstall_command(run: Run) -> None:
     """Take out what 'foveal init' and 'foveal hooks install' registered, in your settings and in those of all
     projects that foveal knows, and stop the daemon.
 
     The settings are as they were before, to the byte if nobody else changed them meanwhile. The state folder
     is deleted only with --state, or if you say so.
     """
-    settings = settings_of(context)
-    asks = not (yes or dry_run)
-    check_json_can_ask(context, as_json=as_json, asks=asks)
-    say = nothing if as_json else terminal.say
+    state = run.state
+    asks = not (run.yes or run.dry_run)
+    run.check_can_ask(asks=asks)
     with explained():
-        place, program = settings_place(context, None), running_program(context)
-    folder = state_folder(settings.environ)
+        place, program = settings_place(run, None), running_program(run)
+    folder = state_folder(run.settings.environ)
     if state:
         _check_state(folder, place.home)  # before anything is changed
-    roots = [place.root, *(root for root in _known_roots(settings) if root != place.root)]
+    roots = [place.root, *(root for root in _known_roots(run) if root != place.root)]
     found = list(_registered(place, program, roots))
-    for line in _describe_registered(found, folder, state=state, purge=purge):
-        say(line)
+    for line in _describe_registered(found, folder, state=state, purge=run.purge):
+        run.say(line)
+    question = _question(found, purge=run.purge)
+    if asks and question:
+        run.confirm(question, "nothing was changed", default=True)
     terminal.flush()
-    question = _question(found, purge=purge)
-    if asks and question and not click.confirm(question, default=True, err=True):
-        terminal.note("nothing was changed")
-        context.exit(FAILED)
     if asks and not state and os.path.isdir(folder):
         state = click.confirm(f"Also delete {_shown_state(folder)}?", default=False, err=True)
         if state:
             _check_state(folder, place.home)
-    done = Done(problems=[one.problem for one in found if one.problem])
-    if not dry_run:
-        _take_out(found, program, done, say, purge=purge)
-        done.stopped_pid = _stop(settings, say)
+    done = Done(problems=[host.problem for host in found if host.problem])
+    if not run.dry_run:
+        _take_out(run, found, program, done)
+        done.stopped_pid = stop_daemon(run.settings, STOP_TIMEOUT_S)
+        if done.stopped_pid is not None:
+            run.say(f"stopped the daemon{f' (pid {done.stopped_pid})' if done.stopped_pid else ''}")
         if state:
-            _delete_state(folder, done, say)
-    if as_json:
-        terminal.say_json(_report(found, done, folder, dry_run=dry_run))
-    elif dry_run:
-        terminal.say("nothing was changed: --dry-run only shows it")
-    else:
-        _say_what_stays(settings, folder, program, done.copies_left)
+            _delete_state(run, folder, done)
+    run.show(_report(found, done, folder, dry_run=run.dry_run), _what_stays(run, folder, program, done))
     if done.problems:
-        context.exit(FAILED)
+        run.fail()
 
 
 def _question(found: Sequence[Registered], *, purge: bool) -> str:
@@ -144,7 +125,7 @@ def _question(found: Sequence[Registered], *, purge: bool) -> str:
     changes = [change for one in found for change in one.changes]
     copies = {copy for one in found for copy in one.copies}
     if changes:
-        return f"Take foveal out of {terminal.count(len(changes), 'file')}?"
+        return f"Take foveal out of {count(len(changes), 'file')}?"
     if purge and copies:
         what = "the kept copy" if len(copies) == 1 else f"{len(copies):,} kept copies"
         return f"Delete {what} of earlier settings?"
@@ -178,7 +159,7 @@ def _registered(place: SettingsPlace, program: str, roots: Sequence[str]) -> Ite
     for level, where in places:
         for host in INSTALLABLE:
             try:
-                files = host_files(host, level, where, registered_program(program, host, level), __version__)
+                files = files_of(host, level, where, program)
             except InstallError:  # it has no files there, as git outside of a repository
                 continue
             problem = ""
@@ -205,71 +186,59 @@ def _describe_registered(
     """Yield the lines about what goes."""
     shown = [one for one in found if one.changes or one.problem or (purge and one.copies)]
     for one in shown:
-        yield terminal.styled(f"{one.host.title}, {one.level}", bold=True)
+        yield styled(f"{one.host.title}, {one.level}", bold=True)
         if one.problem:
-            yield f"  ✗ {terminal.clean(one.problem)}"
+            yield f"  ✗ {clean(one.problem)}"
         for change in one.changes:
             yield f"  {summarize(change)} ({lines_changed(change)})"
         for copy in one.copies if purge else ():
-            yield f"  delete the copy {terminal.short_path(copy)}"
+            yield f"  delete the copy {short_path(copy)}"
     if not any(one.changes or one.problem for one in found):
         yield "foveal is registered nowhere"
     if state and os.path.isdir(folder):
-        yield terminal.styled("State", bold=True)
+        yield styled("State", bold=True)
         yield f"  delete {_shown_state(folder)}"
 
 
-def _take_out(found: Sequence[Registered], program: str, done: Done, say: Any, *, purge: bool) -> None:
-    """Apply the changes, host by host; one that can't be changed keeps no other from it. With `purge` delete
+def _take_out(run: Run, found: Sequence[Registered], program: str, done: Done) -> None:
+    """Apply the changes, host by host; one that can't be changed keeps no other from it. With --purge delete
     the copies of earlier settings too, else note them."""
     left: dict[str, None] = {}
-    for one in found:
-        if one.problem:
-            continue
-        own = registered_program(program, one.host, one.level)
+    for host in (host for host in found if not host.problem):
         try:
-            files = host_files(one.host, one.level, one.place, own, __version__)
+            files = files_of(host.host, host.level, host.place, program)
             changes = plan_uninstall(files)
             apply(changes)
             copies = copies_left(files)
-            if purge:
+            if run.purge:
                 remove_copies(copies)
                 done.copies_deleted += copies
             else:
                 left.update(dict.fromkeys(copies))
         except (InstallError, OSError) as error:
             done.problems.append(str(error))
-            say(f"  ✗ {terminal.clean(str(error))}")
+            run.say(f"  ✗ {clean(str(error))}")
             continue
         done.taken_out = done.taken_out or bool(changes)
         for change in changes:
-            say(f"done: {summarize(change)}")
-        for copy in copies if purge else ():
-            say(f"deleted: {terminal.short_path(copy)}")
+            run.say(f"done: {summarize(change)}")
+        for copy in copies if run.purge else ():
+            run.say(f"deleted: {short_path(copy)}")
     done.copies_left = list(left)
 
 
-def _stop(settings: Settings, say: Any) -> int | None:
-    from .process import STOP_TIMEOUT_S, stop_daemon
-
-    pid = stop_daemon(settings, STOP_TIMEOUT_S)
-    if pid is not None:
-        say(f"stopped the daemon{f' (pid {pid})' if pid else ''}")
-    return pid
-
-
-def _known_roots(settings: Settings) -> list[str]:
+def _known_roots(run: Run) -> list[str]:
     """Return the roots of the projects that foveal knows and that are there: from the daemon if one runs,
     else from its state folder."""
-    client = try_connect(settings)
+    client = try_connect(run.settings)
     if client is not None:
         with client:
-            reply = client.call("ListProjects", timeout=CALL_TIMEOUT_S)
+            reply = call(client, "ListProjects")
         roots = [project["root"] for project in (*reply["projects"], *reply["closed"])]
     else:
         from .daemon_commands import roots_on_disk
 
-        roots = roots_on_disk(settings)
+        roots = roots_on_disk(run.settings)
     return [root for root in roots if os.path.isdir(root)]
 
 
@@ -285,7 +254,7 @@ def _check_state(folder: str, home: str) -> None:
         )
 
 
-def _delete_state(folder: str, done: Done, say: Any) -> None:
+def _delete_state(run: Run, folder: str, done: Done) -> None:
     """Delete the state folder, if there is one."""
     deadline = time.monotonic() + DELETE_S
     while os.path.lexists(folder):
@@ -295,11 +264,11 @@ def _delete_state(folder: str, done: Done, say: Any) -> None:
         except OSError as error:  # a process of the daemon that is just ending wrote another file
             if time.monotonic() > deadline:
                 done.problems.append(f"{error.filename}: {error.strerror}")
-                say(f"  ✗ {terminal.clean(done.problems[-1])}")
+                run.say(f"  ✗ {clean(done.problems[-1])}")
                 return
             time.sleep(0.1)
-    shown = terminal.short_path(folder)
-    say(f"deleted: {shown}" if done.state_deleted else f"there is no state folder at {shown}")
+    shown = short_path(folder)
+    run.say(f"deleted: {shown}" if done.state_deleted else f"there is no state folder at {shown}")
 
 
 def _shown_state(folder: str) -> str:
@@ -309,16 +278,19 @@ def _shown_state(folder: str) -> str:
             with contextlib.suppress(OSError):  # the daemon removed it meanwhile
                 total += os.lstat(os.path.join(parent, name)).st_size
     what = "indexes, sessions, decisions, log"
-    return f"the state folder {terminal.short_path(folder)} ({terminal.size(total)}: {what})"
+    return f"the state folder {short_path(folder)} ({size(total)}: {what})"
 
 
-def _say_what_stays(settings: Settings, folder: str, program: str, copies: Sequence[str]) -> None:
-    terminal.flush()
-    for copy in copies:
-        terminal.note(f"a copy of earlier settings is kept (--purge deletes it): {terminal.short_path(copy)}")
+def _what_stays(run: Run, folder: str, program: str, done: Done) -> Iterator[str]:
+    """Yield what is left, and what removes it."""
+    if run.dry_run:
+        yield "nothing was changed: --dry-run only shows it"
+        return
+    for copy in done.copies_left:
+        yield Remark(f"a copy of earlier settings is kept (--purge deletes it): {short_path(copy)}")
     if os.path.isdir(folder):
-        terminal.note(f"kept: {terminal.short_path(folder)}; --state deletes it")
-    own = config_file(config_folder(settings.environ))
+        yield Remark(f"kept: {short_path(folder)}; --state deletes it")
+    own = config_file(config_folder(run.settings.environ))
     if os.path.exists(own):
-        terminal.note(f"kept, because you wrote it: {terminal.short_path(own)}")
-    terminal.note(f"to remove the program itself ({terminal.short_path(program)}): pip uninstall foveal")
+        yield Remark(f"kept, because you wrote it: {short_path(own)}")
+    yield Remark(f"to remove the program itself ({short_path(program)}): pip uninstall foveal")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Final
-from urllib.parse import quote
 
 from aiohttp import web
 
@@ -50,22 +49,6 @@ DATA: Final = frozenset({"/events", "/files", "/knowledge/one", "/metrics"})
 DATA_BELOW: Final = ("/api/", "/actions/", "/static/")
 """Addresses that answer scripts and programs, whose errors are JSON."""
 
-MOVED: Final[Mapping[str, str]] = {
-    "/items": "/knowledge",
-    "/experiences": "/knowledge?kind=decisions",
-    "/experiences/prune": "/knowledge/decisions/prune",
-    "/experiences/quarantine": "/knowledge?kind=quarantine",
-    "/experiences/{id}": "/knowledge/decisions/{id}",
-    "/search": "/explore",
-    "/graph": "/explore/file",
-    "/live": "/diagnostics",
-    "/performance": "/diagnostics",
-    "/contexts": "/sessions",
-    "/contexts/{context_id}": "/turns/{context_id}",
-    "/contexts/{context_id}/text/{name}": "/turns/{context_id}/text/{name}",
-}
-"""Former addresses with those of the pages that took them in. The query is kept."""
-
 STATIC_KEPT: Final = "private, max-age=31536000, immutable"
 """Caching of static files, whose addresses contain the hash of their content."""
 
@@ -95,8 +78,6 @@ def make_site(daemon_socket: str, port: int) -> web.Application:
         FileNames(view),
     ):
         part.add_to(application)
-    for former, address in MOVED.items():
-        application.router.add_get(former, _redirect(address))
     application.router.add_static("/static", STATIC)
     application.on_response_prepare.append(_keep_static)
 
@@ -178,17 +159,6 @@ def _is_page(request: web.Request) -> bool:
     """Whether a person will see the answer, not a script or program."""
     is_data = request.path in DATA or request.path.startswith(DATA_BELOW)
     return request.method in {"GET", "HEAD"} and not is_data
-
-
-def _redirect(address: str) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-    """Return a handler that leads to an address, with the ids and the query of the former one."""
-
-    async def answer(request: web.Request) -> web.StreamResponse:
-        path = address.format(**{name: quote(part, safe="") for name, part in request.match_info.items()})
-        query = request.rel_url.raw_query_string
-        raise web.HTTPFound(f"{path}{'&' if '?' in path else '?'}{query}" if query else path)
-
-    return answer
 
 
 async def _keep_static(request: web.Request, response: web.StreamResponse) -> None:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import pty
+import re
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -36,13 +42,21 @@ class CommandLine:
         self.daemon = daemon
         self.folder = folder
         self._capsys = capsys
+        self._monkeypatch = monkeypatch
 
-    def __call__(self, *arguments: str) -> tuple[int, str, str]:
+    def __call__(self, *arguments: str, given: bytes | None = None) -> tuple[int, str, str]:
+        """Run a command; `given` is its standard input."""
+        if given is not None:
+            self._monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
         with pytest.raises(SystemExit) as ended:
             foveal.main(list(arguments), prog_name="foveal")
         assert isinstance(ended.value.code, int)
         output, errors = self._capsys.readouterr()
         return ended.value.code, output, errors
+
+    def at(self, folder: Path) -> None:
+        """Go to another folder."""
+        self._monkeypatch.chdir(folder)
 
     def says(self, *arguments: str) -> str:
         """Run a command that must go well and without remarks; returns its output."""
@@ -62,3 +76,40 @@ class CommandLine:
             output = ""
         assert (found, output) == (code, "")
         return errors
+
+
+def run_program(environ: Mapping[str, str], cwd: Path, *arguments: str) -> tuple[int, str, str]:
+    """Run the program in a process of its own; returns exit code, output and errors."""
+    done = subprocess.run(
+        [sys.executable, "-m", "foveal", *arguments],
+        check=False,
+        cwd=cwd,
+        env={**environ, "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        timeout=90,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def in_terminal(environ: Mapping[str, str], cwd: Path, *arguments: str) -> bytes:
+    """Run the program in a terminal of 160 columns, where it must go well; return all that it shows."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "foveal", *arguments]
+    shown = {**environ, "TERM": "xterm", "COLUMNS": "160"}
+    with subprocess.Popen(command, cwd=cwd, env=shown, stdout=theirs, stderr=theirs) as child:
+        os.close(theirs)
+        seen = b""
+        try:
+            while data := os.read(ours, 65536):
+                seen += data
+        except OSError:  # how Linux ends a terminal whose other side is closed
+            pass
+    os.close(ours)
+    assert child.returncode == 0
+    return seen
+
+
+def without_moves(seen: bytes) -> str:
+    """Return what a terminal shows without what colours it or moves the cursor."""
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", seen.decode())

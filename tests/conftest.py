@@ -21,7 +21,7 @@ from typing import Any
 import psutil
 import pytest
 from foveal.daemon.core.system import System
-from foveal.daemon.embedding.model_cache import open_model_folder
+from foveal.daemon.embedding.model import DEFAULT_MODEL_FOLDER, GRAPH_FILE
 from foveal.daemon.index.store import Reader, Store
 from foveal.ipc import paths
 from foveal.ipc.client import Client, ensure_daemon
@@ -40,6 +40,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """Give a run in which not all tests ran its own exit status, and all runs the same tables of commands."""
     config.pluginmanager.register(all_ran)
     os.environ.pop("COLUMNS", None)  # a terminal's width, which workers of pytest-xdist are given
+    if not os.path.exists(os.path.join(DEFAULT_MODEL_FOLDER, GRAPH_FILE)):
+        # In a copy of the sources that was never installed.
+        from foveal.hatch_build import build_model
+
+        build_model(DEFAULT_MODEL_FOLDER)
 
 
 @pytest.hookimpl(trylast=True)
@@ -385,19 +390,3 @@ def start_python(code: str, environ: Mapping[str, str], *arguments: str) -> subp
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments], env=dict(environ), stdout=subprocess.PIPE, text=True
     )
-
-
-@pytest.fixture(scope="session")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the folder of the rebuilt default model, which takes a second to make; see `link_models`."""
-    folder = tmp_path_factory.mktemp("models")
-    with open_model_folder(str(folder), lambda phase, fraction: None, System()):
-        return folder
-
-
-def link_models(models: Path, state: Path) -> None:
-    """Let a state folder have the model that all tests share."""
-    link = state / "embeddings" / "models"
-    link.parent.mkdir(mode=0o700, parents=True)
-    state.chmod(0o700)
-    link.symlink_to(models)

@@ -6,17 +6,20 @@ its vectors mean nothing to the other model.
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import shutil
+import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import onnx
+import pytest
+from foveal.daemon.core.system import System
 from foveal.daemon.embedding.messages import DEFAULT_DIMENSIONS
+from foveal.daemon.embedding.model import DEFAULT_MODEL_FOLDER, EmbeddingModel, Progress, load_model
 from onnx import helper, numpy_helper
 
 SECOND_MODEL = "BAAI/bge-small-en-v1.5"
@@ -25,10 +28,10 @@ _REPOSITORY = "models--Qdrant--bge-small-en-v1.5-onnx-Q"
 _REVISION = "0" * 40
 
 
-def add_second_model(models: Path, folder: Path) -> None:
-    """Put the second model into a folder of models; `models` has the rebuilt default one."""
+def add_second_model(folder: Path) -> None:
+    """Put the second model into a folder of models."""
     snapshot = folder / _REPOSITORY / "snapshots" / _REVISION
-    shutil.copytree(models / "all-MiniLM-L6-v2-int8", snapshot)
+    shutil.copytree(DEFAULT_MODEL_FOLDER, snapshot)
     graph = onnx.load(snapshot / "model.onnx")
     _reverse(graph.graph)
     (snapshot / "model.onnx").unlink()
@@ -38,21 +41,29 @@ def add_second_model(models: Path, folder: Path) -> None:
     (folder / _REPOSITORY / "refs" / "main").write_text(_REVISION)
 
 
-def remove_second_model(folder: Path) -> None:
-    """Take it away again, as whoever empties a cache does."""
-    shutil.rmtree(folder / _REPOSITORY)
+@contextmanager
+def hanging_hub() -> Iterator[str]:
+    """Yield the address of a hub of models that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
 
 
 @contextmanager
-def held_lock(folder: Path) -> Iterator[None]:
-    """Hold the lock under which the default model is rebuilt, as another process does."""
-    folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder / "all-MiniLM-L6-v2-int8.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+def slow_download() -> Iterator[None]:
+    """Let models of this process be fetched until the end of the block, and then be loaded."""
+    goes_on = threading.Event()
+
+    def fetch(name: str, folder: str, threads: int, progress: Progress, system: System) -> EmbeddingModel:
+        progress("fetching", 0.1)
+        goes_on.wait()
+        return load_model(name, folder, threads, progress, system)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("foveal.daemon.embedding.lazy_model.load_model", fetch)
+        try:
+            yield
+        finally:
+            goes_on.set()
 
 
 def _reverse(graph: onnx.GraphProto) -> None:

@@ -30,8 +30,8 @@ from foveal.daemon.embedding import vectors
 from foveal.daemon.embedding.embeddings import EmbeddingStore
 from foveal.daemon.embedding.vectors import VectorIndex
 from foveal.daemon.index.lexical_files import LexicalDamaged
+from foveal.daemon.index.lexical_indexer import LexicalDocument, LexicalWriter
 from foveal.daemon.index.lexical_reader import LexicalReader
-from foveal.daemon.index.lexing import LexicalDocument, LexicalWriter
 from foveal.daemon.index.store import Reader, Store
 from foveal.daemon.memory.experience import Draft
 from foveal.daemon.memory.pool import Pool
@@ -271,7 +271,6 @@ def _read_embeddings(folder: Path) -> Answers:
                     for digest, row in zip(stored.digests, stored.matrix, strict=True)
                 }
                 store.put(MODEL, [b"n" * 16], np.ones((1, store.dim(MODEL) or DIM), dtype=np.float32))
-                store.statistics()
         except DatabaseError as error:
             if may_pass(error):
                 raise
@@ -341,12 +340,14 @@ def _make_vectors(folder: Path) -> None:
 
 
 def _read_vectors(folder: Path) -> Answers:
+    before = set(os.listdir(folder))
     index = VectorIndex(str(folder), DIM, MODEL, SYSTEM)
+    removed = before - set(os.listdir(folder))
     ids = sorted(index.ids().tolist())
     near = index.search(np.ones((1, DIM), dtype=np.float32), 5) if ids else None
     index.close()
     found = {str(one): "" for one in ids} | ({"near": str(near)} if near is not None else {})
-    return Answers(found, index.problem)
+    return Answers(found, " ".join(sorted(removed)))
 
 
 KINDS: Mapping[str, Kind] = {

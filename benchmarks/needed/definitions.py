@@ -19,10 +19,10 @@ from foveal.daemon.index.terms import document_terms, query_terms
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.project.path_roles import role_of
 from foveal.daemon.project.tree import Tree
-from foveal.daemon.search.candidates import Candidates
+from foveal.daemon.search.candidates import Candidates, RankedFile
 from foveal.daemon.search.filters import EVERYTHING
 from foveal.daemon.search.question import Question
-from foveal.daemon.search.ranking import RankedFile, rank
+from foveal.daemon.search.ranking import rank
 from foveal.daemon.search.router import gather
 from msgspec.structs import replace
 

@@ -26,8 +26,9 @@ from foveal.daemon.index.store import FILE_NAME, Reader
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.search.candidates import VECTOR_MAX
 from foveal.daemon.search.filters import EVERYTHING
+from foveal.daemon.search.gathered import GatheredCandidates
 from foveal.daemon.search.meaning_search import FIRST_MAX
-from foveal.daemon.search.router import GatheredCandidates, gather
+from foveal.daemon.search.router import gather
 from msgspec.structs import replace
 
 from ..retrieval.embedding import Embedder

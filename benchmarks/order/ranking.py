@@ -10,8 +10,9 @@ import numpy as np
 from foveal.daemon.index.store import Reader
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.search.candidates import Candidates
+from foveal.daemon.search.gathered import GatheredCandidates
 from foveal.daemon.search.ranking import rank
-from foveal.daemon.search.router import GatheredCandidates, candidates_of
+from foveal.daemon.search.router import candidates_of
 
 from ..retrieval.bootstrap import Interval, difference
 from ..retrieval.measures import answering, ndcg, recall

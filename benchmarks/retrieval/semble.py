@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from foveal.daemon.core.system import System
-from foveal.daemon.embedding.model_cache import open_model_folder
+from foveal.daemon.embedding.model import DEFAULT_MODEL_FOLDER
 from foveal.daemon.index.store import Reader
 
 from .baselines import DEPTH, BaselineMissing, Ranked
@@ -69,8 +68,7 @@ class Semble:
             return target
         self._folder.mkdir(parents=True, exist_ok=True)
         self._run("check", {}, target)
-        with open_model_folder(str(self._folder / "source"), lambda *step: None, System()) as source:
-            tokenizer = (Path(source.path) / "tokenizer.json").read_text(encoding="utf-8")
+        tokenizer = Path(DEFAULT_MODEL_FOLDER, "tokenizer.json").read_text(encoding="utf-8")
         vocabulary: dict[str, int] = json.loads(tokenizer)["model"]["vocab"]
         tokens = sorted(vocabulary, key=lambda token: vocabulary[token])
         print(f"  embedding {len(tokens):,} tokens for semble", file=sys.stderr)

@@ -125,6 +125,7 @@ class NearMiss(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reason: Said[str]
     node_id: File[str]
     name: Text[str | UnsetType] = UNSET
+    found_by: Said[str | UnsetType] = UNSET
 
 
 class UsedPlace(Struct, frozen=True):

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType, convert, field
 from msgspec.structs import asdict
 
-from ..access.permissions import Agent
+from ..access.agent import Agent
 from ..context.context_history import TEXT_FIELDS, Access, Given
 from ..context.misses import verdict_of
 from ..core.errors import FovealError, InvalidRequest, NotFound, StateError
@@ -192,8 +192,8 @@ class GivenContextMethods:
         if given is None or not await self._may_see(given.access, request.agent):
             raise NotFound(
                 f"no context {context_id!r:.80}: it is older than history.days or was removed because of"
-                " history.max_mb, or never existed; an agent gets only contexts that it may see as a whole."
-                " ListContexts names them"
+                " history.max_mb, or never existed; an agent gets only contexts that it may see as a whole.",
+                "ListContexts names them",
             )
         return given
 

@@ -13,7 +13,8 @@ from typing import TypeVar, cast
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
-from ..access.permissions import Agent, Permissions, View, owner_of, require_all
+from ..access.agent import Agent, View, owner_of, require_all
+from ..access.permissions import Permissions
 from ..context.scopes import ScopeTable
 from ..core.errors import FovealError, InvalidRequest, NotFound, PermissionDenied
 from ..privacy.policy import NO_POLICY
@@ -22,7 +23,8 @@ from ..privacy.secret_values import may_hold_secrets
 from ..project.roots import resolved
 from ..rules.items import ItemKey
 from ..sessions.scope import Scope
-from ..sessions.service import NOBODY, Sessions, SessionState
+from ..sessions.service import Sessions
+from ..sessions.session import NOBODY, SessionState
 from ..workspace.open_projects import OpenProjects
 from . import method as methods
 from .marks import RecordOf

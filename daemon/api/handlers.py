@@ -98,12 +98,11 @@ def to_error(error: Exception) -> RpcError | None:
 
 
 def _data_of(error: FovealError) -> Mapping[str, Any] | None:
-    match error:
-        case InvalidRequest(field=str(field)) if field:
-            return {"field": field}
-        case Unsupported(data=data):
-            return data
-    return None
+    if isinstance(error, Unsupported):
+        return error.data
+    field = error.field if isinstance(error, InvalidRequest) else None
+    told = {"field": field, "advice": error.advice}
+    return {name: text for name, text in told.items() if text} or None
 
 
 class Handlers:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest, PermissionDenied
 from ..core.parameters import LIST_MAX, NonEmpty, Texts
+from ..engine.engine import EngineMethods
 from ..memory.edits import Edit, changed_fields
 from ..memory.experience import Experience, Provenance, draft_of
 from ..memory.pool_filters import Criteria, ExperienceListing, as_it_is, cursor_after
@@ -19,7 +20,7 @@ from ..memory.visible_experiences import sees_whole, visible_experience
 from ..privacy.policy import Policy
 from ..workspace.project import Project
 from .marks import Claim, Count, File, KindOfItem, NameOfItem, Plain, Root, Server, Text, Touched
-from .method import EngineMethods, ProjectRequest, method, reply_of
+from .method import ProjectRequest, method, reply_of
 
 LIST_LIMIT = 1_000
 PAGE_BYTES = 14_000_000

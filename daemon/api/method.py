@@ -11,10 +11,9 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 
 from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
-from ..access.permissions import Agent
+from ..access.agent import Agent
 from ..core.errors import InvalidRequest
 from ..core.parameters import LIST_MAX, NonEmpty
-from ..engine.engine import Engine
 from ..project.roots import relative_path
 from ..rules.item_store import key_in
 from ..rules.items import ItemKey
@@ -167,13 +166,6 @@ class Declaration(Struct, frozen=True):
     def shape(self) -> RecordOf:
         """What the reply shows."""
         return shape_of(self.reply)
-
-
-class EngineMethods:
-    """Methods over one engine."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
 
 WireMap = dict[str, Any]

@@ -10,15 +10,15 @@ from msgspec import UNSET, Struct, UnsetType
 
 from ..core.errors import InvalidRequest, NotFound, PermissionDenied, TooLarge, Unsupported
 from ..core.parameters import NonEmpty
+from ..embedding.embedder_client import EmbedderClient
 from ..embedding.messages import VectorProgress
-from ..embedding.semantics import Semantics
-from ..engine.engine import Engine
+from ..engine.engine import Engine, EngineMethods
 from ..project.ignore_file import NAME as IGNORE_FILE
 from ..project.roots import relative_path
 from ..workspace.project import Project
 from ..workspace.unsaved_buffers import BUFFER_CHARACTERS
 from .marks import Count, File, Plain, Root, Text
-from .method import DaemonRequest, EngineMethods, FolderRequest, ProjectRequest, method, reply_of
+from .method import DaemonRequest, FolderRequest, ProjectRequest, method, reply_of
 
 EmbeddingState = Literal["off", "waiting", "running", "paused", "failed", "done"]
 
@@ -103,6 +103,7 @@ class ProjectReply(Struct, frozen=True):
     files_unlinked: Count[int]
     watch: Literal["native", "polling", "off"]
     degraded: Text[list[str]]
+    unfinished: Text[str]
     skipped: Count[dict[str, int]]
     rules: Count[int]
     experiences: Count[int]
@@ -201,8 +202,9 @@ class ProjectMethods(EngineMethods):
         if not await self._engine.close_project(request.path):
             # An agent may not be allowed in the others; ListProjects tells it of those that it may see.
             roots = ", ".join(project.root for project in self._engine.projects) or "none"
-            hint = "ListProjects names those that are" if request.agent.is_named else f"these are: {roots}"
-            raise NotFound(f"{request.path!r:.200} isn't open; {hint}")
+            if request.agent.is_named:
+                raise NotFound(f"{request.path!r:.200} isn't open;", "ListProjects names those that are")
+            raise NotFound(f"{request.path!r:.200} isn't open; these are: {roots}")
         return CloseReply(closed=True)
 
     @method("ListProjects", policy="daemon", access="read")
@@ -349,6 +351,7 @@ async def project_reply(engine: Engine, project: Project) -> ProjectReply:
         files_unlinked=0 if progress is None else progress.unlinked,
         watch="off" if progress is None else progress.watch,
         degraded=degraded,
+        unfinished=missing,
         skipped=skipped,
         rules=len(project.instructions.rules.items),
         experiences=pool.experiences,
@@ -358,7 +361,7 @@ async def project_reply(engine: Engine, project: Project) -> ProjectReply:
     )
 
 
-def _embedding_state(semantics: Semantics, progress: VectorProgress | None) -> EmbeddingState:
+def _embedding_state(semantics: EmbedderClient, progress: VectorProgress | None) -> EmbeddingState:
     """Return the state of a project's embedding."""
     if not semantics.enabled:
         return "off"

@@ -204,4 +204,6 @@ def _request_reply(request: Recalled, *, content: bool) -> RequestReply:
 
 
 def _no_session(session_id: str) -> NotFound:
-    return NotFound(f"no session {session_id!r:.130} and no request of it; ListSessions names what there is")
+    return NotFound(
+        f"no session {session_id!r:.130} and no request of it;", "ListSessions names what there is"
+    )

@@ -16,6 +16,7 @@ from ..config.item_selection import ItemSelection, parse_selection
 from ..context.item_plans import profiles_for
 from ..core.errors import InvalidRequest, NotFound
 from ..core.parameters import LIST_MAX, NonEmpty
+from ..engine.engine import EngineMethods
 from ..rules.agent_items import AgentItems
 from ..rules.approvals import ServerFileState, ServerState
 from ..rules.item_store import draft_of, key_in
@@ -26,16 +27,7 @@ from ..rules.server_programs import remark_on
 from ..workspace.freshness import deadline_of
 from ..workspace.project import Project
 from .marks import Count, File, NameOfItem, Plain, Server, Text
-from .method import (
-    DEADLINE_MAX_MS,
-    Deadline,
-    EngineMethods,
-    ItemName,
-    ProjectRequest,
-    method,
-    milliseconds_since,
-    reply_of,
-)
+from .method import DEADLINE_MAX_MS, Deadline, ItemName, ProjectRequest, method, milliseconds_since, reply_of
 
 TEXTS_MAX_BYTES = 8_000_000
 """Maximum bytes of texts in a list, so that it fits a frame; later items are listed without theirs."""

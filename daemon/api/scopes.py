@@ -6,9 +6,10 @@ from msgspec import UNSET, Struct, UnsetType
 
 from ..core.errors import InvalidRequest, TooLarge
 from ..core.parameters import Texts
+from ..engine.engine import EngineMethods
 from ..sessions.scope import Scope
 from .marks import Count, File, Owner, Plain, Root, Said, Text
-from .method import AgentRequest, EngineMethods, ScopeRequest, method, node_id_in, reply_of
+from .method import AgentRequest, ScopeRequest, method, node_id_in, reply_of
 
 NODES_MAX = 1_000
 """Maximum nodes that a call adds or removes; each may have to be looked up on the disk."""

@@ -16,6 +16,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from ..context.requests import Freshness
 from ..core.errors import InvalidRequest
 from ..core.parameters import NonEmpty, Texts
+from ..engine.engine import EngineMethods
 from ..languages.shared.language import LANGUAGES
 from ..project.roots import relative_path
 from ..search.answers import ProjectCall
@@ -28,7 +29,6 @@ from .marks import File, Plain, Root, Text
 from .method import (
     AgentRequest,
     Deadline,
-    EngineMethods,
     ProjectRequest,
     method,
     milliseconds_since,

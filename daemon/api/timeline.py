@@ -9,9 +9,10 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ..core.errors import NotFound
+from ..engine.engine import EngineMethods
 from ..sessions.timeline import StoredEntry, TimelineKind
 from .marks import Count, Owner, Plain, Root, Said, Text
-from .method import EngineMethods, SessionRequest, method
+from .method import SessionRequest, method
 
 LIMIT_MAX = 1_000
 
@@ -58,7 +59,7 @@ class TimelineMethods(EngineMethods):
         session = (await self._engine.sessions.find(request.session_id)).session
         project = session.project_root if session is not None else page.project
         if not project:  # there is no such session, or its folder belongs to no project
-            raise NotFound(f"no session {request.session_id!r:.130}; ListSessions names what there is")
+            raise NotFound(f"no session {request.session_id!r:.130};", "ListSessions names what there is")
         entries = [_entry(entry) for entry in page.entries]
         return TimelineReply(request.session_id, project, entries, page.next or UNSET)
 

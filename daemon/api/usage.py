@@ -7,10 +7,11 @@ import os
 from msgspec import UNSET, Struct, UnsetType
 
 from ...hooks.hosts.registry import host_named
-from ..access.permissions import require_all
+from ..access.agent import require_all
+from ..engine.engine import EngineMethods
 from ..sessions.usage_report import Grouping, UsageCounts
 from .marks import Count, Plain, Text
-from .method import AgentRequest, EngineMethods, method, reply_of
+from .method import AgentRequest, method, reply_of
 
 
 class UsageRequest(AgentRequest, frozen=True, kw_only=True):

@@ -27,7 +27,6 @@ from ..core.storage import SEAL, NewerDatabase, OtherVersion, check_database, op
 from ..core.system import System
 from ..core.versions import NewerVersion
 from ..embedding import embeddings
-from ..embedding.model_cache import is_whole
 from ..embedding.vector_file import check_vector_file
 from ..index.lexical_files import check_files, read_listing
 from ..index.lexical_reader import check_format
@@ -251,11 +250,6 @@ def _check_lexical(path: str, system: System) -> None:
     check_files(path, listing)
 
 
-def _check_model(path: str, system: System) -> None:
-    if not is_whole(path, system):
-        raise ValueError("is not the model as this version builds it")
-
-
 def _check_nothing(path: str, system: System) -> None:
     """Accept a file that is opened with its database, or needs no check."""
 
@@ -286,8 +280,8 @@ _KINDS = (
     _Kind("projects/*/foveal.last.toml", _check_nothing),
     _Kind("config.last.toml", _check_nothing),
     _Kind("tools/*.json", lambda path, system: list_in(json.loads(system.read(path)[0])), derived=True),
-    _Kind("embeddings/models/*.lock", _check_nothing),
-    _Kind("embeddings/models/all-MiniLM-L6-v2-int8", _check_model, derived=True, is_folder=True),
+    _Kind("embeddings/models/*.lock", _check_nothing, derived=True),
+    _Kind("embeddings/models/all-MiniLM-L6-v2-int8", _check_nothing, derived=True, is_folder=True),
     _Kind("embeddings/*.sqlite", _check_database(embeddings.SCHEMA, embeddings.SCHEMA_VERSION), derived=True),
     _Kind("scopes.sqlite", _check_scopes, (scopes.SCHEMA_VERSION, scopes.SCHEMA)),
     _Kind("requests.sqlite", _check_requests, (ledger_file.SCHEMA_VERSION, ledger_file.SCHEMA)),

@@ -7,14 +7,13 @@ import json
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ..access.permissions import Agent, owner_of, policy_for, sees_all_of
+from ..access.agent import Agent, owner_of, policy_for, sees_all_of
 from ..config.item_selection import ItemSelection
 from ..config.settings import ProjectConfig
 from ..core.errors import InvalidRequest, PermissionDenied
 from ..privacy.policy import NO_POLICY, Policy
 from ..sessions.scope import Scope
-from ..sessions.service import SessionState
-from ..sessions.session import Session
+from ..sessions.session import Session, SessionState
 from ..workspace.project import Project
 from .item_plans import selection_of
 from .requests import ContextRequest, Freshness

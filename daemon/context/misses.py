@@ -56,6 +56,7 @@ class NearMiss(Struct, frozen=True, kw_only=True):
 
     A place has a path, the line where it begins, its symbol if it is a definition, and a node id. Others have
     a `name`. `score` is the probability that it is needed, or an item's similarity; None without a search.
+    `found_by` is what found it, which ends the reason too.
     """
 
     kind: MissKind = "place"
@@ -67,6 +68,7 @@ class NearMiss(Struct, frozen=True, kw_only=True):
     node_id: str = ""
     name: str | UnsetType = UNSET
     server_name: str | UnsetType = UNSET
+    found_by: str | UnsetType = UNSET
 
 
 def limit_of(request: ContextRequest, selection: Selection, reply: Mapping[str, Any], late: bool) -> Limit:
@@ -209,6 +211,7 @@ def _of_place(place: _Place, room: _Room) -> NearMiss:
         symbol=symbol,
         score=-negative,
         reason=f"{reason}; found by {found_by}" if found_by else reason,
+        found_by=found_by or UNSET,
         node_id=f"{path}#{symbol}" if symbol else path,
     )
 

@@ -92,7 +92,8 @@ class ScopeTable:
         if scope is None:
             raise NotFound(
                 f"no scope {scope_id!r:.80}: it was released, evicted as least recently used, or never"
-                " existed. Call GetContext with cwd (and focus_paths or session_id) to make a new one."
+                " existed.",
+                "Call GetContext with cwd (and focus_paths or session_id) to make a new one.",
             )
         self._scopes.move_to_end(scope_id)
         return scope

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..access.permissions import Permissions
+from ..core.deadline import Deadline
 from ..core.system import System
 from ..core.work import SharedWork, Work
 from ..privacy.trust import TEMPLATE_FOLDER
@@ -23,8 +24,9 @@ from ..search.query import NOTHING_FOUND
 from ..sessions.request_log_service import sent_of
 from ..sessions.request_record import conversation
 from ..sessions.scope import Scope
-from ..sessions.service import NOBODY, Sessions, SessionState
-from ..workspace.freshness import Deadline, TreeFreshness, deadline_of
+from ..sessions.service import Sessions
+from ..sessions.session import NOBODY, SessionState
+from ..workspace.freshness import TreeFreshness, deadline_of
 from ..workspace.project import Project
 from .assembly import Built, build
 from .build_state import GatheredSources

@@ -19,6 +19,7 @@ from ..access.visible import visible_session
 from ..compression.compress import Compress, compress
 from ..compression.model_compressor import LaterCompressor, ModelCompressor, Wanted
 from ..config.settings import CompressionConfig, Environment
+from ..core.deadline import Deadline
 from ..core.system import System
 from ..core.work import SharedWork, Work
 from ..memory.service import WAIT_S, ExperienceMeaning, Meanings
@@ -29,7 +30,6 @@ from ..rules.items import ItemPlan
 from ..search.query import NOTHING_FOUND, SearchQuery, SearchResult
 from ..search.service import SearchService
 from ..sessions.session import Session
-from ..workspace.freshness import Deadline
 from ..workspace.project import Project
 from .caller import Caller, ContextJob
 from .item_plans import ITEMS_WAIT_S, plan_items, profiles_for

@@ -8,15 +8,20 @@ from collections.abc import Mapping
 class FovealError(Exception):
     """Base of every error the daemon raises on purpose; `str()` is fit for a person to read.
 
-    The message says what was wrong and what to do about it.
+    The message says what was wrong and what to do about it; `advice` is the part of it that names methods to
+    call. It comes last, and the command line shows commands in its place.
     """
+
+    def __init__(self, message: str = "", advice: str = "") -> None:
+        super().__init__(f"{message} {advice}" if advice else message)
+        self.advice = advice
 
 
 class InvalidRequest(FovealError):
     """The caller's fault: a parameter that can't be used. `field` names it."""
 
-    def __init__(self, message: str, field: str | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, field: str | None = None, advice: str = "") -> None:
+        super().__init__(message, advice)
         self.field = field
 
 

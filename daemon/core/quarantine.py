@@ -8,7 +8,6 @@ whose owner can't read or write it gets its mode corrected. Contents aren't chec
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -60,20 +59,6 @@ def quarantine(path: str, system: System) -> str:
     target = f"{path}{MARK}{system.time_ns()}"
     os.replace(path, target)
     return os.path.basename(target)
-
-
-def quarantine_last(path: str, system: System) -> str:
-    """Quarantine a derived file or folder, which may be large: only the last quarantined copy is kept."""
-    folder, name = os.path.split(path)
-    with system.scandir(folder) as entries:
-        former = [entry.path for entry in entries if entry.name.startswith(f"{name}{MARK}")]
-    kept = quarantine(path, system)
-    for old in former:
-        if os.path.isdir(old) and not os.path.islink(old):
-            shutil.rmtree(old, ignore_errors=True)
-        else:
-            os.unlink(old)
-    return kept
 
 
 def _clear(path: str, system: System, is_right: Callable[[int], bool], mode: int, wanted: str) -> str:

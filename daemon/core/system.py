@@ -134,10 +134,6 @@ class System:
         """Return seconds of a clock that never jumps."""
         return time.monotonic()
 
-    def thread_time(self) -> float:
-        """Return the processor time of this thread, in seconds."""
-        return time.thread_time()
-
     def sleep(self, seconds: float) -> None:
         """Wait; never on the event loop."""
         time.sleep(seconds)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import glob
+import logging
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,14 @@ from msgspec import Struct
 from ..core.storage import (
     DatabaseError,
     close_database,
-    database_bytes,
     open_database,
     select_in,
     transaction,
 )
 from ..core.system import System
 from .exact import Floats, Ids, are_in, as_ids, ordered_ids, stored_halves
+
+log = logging.getLogger(__name__)
 
 SCHEMA_VERSION = 1
 """Increment this when the tables change. A file of another version is quarantined, and everything is embedded
@@ -41,21 +42,13 @@ class StoredVectors(Struct, frozen=True):
     matrix: Floats
 
 
-class EmbeddingStatistics(Struct, frozen=True):
-    """The number of embeddings of each model, the size of the file, and the bytes of it that are in use."""
-
-    counts: Mapping[str, int]
-    bytes: int
-    used_bytes: int
-
-
 class EmbeddingStore:
     """Embeddings by model key and content digest, written by the embedder process only. Safe across threads.
 
     An id stands for one content embedded by one model and is never reused. This holds even if another file
     replaces this one, because the ids of each file start at a random number below 2^62. So a vector file that
     refers to ids may be out of date, but never wrong. `replaced` says why an earlier file was quarantined, or
-    is empty; only the last quarantined file is kept.
+    is empty.
 
     Every method raises `DatabaseError` if the file turns out to be damaged. Opening the file again with
     `check` then quarantines it. `check` reads the whole file, which takes a second or more for a large one;
@@ -72,7 +65,8 @@ class EmbeddingStore:
         opened = open_database(path, SCHEMA, SCHEMA_VERSION, system, check=check)
         self._db = opened.database
         self.replaced = opened.replaced
-        _remove_all_but_last_damaged(path)
+        if self.replaced:
+            log.warning("%s", self.replaced)
         # If a power cut lost a batch, its ids would be assigned again, while a vector file already has them.
         self._db.execute("PRAGMA synchronous = FULL")
 
@@ -85,16 +79,6 @@ class EmbeddingStore:
         """Return the number of dimensions of a model's vectors, None if the model has none yet."""
         with self._lock:
             return self._model(model)[1]
-
-    def models(self) -> list[str]:
-        """Return the keys of all models that have ever embedded anything here, the latest first."""
-        with self._lock:
-            return [key for (key,) in self._db.execute("SELECT key FROM models ORDER BY id DESC")]
-
-    def count(self, model: str, digests: Iterable[bytes]) -> int:
-        """Return how many of these contents have an embedding, without recording a use."""
-        with self._lock:
-            return len(self._find(self._model(model)[0], digests))
 
     def used_bytes(self) -> int:
         """Return the bytes of the file that are in use, which `prune` compares with its limit. Fast."""
@@ -110,12 +94,6 @@ class EmbeddingStore:
                 with transaction(self._db):
                     self._note_use(number, old)
         return {digest: row for digest, row, _ in found}
-
-    def missing(self, model: str, digests: Iterable[bytes]) -> list[bytes]:
-        """Return the contents without an embedding, each once, in the given order."""
-        wanted = list(dict.fromkeys(digests))
-        known = self.ids(model, wanted)
-        return [digest for digest in wanted if digest not in known]
 
     def put(self, model: str, digests: Sequence[bytes], matrix: Floats) -> Ids:
         """Store embeddings (n, dim) and return their ids (n,), in one transaction that survives a power cut.
@@ -215,15 +193,6 @@ class EmbeddingStore:
             doomed = [row for number in models for row in self._select(query, (number,), wanted)]
             self._delete(doomed)
         return len(doomed)
-
-    def statistics(self) -> EmbeddingStatistics:
-        """Return the counts and sizes; a million embeddings take 0.1 s."""
-        with self._lock:
-            counts = self._db.execute(
-                "SELECT m.key, COUNT(d.id) FROM models m LEFT JOIN digests d ON d.model = m.id"
-                " GROUP BY m.id ORDER BY m.key"
-            ).fetchall()
-            return EmbeddingStatistics(dict(counts), database_bytes(self.path), self._used_bytes())
 
     def _find(self, number: int, digests: Iterable[bytes]) -> list[tuple[bytes, int, int]]:
         """Return (digest, id, day of last use) of the contents that have an embedding."""
@@ -342,14 +311,3 @@ def _numbers(ids: Ids | Iterable[int]) -> Iterable[int]:
 def _listed(ids: Ids | Iterable[int]) -> Ids | list[int]:
     """Return ids as an array or a list, which numpy can convert."""
     return ids if isinstance(ids, np.ndarray) else list(ids)
-
-
-def _remove_all_but_last_damaged(path: str) -> None:
-    """Remove all quarantined files except the last, which is kept for inspection."""
-    prefix = f"{path}.damaged-"
-    found = glob.glob(f"{glob.escape(prefix)}*")
-    moments = {name.removeprefix(prefix).partition("-")[0] for name in found}
-    last = max(moments, key=lambda moment: (len(moment), moment), default="")
-    for name in found:
-        if name.removeprefix(prefix).partition("-")[0] != last:
-            os.unlink(name)

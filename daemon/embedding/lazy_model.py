@@ -1,38 +1,21 @@
-"""The embedding models of the process: loaded when first needed, and tried again after a failure.
-
-After the configured model was changed, the former model answers questions until the new model has embedded
-the project. The former model only embeds queries, no documents: its vectors are those in the store. The store
-also records which model was used before, so this works after a restart too.
-"""
+"""The embedding model of the process: loaded when first needed, and tried again after a failure."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
-
-from msgspec import Struct
 
 from ..core.errors import FovealError
 from ..core.system import System
-from ..index.store import Reader
-from .embeddings import EmbeddingStore
 from .messages import ModelLoaded, ModelNotReady, ModelProgress, ModelUnavailable
-from .model import EmbeddingModel, load_kept_model, load_model, name_in_key
-from .model_cache import Progress
-from .project_vectors import PAGE, ProjectVectors
+from .model import EmbeddingModel, load_model
 
 RETRY_S = 60.0
 """Seconds until an unavailable model is tried again: the network or the disk may work again by then."""
 
-LoadModel = Callable[[str, str, int, Progress, System], EmbeddingModel]
-
 SHORT_PHASES = frozenset({"starting", "loading", "ready"})
 """Loading phases short enough for a question to wait: a model on the disk is loaded in .3 s."""
-
-FORMER_SHARE = 0.5
-"""Minimum share of a project's chunks that a former model must have embedded to be worth its memory (130 MB).
-With less, results are better from the search by words and from the few chunks embedded for the question."""
 
 
 class LazyModel:
@@ -49,14 +32,12 @@ class LazyModel:
         system: System,
         send: Callable[[ModelLoaded | ModelProgress], None],
         changed: Callable[[], None],
-        load: LoadModel = load_model,
     ) -> None:
         self.name = name
         self._folder = folder
         self._system = system
         self._send = send
         self._changed = changed
-        self._load = load
         self._news = threading.Condition()
         self._model: EmbeddingModel | None = None
         self._phase = ""
@@ -75,8 +56,8 @@ class LazyModel:
         """Return the model, waiting up to `wait_s` seconds if it only has to be loaded from the disk.
 
         Raises `ModelUnavailable` if loading failed, with the same message until loading is tried again, and
-        `ModelNotReady` if the model isn't ready in time. A model that has to be downloaded or rebuilt isn't
-        waited for: `ModelNotReady` is raised at once.
+        `ModelNotReady` if the model isn't ready in time. A model that has to be downloaded isn't waited for:
+        `ModelNotReady` is raised at once.
         """
         with self._news:
             self._get()
@@ -123,9 +104,9 @@ class LazyModel:
         model, problem = None, ""
         fault: BaseException | None = None
         try:
-            model = self._load(self.name, self._folder, 1, self._tell, self._system)
+            model = load_model(self.name, self._folder, 1, self._tell, self._system)
             # Sent before any caller gets the model, so that reports of its work come later.
-            self._send(ModelLoaded(model.name, model.dim, model.degraded))
+            self._send(ModelLoaded(model.name, model.dim))
         except (BrokenPipeError, ConnectionResetError) as error:  # the daemon is gone
             fault = error
         except (FovealError, OSError) as error:
@@ -147,81 +128,3 @@ class LazyModel:
             self._phase = phase
             self._news.notify_all()
         self._send(ModelProgress(phase, fraction))
-
-
-class Former(Struct, frozen=True):
-    """A formerly configured model with its key, and the vectors of one project that it made."""
-
-    key: str
-    vectors: ProjectVectors
-    model: LazyModel
-
-    def covers_more_than(self, others: ProjectVectors | None) -> bool:
-        """Whether the former model embedded more of the project than the configured one has so far."""
-        return self.vectors.embedded > (0 if others is None else others.embedded)
-
-
-class FormerModels:
-    """The models other than that of `key` that can be loaded without a download; `folder` holds their files.
-
-    Not safe across threads, but the models that it returns are.
-    """
-
-    def __init__(self, key: str, folder: str, system: System) -> None:
-        self._key = key
-        self._folder = folder
-        self._system = system
-        self._models: dict[str, LazyModel] = {}
-
-    def find(self, root: str, folder: str, store: EmbeddingStore, embedded: int) -> Former | None:
-        """Return the model that embedded the most contents of a project, None if there is no suitable one.
-
-        It must have embedded more than the `embedded` contents that already have a vector of the configured
-        model. Its vectors aren't loaded yet: `refresh` does that. The search takes a second for a million
-        chunks, for each model that has ever embedded anything.
-        """
-        names = {key: name_in_key(key) for key in store.models() if key != self._key}
-        keys = [key for key, name in names.items() if name is not None]
-        if not keys:
-            return None
-        total, counts = _coverage(folder, store, keys)
-        best = max(counts, key=lambda key: counts[key])
-        name, dim = names[best], store.dim(best)
-        if name is None or dim is None or counts[best] <= max(embedded, FORMER_SHARE * total):
-            return None
-        vectors = ProjectVectors(root, folder, store, best, dim, self._system)
-        return Former(best, vectors, self._models.setdefault(best, self._made(name)))
-
-    def retain(self, formers: Iterable[Former]) -> None:
-        """Unload all other models."""
-        keys = {former.key for former in formers}
-        for key in self._models.keys() - keys:
-            self._models.pop(key).close()
-
-    def _made(self, name: str) -> LazyModel:
-        return LazyModel(name, self._folder, self._system, _unheard, _unasked, load_kept_model)
-
-
-def _coverage(folder: str, store: EmbeddingStore, keys: list[str]) -> tuple[int, dict[str, int]]:
-    """Count the chunks of a project that are worth embedding, and how many of them each model embedded."""
-    total, counts = 0, dict.fromkeys(keys, 0)
-    reader = Reader(folder)
-    try:
-        seen = 0
-        while rows := reader.chunks.to_embed(seen, PAGE):
-            digests = {digest for _, _, digest in rows}
-            total += len(digests)
-            for key in keys:
-                counts[key] += store.count(key, digests)
-            seen = rows[-1][0]
-    finally:
-        reader.close()
-    return total, counts
-
-
-def _unheard(event: ModelLoaded | ModelProgress) -> None:
-    """Ignore the loading progress of a former model: only that of the configured model is reported."""
-
-
-def _unasked() -> None:
-    """Do nothing when a former model is loaded: only questions use it, and they wait for it themselves."""

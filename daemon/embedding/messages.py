@@ -164,13 +164,11 @@ class SearchVectors(Struct, frozen=True):
 class VectorHits(Struct, frozen=True):
     """The chunks found by a search, best first, each as (digest of the chunk's content, cosine).
 
-    `pending` is the number of contents without a vector, which the search couldn't find. `note` says in words
-    if a former model answered instead of the configured one, or why it couldn't.
+    `pending` is the number of contents without a vector, which the search couldn't find.
     """
 
     hits: tuple[tuple[bytes, float], ...]
     pending: int
-    note: str = ""
 
 
 class ScoreTexts(Struct, frozen=True):
@@ -201,8 +199,7 @@ class VectorProgress(Struct, frozen=True):
 
     `chunks` is the number of contents worth embedding, `pending` the number of those without a vector.
     `per_second` is the rate of the last batches, 0 while nothing is embedded. `problem` says why nothing is
-    embedded, or is empty. `former` is the name of the former model that answers meanwhile, or empty.
-    `index_damage` says why the project's index can't be read, or is empty.
+    embedded, or is empty. `index_damage` says why the project's index can't be read, or is empty.
     """
 
     root: str
@@ -210,7 +207,6 @@ class VectorProgress(Struct, frozen=True):
     pending: int
     per_second: float
     problem: str = ""
-    former: str = ""
     index_damage: str = ""
 
 
@@ -225,12 +221,10 @@ class ModelProgress(Struct, frozen=True):
 
 
 class ModelLoaded(Struct, frozen=True):
-    """The model that embeds from now on: its name and the number of dimensions of its vectors. `degraded`
-    says why it is slower than it could be, or is empty."""
+    """The model that embeds from now on: its name and the number of dimensions of its vectors."""
 
     name: str
     dim: int
-    degraded: str
 
 
 EmbedderEvent = VectorProgress | ModelProgress | ModelLoaded | SharedProgress
@@ -248,9 +242,4 @@ class ModelUnavailable(FovealError):
 
 
 class ModelNotReady(FovealError):
-    """The embedding model is being downloaded, rebuilt or loaded, which takes too long to wait for."""
-
-
-class RebuildFailed(FovealError):
-    """The bundled model can't be rebuilt on this machine; the original still works, but is several times
-    slower."""
+    """The embedding model is being downloaded or loaded, which takes too long to wait for."""

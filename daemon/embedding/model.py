@@ -1,30 +1,46 @@
 """The embedding model: turns text into vectors of length 1. The only file that imports fastembed.
 
-The default model is read from installed packages and never uses the network. Any other model must be known to
-fastembed by its name, and fastembed downloads it.
+The default model is part of foveal's package (`hatch_build.py` builds it) and never uses the network. Any
+other model must be known to fastembed by its name, and fastembed downloads it.
 """
 
 from __future__ import annotations
 
 import difflib
+import hashlib
 import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.system import System
 from .messages import DEFAULT_DIMENSIONS, DEFAULT_MODEL, ModelUnavailable
-from .model_cache import GRAPH_FILE, TOKEN_WINDOW, WEIGHTS, ModelFolder, Progress, open_model_folder
 
 Vectors = NDArray[np.float32]
 """Embeddings, float32 (texts, dimensions), each row of length 1."""
 
+Phase = Literal["fetching", "loading", "ready"]
+Progress = Callable[[Phase, float], None]
+"""Called with the current phase and the share of the whole preparation that is done, from 0 to 1."""
+
+DEFAULT_MODEL_FOLDER = os.path.join(os.path.dirname(__file__), "default_model")
+GRAPH_FILE = "model.onnx"
+CHECKSUMS_FILE = "SHA256SUMS"
+
+DEFAULT_REVISION = "8199be6f699a"
+"""The first digits of the SHA-256 of the default model's weights."""
+
+TOKEN_WINDOW = 128
+"""Maximum tokens of a text that are embedded, including the start and end tokens.
+
+On questions about code, 128 tokens found better results than 256; 64 were nearly as good.
+"""
 
 TEXT_VERSION = 1
 """Increment this when the text that is embedded for a chunk changes: its header line, or how it is cut."""
@@ -47,36 +63,24 @@ Without the limit the tokenizer would take a second for each megabyte, and disca
 def model_key(name: str) -> str:
     """Return the key that is stored with each embedding; only embeddings with the same key are comparable.
 
-    The key names the model and its revision, the window, and the form of the text. The default model has the
-    same key whether it was rebuilt or not: the weights are the same, and the embeddings are so similar
-    (cosine .994) that rankings hardly differ. The key of another model has no revision, because the key is
-    needed before the download; fastembed keeps using the files that it downloaded first.
+    The key names the model and its revision, the window, and the form of the text. The key of another model
+    has no revision, because the key is needed before the download; fastembed keeps using the files that it
+    downloaded first.
     """
-    revision = f"@{WEIGHTS.sha256[:12]}" if _is_default(name) else ""
+    revision = f"@{DEFAULT_REVISION}" if _is_default(name) else ""
     return f"{name.lower()}{revision}/{TOKEN_WINDOW}/{TEXT_VERSION}"
-
-
-def name_in_key(key: str) -> str | None:
-    """Return the name of the model with this key, in lower case.
-
-    Returns None for a key that this version can't produce: another revision, window, or form of the text.
-    """
-    name = key.rsplit("/", 2)[0].partition("@")[0]
-    return name if model_key(name) == key else None
 
 
 class EmbeddingModel:
     """A model ready for use. Its methods may be called from any thread.
 
-    `key` is `model_key` of its name, `dim` the number of dimensions of its vectors. `degraded` tells the user
-    why the model is slower than it could be, or is empty.
+    `key` is `model_key` of its name, `dim` the number of dimensions of its vectors.
     """
 
-    def __init__(self, name: str, runtime: _Runtime, dim: int, threads: int, degraded: str = "") -> None:
+    def __init__(self, name: str, runtime: _Runtime, dim: int, threads: int) -> None:
         self.name = name
         self.key = model_key(name)
         self.dim = dim
-        self.degraded = degraded
         self._runtime = runtime
         self._window, self._tokenizer = _set_window(runtime)
         self._pieces = _pieces(self._window)
@@ -139,31 +143,31 @@ class EmbeddingModel:
 def load_model(name: str, cache_dir: str, threads: int, progress: Progress, system: System) -> EmbeddingModel:
     """Load a model and return it ready for use on `threads` threads.
 
-    `DEFAULT_MODEL` is rebuilt on first use and cached in `cache_dir`. Any other name must be known to
-    fastembed (case doesn't matter). fastembed downloads that model into `cache_dir` if it isn't there yet,
-    which may take minutes; without a connection the download fails after half a minute. Raises
-    `ModelUnavailable`, whose message says what to do.
+    Any name but `DEFAULT_MODEL` must be known to fastembed (case doesn't matter). fastembed downloads that
+    model into `cache_dir` if it isn't there yet, which may take minutes; without a connection the download
+    fails after half a minute. Raises `ModelUnavailable`, whose message says what to do.
     """
     if _is_default(name):
-        model = _load_default(cache_dir, threads, progress, system)
+        progress("loading", 0.0)
+        model = _load_default(DEFAULT_MODEL_FOLDER, threads, system)
     else:
         model = _load_known(name, cache_dir, threads, progress)
     progress("ready", 1.0)
     return model
 
 
-def load_kept_model(
-    name: str, cache_dir: str, threads: int, progress: Progress, system: System
-) -> EmbeddingModel:
-    """Load a model like `load_model`, but download nothing: raises `ModelUnavailable` if its files are gone.
-
-    The files of the default model are in installed packages.
-    """
-    if _is_default(name):
-        return load_model(name, cache_dir, threads, progress, system)
-    model = _load_cached(name, cache_dir, threads, progress)
-    progress("ready", 1.0)
-    return model
+def check_default_model(folder: str, system: System) -> None:
+    """Compare the files of the default model with their checksums. Raises `ModelUnavailable`."""
+    try:
+        lines = system.read(os.path.join(folder, CHECKSUMS_FILE))[0].decode("ascii").splitlines()
+        for digest, name in map(str.split, lines):
+            data, _ = system.read(os.path.join(folder, name))
+            if hashlib.sha256(data).hexdigest() != digest:
+                raise ValueError(f"{name} is damaged")
+    except (OSError, ValueError) as error:
+        raise ModelUnavailable(
+            f"the embedding model in {folder} can't be used ({error}); {_REINSTALL}"
+        ) from error
 
 
 def _is_default(name: str) -> bool:
@@ -181,34 +185,32 @@ _TINY = np.float32(1e-12)
 _REGISTERING = threading.Lock()
 
 
-def _load_default(cache_dir: str, threads: int, progress: Progress, system: System) -> EmbeddingModel:
-    with open_model_folder(cache_dir, progress, system) as folder:
-        progress("loading", 0.8)
-        fastembed = _import_fastembed()
-        registered = _register(fastembed, folder)
-        try:
-            runtime = fastembed.TextEmbedding(
-                registered,
-                # Not used, but fastembed would otherwise create its default cache folder.
-                cache_dir=folder.path,
-                threads=1,
-                providers=_PROVIDERS,
-                specific_model_path=folder.path,
-                local_files_only=True,
-            )
-        # onnxruntime's exceptions have no common base of their own.
-        except Exception as error:
-            raise ModelUnavailable(
-                f"the embedding model in {folder.path} can't be loaded ({error}); "
-                "install foveal again, or set another model"
-            ) from error
-        return EmbeddingModel(DEFAULT_MODEL, runtime, DEFAULT_DIMENSIONS, threads, folder.reason)
+def _load_default(folder: str, threads: int, system: System) -> EmbeddingModel:
+    check_default_model(folder, system)
+    fastembed = _import_fastembed()
+    try:
+        runtime = fastembed.TextEmbedding(
+            _register(fastembed),
+            # Not used, but fastembed would otherwise create its default cache folder.
+            cache_dir=folder,
+            threads=1,
+            providers=_PROVIDERS,
+            specific_model_path=folder,
+            local_files_only=True,
+        )
+    # onnxruntime's exceptions have no common base of their own.
+    except Exception as error:
+        raise ModelUnavailable(
+            f"the embedding model in {folder} can't be loaded ({error}); {_REINSTALL}"
+        ) from error
+    return EmbeddingModel(DEFAULT_MODEL, runtime, DEFAULT_DIMENSIONS, threads)
 
 
 def _load_known(name: str, cache_dir: str, threads: int, progress: Progress) -> EmbeddingModel:
     # The cache is tried before the download, so that progress can tell loading from downloading.
-    with suppress(_NotCached):
-        return _load_cached(name, cache_dir, threads, progress)
+    progress("loading", 0.0)
+    with suppress(_CannotOpen):
+        return _open_known(name, cache_dir, threads, local_files_only=True)
     progress("fetching", 0.1)
     try:
         return _open_known(name, cache_dir, threads, local_files_only=False)
@@ -217,17 +219,6 @@ def _load_known(name: str, cache_dir: str, threads: int, progress: Progress) -> 
             f"the embedding model {name} can't be fetched or loaded ({error}); check the connection to "
             f"huggingface.co and the free space in {cache_dir}, or use the default model, "
             f"{DEFAULT_MODEL}, which needs no connection"
-        ) from error
-
-
-def _load_cached(name: str, cache_dir: str, threads: int, progress: Progress) -> EmbeddingModel:
-    """Load a downloaded model. Raises `_NotCached` if its files aren't there or can't be loaded."""
-    progress("loading", 0.0)
-    try:
-        return _open_known(name, cache_dir, threads, local_files_only=True)
-    except _CannotOpen as error:
-        raise _NotCached(
-            f"the embedding model {name} isn't in {cache_dir}, or can't be loaded ({error})"
         ) from error
 
 
@@ -258,9 +249,7 @@ class _CannotOpen(Exception):
     """fastembed can't download or load a model; the message is fastembed's."""
 
 
-class _NotCached(ModelUnavailable):
-    """A model was never downloaded, or its files are gone or damaged."""
-
+_REINSTALL = "install foveal again with: pip install --force-reinstall --no-deps foveal; or set another model"
 
 _PROVIDERS = ("CPUExecutionProvider",)
 """onnxruntime's execution providers: only the CPU, which gives the same vectors on every machine. A
@@ -313,19 +302,19 @@ def _logged_errors() -> Iterator[list[str]]:
         logger.remove(sink)
 
 
-def _register(fastembed: Any, folder: ModelFolder) -> str:
+def _register(fastembed: Any) -> str:
     """Register the default model with fastembed, once per process; return its name in fastembed."""
     from fastembed.common.model_description import ModelSource, PoolingType
 
-    registered = f"foveal/{DEFAULT_MODEL}" + ("" if folder.rebuilt else "-plain")
+    registered = f"foveal/{DEFAULT_MODEL}"
     with _REGISTERING:
         known = {model["model"] for model in fastembed.TextEmbedding.list_supported_models()}
         if registered not in known:
             fastembed.TextEmbedding.add_custom_model(
                 registered,
-                # The rebuilt graph contains pooling and normalisation.
-                pooling=PoolingType.DISABLED if folder.rebuilt else PoolingType.MEAN,
-                normalization=not folder.rebuilt,
+                # The graph contains pooling and normalisation.
+                pooling=PoolingType.DISABLED,
+                normalization=False,
                 # fastembed requires a source; a model with its own path isn't downloaded from there.
                 sources=ModelSource(hf=f"sentence-transformers/{DEFAULT_MODEL}"),
                 dim=DEFAULT_DIMENSIONS,

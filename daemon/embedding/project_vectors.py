@@ -81,11 +81,6 @@ class ProjectVectors:
         """The number of chunks when all chunks were last read; None before."""
 
     @property
-    def problem(self) -> str:
-        """Why the vector file was not used, or empty. The vectors are then read from the embedding store."""
-        return self._index.problem
-
-    @property
     def is_loaded(self) -> bool:
         """Whether all chunks have been read once; before that, vectors may be missing."""
         return self._size is not None
@@ -99,11 +94,6 @@ class ProjectVectors:
     def contents(self) -> int:
         """The number of contents with a vector and of those waiting for one."""
         return len(self._index) + len(self._waiting)
-
-    @property
-    def embedded(self) -> int:
-        """The number of contents that have a vector."""
-        return len(self._index)
 
     def ids(self) -> Ids:
         """Return the ids of the embeddings that the project uses, in arbitrary order."""
@@ -317,11 +307,6 @@ def have_direction(matrix: Floats) -> NDArray[np.bool_]:
     """
     found: NDArray[np.bool_] = np.linalg.norm(matrix, axis=1) > 0.5
     return found
-
-
-def no_vectors(dim: int) -> Floats:
-    """Return an empty matrix (0, dim)."""
-    return np.empty((0, dim), np.float32)
 
 
 PAGE = 20_000

@@ -157,8 +157,6 @@ class TextScorer:
         if self._store is None:
             self._store = EmbeddingStore(self._path, self._system, check=self._distrusted)
             self._distrusted = False
-            if self._store.replaced:
-                log.warning("%s", self._store.replaced)
         return self._store
 
     def _do_without(self, error: DatabaseError | OSError) -> None:

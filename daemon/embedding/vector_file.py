@@ -17,7 +17,7 @@ import mmap
 import os
 import stat
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 
 import numpy as np
@@ -30,10 +30,6 @@ from .exact import Halves, Ids
 
 class UnusableVectors(FovealError):
     """The file is damaged or holds another model's vectors; it can be rebuilt from the stored embeddings."""
-
-
-class OtherVectors(UnusableVectors):
-    """The file is intact but holds another model's vectors."""
 
 
 class VectorFile(Struct, frozen=True):
@@ -58,15 +54,6 @@ def file_name(model_key: str) -> str:
     return f"vectors-{hashlib.blake2b(model_key.encode(), digest_size=8).hexdigest()}.bin"
 
 
-def remove_other_vectors(folder: str, model_keys: Iterable[str]) -> None:
-    """Remove the vector files of all models except these from a project's folder."""
-    kept = set(map(file_name, model_keys))
-    with suppress(FileNotFoundError):
-        for name in os.listdir(folder):
-            if name.startswith("vectors-") and name not in kept:
-                remove(os.path.join(folder, name))
-
-
 def read_vector_file(path: str, dim: int, model_key: str) -> VectorFile:
     """Verify a file and map it into memory; 100,000 vectors take 80 ms.
 
@@ -88,10 +75,13 @@ def read_vector_file(path: str, dim: int, model_key: str) -> VectorFile:
     if hashlib.blake2b(mapped[: -len(checksum)], digest_size=len(checksum)).digest() != checksum:
         raise UnusableVectors(f"{path} is damaged")
     if (stored_dim, key) != (dim, _digest(model_key)):
-        raise OtherVectors(f"{path} holds vectors of another model")
+        raise UnusableVectors(f"{path} holds vectors of another model")
     ids = np.frombuffer(mapped, "<u8", count, offset=graph_bytes).astype(np.uint64)
     graph = mapped[:graph_bytes]
-    return VectorFile(graph, ids, _matrix(graph, dim))
+    matrix = _matrix(graph, dim)
+    if len(matrix) != count:
+        raise UnusableVectors(f"{path} has {len(matrix)} vectors and {count} ids")
+    return VectorFile(graph, ids, matrix)
 
 
 def check_vector_file(path: str) -> None:
@@ -115,12 +105,12 @@ def write_vector_file(
     model_key: str,
     system: System,
     save: Callable[[str], None],
-    ids_of_rows: Callable[[Halves], Ids],
+    ids: Ids,
 ) -> None:
     """Replace a file atomically: write a temporary file, fsync it, rename it, and fsync the folder.
 
-    `save` writes the graph to a path. `ids_of_rows` returns the ids of the rows of the graph's matrix. Raises
-    `OSError` when the disk is full or fails; the temporary file is removed then.
+    `save` writes the graph to a path; `ids` are those of the rows of its matrix. Raises `OSError` when the
+    disk is full or fails; the temporary file is removed then.
     """
     temporary = temporary_path(path)
     remove(temporary)
@@ -134,11 +124,11 @@ def write_vector_file(
                 raise UnusableVectors("the saved graph is empty")
             with mmap.mmap(file.fileno(), size, prot=mmap.PROT_READ) as mapped:
                 hasher = hashlib.blake2b(mapped, digest_size=_CHECKSUM_BYTES)
-                ids = _ids_of(mapped, dim, ids_of_rows).astype("<u8").tobytes()
-            head = _TRAILER.pack(_MAGIC, dim, len(ids) // 8, size, _digest(model_key), b"")[:-_CHECKSUM_BYTES]
-            hasher.update(ids + head)
+            head = _TRAILER.pack(_MAGIC, dim, len(ids), size, _digest(model_key), b"")[:-_CHECKSUM_BYTES]
+            end = ids.astype("<u8").tobytes() + head
+            hasher.update(end)
             file.seek(0, os.SEEK_END)
-            file.write(ids + head + hasher.digest())
+            file.write(end + hasher.digest())
             file.flush()
             system.fsync(file.fileno())
         os.replace(temporary, path)
@@ -169,17 +159,12 @@ _MATRIX_HEAD = struct.Struct("<II")
 _READ_BYTES = 1 << 20
 
 
-def _matrix(graph: memoryview | mmap.mmap, dim: int) -> Halves:
+def _matrix(graph: memoryview, dim: int) -> Halves:
     """Return the matrix at the start of a graph. Raises `UnusableVectors` if the graph has another layout."""
     rows, row_bytes = _MATRIX_HEAD.unpack_from(graph)
     if row_bytes != 2 * dim or len(graph) < _MATRIX_HEAD.size + rows * row_bytes:
         raise UnusableVectors(f"this version of usearch lays out its files otherwise: {rows} x {row_bytes}")
     return np.frombuffer(graph, "<f2", rows * dim, offset=_MATRIX_HEAD.size).reshape(rows, dim)
-
-
-def _ids_of(mapped: mmap.mmap, dim: int, ids_of_rows: Callable[[Halves], Ids]) -> Ids:
-    # A separate function, so that the matrix is released before the mapping is closed.
-    return ids_of_rows(_matrix(mapped, dim))
 
 
 def _digest(model_key: str) -> bytes:

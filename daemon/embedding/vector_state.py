@@ -17,7 +17,6 @@ from usearch.index import BatchMatches, Index, Matches
 
 from .exact import (
     Floats,
-    Halves,
     Ids,
     Matrix,
     Rows,
@@ -317,9 +316,15 @@ class GraphBuilder:
     def __len__(self) -> int:
         return len(self._index)
 
-    def add(self, ids: Ids, matrix: Matrix, threads: int = 1) -> None:
+    @property
+    def ids(self) -> Ids:
+        """The ids of the rows of the graph's matrix, which are in the order in which vectors were added."""
+        return np.concatenate(self._ids)
+
+    def add(self, ids: Ids, matrix: Matrix) -> None:
         """Add unit vectors (n, dim) with new ids."""
-        self._index.add(ids, matrix, threads=threads, copy=True)
+        # With several threads, usearch would use the rows in any order.
+        self._index.add(ids, matrix, threads=1, copy=True)
         self._ids.append(ids)
 
     def save(self, path: str) -> None:
@@ -328,32 +333,6 @@ class GraphBuilder:
             self._index.save(path)
         except RuntimeError as error:  # the only exception that usearch raises here
             raise OSError(f"usearch could not write {path}: {error}") from error
-
-    def ids_of_rows(self, matrix: Halves) -> Ids:
-        """Return the ids of the rows of the matrix in a saved file.
-
-        Threads that add concurrently use rows in any order, and usearch doesn't report it. So rows are
-        matched with ids by their content; rows with equal content are interchangeable. Raises `OSError` if
-        the file doesn't hold exactly the added vectors.
-        """
-        ids = np.concatenate(self._ids)
-        added = np.concatenate(
-            [
-                _fingerprints(np.asarray(self._index.get(ids[start : start + _SLICE], dtype="f16")))
-                for start in range(0, len(ids), _SLICE)
-            ]
-        )
-        saved = _fingerprints(matrix)
-        by_added, by_saved = np.argsort(added, kind="stable"), np.argsort(saved, kind="stable")
-        if not np.array_equal(added[by_added], saved[by_saved]):
-            raise OSError("usearch wrote other vectors than were added")
-        result = np.empty_like(ids)
-        result[by_saved] = ids[by_added]
-        return result
-
-
-_SLICE = 4_096
-_ODD = np.uint64(1)
 
 
 def _index(dim: int, *, enable_key_lookups: bool) -> Index:
@@ -366,13 +345,3 @@ def _index(dim: int, *, enable_key_lookups: bool) -> Index:
         expansion_search=EXPANSION_SEARCH,
         enable_key_lookups=enable_key_lookups,
     )
-
-
-def _fingerprints(matrix: Halves) -> NDArray[np.uint64]:
-    """Return a hash of each row (a random linear sum), which is almost certainly different for other rows."""
-    weights = np.random.default_rng(0).integers(0, 1 << 63, matrix.shape[1], dtype=np.uint64) * 2 + _ODD
-    result = np.empty(len(matrix), dtype=np.uint64)
-    for start in range(0, len(matrix), _SLICE):
-        bits = np.ascontiguousarray(matrix[start : start + _SLICE]).view(np.uint16)
-        result[start : start + _SLICE] = bits.astype(np.uint64) @ weights
-    return result

@@ -6,27 +6,27 @@ it from the database.
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import ArrayLike
 
-from ..core.quarantine import clear_file, quarantine_last
+from ..core.quarantine import clear_file
 from ..core.system import System
 from .embeddings import StoredVectors
 from .exact import Ids, Matrix, as_ids, ordered_ids, stored_halves, unit
 from .vector_file import (
-    OtherVectors,
     file_name,
     read_vector_file,
     remove,
-    temporary_path,
     write_vector_file,
 )
 from .vector_state import Graph, GraphBuilder, Nearest, VectorState, empty_tail, no_ids
+
+log = logging.getLogger(__name__)
 
 TAIL_VECTORS = 8_192
 TAIL_SHARE = 64
@@ -46,16 +46,6 @@ LoadVectors = Callable[[Ids], StoredVectors]
 """Returns embeddings by id, leaving out deleted ones: `EmbeddingStore.vectors` for one model."""
 
 
-class VectorStatistics(Struct, frozen=True):
-    """Counts of one index: vectors that a search can find, those of them that are only in memory (`tail`),
-    removed vectors that the file still holds (`dead`), and the file's size in bytes, 0 without a file."""
-
-    vectors: int
-    tail: int
-    dead: int
-    file_bytes: int
-
-
 class VectorIndex:
     """Vectors of one project by id, searched by cosine. Safe across threads.
 
@@ -64,24 +54,23 @@ class VectorIndex:
     build a new graph while the old graph is searched; only one graph is built at a time.
 
     `model_key` identifies the model and everything else that determines a text's vector. The folder holds one
-    file for each key, so that the vectors of one model can be searched while those of another are made.
-    `threads` is the number of threads that add to a graph. `problem` says why an existing file was not used,
-    or is empty. Raises `OSError` when the folder can't be used.
+    file; files of other models are removed. Raises `OSError` when the folder can't be used.
     """
 
-    def __init__(self, folder: str, dim: int, model_key: str, system: System, *, threads: int = 1) -> None:
+    def __init__(self, folder: str, dim: int, model_key: str, system: System) -> None:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         self.dim = dim
         self.path = os.path.join(folder, file_name(model_key))
-        self.problem = ""
         self._model_key = model_key
         self._system = system
-        self._threads = threads
         self._changing = threading.Lock()
         self._building = threading.Lock()
         self._closed = threading.Event()
         clear_file(self.path, system)  # a pipe would block, a folder can't be replaced
-        remove(temporary_path(self.path))
+        for name in os.listdir(folder):
+            # Those of other models, and what a killed process was writing.
+            if name.startswith("vectors-") and os.path.join(folder, name) != self.path:
+                remove(os.path.join(folder, name))
         self._state = VectorState(self._open(), no_ids(), empty_tail(dim))
 
     def close(self) -> None:
@@ -95,14 +84,6 @@ class VectorIndex:
     def ids(self) -> Ids:
         """Return the ids of all vectors, in arbitrary order."""
         return self._state.live_ids()
-
-    def statistics(self) -> VectorStatistics:
-        """Return the counts and the file's size."""
-        state = self._state
-        size = 0 if state.graph is None else state.graph.bytes
-        return VectorStatistics(
-            state.count + len(state.tail), len(state.tail), len(state.live) - state.count, size
-        )
 
     def search(self, queries: ArrayLike, k: int, among: ArrayLike | None = None) -> Nearest:
         """Return the k vectors nearest to one query (dim,), or to any of several queries (m, dim).
@@ -169,10 +150,6 @@ class VectorIndex:
             stored = load(missing)
             self.add(stored.ids, stored.matrix)
         self.save()
-        if self.problem and self._state.graph is None:
-            # The file is unusable, and with so few vectors no new file replaces it: without removal it would
-            # be read in vain each time.
-            remove(self.path)
 
     def save(self) -> bool:
         """Add the recent vectors to the graph and write its file, if there are enough of them.
@@ -192,13 +169,11 @@ class VectorIndex:
             return Graph(read_vector_file(self.path, self.dim, self._model_key))
         except FileNotFoundError:
             return None
-        except OtherVectors as error:
-            self.problem = str(error)
         except Exception as error:
             if isinstance(error, OSError | MemoryError):
                 raise
-            kept = quarantine_last(self.path, self._system)
-            self.problem = f"{error}; kept as {kept}"
+            log.warning("the vectors are built anew: %s", error)
+            remove(self.path)
         return None
 
     def _build(self, wanted: Ids, load: LoadVectors | None) -> bool:
@@ -215,7 +190,7 @@ class VectorIndex:
             for ids, matrix in _pieces(state, anew, wanted[~state.holds(wanted)], load, self.dim):
                 if self._closed.is_set():
                     return False
-                builder.add(ids, matrix, self._threads)
+                builder.add(ids, matrix)
                 if len(builder) > PUBLISHED_GROWTH * published and not anew:
                     published = len(builder)
                     self._publish(builder)
@@ -230,9 +205,7 @@ class VectorIndex:
         """Write the part of the graph that is finished, and use it for searches from now on."""
         graph = None
         if len(builder):
-            write_vector_file(
-                self.path, self.dim, self._model_key, self._system, builder.save, builder.ids_of_rows
-            )
+            write_vector_file(self.path, self.dim, self._model_key, self._system, builder.save, builder.ids)
             graph = Graph(read_vector_file(self.path, self.dim, self._model_key))
         else:
             remove(self.path)

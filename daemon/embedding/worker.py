@@ -6,25 +6,20 @@ outlives the daemon.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import queue
+import shutil
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
-import numpy as np
-from msgspec.structs import replace
-
 from ..core.errors import FovealError
 from ..core.pipe import ChildPipe, Envelope, Reply, Stop
-from ..core.storage import DatabaseError, damage_raised
+from ..core.storage import DatabaseError
 from ..core.system import System
-from ..index.chunks import embedded_text
-from .exact import Floats, scores, stored_halves, unit
-from .lazy_model import Former, LazyModel
+from .lazy_model import LazyModel
 from .messages import (
     DEFAULT_MODEL,
     ChunksChanged,
@@ -44,12 +39,11 @@ from .messages import (
     TextScores,
     VectorHits,
 )
-from .model import EmbeddingModel
-from .project_vectors import ProjectVectors, have_direction, no_vectors
 from .shared_source import SourceError, VectorCodec, read_credential
 from .sharing import SharedEmbeddings, Vectors, open_source
 from .text_scores import TextScorer
-from .upkeep import MODELS_FOLDER, EmbeddedProject, OpenShared, Upkeep
+from .vector_search import VectorSearch
+from .vector_updater import MODELS_FOLDER, OpenShared, VectorUpdater
 
 
 class Embedder:
@@ -67,7 +61,7 @@ class Embedder:
         self._system = system
         self._environment = environment
         self._send = send
-        self._upkeep: Upkeep | None = None
+        self._updater: VectorUpdater | None = None
         self._searches: VectorSearch | None = None
         self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._questions: queue.SimpleQueue[Envelope | None] = queue.SimpleQueue()
@@ -87,8 +81,8 @@ class Embedder:
             waiting = self._questions if isinstance(envelope.command, SearchVectors) else self._texts
             waiting.put(envelope)
             return
-        if isinstance(envelope.command, Stop) and self._upkeep is not None:
-            self._upkeep.hurry()
+        if isinstance(envelope.command, Stop) and self._updater is not None:
+            self._updater.hurry()
             if self._scorer is not None:
                 self._scorer.hurry()
         if isinstance(envelope.command, PushVectors):
@@ -100,19 +94,19 @@ class Embedder:
         """Execute commands and embed in the background, until a `Stop`."""
         try:
             while not self._stopping:
-                upkeep = self._upkeep
-                kept = None if upkeep is None else upkeep.due()
-                patience = None if upkeep is None else upkeep.patience()
+                updater = self._updater
+                kept = None if updater is None else updater.due()
+                patience = None if updater is None else updater.patience()
                 try:
                     self._work.get(block=kept is None, timeout=patience)()
                 except queue.Empty:
-                    if upkeep is not None and kept is not None:
-                        upkeep.advance(kept)
+                    if updater is not None and kept is not None:
+                        updater.advance(kept)
         finally:
             self._questions.put(None)
             self._texts.put(None)
-            if self._upkeep is not None:
-                self._upkeep.close()
+            if self._updater is not None:
+                self._updater.close()
 
     def answer_questions(self) -> None:
         """Answer searches one after another until `run` ends. An unexpected error here ends `run` too."""
@@ -172,19 +166,20 @@ class Embedder:
 
     def _configure(self, command: Configure) -> None:
         folder = os.path.join(command.folder, MODELS_FOLDER)
+        # Earlier versions prepared the default model here.
+        shutil.rmtree(os.path.join(folder, "all-MiniLM-L6-v2-int8"), ignore_errors=True)
         name = command.model or DEFAULT_MODEL
         model = LazyModel(name, folder, self._system, self._send, self._note_model)
-        self._upkeep = Upkeep(
+        self._updater = VectorUpdater(
             command,
             model,
             self._system,
             self._send,
             self._wait_for_questions,
-            _give_way,
             self._work.put,
             self._open_shared(command.shared),
         )
-        self._searches = VectorSearch(self._upkeep, self._system, self._work.put)
+        self._searches = VectorSearch(self._updater, self._system, self._work.put)
         self._scorer = TextScorer(command.folder, model, self._system)
 
     def _open_shared(self, shared: SharedStore | None) -> OpenShared | None:
@@ -225,10 +220,10 @@ class Embedder:
         except (FovealError, DatabaseError) as error:
             self._send(Reply(envelope.number, None, str(error)))
 
-    def _configured(self) -> Upkeep:
-        if self._upkeep is None:
+    def _configured(self) -> VectorUpdater:
+        if self._updater is None:
             raise FovealError(_NOT_CONFIGURED)
-        return self._upkeep
+        return self._updater
 
     def _wait_for_questions(self) -> None:
         """Wait until all questions are answered."""
@@ -238,9 +233,9 @@ class Embedder:
 
     def _note_model(self) -> None:
         """Continue work that waited for the model, or report why there is no model. From any thread."""
-        upkeep = self._upkeep
-        if upkeep is not None:
-            self._work.put(upkeep.note_model)
+        updater = self._updater
+        if updater is not None:
+            self._work.put(updater.report_all)
 
     # Questions
 
@@ -288,132 +283,6 @@ _NOT_CONFIGURED = "the embedder isn't configured"
 
 def _raise(error: BaseException) -> None:
     raise error
-
-
-def _give_way(nice: int) -> None:
-    """Raise the niceness of this thread. Only on Linux, since elsewhere it would affect the whole process.
-
-    The thread also gets the scheduling policy for batch jobs (SCHED_BATCH), so that it doesn't preempt a
-    process that wakes up, such as an editor. Questions are answered at the daemon's own priority.
-    """
-    if sys.platform == "linux":
-        thread = threading.get_native_id()
-        with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + nice)
-        with contextlib.suppress(OSError):
-            os.sched_setscheduler(thread, os.SCHED_BATCH, os.sched_param(0))
-
-
-class VectorSearch:
-    """Answers searches on a separate thread. `later` runs a function on the thread of `upkeep`."""
-
-    def __init__(self, upkeep: Upkeep, system: System, later: Callable[[Callable[[], None]], None]) -> None:
-        self._upkeep = upkeep
-        self._system = system
-        self._later = later
-
-    def answer(self, command: SearchVectors) -> VectorHits:
-        """Find chunks with the configured model, or with a former one while that one covers more chunks.
-
-        Raises `FovealError` with the reason if neither model can be used now.
-        """
-        kept = self._upkeep.get(command.root)
-        if kept is None:
-            raise FovealError(_NOT_LOADED)
-        deadline = self._system.monotonic() + command.wait_s
-        former = kept.former
-        if former is None or not former.covers_more_than(kept.vectors):
-            return self._by_present(kept, command, deadline)
-        try:
-            return self._by_former(kept, former, command)
-        except FovealError as error:
-            note = f"the former embedding model can't answer meanwhile: {error}"
-        try:
-            return replace(self._by_present(kept, command, deadline), note=note)
-        except FovealError as error:
-            raise FovealError(f"{error}; {note}") from error
-
-    def _by_former(self, kept: EmbeddedProject, former: Former, command: SearchVectors) -> VectorHits:
-        model = former.model.get(command.wait_s)
-        queries = _embedded(model, command.texts)
-        if not len(queries):
-            return VectorHits((), former.vectors.pending)
-        hits = self._search(kept, former.vectors, queries, command)
-        name = self._upkeep.model.name
-        return replace(
-            hits, note=f"searched with the model {former.model.name} until {name} has embedded all"
-        )
-
-    def _by_present(self, kept: EmbeddedProject, command: SearchVectors, deadline: float) -> VectorHits:
-        vectors = kept.vectors
-        if vectors is None and kept.problem:
-            raise FovealError(kept.problem)
-        model = self._upkeep.model.get(max(0.0, deadline - self._system.monotonic()))
-        if vectors is None:
-            raise FovealError(_NOT_LOADED)
-        queries = _embedded(model, command.texts)
-        if not len(queries):
-            return VectorHits((), vectors.pending)
-        hits = self._search(kept, vectors, queries, command)
-        first = self._embed_first(kept, vectors, model, command)
-        if not first:
-            return hits
-        # Rounded like stored vectors, so that a content has the same score in this search and in later ones.
-        found = scores(stored_halves(np.stack(list(first.values())), model.dim), unit(queries, model.dim))
-        scored = dict(hits.hits) | dict(zip(first, found.tolist(), strict=True))
-        ordered = sorted(scored.items(), key=lambda hit: (-hit[1], hit[0]))
-        if command.min_score is not None:
-            ordered = [hit for hit in ordered if hit[1] >= command.min_score]
-        return VectorHits(tuple(ordered[: command.limit]), max(0, hits.pending - len(first)))
-
-    def _search(
-        self, kept: EmbeddedProject, vectors: ProjectVectors, queries: Floats, command: SearchVectors
-    ) -> VectorHits:
-        try:
-            with damage_raised():
-                hits = vectors.search(queries, command.limit, command.files, command.kinds, command.min_score)
-        except DatabaseError as error:
-            raise self._failed(kept, vectors, error) from error
-        if not hits.hits and not vectors.is_loaded:
-            raise FovealError("the vectors of the project are being loaded")
-        return hits
-
-    def _embed_first(
-        self, kept: EmbeddedProject, vectors: ProjectVectors, model: EmbeddingModel, command: SearchVectors
-    ) -> dict[bytes, Floats]:
-        """Embed the chunks in `command.first` without a vector, for up to `command.first_s` seconds."""
-        deadline = self._system.monotonic() + command.first_s
-        try:
-            with damage_raised():
-                chunks = vectors.lacking(command.first) if command.first_s > 0 else []
-        except DatabaseError as error:
-            raise self._failed(kept, vectors, error) from error
-        embedded: dict[bytes, Floats] = {}
-        for chunk in chunks:
-            if self._system.monotonic() > deadline:
-                break
-            vector = model.embed([embedded_text(chunk.path, chunk.names, chunk.text)])
-            if have_direction(vector).all():
-                embedded[chunk.digest] = vector[0]
-        if embedded:
-            done = [chunk for chunk in chunks if chunk.digest in embedded]
-            matrix = np.stack(list(embedded.values()))
-            self._later(partial(self._upkeep.keep_embedded, kept, vectors, done, matrix))
-        return embedded
-
-    def _failed(self, kept: EmbeddedProject, vectors: ProjectVectors, error: DatabaseError) -> FovealError:
-        """Report a failure to `upkeep` on its thread; return the error to raise."""
-        self._later(partial(self._upkeep.note_failure, kept, vectors, error))
-        return FovealError(kept.problem or f"the vectors can't be read ({error})")
-
-
-_NOT_LOADED = "the vectors of the project are not loaded yet"
-
-
-def _embedded(model: EmbeddingModel, texts: tuple[str, ...]) -> Floats:
-    """Return the embeddings of a question's texts, (windows, dim), without those that have no direction."""
-    queries = np.concatenate([no_vectors(model.dim), *map(model.embed_query, texts)])
-    return queries[have_direction(queries)]
 
 
 if __name__ == "__main__":

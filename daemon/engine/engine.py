@@ -26,7 +26,7 @@ from ..core.resources import descriptor_problem, disk_problem, resident_bytes
 from ..core.storage import DatabaseError
 from ..core.system import System
 from ..core.work import Work
-from ..embedding.semantics import Semantics
+from ..embedding.embedder_client import EmbedderClient
 from ..memory.commit_marks import CommitMarks
 from ..memory.service import ExperienceMeaning, Experiences
 from ..rules.agent_items import AgentItems
@@ -70,7 +70,7 @@ class Engine:
         self._rendered = RenderedContexts(min(BYTES_MAX, config.scopes.max_memory_bytes))
         self._work = Work()
         self._stopped = asyncio.Event()
-        self.semantics = Semantics(config.embedding, environment.state_dir, self._work, self.events)
+        self.semantics = EmbedderClient(config.embedding, environment.state_dir, self._work, self.events)
         self.indexing = Indexing(self._work, self.events, self.semantics)
         self.projects = OpenProjects(environment, config, system, self._work, self.indexing)
         self.experiences = Experiences(self._work, self.events, system)
@@ -242,3 +242,10 @@ class Engine:
         project.unsaved.set(path, None)
         refresh = self._freshness.refresh(project, (path,), deadline_of(project, None))
         self._work.start_unheard(refresh, f"refresh {path}")
+
+
+class EngineMethods:
+    """Methods over one engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine

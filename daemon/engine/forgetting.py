@@ -24,7 +24,7 @@ from ..core.state_folder import BACKUPS
 from ..core.storage import DatabaseError
 from ..core.system import System
 from ..core.work import Work
-from ..embedding.semantics import Semantics
+from ..embedding.embedder_client import EmbedderClient
 from ..memory.pool import Pool
 from ..project.roots import RECORD
 from ..rules.item_store import ItemStore
@@ -61,7 +61,7 @@ class Forgetting:
         requests: RequestLog,
         contexts: ContextHistory,
         timeline: Timeline,
-        semantics: Semantics,
+        semantics: EmbedderClient,
         items: Items,
         work: Work,
         system: System,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Final, Generic, NamedTuple, TypeVar
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
-from ..core.sized_cache import SizedCache
 from ..index.link_table import Definition, Link
 from ..index.store import Reader
 from ..languages.shared.language import family_of
@@ -165,26 +164,3 @@ def leads(names: Sequence[str]) -> str:
 
 _CONSTRUCTING = frozenset({*CALLS, "inherit"})
 _SOURCES = frozenset({"source", "barrel", "stub", "shim"})
-
-
-PROJECTS_MAX: Final = 4
-"""Maximum number of projects with cached values; the least recently used go first."""
-
-T = TypeVar("T")
-
-
-class GenerationCache(Generic[T]):
-    """One cached value per project, recomputed when its generation changes. Thread-safe; two threads that ask
-    at once may both compute it."""
-
-    def __init__(self, compute: Callable[[Reader], T]) -> None:
-        self._compute = compute
-        self._known = SizedCache[str, tuple[int, T]](PROJECTS_MAX)
-
-    def get(self, tree: Tree, reader: Reader) -> T:
-        """Return a project's value. Raises any error of its computation."""
-        known = self._known.get(reader.path)
-        if known is None or known[0] != tree.generation:
-            known = (tree.generation, self._compute(reader))
-            self._known.put(reader.path, known, 1)
-        return known[1]

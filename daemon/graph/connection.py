@@ -8,7 +8,7 @@ from typing import Final
 from .code_graph import CONSTRUCTORS, CodeGraph, leads
 from .found import Certainty, Findings, FoundPlace
 from .hierarchy import counterparts
-from .subjects import Meaning, several
+from .meaning import Meaning, several
 
 VISITED_MAX: Final = 400
 """Maximum number of definitions visited from both ends together. In Django 800 found no more paths between

@@ -8,9 +8,10 @@ from typing import Final
 
 from ..core.relative_paths import within
 from ..index.store import Reader
-from .code_graph import CodeGraph, GenerationCache, leads
+from .code_graph import CodeGraph, leads
 from .found import FOUND_MAX, Findings, FoundPlace, in_order
-from .subjects import Meaning, several
+from .generation_cache import GenerationCache
+from .meaning import Meaning, several
 
 OUTLINE_DEPTH: Final = 1
 """Levels of members in an outline below the top level."""
@@ -39,7 +40,7 @@ def importers(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
                 FoundPlace(each.path, each.line, 0, "resolved", each.module, f"imports {each.module}")
                 for each in outside[:FOUND_MAX]
             )
-    return Findings(in_order(found, graph), more=more)
+    return Findings(in_order(found, graph.place), more=more)
 
 
 def _imported_as(paths: Iterable[str], graph: CodeGraph) -> list[str]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Final, Literal
 
 from msgspec import Struct
-
-from .code_graph import CodeGraph
 
 Certainty = Literal["", "resolved", "name"]
 """The certainty of an answer: resolved through imports, matched by name alone, or empty if neither
@@ -45,17 +44,14 @@ class Findings(Struct, frozen=True):
     more: bool = False
 
 
-def in_order(found: Iterable[FoundPlace], graph: CodeGraph) -> list[FoundPlace]:
-    """Return places without duplicates: resolved ones first, then by distance, then sources before tests."""
-    places: dict[str, int] = {}
-
-    def place(path: str) -> int:
-        if path not in places:
-            places[path] = graph.place(path)
-        return places[path]
+def in_order(found: Iterable[FoundPlace], place: Callable[[str], int]) -> list[FoundPlace]:
+    """Return places without duplicates: resolved ones first, then by distance, then by the `place` of their
+    file, such as sources before tests."""
+    place_of = cache(place)
 
     def key(item: FoundPlace) -> tuple[bool, int, int, str, int, str]:
-        return (item.certainty != "resolved", item.distance, place(item.path), item.path, item.line, item.via)
+        by_file = (place_of(item.path), item.path, item.line)
+        return (item.certainty != "resolved", item.distance, *by_file, item.via)
 
     unique: dict[tuple[str, int, int], FoundPlace] = {}
     for item in sorted(found, key=key):

@@ -10,7 +10,7 @@ from ..index.link_table import Definition, Link
 from ..languages.shared.qualified_names import base_name
 from .code_graph import CLASSES, CodeGraph, leads
 from .found import FOUND_MAX, Certainty, Findings, FoundPlace, in_order
-from .subjects import Meaning, several
+from .meaning import Meaning, several
 
 DEPTH_MAX: Final = 12
 """Maximum number of levels of inheritance followed."""
@@ -67,7 +67,7 @@ def superclasses(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
             if not link.target
         )
         remarks.append(several(meaning))
-    return Findings(in_order(found, graph), tuple(filter(None, remarks)))
+    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)))
 
 
 def implementations(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
@@ -100,7 +100,7 @@ def overrides(meanings: Sequence[Meaning], graph: CodeGraph, *, upwards: bool = 
             count = len(meaning.definitions)
             remarks.append(f"{count} definitions bear the name, too many to follow: say whose is meant")
         remarks.append(several(meaning))
-    return Findings(in_order(found, graph), tuple(filter(None, remarks)))
+    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)))
 
 
 def overridden_by(definitions: Sequence[Definition], graph: CodeGraph) -> dict[int, Definition]:
@@ -181,7 +181,7 @@ def _classes(meanings: Sequence[Meaning], graph: CodeGraph, why: str) -> Finding
             if meaning.external or graph.family(link.path) in families
         )
         remarks.append(several(meaning))
-    return Findings(in_order(found, graph), tuple(filter(None, remarks)), more)
+    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)), more)
 
 
 def _counterparts(

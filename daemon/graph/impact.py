@@ -8,7 +8,7 @@ from typing import Final
 
 from .code_graph import CALLS, CodeGraph, Reached, leads
 from .found import FOUND_MAX, Findings, FoundPlace, in_order
-from .subjects import Meaning, several
+from .meaning import Meaning, several
 
 IMPACT_DEPTH: Final = 3
 """Default depth of a walk: callers of callers of callers."""
@@ -44,7 +44,7 @@ def impact(meanings: Sequence[Meaning], graph: CodeGraph, depth: int = IMPACT_DE
         found.extend(_by_name(meaning, graph))
         remarks.append(several(meaning))
     remarks.append(f"followed to a depth of {depth}")
-    return Findings(in_order(found, graph), tuple(filter(None, remarks)), more)
+    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)), more)
 
 
 def tests(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
@@ -72,7 +72,7 @@ def tests(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
             ]
         found.extend((*told, *named))
         remarks.append(several(meaning))
-    return Findings(in_order(found, graph), tuple(filter(None, remarks)), more)
+    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)), more)
 
 
 def _starts(meaning: Meaning, graph: CodeGraph) -> list[int]:

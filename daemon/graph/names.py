@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from ..index.store import Reader
 from ..project.tree import Tree
-from .code_graph import GenerationCache
+from .generation_cache import GenerationCache
 
 NAMES_MAX: Final = 500_000
 """Maximum number of distinct names searched: with that many a misspelt name takes 150 ms. 20,000 take 2 ms

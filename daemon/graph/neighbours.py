@@ -14,7 +14,7 @@ from ..project.tree import Tree
 from .code_graph import CLASSES, CodeGraph
 from .found import Certainty, Findings
 from .hierarchy import subclasses, superclasses
-from .subjects import Meaning
+from .meaning import Meaning
 from .usages import callees, callers
 
 NEIGHBOURS_MAX: Final = 50

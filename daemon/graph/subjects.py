@@ -3,68 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ..index.link_table import Definition
 from ..languages.shared.language import language_of
 from ..languages.shared.qualified_names import base_name, without_number
-from ..project.tree import Layout, Tree
-from .code_graph import PROJECTS_MAX, CodeGraph
-from .found import Certainty
+from ..project.named_files import by_stem, files_named
+from .code_graph import CodeGraph
+from .meaning import MEANT_MAX, Meaning
 from .names import nearest, styles
-
-MEANT_MAX: Final = 500
-"""Maximum number of definitions of a name examined."""
-
-LISTED_MAX: Final = 5
-"""Maximum number of definitions offered to the caller to choose from."""
 
 FILES_MAX: Final = 50
 """Maximum number of files examined for a path, folder or module."""
 
 SUBJECT_MAX: Final = 300
 """Maximum characters of a name."""
-
-
-class Meaning(Struct, frozen=True):
-    """The meaning of a name. `name` is its last part, as links record it.
-
-    `definitions` has at most `MEANT_MAX` of `total`. `files` are the files that a path, file name or module
-    means. `module` is the part before the last, if it is outside of the project (`subprocess` of
-    `subprocess.run`). `guess` says that a similar name was taken instead, and `remarks` which; `near` are
-    suggestions for an unknown name.
-    """
-
-    written: str
-    name: str
-    definitions: tuple[Definition, ...] = ()
-    total: int = 0
-    files: tuple[str, ...] = ()
-    module: str = ""
-    external: bool = False
-    guess: bool = False
-    remarks: tuple[str, ...] = ()
-    near: tuple[str, ...] = ()
-
-    @property
-    def known(self) -> bool:
-        """Whether the name has any meaning."""
-        return bool(self.definitions or self.files or self.external)
-
-    @property
-    def certainty(self) -> Certainty:
-        """The highest certainty of answers for this meaning."""
-        return "name" if self.guess else "resolved"
-
-    @property
-    def ids(self) -> list[int]:
-        """The ids of its definitions."""
-        return [each.id for each in self.definitions]
 
 
 def meaning_of(written: str, graph: CodeGraph, *, files_first: bool = False) -> Meaning:
@@ -82,49 +38,6 @@ def meaning_of(written: str, graph: CodeGraph, *, files_first: bool = False) -> 
         found = (way(subject, name, graph) for way in (*ways, _as_external, _in_other_words))
         meaning = next((item for item in found if item is not None), None)
     return meaning or replace(nothing, near=_near(nothing.name, graph)[0])
-
-
-def several(meaning: Meaning) -> str:
-    """Return a remark if a name has several definitions, else an empty string."""
-    if meaning.total < 2:
-        return ""
-    names = [f"{each.path}#{each.symbol.name}" for each in meaning.definitions[:LISTED_MAX]]
-    dots = ", …" if meaning.total > LISTED_MAX else ""
-    most = f", of which {MEANT_MAX:,} are looked at" if meaning.total > MEANT_MAX else ""
-    return (
-        f"`{meaning.written}` has {meaning.total:,} definitions{most}; to mean one, say its class, its file"
-        f" or its node id: {', '.join(names)}{dots}"
-    )
-
-
-def files_named(written: str, tree: Tree) -> list[str]:
-    """Return the files that share the most trailing parts with a path."""
-    name = written.rstrip("/").rpartition("/")[2]
-    return best_suffix(written, [path for path in tree.files if path.rpartition("/")[2] == name])
-
-
-def has_module(word: str, tree: Tree) -> bool:
-    """Whether a file, without its extension, or a folder has a name; one in capitals in lower case too."""
-    names = {word, word.lower()} if word.isupper() else {word}
-    folders = {path.rpartition("/")[2] for path in tree.layout.folders}
-    return not names.isdisjoint(folders) or any(name in _by_stem(tree.layout) for name in names)
-
-
-def best_suffix(written: str, paths: Sequence[str]) -> list[str]:
-    """Return the paths that share the most trailing parts with a given path, up to all of its parts."""
-    parts = written.strip("/").split("/")[::-1]
-
-    def shared(path: str) -> int:
-        count = 0
-        for mine, theirs in zip(parts, path.split("/")[::-1], strict=False):
-            if mine != theirs:
-                break
-            count += 1
-        return count
-
-    counts = {path: shared(path) for path in paths}
-    most = max(counts.values(), default=0)
-    return [path for path, count in counts.items() if count == most and count]
 
 
 def _as_node(subject: str, graph: CodeGraph) -> Meaning | None:
@@ -183,7 +96,7 @@ def _as_module(subject: str, name: str, graph: CodeGraph) -> Meaning | None:
         return None
     ending = f"/{module}"
     folders = graph.tree.layout.folders
-    bearers = _by_stem(graph.tree.layout).get(module.rpartition("/")[2], ())
+    bearers = by_stem(graph.tree.layout).get(module.rpartition("/")[2], ())
     packages = [path for path in folders if f"/{path}".endswith(ending)]
     # A package comes first: besides `flask/__init__.py` there may be an example called `flask.py`.
     files = [
@@ -192,7 +105,7 @@ def _as_module(subject: str, name: str, graph: CodeGraph) -> Meaning | None:
         for each in folders[folder].files
         if _PACKAGE_FILE.match(each)
     ]
-    files += [path for path in bearers if f"/{_stem(path)}".endswith(ending)]
+    files += [path for path in bearers if f"/{path.rpartition('.')[0]}".endswith(ending)]
     return Meaning(subject, subject, files=tuple(files[:FILES_MAX])) if files else None
 
 
@@ -267,23 +180,6 @@ def _files(written: str, graph: CodeGraph) -> tuple[str, ...]:
     return tuple(files_named(written, graph.tree)[:FILES_MAX]) if is_file else ()
 
 
-def _stem(path: str) -> str:
-    return path.rpartition(".")[0]
-
-
-def _by_stem(layout: Layout) -> Mapping[str, Sequence[str]]:
-    """Return a project's paths by their file names without extension, sorted; cached per set of paths."""
-    for known, paths in _stems:
-        if known is layout:
-            return paths
-    found: dict[str, list[str]] = {}
-    for folder, content in sorted(layout.folders.items()):
-        for name in content.files:
-            found.setdefault(_stem(name), []).append(f"{folder}/{name}" if folder else name)
-    _stems.append((layout, found))
-    return found
-
-
 def _splits(name: str) -> Iterator[tuple[str, str]]:
     """Yield the parts before and after each dot, the longest end first."""
     parts = name.split(".")
@@ -302,9 +198,6 @@ def _dotted(subject: str) -> str:
     first, _, rest = name.partition(".")
     return rest if rest and first in _OWN else name
 
-
-_stems: deque[tuple[Layout, Mapping[str, Sequence[str]]]] = deque(maxlen=PROJECTS_MAX)
-"""Names of the most recently queried projects."""
 
 _ARGUMENTS = re.compile(r"\([^)]*\)?|<[^<>]*>|\[[^\]]*\]")
 _SEPARATORS = re.compile(r"::|->|\?\.|#|\\")

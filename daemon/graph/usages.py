@@ -12,7 +12,7 @@ from ..languages.shared.qualified_names import base_name, without_number
 from .code_graph import CALLS, CodeGraph, is_constructor
 from .found import FOUND_MAX, Findings, FoundPlace, in_order
 from .hierarchy import OWNERS_MAX, is_kin, overridden_by
-from .subjects import Meaning, several
+from .meaning import Meaning, several
 
 ALIKE_MAX: Final = 3
 """Maximum number of definitions of a name that are offered for an unresolved call."""
@@ -43,7 +43,7 @@ def callees(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
         inside = graph.links.inside(ids)
         found.extend(_called(graph, graph.links.out_of([*ids, *inside], CALLS, FOUND_MAX)))
         remarks.append(several(meaning))
-    return Findings(in_order(found, graph), tuple(filter(None, remarks)), len(found) >= FOUND_MAX)
+    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)), len(found) >= FOUND_MAX)
 
 
 def _used(meanings: Sequence[Meaning], graph: CodeGraph, kinds: Collection[str], why: str) -> Findings:
@@ -56,7 +56,7 @@ def _used(meanings: Sequence[Meaning], graph: CodeGraph, kinds: Collection[str],
             more = more or len(taken) > FOUND_MAX
             found.extend(taken[:FOUND_MAX])
         remarks.append(several(meaning))
-    return Findings(in_order(found, graph), tuple(filter(None, remarks)), more)
+    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)), more)
 
 
 def _parts(

@@ -20,7 +20,7 @@ from ..project.metadata import NO_SOURCE
 from ..project.scan import ScanChanges, Scanner, ScanStatistics
 from ..project.tree import FileRecord, ProjectState, WatchMode
 from .import_table import ImportRow, StoredImport
-from .lexing import Lexing
+from .lexical_indexer import LexicalIndexer
 from .linking import Linking
 from .message_table import Messages
 from .messages import ProjectProgress, TreeDelta
@@ -284,7 +284,7 @@ class Progress:
         scanner: Scanner,
         watch: WatchPart,
         linking: Linking,
-        parts: Sequence[Suspects | Lexing | Linking],
+        parts: Sequence[Suspects | LexicalIndexer | Linking],
     ) -> None:
         self.state: ProjectState = "scanning"
         self.reasons: dict[str, str] = {}

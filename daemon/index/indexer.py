@@ -176,7 +176,9 @@ class ProjectIndexer:
             yield
         if words:
             with self._index.suspects.work():
-                self._index.lexing.write_now(paths)  # earlier reads may not be in the lexical index yet
+                self._index.lexical_indexer.write_now(
+                    paths
+                )  # earlier reads may not be in the lexical index yet
         self._bulk.begin()  # the files that refer to them are linked later
         return Refreshed(self.generation, complete=True)
 
@@ -228,7 +230,7 @@ class ProjectIndexer:
 
     def rebuild_lexical(self) -> None:
         """Rebuild the lexical index from the store, because a reader found it damaged."""
-        self._index.lexing.repair()
+        self._index.lexical_indexer.repair()
         self._index.progress.report()  # the lexical index is empty until it is rebuilt
         self._bulk.read_later()
 
@@ -236,7 +238,7 @@ class ProjectIndexer:
         """Scan all names again; with `full` read all contents again too."""
         if full:
             self._bulk.read_again()
-            self._index.lexing.rebuild()
+            self._index.lexical_indexer.rebuild()
         self._bulk.begin_again()
 
     def _is_bulk_due(self) -> bool:
@@ -344,7 +346,7 @@ class ProjectIndexer:
 
     def _write_words(self, seconds: float) -> bool:
         with self._index.suspects.work():
-            return self._index.lexing.step(seconds)
+            return self._index.lexical_indexer.step(seconds)
 
     def _repeat(self, work: Callable[[float], bool], seconds: float) -> Steps[bool]:
         """Repeat `work` in steps for up to `seconds`, until it returns False because nothing is left."""

@@ -25,10 +25,6 @@ class LexicalDamaged(FovealError):
     """The index is missing, has another version, or its files were changed: it must be rebuilt."""
 
 
-class LexicalAbsent(LexicalDamaged):
-    """There is no index, or an undamaged one of another version or another store: nothing is lost."""
-
-
 class LexicalUnwritable(FovealError):
     """The index can't be written now, because another writer holds it or the disk is full.
 
@@ -74,7 +70,7 @@ def read_listing(folder: str) -> LexicalListing:
         with _opened(os.path.join(folder, LISTING)) as file:
             raw = file.read()
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise LexicalAbsent("there is no lexical index") from error
+        raise LexicalDamaged("there is no lexical index") from error
     try:
         listing = json.loads(raw)
         return LexicalListing(

@@ -15,7 +15,6 @@ from msgspec import Struct
 
 from . import terms
 from .lexical_files import (
-    LexicalAbsent,
     LexicalDamaged,
     LexicalUnwritable,
     check_files,
@@ -375,7 +374,7 @@ def register_terms(index: tantivy.Index) -> None:
 def check_format(found: str) -> None:
     """Raise `LexicalDamaged` for an index of another format."""
     if found != FORMAT:
-        raise LexicalAbsent(f"the lexical index has the format {found}, this program's is {FORMAT}")
+        raise LexicalDamaged(f"the lexical index has the format {found}, this program's is {FORMAT}")
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from ..project.tree import FileRecord
 from ..project.watcher import Watcher
 from .chunks import CHUNKER_VERSION
 from .indexed_files import ImportTargets, IndexedFiles, Progress
-from .lexing import Lexing
+from .lexical_indexer import LexicalIndexer
 from .link_ahead import LinkAhead, LinkOpening
 from .linking import Linking, LinkNeeds
 from .message_table import Messages
@@ -93,13 +93,13 @@ class BulkWork:
         if self._steps is not None:
             return 0.0
         sweep = max(0.0, self._next_sweep - self._system.monotonic())
-        words = self._index.lexing.patience()
+        words = self._index.lexical_indexer.patience()
         return sweep if words is None else min(sweep, words)
 
     def step(self) -> None:
         """Do one step of the current work, or begin the periodic sweep when it is due."""
         if self._steps is None:
-            if self._index.lexing.patience() == 0.0:
+            if self._index.lexical_indexer.patience() == 0.0:
                 self.read_later()  # writes recent saves into the lexical index
             elif self._system.monotonic() >= self._next_sweep:
                 self._steps = self._sweep()
@@ -133,7 +133,7 @@ class BulkWork:
         self.link(STEP_S)
         self.begin()
         with self._index.suspects.work():
-            lexing = self._rests and self._index.lexing.saved(STEP_S)
+            lexing = self._rests and self._index.lexical_indexer.saved(STEP_S)
         if lexing:
             self._progress.state = "indexing"
             self._steps = self._read()
@@ -229,7 +229,7 @@ class BulkWork:
             else:
                 index.reading.rest()
             with index.suspects.work():
-                lexing = index.lexing.step(STEP_S, more=bool(self._files.unread))
+                lexing = index.lexical_indexer.step(STEP_S, more=bool(self._files.unread))
             self._progress.words = not lexing
             linking = self.link(STEP_S)
             self._progress.report()
@@ -252,7 +252,7 @@ class BulkWork:
         self._schedule_sweep(self._changes.sweep_s)
         if self._files.unread:
             self._progress.become("indexing")
-        self._index.lexing.tidy()
+        self._index.lexical_indexer.tidy()
         yield
         yield from self._read()
 
@@ -319,7 +319,7 @@ class ProjectIndex:
         known = self.store.take_files()
         unread: dict[str, FileRecord | None] = {}
         self.suspects = Suspects(folder, self.store, known, alarm)
-        self.lexing = Lexing(folder, self.store, system, self.suspects.begin)
+        self.lexical_indexer = LexicalIndexer(folder, self.store, system, self.suspects.begin)
         targets = ImportTargets(root, max_bytes, known.keys(), self.store, system)
         opening = LinkOpening(root, folder, max_bytes)
         self.linking = Linking(
@@ -341,7 +341,7 @@ class ProjectIndex:
             scanner=scanner,
             watch=self.watch,
             linking=self.linking,
-            parts=(self.suspects, self.lexing, self.linking),
+            parts=(self.suspects, self.lexical_indexer, self.linking),
         )
         self.files = IndexedFiles(
             root,
@@ -358,7 +358,7 @@ class ProjectIndex:
         self.reading = ReadingQueue(
             self.files,
             FileReader(root, max_bytes, system),
-            ReadResults(command.show_files, self.suspects, targets, self.lexing),
+            ReadResults(command.show_files, self.suspects, targets, self.lexical_indexer),
             self.suspects,
             system,
             None
@@ -376,7 +376,7 @@ class ProjectIndex:
     def close(self) -> None:
         """Stop watching and close the index."""
         self.watch.close()
-        self.lexing.close()
+        self.lexical_indexer.close()
         self.reading.rest()
         self.linking.rest()
         self.suspects.close()

@@ -19,7 +19,7 @@ from ..languages.shared.records import Import, Symbol
 from ..privacy.secret_files import is_secret_file
 from ..project.tree import FileRecord
 from .indexed_files import ImportTargets, IndexedFiles
-from .lexing import Lexing
+from .lexical_indexer import LexicalIndexer
 from .reading import FileOpening, FileReader, FileToRead, Look, Read
 from .side_process import StartSideProcess, WorkAhead, available_cores
 from .store import FileContent
@@ -306,7 +306,7 @@ class ReadResults:
     """
 
     def __init__(
-        self, show_files: Iterable[str], suspects: Suspects, targets: ImportTargets, lexing: Lexing
+        self, show_files: Iterable[str], suspects: Suspects, targets: ImportTargets, lexing: LexicalIndexer
     ) -> None:
         self._shown = tuple(map(compile_glob, show_files))
         self._suspects = suspects

@@ -16,7 +16,7 @@ from ..core.errors import FovealError
 from ..core.events import EventHub
 from ..core.system import System
 from ..core.work import Work
-from ..embedding.semantics import Semantics
+from ..embedding.embedder_client import EmbedderClient
 from ..project.git import head
 from .edits import DueEdit
 from .experience import Draft, Experience
@@ -161,7 +161,7 @@ NO_MEANINGS = Meanings()
 class ExperienceMeaning:
     """Compares experiences with prompts in meaning. On the event loop only."""
 
-    def __init__(self, semantics: Semantics, work: Work) -> None:
+    def __init__(self, semantics: EmbedderClient, work: Work) -> None:
         self._semantics = semantics
         self._work = work
 

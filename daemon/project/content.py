@@ -14,6 +14,7 @@ from ..core.sized_cache import SizedCache
 from ..core.system import Stamp, System, is_racy, stamp_of
 from ..privacy.policy import NO_POLICY, Policy
 from .text_kind import classify_content
+from .tree import FileRecord
 
 DIGEST_BYTES = 16
 
@@ -162,6 +163,13 @@ def split_lines(text: str) -> list[str]:
     if not lines[-1]:
         lines.pop()
     return lines
+
+
+def is_current(record: FileRecord | None, content: Content) -> bool:
+    """Whether the index was built from the current content of a file on disk."""
+    if record is None or content.shown is None:
+        return False
+    return bool(record.skipped) or record.digest == content.shown.digest
 
 
 def count_lines(text: str) -> int:

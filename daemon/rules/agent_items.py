@@ -118,9 +118,10 @@ def delete_item(store: ItemStore, key: ItemKey, known: AgentItems) -> None:
         return
     item = known.get(key)
     if item is None:
-        raise NotFound(f"there is no {key}.{_nearest(key, known)}")
+        alike = [item for item in known.items if (item.type, item.server_name) == (key.type, key.server_name)]
+        raise _unknown(f"there is no {key}.", key.name, [item.name for item in alike])
     raise InvalidRequest(
-        f"The {key} wasn't put by PutItem, it comes from {_place(item)}: change it there, or "
+        f"The {key} wasn't put by a client, it comes from {_place(item)}: change it there, or "
         "put it with include manual to keep it out.",
         "name",
     )
@@ -148,9 +149,9 @@ def set_tool_mode(
     if include is not None or not _has_mode(stored, server_name, name):
         if not tools and server_name not in servers:
             names = {*servers, *(item.server_name for item in known.items if item.type == "tool")}
-            raise NotFound(f"no server {server_name!r} is configured.{_hint(server_name, names)}")
+            raise _unknown(f"no server {server_name!r} is configured.", server_name, names)
         if name and (listed or server_name not in servers) and name not in tools:
-            raise NotFound(f"the server {server_name} has no tool {name!r}.{_hint(name, tools)}")
+            raise _unknown(f"the server {server_name} has no tool {name!r}.", name, tools)
     return store.set_mode(server_name, name, include)
 
 
@@ -186,11 +187,11 @@ def _place(item: Item) -> str:
     return f"{item.source}, line {item.line}" if item.source.startswith("/") else item.source
 
 
-def _nearest(key: ItemKey, known: AgentItems) -> str:
-    alike = [item for item in known.items if (item.type, item.server_name) == (key.type, key.server_name)]
-    return _hint(key.name, [item.name for item in alike])
-
-
-def _hint(name: str, names: Collection[str]) -> str:
+def _unknown(problem: str, name: str, names: Collection[str]) -> NotFound:
+    """Return the error for a name that isn't known, with the nearest known one."""
     near = difflib.get_close_matches(name, sorted(names)[:_COMPARED], 1)
-    return f" Did you mean {near[0]!r}?" if near else " ListItems names what there is."
+    return (
+        NotFound(f"{problem} Did you mean {near[0]!r}?")
+        if near
+        else NotFound(problem, "ListItems names what there is.")
+    )

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from ..core.errors import DeadlineExceeded, FovealError
 from ..core.work import Work
-from ..embedding.semantics import Semantics
+from ..embedding.embedder_client import EmbedderClient
 from .items import CHUNK_CHARACTERS, MAX_CHUNKS, Item, ItemKey, chunks, item_text
 from .selection import LEXICAL_WEIGHT, ItemEvidence, ItemScore, Profiles, choose
 
@@ -140,7 +140,7 @@ class ItemSearch:
 class WarmItemSearch(ItemSearch):
     """The daemon's search of items, which embeds the items of projects in use in the background."""
 
-    def __init__(self, semantics: Semantics, work: Work) -> None:
+    def __init__(self, semantics: EmbedderClient, work: Work) -> None:
         super().__init__(semantics, work.in_builder)
         self._semantics = semantics
         self._work = work

@@ -6,16 +6,17 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from ..graph.subjects import best_suffix
 from ..index.chunk_table import ChunkPlace
 from ..index.lexical_reader import LexicalHit, LexicalReader
 from ..index.message_table import Changed
 from ..index.store import Reader
 from ..index.terms import document_terms, query_terms
 from ..languages.shared.records import Symbol
+from ..project.named_files import best_suffix
 from ..project.tree import Tree
 from .filters import Filter
 from .mentions import QUOTED_CODE, SymbolMention
@@ -118,6 +119,25 @@ class Candidates(Struct, frozen=True):
     cover: Mapping[int, tuple[float, float, float]] = field(default_factory=dict)
     coverage: float = 1.0
     changed: Mapping[str, Changed] = field(default_factory=dict)
+
+
+SURELY_NAMED = 0.5
+"""Minimum certainty that the question names a file for which the file is probably meant, even if it is a test
+or a document."""
+
+
+class RankedFile(NamedTuple):
+    """A found file: its score, its chunks with their scores, and the reasons for its place, in words.
+
+    The best files also have the probability that they answer the question, and in `reasons` the groups of
+    features that rank them before the others."""
+
+    path: str
+    score: float
+    chunks: Sequence[tuple[ChunkPlace, float]]
+    why: Sequence[str]
+    probability: float = 0.0
+    reasons: tuple[str, ...] = ()
 
 
 def search_terms(question: Question, lexical: LexicalReader) -> dict[str, float]:

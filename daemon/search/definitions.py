@@ -14,10 +14,9 @@ from ..index.chunk_table import ChunkPlace
 from ..index.terms import document_terms, query_terms
 from ..languages.shared.records import Symbol
 from ..project.path_roles import role_of
-from .candidates import Candidates
+from .candidates import SURELY_NAMED, Candidates, RankedFile
 from .query import FoundDefinition, Hit
-from .question import Question
-from .ranking import SURELY_NAMED, RankedFile, is_wanted
+from .question import Question, is_wanted
 
 FILES_MAX: Final = 16
 """Maximum number of files whose definitions are scored. In benchmarks/needed 30 files show no more of the

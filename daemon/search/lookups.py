@@ -18,10 +18,9 @@ from ..languages.shared.qualified_names import base_name
 from ..languages.shared.records import Symbol
 from ..privacy.policy import Policy
 from ..privacy.secret_values import mask_piece
-from ..project.content import Content, ContentReader, split_lines
+from ..project.content import ContentReader, is_current, split_lines
 from ..project.node_ids import split_node_id
 from ..project.path_roles import role_of
-from ..project.tree import FileRecord
 from ..workspace.snapshot import ProjectSnapshot
 
 DEFINITION_BYTES = 64 * 1024
@@ -64,13 +63,6 @@ def describe_node(snapshot: ProjectSnapshot, node_id: str) -> tuple[dict[str, An
     if unsaved:
         node["unsaved"] = True
     return node, [path] if stale else []
-
-
-def is_current(record: FileRecord | None, content: Content) -> bool:
-    """Whether the index was built from the current content of a file on disk."""
-    if record is None or content.shown is None:
-        return False
-    return bool(record.skipped) or record.digest == content.shown.digest
 
 
 def _describe(

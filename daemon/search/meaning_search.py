@@ -7,15 +7,15 @@ from contextlib import suppress
 from contextvars import copy_context
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..core.deadline import Deadline
 from ..core.errors import Busy, FovealError
 from ..core.work import Work
+from ..embedding.embedder_client import INCOMPLETE, EmbedderClient
 from ..embedding.messages import SearchVectors
-from ..embedding.semantics import INCOMPLETE, Semantics
-from ..workspace.freshness import Deadline
 
 if TYPE_CHECKING:
+    from .gathered import GatheredCandidates
     from .question import Question
-    from .router import GatheredCandidates
 
 VECTORS_WAIT_S, VECTORS_SHARE = 2.0, 0.6
 """Maximum seconds to wait for the vector search, and maximum share of the time to the deadline; the rest is
@@ -46,7 +46,7 @@ class MeaningSearch:
     """
 
     def __init__(
-        self, work: Work, semantics: Semantics, root: str, deadline: Deadline, *, settled: bool
+        self, work: Work, semantics: EmbedderClient, root: str, deadline: Deadline, *, settled: bool
     ) -> None:
         self.enabled = semantics.enabled
         self._work = work
@@ -114,5 +114,5 @@ class MeaningSearch:
             return VectorsFound(problem="not searched by meaning: the embedding model didn't answer in time")
         except FovealError as error:
             return VectorsFound(problem=f"not searched by meaning: {error}")
-        problem = hits.note or (self._semantics.incomplete if hits.pending else "")
+        problem = self._semantics.incomplete if hits.pending else ""
         return VectorsFound(hits.hits, problem, not hits.pending)

@@ -18,12 +18,13 @@ from . import structural
 from .candidates import telling_words
 from .definitions import answered
 from .filters import EVERYTHING, Filter, kinds_in
+from .gathered import GatheredCandidates
 from .meaning_search import MeaningSearch
 from .query import DescribedHits, Hit, SearchQuery
 from .question import take_apart
 from .question_route import route_question, with_relation
 from .results import describe_from
-from .router import GatheredCandidates, conclude, gather, with_need
+from .router import conclude, gather, with_need
 
 Turn = tuple[GatheredCandidates, tuple[Hit, ...] | None, DescribedHits | None]
 """Result of one call in a thread: the candidates, the hits if they are final, and their description."""

@@ -10,8 +10,8 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..graph.subjects import files_named
 from ..index.store import Reader
+from ..project.named_files import files_named
 from ..project.tree import Tree
 from .filters import Filter
 from .mentions import read_path

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Final
 
 from ..index.terms import query_terms
+from ..project.path_roles import Role
 from .blocks import (
     WINDOW_WORDS,
     BlockKind,
@@ -136,6 +137,16 @@ class Question:
     @cached_property
     def _paragraphs(self) -> list[str]:
         return paragraphs(list(map(plain, self._asked_lines))) or paragraphs(self._asked_lines)
+
+
+def is_wanted(role: Role, question: Question) -> bool:
+    """Whether a question asks for files of a role other than source, such as tests."""
+    return (
+        (role == "test" and question.wants_tests)
+        or (role == "document" and question.wants_docs)
+        or (role == "example" and question.wants_examples)
+        or (role == "data" and question.wants_config)
+    )
 
 
 def take_apart(text: str) -> Question:

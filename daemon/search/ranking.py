@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import log1p
 from operator import itemgetter
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, TypeVar
 
 from msgspec import Struct, field
 
 from ..index.chunk_table import ChunkPlace
 from ..index.terms import path_terms
 from ..project.path_roles import Role, role_of
-from .candidates import Candidates
+from .candidates import SURELY_NAMED, Candidates, RankedFile
 from .file_order import ORDERED_MAX, KnownFile, PlacedFile, order_files
-from .question import Question
+from .question import Question, is_wanted
 
 K = TypeVar("K")
 
@@ -126,30 +126,14 @@ BARREL_DEFINITIONS = 5
 name: `mod.rs` may contain the code itself. Variables count too, of which a barrel has up to four: `__all__`,
 `__version__`, a fallback for what couldn't be imported."""
 
-SURELY_NAMED = 0.5
 NAMED_FACTOR = 0.8
-"""Minimum certainty that the question names a file (`SURELY_NAMED`) for which the file is probably meant,
-even if it is a test or a document; the factor for its role is then at least `NAMED_FACTOR`."""
+"""Minimum factor for the role of a file that the question surely names (`SURELY_NAMED`)."""
 
 TELLING_SHARE = 0.5
 """Minimum share of the question's words in a path for the path to be given as a reason."""
 
 SURE_NAME = 0.7
 """Minimum certainty of a symbol for which a question gets the weight `vector_of_names`."""
-
-
-class RankedFile(NamedTuple):
-    """A found file: its score, its chunks with their scores, and the reasons for its place, in words.
-
-    The best files also have the probability that they answer the question, and in `reasons` the groups of
-    features that rank them before the others."""
-
-    path: str
-    score: float
-    chunks: Sequence[tuple[ChunkPlace, float]]
-    why: Sequence[str]
-    probability: float = 0.0
-    reasons: tuple[str, ...] = ()
 
 
 def rank(
@@ -313,16 +297,6 @@ class _Topic:
         if self._known.isdisjoint(terms):
             return 0.0
         return sum([self._weights.get(term, 0.0) for term in terms]) / self._total
-
-
-def is_wanted(role: Role, question: Question) -> bool:
-    """Whether a question asks for files of a role other than source, such as tests."""
-    return (
-        (role == "test" and question.wants_tests)
-        or (role == "document" and question.wants_docs)
-        or (role == "example" and question.wants_examples)
-        or (role == "data" and question.wants_config)
-    )
 
 
 def _names_things(question: Question) -> bool:

@@ -17,10 +17,9 @@ from ..index.store import Reader
 from ..index.terms import document_terms, query_terms
 from ..languages.shared.records import Symbol
 from ..privacy.secret_values import mask_pieces
-from ..project.content import ContentReader, split_lines
+from ..project.content import ContentReader, is_current, split_lines
 from ..project.path_roles import role_of
 from ..workspace.snapshot import ProjectSnapshot
-from .lookups import is_current
 from .query import DescribedHits, Hit, SearchQuery, SearchResult
 
 SNIPPET_LINES = 12

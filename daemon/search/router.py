@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ..index.chunk_table import ChunkPlace, StoredChunk
@@ -28,6 +27,7 @@ from .candidates import (
     LEXICAL_MAX,
     RARE_FILES,
     Candidates,
+    RankedFile,
     as_they_are_now,
     held_chunks,
     in_order,
@@ -38,12 +38,13 @@ from .candidates import (
 from .definitions import FILES_MAX, FUNCTIONS, find_definitions
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
 from .filters import EVERYTHING, Filter
+from .gathered import GatheredCandidates
 from .need import need_of
 from .places import narrow
-from .query import FoundDefinition, Hit, Need, Relation, Route
+from .query import FoundDefinition, Hit, Relation, Route
 from .question import Question, take_apart
 from .question_route import RoutedQuestion, route_question, with_relation
-from .ranking import DEFAULT, RankedFile, RankWeights, list_ranks, rank, topic_terms
+from .ranking import DEFAULT, RankWeights, list_ranks, rank, topic_terms
 
 NEAR = 0.6
 """Minimum score of a further chunk of a file in a hit, relative to the file's best chunk."""
@@ -80,36 +81,6 @@ TEXT_SHOWN = 60
 MEANING_FLOOR = 0.3
 """Minimum cosine of a chunk that has no word of the question. The chunks nearest to a nonsense question lie
 below it."""
-
-
-class GatheredCandidates(Struct, frozen=True):
-    """A question with its route and its candidates before the vector search.
-
-    `intent` is the route that the question's words ask for, `route` the route that is taken. `answer` has the
-    final hits, None if the candidates must be ranked. `files` are the ids of the files to search, None for
-    all. `degraded` says which index could not be asked and why. `lexical_damaged` says that the lexical index
-    must be rebuilt, `narrowed` that the question's own words limited the search to a part of the project.
-    """
-
-    question: Question
-    intent: Route
-    route: Route
-    evidence: tuple[str, ...]
-    filter: Filter
-    candidates: Candidates
-    rarity: Mapping[str, float]
-    files: tuple[int, ...] | None
-    answer: tuple[Hit, ...] | None = None
-    degraded: tuple[str, ...] = ()
-    lexical_damaged: bool = False
-    narrowed: bool = False
-    names: tuple[str, ...] = ()
-    """Names that the graph doesn't have and that are searched as text; `used` if their uses are wanted."""
-    used: bool = False
-    unlinked: tuple[str, ...] = ()
-    """Names that the answer is about and whose files may not be linked yet."""
-    need: Need | None = None
-    """The probability that the question needs code, if requested (see `with_need`)."""
 
 
 def gather(

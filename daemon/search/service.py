@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
+from ..core.deadline import Deadline
 from ..core.errors import FovealError
 from ..core.storage import DatabaseError
 from ..core.work import Work
-from ..embedding.semantics import Semantics
+from ..embedding.embedder_client import EmbedderClient
 from ..index.messages import LinkFirst, RebuildLexical
 from ..index.store import Reader
 from ..privacy.policy import NO_POLICY, Policy
-from ..workspace.freshness import Deadline, before_search
+from ..workspace.freshness import before_search
 from ..workspace.indexing import Indexing
 from ..workspace.project import Project
 from ..workspace.snapshot import ProjectSnapshot
@@ -26,8 +27,8 @@ from .meaning_search import MeaningSearch
 from .query import DescribedHits, Hit, SearchQuery, SearchResult
 
 if TYPE_CHECKING:
+    from .gathered import GatheredCandidates
     from .pipeline import Turn
-    from .router import GatheredCandidates
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -52,7 +53,7 @@ PREFERRED_HITS = 10
 class SearchService:
     """Answers questions. Runs on the event loop only; blocking work runs in the builder threads."""
 
-    def __init__(self, work: Work, indexing: Indexing, semantics: Semantics) -> None:
+    def __init__(self, work: Work, indexing: Indexing, semantics: EmbedderClient) -> None:
         self._work = work
         self._indexing = indexing
         self._semantics = semantics

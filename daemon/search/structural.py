@@ -15,12 +15,14 @@ from ..graph.file_links import cycles, importers, imports, outline
 from ..graph.found import FOUND_MAX, Findings, FoundPlace, in_order
 from ..graph.hierarchy import implementations, overrides, subclasses, superclasses
 from ..graph.impact import IMPACT_DEPTH, impact, tests
-from ..graph.subjects import Meaning, files_named, has_module, meaning_of, several
+from ..graph.meaning import Meaning, several
+from ..graph.subjects import meaning_of
 from ..graph.usages import callees, callers, references, unused
 from ..index.chunk_table import StoredChunk
 from ..index.link_table import Definition
 from ..index.store import Reader
 from ..languages.shared.language import language_of
+from ..project.named_files import files_named, has_module
 from ..project.tree import Tree
 from .candidates import definitions_of
 from .filters import EVERYTHING, Filter
@@ -230,7 +232,7 @@ def _definitions(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
         if meaning.external:
             remarks.append(f"the project doesn't define `{meaning.written}`; ask what calls it")
         remarks.append(several(meaning))
-    return Findings(in_order(found, graph), tuple(filter(None, remarks)))
+    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)))
 
 
 def _hits(

@@ -352,7 +352,8 @@ def _row(database: Database, session_id: str, request_id: str) -> RequestRow:
     if row is None:
         raise NotFound(
             f"the session {session_id!r:.130} has no request {request_id!r:.80}: it was removed as too old,"
-            " or never existed. ListRequests names those that there are."
+            " or never existed.",
+            "ListRequests names those that there are.",
         )
     return row
 

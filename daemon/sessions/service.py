@@ -37,8 +37,10 @@ from .context_sets import (
     set_context,
 )
 from .session import (
+    NOBODY,
     ItemOutcome,
     Session,
+    SessionState,
     SessionSummary,
     idle,
     is_id,
@@ -74,17 +76,6 @@ class SessionChange(Struct, frozen=True):
     selection: Mapping[str, object] | str | None = None
     context: Mapping[str, Sequence[str]] | None = None
     sets: tuple[tuple[str, Sequence[str], SetMode], ...] = ()
-
-
-class SessionState(Struct, frozen=True):
-    """The state of an id: a session or none; `problem` says why an existing one can't be read."""
-
-    session: Session | None = None
-    problem: str = ""
-
-
-NOBODY = SessionState()
-"""The state of an id without a session."""
 
 
 class _Seen(Struct, frozen=True):

@@ -64,6 +64,17 @@ class Session(Struct, frozen=True):
         return max(self.created, self.last_observed, self.last_idle)
 
 
+class SessionState(Struct, frozen=True):
+    """The state of an id: a session or none; `problem` says why an existing one can't be read."""
+
+    session: Session | None = None
+    problem: str = ""
+
+
+NOBODY = SessionState()
+"""The state of an id without a session."""
+
+
 class ItemOutcome(Struct, frozen=True):
     """The result of adding or removing an item; `text` says it in a sentence."""
 
@@ -106,7 +117,7 @@ def with_always(session: Session, always: Iterable[ItemKey]) -> Session:
 
 def unknown_item(key: ItemKey) -> NotFound:
     """Return the error for an item that doesn't exist, or that an agent may not see."""
-    return NotFound(f"there is no {key}. ListItems names those that there are; PutItem makes one.")
+    return NotFound(f"there is no {key}.", "ListItems names those that there are; PutItem makes one.")
 
 
 def item_is_not_there(key: ItemKey) -> ItemOutcome:
@@ -202,8 +213,8 @@ def _checked_count(session: Session) -> Session:
     if len(session.items) > MAX_ITEMS:
         raise TooLarge(
             f"the session would have {len(session.items):,} items, and at most {MAX_ITEMS:,} are kept."
-            " Nothing was changed."
-            " Give some of them another mode than always (PutItem, SetToolMode), or remove some."
+            " Nothing was changed.",
+            "Give some of them another mode than always (PutItem, SetToolMode), or remove some.",
         )
     return session
 

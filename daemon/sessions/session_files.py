@@ -204,8 +204,8 @@ class SessionFiles:
 def not_found(session_id: str) -> NotFound:
     """Return the error for an id that no session has."""
     return NotFound(
-        f"no session {session_id!r:.130}: it was removed as the one longest unused, or never existed."
-        " Call CreateSession to make it; ListSessions names those that there are."
+        f"no session {session_id!r:.130}: it was removed as the one longest unused, or never existed.",
+        "Call CreateSession to make it; ListSessions names those that there are.",
     )
 
 

@@ -99,9 +99,9 @@ class SessionStore:
         with self._lock_of(session.id):
             if self._taken(session.id):
                 raise InvalidRequest(
-                    f"there is a session {session.id!r} already; call ResumeSession to go on with it, or"
-                    " choose another session_id",
+                    f"there is a session {session.id!r} already;",
                     "session_id",
+                    "call ResumeSession to go on with it, or choose another session_id",
                 )
             self._files.make(session.id)
             self._write(session)

@@ -7,8 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from msgspec import Struct
-
+from ..core.deadline import Deadline
 from ..core.errors import FovealError
 from ..core.work import Work
 from ..index.messages import RefreshFiles
@@ -37,16 +36,6 @@ SEARCH_SHARE, SEARCH_S = 0.35, 1.0
 """Share of the time to a deadline that is reserved for the search after waiting for a new project, and its
 maximum in seconds: a search by words takes 20 to 100 ms beside a busy indexer, ten times that on an
 overloaded machine."""
-
-
-class Deadline(Struct, frozen=True):
-    """The time by which an answer is due, in seconds on the event loop's clock."""
-
-    at: float
-
-    def left(self, most: float) -> float:
-        """Return the seconds left, at most `most` and at least 0."""
-        return max(min(self.at - asyncio.get_running_loop().time(), most), 0)
 
 
 def deadline_of(project: Project, deadline_ms: int | None) -> Deadline:

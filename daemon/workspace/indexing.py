@@ -16,7 +16,7 @@ from ..core.child import ChildProcess
 from ..core.errors import ChildDied, FovealError, ProjectUnavailable
 from ..core.events import EventHub
 from ..core.work import Work
-from ..embedding.semantics import Semantics
+from ..embedding.embedder_client import EmbedderClient
 from ..index.messages import (
     AtWork,
     CloseProject,
@@ -63,7 +63,7 @@ class Indexing:
     `link.run` must be running as a task. All projects are opened again in a new indexer process.
     """
 
-    def __init__(self, work: Work, events: EventHub, semantics: Semantics) -> None:
+    def __init__(self, work: Work, events: EventHub, semantics: EmbedderClient) -> None:
         self.link = ChildProcess[Event](
             "indexer", ARGV, self._on_event, self._on_started, self._on_died, on_silent=self._on_silent
         )

@@ -159,38 +159,6 @@ class TurnPage(Page):
         body = await asyncio.to_thread(lambda: wanted.text.encode("utf-8", "replace"))
         return web.Response(body=body, content_type="text/plain", charset="utf-8")
 
-    # The addresses of the pages that this one took in, for bookmarks.
-
-    @get("/scopes/{scope_id}")
-    async def _serve_scope(self, request: web.Request) -> web.Response:
-        scope_id = request.match_info["scope_id"]
-        listed = await self._view.call("ListContexts", scope_id=scope_id, limit=1)
-        if not listed["contexts"]:
-            scope = await self._view.call("GetScope", scope_id=scope_id)
-            raise web.HTTPFound(href("/project", project=scope["project"]))
-        raise web.HTTPFound(f"/turns/{listed['contexts'][0]['context_id']}#focus")
-
-    @get("/scopes/{scope_id}/difference")
-    async def _serve_scope_difference(self, request: web.Request) -> web.Response:
-        listed = await self._view.call("ListContexts", scope_id=request.match_info["scope_id"], limit=2)
-        ids = [one["context_id"] for one in listed["contexts"]]
-        after = request.query.get("after") or (ids[0] if ids else "")
-        if not after:
-            raise RpcError(NOT_FOUND, "no context of this scope is kept")
-        before = request.query.get("before") or (ids[1] if ids[0] == after and len(ids) > 1 else "")
-        raise web.HTTPFound(href(f"/turns/{after}/difference", **{"with": before}))
-
-    @get("/sessions/{session_id}/requests/{request_id}")
-    async def _serve_request(self, request: web.Request) -> web.Response:
-        session_id, request_id = request.match_info["session_id"], request.match_info["request_id"]
-        listed = await self._view.call("ListContexts", session_id=session_id, limit=TURNS)
-        for one in listed["contexts"]:
-            if one.get("request_id") == request_id:
-                raise web.HTTPFound(f"/turns/{one['context_id']}")
-        await self._view.call("GetRequest", session_id=session_id, request_id=request_id, content=False)
-        message = "only the record of this request is kept; run: foveal requests show " + session_id
-        raise RpcError(NOT_FOUND, f"{message} {request_id}")
-
 
 async def found_or_none(view: View, method: str, **params: Any) -> dict[str, Any] | None:
     """Return what a method answers, None for what isn't there any more."""

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 
+from ..pump import MAX_BYTES, error_of, pack
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, BinaryIO, Final
 
-    Id = str | int
+    from ..pump import Id
 
-MAX_BODY_BYTES: Final = 16 * 1024 * 1024
-"""Maximum bytes of a body, as of a frame of the daemon's socket."""
+MAX_BODY_BYTES: Final = MAX_BYTES
 
 MAX_HEAD_BYTES: Final = 4096
 """Maximum bytes of a header, which has at most two short lines."""
-
-PARSE_ERROR: Final = -32700
-INVALID_REQUEST: Final = -32600
-"""Codes of JSON-RPC 2.0, section 5.1."""
 
 UNAVAILABLE: Final = -32803
 """RequestFailed: the request was fine, but the daemon can't be reached or went away."""
@@ -27,11 +24,11 @@ WARNING: Final = 2
 """The protocol's type of a warning in the log."""
 
 
-class BadFrame(Exception):
+class BadFrame(ValueError):
     """Bytes that aren't a frame. The start of the next frame is unknown, so the connection ends."""
 
 
-class FrameTooLarge(Exception):
+class FrameTooLarge(ValueError):
     """A body above the limit, which was skipped; `size` is its length in bytes."""
 
     def __init__(self, size: int) -> None:
@@ -79,9 +76,8 @@ def frame(body: bytes) -> bytes:
 
 
 def encode(message: dict[str, Any]) -> bytes:
-    """Return a message as a frame; halves of surrogate pairs become `?`."""
-    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
-    return frame(text.encode("utf-8", "replace"))
+    """Return a message as a frame."""
+    return frame(pack(message))
 
 
 def reply_frame(request_id: Id | None, result: Any) -> bytes:
@@ -91,7 +87,7 @@ def reply_frame(request_id: Id | None, result: Any) -> bytes:
 
 def error_frame(request_id: Id | None, code: int, message: str) -> bytes:
     """Return an error as the answer to a request; `None` is the id of a message without one."""
-    return encode({"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message}})
+    return encode(error_of(request_id, code, message))
 
 
 def log_frame(text: str) -> bytes:
@@ -118,9 +114,3 @@ def method_of(message: dict[str, Any]) -> str:
     """Return the method of a request or notification, empty for a reply."""
     method = message.get("method")
     return method if type(method) is str else ""
-
-
-def id_of(message: dict[str, Any]) -> Id | None:
-    """Return the id of a request or reply; None for a notification."""
-    found = message.get("id")
-    return found if type(found) is str or type(found) is int else None

@@ -24,16 +24,14 @@ from pygls.uris import from_fs_path, to_fs_path
 from ...ipc.aclient import DaemonLink
 from ...ipc.errors import DaemonUnavailable, RpcError
 from ...ipc.version import __version__
+from ..pump import INVALID_REQUEST, PARSE_ERROR, id_of
 from .lsp_frames import (
-    INVALID_REQUEST,
     MAX_BODY_BYTES,
     MAX_HEAD_BYTES,
-    PARSE_ERROR,
     UNAVAILABLE,
     BadFrame,
     body_size,
     error_frame,
-    id_of,
     method_of,
     read_message,
 )

@@ -15,7 +15,7 @@ from ...ipc.errors import NOT_FOUND, RpcError
 from .caller import Inquiry, ToolError
 from .context_tools import GET_CONTEXT
 from .decision_tools import LIST_DECISIONS
-from .tool import CHARACTERS_PER_TOKEN, NOTE, RULES_NOTE, Argument, Arguments, block, fit, inline, text
+from .tool import CHARACTERS_PER_TOKEN, NOTE, RULES_NOTE, Arguments, block, fit, inline, text
 
 SCHEME = "foveal"
 
@@ -153,12 +153,12 @@ class Prompt:
     name: str
     title: str
     description: str
-    arguments: Mapping[str, Argument]
+    arguments: Arguments
     make: Callable[[Inquiry, dict[str, Any]], Awaitable[str]]
 
     async def text(self, inquiry: Inquiry, given: Mapping[str, str]) -> str:
         """Return the text to send. Raises `ToolError` for arguments that can't be used, and `RpcError`."""
-        return await self.make(inquiry, Arguments(self.arguments).read(given))
+        return await self.make(inquiry, self.arguments.read(given))
 
 
 async def _resume(inquiry: Inquiry, given: dict[str, Any]) -> str:
@@ -210,17 +210,19 @@ PROMPTS = (
         "resume_session",
         "Go on with a session",
         "Go on where a session stopped: what it kept, and what was decided.",
-        {"session_id": text("Which session; without it this one.", most=200)},
+        Arguments({"session_id": text("Which session; without it this one.", most=200)}),
         _resume,
     ),
     Prompt(
         "review_changes",
         "Review changes",
         "Review changes against the project's rules, its earlier decisions and who uses what changed.",
-        {
-            "paths": text("Which files, separated by spaces; without it all that changed.", most=4000),
-            "about": text("What to look at most of all.", most=2000),
-        },
+        Arguments(
+            {
+                "paths": text("Which files, separated by spaces; without it all that changed.", most=4000),
+                "about": text("What to look at most of all.", most=2000),
+            }
+        ),
         _review,
     ),
 )

@@ -26,7 +26,7 @@ from .context_tools import EXPAND_FOCUS, GET_CONTEXT
 from .decision_tools import LIST_DECISIONS, RECORD_DECISION
 from .resources import PROMPTS, RESOURCES, Prompt, read_resource
 from .session_tools import GET_RELEVANT_CONTEXT, SET_RELEVANT_CONTEXT, STATUS
-from .tool import Argument, Tool
+from .tool import Tool
 
 
 async def serve_connection(
@@ -285,12 +285,11 @@ def _prompt(prompt: Prompt) -> t.Prompt:
         name=prompt.name,
         title=prompt.title,
         description=prompt.description,
-        arguments=[_argument(name, argument) for name, argument in prompt.arguments.items()],
+        arguments=[
+            t.PromptArgument(name=name, description=kind["description"], required=False)
+            for name, kind in prompt.arguments.schema()["properties"].items()
+        ],
     )
-
-
-def _argument(name: str, argument: Argument) -> t.PromptArgument:
-    return t.PromptArgument(name=name, description=argument.description, required=argument.required)
 
 
 def _text(text: str) -> t.TextContent:

@@ -1,17 +1,21 @@
 """A tool: its arguments, its description, and answers in Markdown within a size limit.
 
-`server.py` turns tools into the SDK's types. Arguments are checked here, since the SDK's errors name neither
-the argument nor the correction. The check is lenient if a model's meaning is plain: null is a missing
-argument, 5.0 is 5, a text in place of a list of texts is a list with that text, "true" is true.
+`server.py` turns tools into the SDK's types. Arguments are a msgspec type, which gives their JSON schema and
+checks them here, since the SDK's errors don't name the correction. The check is lenient if a model's meaning
+is plain: null is a missing argument, 5.0 is 5, a text in place of a list of texts is a list with that text,
+"true" is true.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from .caller import Inquiry, ToolError
 
@@ -20,102 +24,54 @@ TEXT_CHARACTERS = 20_000
 
 LIST_ENTRIES = 200
 
-Kind = Literal["text", "number", "truth", "texts", "items"]
+Argument = tuple[Any, Any]
+"""The type of an argument and its default; `...` for one that is required."""
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """An argument of a `kind`, between `least` and `most` (characters, value, or entries)."""
+class Item(Struct):
+    """A rule, reference or tool that a model names."""
 
-    kind: Kind
-    description: str
-    required: bool = False
-    default: Any = None
-    least: int = 0
-    most: int = 0
-    choices: tuple[str, ...] = ()
+    type: Annotated[Literal["rule", "reference", "tool"], Meta(extra_json_schema={"type": "string"})]
+    name: str
+    server_name: Annotated[str, Meta(description="for a tool: its server")] | UnsetType = UNSET
 
-    def schema(self) -> dict[str, Any]:
-        """Return its JSON schema."""
-        schema: dict[str, Any] = {"description": self.description}
-        if self.kind == "text":
-            schema |= {"type": "string", "maxLength": self.most}
-            schema |= {"minLength": self.least} if self.least else {}
-            schema |= {"enum": list(self.choices)} if self.choices else {}
-        elif self.kind == "number":
-            schema |= {"type": "integer", "minimum": self.least, "maximum": self.most}
-        elif self.kind == "truth":
-            schema |= {"type": "boolean"}
-        else:
-            entry = {"type": "string"} if self.kind == "texts" else _ITEM
-            schema |= {"type": "array", "items": entry, "maxItems": self.most}
-            schema |= {"minItems": self.least} if self.least else {}
-        return schema if self.default is None else {**schema, "default": self.default}
 
-    def read(self, name: str, value: Any) -> Any:
-        """Return a given value, checked. Raises `ToolError`."""
-        if self.kind == "text":
-            return self._text(name, value)
-        if self.kind == "number":
-            return self._number(name, value)
-        if self.kind == "truth":
-            return _truth(name, value)
-        if self.kind == "texts" and isinstance(value, str):
-            value = [value]
-        if not isinstance(value, list):
-            raise _wrong(name, f"must be a list, not {_kind_of(value)}")
-        if not self.least <= len(value) <= self.most:
-            raise _wrong(name, f"must have {self.least} to {self.most} entries, not {len(value)}")
-        return [_entry(name, item) if self.kind == "texts" else _item(name, item) for item in value]
-
-    def _text(self, name: str, value: Any) -> str:
-        if not isinstance(value, str):
-            raise _wrong(name, f"must be a text, not {_kind_of(value)}")
-        if self.choices and value not in self.choices:
-            raise _wrong(name, f"must be one of {', '.join(self.choices)}, not {value!r:.80}")
-        if len(value.strip()) < self.least:
-            raise _wrong(name, "must not be empty")
-        if len(value) > self.most:
-            raise _wrong(name, f"may have {self.most} characters, not {len(value)}")
-        return value
-
-    def _number(self, name: str, value: Any) -> int:
-        is_whole = isinstance(value, float) and value.is_integer()
-        if type(value) is not int and not is_whole:
-            raise _wrong(name, f"must be a whole number, not {_kind_of(value)}")
-        if not self.least <= value <= self.most:
-            raise _wrong(name, f"must lie between {self.least} and {self.most}, not be {value!s:.20}")
-        return int(value)
+def _argument(kind: Any, required: bool = False) -> Argument:
+    return (kind, ...) if required else (kind | UnsetType, UNSET)
 
 
 def text(description: str, *, required: bool = False, most: int = TEXT_CHARACTERS) -> Argument:
     """Return an argument that is a text; a required one must not be empty."""
-    return Argument("text", description, required, least=int(required), most=most)
+    bounds = Meta(description=description, min_length=1 if required else None, max_length=most)
+    return _argument(Annotated[str, bounds], required)
 
 
 def choice(description: str, choices: tuple[str, ...], default: str | None = None) -> Argument:
     """Return an argument that must be one of these words."""
-    return Argument("text", description, default=default, most=max(map(len, choices)), choices=choices)
+    shown = {"type": "string"}
+    kind = Annotated[Literal[choices], Meta(description=description, extra_json_schema=shown)]  # type: ignore[valid-type]  # the words are known when it runs
+    return _argument(kind) if default is None else (kind, default)
 
 
 def number(description: str, least: int, most: int, default: int) -> Argument:
     """Return an argument that is a whole number."""
-    return Argument("number", description, default=default, least=least, most=most)
+    return Annotated[int, Meta(description=description, ge=least, le=most)], default
 
 
 def truth(description: str) -> Argument:
     """Return an argument that is true or false; false without it."""
-    return Argument("truth", description, default=False)
+    return Annotated[bool, Meta(description=description)], False
 
 
 def texts(description: str, *, required: bool = False, least: int = 0, most: int = LIST_ENTRIES) -> Argument:
     """Return an argument that is a list of texts."""
-    return Argument("texts", description, required, least=least, most=most)
+    bounds = Meta(description=description, min_length=least or None, max_length=most)
+    return _argument(Annotated[list[str], bounds], required)
 
 
 def items(description: str, most: int) -> Argument:
     """Return an argument that is a list of items as `{type, name, server_name?}`."""
-    return Argument("items", description, most=most)
+    return _argument(Annotated[list[Item], Meta(description=description, max_length=most)])
 
 
 def max_tokens(least: int, most: int, default: int) -> Argument:
@@ -124,84 +80,66 @@ def max_tokens(least: int, most: int, default: int) -> Argument:
                   least, most, default)  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
 class Arguments:
     """The arguments of one tool, by name."""
 
-    by_name: Mapping[str, Argument] = field(default_factory=dict)
+    def __init__(self, by_name: Mapping[str, Argument] | None = None) -> None:
+        fields = [
+            (name, kind) if default is ... else (name, kind, default)
+            for name, (kind, default) in (by_name or {}).items()
+        ]
+        self._type = msgspec.defstruct("Arguments", fields, kw_only=True, forbid_unknown_fields=True)
 
     def schema(self) -> dict[str, Any]:
-        """Return the JSON schema of all arguments."""
-        required = [name for name, argument in self.by_name.items() if argument.required]
-        schema = {
-            "type": "object",
-            "properties": {name: argument.schema() for name, argument in self.by_name.items()},
-            "additionalProperties": False,
-        }
-        return {**schema, "required": required} if required else schema
+        """Return the JSON schema of all arguments, whole in one piece."""
+        [schema], parts = msgspec.json.schema_components([self._type])
+        whole = dict(_resolved(schema, parts))
+        return (
+            whole if whole["required"] else {name: part for name, part in whole.items() if name != "required"}
+        )
 
     def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return every argument, checked, with defaults for missing ones. Raises `ToolError`."""
-        unknown = [name for name in given if name not in self.by_name]
-        if unknown:
-            known = ", ".join(self.by_name) or "none"
-            raise ToolError(f"there is no argument {_listed(unknown)}", f"the arguments are: {known}")
-        checked = {}
-        for name, argument in self.by_name.items():
-            value = given.get(name)
-            if value is not None:
-                checked[name] = argument.read(name, value)
-            elif argument.required:
-                raise _wrong(name, "is missing")
-            else:
-                checked[name] = argument.default
-        return checked
+        kinds = {name: kind.get("type") for name, kind in self.schema()["properties"].items()}
+        meant = {name: _meant(value, kinds.get(name)) for name, value in given.items() if value is not None}
+        try:
+            checked = msgspec.to_builtins(msgspec.convert(meant, self._type))
+        except msgspec.ValidationError as error:
+            problem, _, place = str(error).partition(" - at `$.")
+            wrong = f"{place.rstrip('`')}: {problem}" if place else problem
+            known = ", ".join(kinds) or "none"
+            raise ToolError(
+                wrong, f"correct it and call the tool again; the arguments are: {known}"
+            ) from error
+        return {name: checked.get(name) for name in kinds}
 
 
-_ITEM = {
-    "type": "object",
-    "properties": {
-        "type": {"type": "string", "enum": ["rule", "reference", "tool"]},
-        "name": {"type": "string"},
-        "server_name": {"type": "string", "description": "for a tool: its server"},
-    },
-    "required": ["type", "name"],
-}
+def _meant(value: Any, kind: str | None) -> Any:
+    """Return what a model means by a value of another type."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_meant(entry, None) for entry in value]
+    if isinstance(value, dict):
+        return {name: entry for name, entry in value.items() if entry is not None}
+    if kind == "array" and isinstance(value, str):
+        return [value]
+    return (
+        {"true": True, "false": False}.get(value, value)
+        if kind == "boolean" and isinstance(value, str)
+        else value
+    )
 
 
-def _truth(name: str, value: Any) -> bool:
-    if value in ("true", "false"):
-        return bool(value == "true")
-    if not isinstance(value, bool):
-        raise _wrong(name, f"must be true or false, not {_kind_of(value)}")
-    return value
-
-
-def _entry(name: str, value: Any) -> str:
-    if not isinstance(value, str) or not value.strip() or len(value) > TEXT_CHARACTERS:
-        raise _wrong(name, f"must hold texts of 1 to {TEXT_CHARACTERS} characters")
-    return value
-
-
-def _item(name: str, value: Any) -> dict[str, str]:
-    fields = value if isinstance(value, dict) else {}
-    kept = {key: fields[key] for key in ("type", "name", "server_name") if fields.get(key) is not None}
-    if not all(isinstance(value, str) for value in kept.values()) or not {"type", "name"} <= kept.keys():
-        raise _wrong(name, 'must hold items such as {"type": "rule", "name": "CLAUDE.md"}')
-    return kept
-
-
-def _wrong(name: str, problem: str) -> ToolError:
-    return ToolError(f"{name} {problem}", "correct it and call the tool again")
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(repr(name)[:80] for name in names[:5])
-
-
-def _kind_of(value: Any) -> str:
-    names = {bool: "true or false", int: "a number", float: "a number", str: "a text", list: "a list"}
-    return names.get(type(value), "an object")
+def _resolved(part: Any, parts: Mapping[str, Any]) -> Any:
+    """Return a part of a schema with what it refers to in place, without names and docstrings of types."""
+    if isinstance(part, list):
+        return [_resolved(entry, parts) for entry in part]
+    if not isinstance(part, dict):
+        return part
+    whole = {**parts[part["$ref"].rpartition("/")[2]], **part} if "$ref" in part else part
+    hidden = {"$ref", "title", "description"} if whole.get("type") == "object" else {"$ref"}
+    return {name: _resolved(entry, parts) for name, entry in whole.items() if name not in hidden}
 
 
 CHARACTERS_PER_TOKEN = 4

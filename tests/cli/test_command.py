@@ -4,43 +4,25 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
 import pytest
-from foveal.cli.command import Command, CommandGroup, UnknownCommand, locate, settings_of
+from foveal.cli.command import Run, command
+from foveal.cli.group import CommandGroup
+from foveal.cli.settings import locate
 
 SEEN: list[str | None] = []
 
 
-@click.group("things", cls=CommandGroup, examples=["foveal things list"])
-def things() -> None:
-    """Change things."""
+things = CommandGroup("things", help="Change things.", examples=["foveal things list"])
 
 
-@things.command("list", cls=Command, short_help="List things.")
-@click.pass_context
-def list_command(context: click.Context) -> None:
+@command("List things.", group=things)
+def list_things(run: Run) -> None:
     """List all things."""
-    SEEN.append(settings_of(context).socket)
-
-
-@things.command("delete", cls=Command, short_help="Delete a thing.")
-def delete_command() -> None:
-    """Delete one thing."""
+    SEEN.append(run.settings.socket)
 
 
 def run(*arguments: str) -> None:
     things.main(list(arguments), prog_name="foveal things", standalone_mode=False)
-
-
-def test_without_a_command_it_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    run()
-    bare = capsys.readouterr().out
-    assert bare.startswith("Usage: foveal things [OPTIONS] [COMMAND] [ARGS]...")
-    assert bare.index("  list    List things.") < bare.index("  delete  Delete a thing.")
-    assert "--socket PATH" in bare
-    assert bare.endswith("Examples:\n  foveal things list\n")
-    run("--help")
-    assert capsys.readouterr().out == bare
 
 
 def test_the_socket_before_and_behind_the_command() -> None:
@@ -49,19 +31,6 @@ def test_the_socket_before_and_behind_the_command() -> None:
     run("list", "--socket", "/run/b")
     run("list")
     assert SEEN == ["/run/a", "/run/b", None]
-
-
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("lst", "did you mean foveal things list?"),
-        ("remove-all", "foveal things --help lists the commands"),
-    ],
-)
-def test_an_unknown_command(name: str, hint: str) -> None:
-    with pytest.raises(UnknownCommand, match="there is no command") as raised:
-        run(name)
-    assert raised.value.hint == hint
 
 
 @pytest.fixture
@@ -74,62 +43,28 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_paths_from_a_folder_of_the_project(root: Path) -> None:
-    source = root / "src"
+def test_paths_as_a_person_writes_them(root: Path) -> None:
+    source = str(root / "src")
 
-    def check(given: str, expected: str) -> None:
-        assert locate(given, [str(source)]) == expected
+    def check(given: str, expected: str, *more: Path) -> None:
+        assert locate(given, [source, *map(str, more)]) == expected
 
-    check("auth.py", f"{source}/auth.py")
-    check("auth.py#Session.login", f"{source}/auth.py#Session.login")
-    check("odd#name.py", f"{source}/odd#name.py")
-    check("odd#name.py#f", "odd#name.py#f")  # not told apart; the daemon takes it from the root
-    check("app", f"{source}/app")
-    check(".", f"{source}/.")
-    check("dangling", f"{source}/dangling")
-    check("/etc/hosts", "/etc/hosts")
-    check("", "")
-    check("#Session", "#Session")
-
-
-def test_paths_that_only_the_root_has_stay_relative(root: Path) -> None:
-    def check(given: str) -> None:
-        assert locate(given, [str(root / "src")]) == given
-
-    check("README.md")
-    check("src/auth.py")
-    check("src/auth.py#Session")
-    check("src/*.py")
-    check("gone.py")
-
-
-def test_dots_always_mean_the_users_folder(root: Path) -> None:
-    source = root / "src"
-
-    def check(given: str, expected: str) -> None:
-        assert locate(given, [str(source), str(root)]) == expected
-
-    check("./gone.py", f"{source}/./gone.py")
-    check("../README.md", f"{source}/../README.md")
-    check("../gone.py", f"{source}/../gone.py")
-    check("..", f"{source}/..")
-    check("...", "...")
-
-
-def test_globs_need_only_the_folders_before_the_wildcard(root: Path) -> None:
-    source = root / "src"
-
-    def check(given: str, expected: str) -> None:
-        assert locate(given, [str(source)]) == expected
-
-    check("*.py", f"{source}/*.py")
-    check("**/*.ts", f"{source}/**/*.ts")
-    check("app/*.ts", f"{source}/app/*.ts")
-    check("app/[id]/page.ts", f"{source}/app/[id]/page.ts")
-    check("missing/*.ts", "missing/*.ts")
-
-
-def test_the_first_folder_that_has_it_wins(root: Path) -> None:
-    folders = [str(root / "src"), str(root / "other")]
-    assert locate("auth.py", folders) == f"{root}/src/auth.py"
-    assert locate("only.py", folders) == f"{root}/other/only.py"
+    for there in (
+        "auth.py",
+        "auth.py#Session.login",
+        "odd#name.py",
+        "app",
+        ".",
+        "dangling",
+        "..",
+        "./gone.py",
+    ):
+        check(there, f"{source}/{there}")
+    for glob in ("*.py", "**/*.ts", "app/*.ts", "app/[id]/page.ts", "../README.md", "../gone.py"):
+        check(glob, f"{source}/{glob}")
+    # Not in this folder: the daemon takes it from the root.
+    for other in ("", "#Session", "...", "/etc/hosts", "odd#name.py#f", "README.md", "src/auth.py", "src/*.py",
+                  "src/auth.py#Session", "gone.py", "missing/*.ts"):  # fmt: skip
+        check(other, other)
+    check("auth.py", f"{source}/auth.py", root / "other")
+    check("only.py", f"{root}/other/only.py", root / "other")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import signal
 import socket
@@ -19,26 +18,19 @@ from foveal import __version__
 from foveal.cli import doctor
 from foveal.cli import process as life
 from foveal.cli.app import foveal
-from foveal.cli.status import follow_log
-from foveal.cli.terminal import Check
+from foveal.cli.check import Check
+from foveal.cli.logs import follow_log
 from foveal.ipc.paths import DaemonInfo, daemon_file, lock_file, log_file, write_daemon_info
 
+from tests.command_cases import in_terminal, run_program
 from tests.conftest import DaemonProcess, write_files
 
 TIMEOUT_S = 90
 
 
 def run(daemon: DaemonProcess, *arguments: str) -> tuple[int, str, str]:
-    """Run the program as a user would; returns its exit code, output and errors."""
-    done = subprocess.run(
-        [sys.executable, "-m", "foveal", *arguments],
-        check=False,
-        env=daemon.environ | {"NO_COLOR": "1"},
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-    )
-    return done.returncode, done.stdout, done.stderr
+    """Run the program as a user would."""
+    return run_program(daemon.environ, Path.cwd(), *arguments)
 
 
 def said(daemon: DaemonProcess, *arguments: str) -> tuple[int, str, str]:
@@ -124,22 +116,7 @@ def test_up_with_a_project_that_is_none(daemon: DaemonProcess, tmp_path: Path) -
 
 
 def test_a_terminal_sees_a_progress_bar(daemon: DaemonProcess, shop: Path) -> None:
-    ours, theirs = pty.openpty()
-    child = subprocess.Popen(
-        [sys.executable, "-m", "foveal", "up", str(shop)],
-        env=daemon.environ | {"TERM": "xterm", "COLUMNS": "100"},
-        stdout=theirs,
-        stderr=theirs,
-    )
-    os.close(theirs)
-    seen = b""
-    try:
-        while data := os.read(ours, 65536):
-            seen += data
-    except OSError:  # how Linux ends a terminal whose other side is closed
-        pass
-    os.close(ours)
-    assert child.wait(TIMEOUT_S) == 0
+    seen = in_terminal(daemon.environ, shop, "up", ".")
     assert b"scanning" in seen
     assert b"ready: " in seen
     assert seen.rstrip().endswith(b" s")
@@ -166,12 +143,6 @@ def test_restart_keeps_the_socket(daemon: DaemonProcess, tmp_path: Path) -> None
     assert (code, errors) == (0, "")
     assert output == f"stopped the daemon (pid {old})\nstarted foveal {__version__} (pid {new}) on {place}\n"
     assert run(daemon, "--socket", place, "down") == (0, f"stopped the daemon (pid {new})\n", "")
-
-
-def test_restart_starts_one_where_none_runs(daemon: DaemonProcess) -> None:
-    code, output, errors = run(daemon, "restart")
-    expected = f"started foveal {__version__} (pid {daemon.pid}) on {daemon.socket}\n"
-    assert (code, output, errors) == (0, expected, "")
 
 
 def test_a_second_daemon_is_refused(daemon: DaemonProcess) -> None:

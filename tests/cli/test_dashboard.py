@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from foveal.cli.daemon_commands import has_display
+from foveal.cli.dashboard import has_display
 
 from tests.command_cases import CommandLine
 

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from foveal.cli import doctor
 from foveal.cli.app import foveal
-from foveal.cli.command import Settings
+from foveal.cli.check import Check
 from foveal.cli.doctor import (
     check_daemon,
     check_dependencies,
@@ -27,7 +27,7 @@ from foveal.cli.doctor import (
     check_state,
     check_watches,
 )
-from foveal.cli.terminal import Check
+from foveal.cli.settings import Settings
 
 from tests.conftest import DaemonProcess, write_files
 
@@ -221,7 +221,3 @@ def test_watches(monkeypatch: pytest.MonkeyPatch) -> None:
     check(1_000_000, 5, polled, [("warning", ""), ("ok", "")])
     check(8_192, 5, polled, [("warning", f"{remedy} && foveal restart"), ("warning", remedy)])
     assert [watch.level for watch in check_watches({})] == ["warning"]
-
-
-def test_a_process_that_is_gone_has_no_watches() -> None:
-    assert doctor._watches_of(2**22 + 1) == 0

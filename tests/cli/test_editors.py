@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.cli import hooks as editors
+from foveal.cli import editors
 
 from tests.command_cases import CommandLine
 

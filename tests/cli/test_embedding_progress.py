@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from foveal.cli.status import how_far, in_a_cell, rate
+from foveal.cli.embedding import how_far, in_a_cell, rate
 
 
 def project(state: str, embedded: int = 0, pending: int = 0, **more: Any) -> dict[str, Any]:

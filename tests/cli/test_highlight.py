@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from foveal.cli.query import LEXERS, WORDS_MAX, highlight, question_words
+from foveal.cli.highlight import LEXERS, WORDS_MAX, highlight, question_words
 from foveal.daemon.languages.shared.language import LANGUAGES
 from hypothesis import given
 from hypothesis import strategies as st

@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 import pytest
-from foveal.cli import history, terminal
-from foveal.cli.history import describe_last, describe_usage
+from foveal.cli import last, terminal
+from foveal.cli.last import describe_last
+from foveal.cli.usage import describe_usage as lines_of
 
 from tests.command_cases import CommandLine
 from tests.conftest import DaemonProcess
@@ -69,6 +70,7 @@ def test_the_last_context_reads() -> None:
                 "symbol": "expire",
                 "score": 0.25,
                 "reason": "no room; found by its name",
+                "found_by": "its name",
                 "node_id": "b.py#expire",
             },
             {"kind": "rule", "path": "", "line": 0, "score": None, "reason": "removed", "name": "sql"},
@@ -115,7 +117,7 @@ def test_the_last_context_is_the_one_that_was_sent(foveal: CommandLine) -> None:
 
 
 def test_last_means_one_thing(foveal: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "PAGE", 2)
+    monkeypatch.setattr(last, "PAGE", 2)
     foveal.json("up", ".")
     sent = foveal.json("context", "how do sessions expire?", "--session", "s-1")
     for prompt in ("a cart", "a user", "a visit", "a shop", "a test"):
@@ -157,7 +159,7 @@ def test_usage_reads() -> None:
         "never_used": [{"path": f"src/{number}.py", "project": "/p", "shown": 9} for number in range(12)],
         "saved": {"characters": 120_000, "basis": "4.1 characters read for each character sent"},
     }
-    header, row, total, *rest = "\n".join(describe_usage(reply, "day")).splitlines()
+    header, row, total, *rest = "\n".join(lines_of(reply, "day")).splitlines()
     assert header.split() == ["DAY", "TURNS", "TOKENS", "SHOWN", "USED", "SHARE", "SESSIONS"]
     assert row.split() == ["2026-01-31", "12", "12,345", "40", "10", "25%", "3"]
     assert total.split()[0] == "total"
@@ -169,16 +171,7 @@ def test_usage_reads() -> None:
         "  (4.1 characters read for each character sent)",
     ]
     empty = {**reply, "rows": []}
-    assert list(describe_usage(empty, "day")) == ["no agent got a context in this time"]
-
-
-def test_usage_of_projects_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = {**ROW, "key": "/home/me/" + "a-long-folder/" * 9 + "shop"}
-    table = "\n".join(
-        describe_usage({"rows": [row], "total": ROW, "never_used": [], "saved": None}, "project")
-    )
-    assert max(map(len, table.splitlines())) <= 80
-    assert "/shop " in table
+    assert list(lines_of(empty, "day")) == ["no agent got a context in this time"]
 
 
 def test_what_hooks_tell_is_counted_and_forgotten(
@@ -241,10 +234,6 @@ def test_forget_deletes_what_is_known(foveal: CommandLine) -> None:
     assert "no agent got a context of this project yet" in foveal.fails("last")
     assert "nothing is known of " in foveal.fails("forget", str(foveal.folder), "--yes")
     assert (foveal.folder / "src" / "shop" / "sessions.py").exists()
-
-
-def test_usage_takes_days_and_times(foveal: CommandLine) -> None:
-    assert "soon is no time: write 2026-01-31" in foveal.fails("usage", "--since", "soon", code=2)
 
 
 def test_last_and_why_tell_of_a_prompt_that_got_none_in_time(

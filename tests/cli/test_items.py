@@ -5,10 +5,7 @@ from __future__ import annotations
 import io
 import sys
 
-import click
 import pytest
-from foveal.cli import terminal
-from foveal.cli.items import item_arguments, item_label, key_of
 
 from tests.command_cases import CommandLine
 from tests.conftest import write_files
@@ -72,6 +69,8 @@ def test_what_can_not_be_put_or_deleted(foveal: CommandLine) -> None:
     check(["put", "rule", "x", "--include", "agent", "--text", "y", "--file", "z"], 2, "exclude each other")
     check(["put", "tool", "x", "--include", "agent"], 2, "a tool is named with its server: --server NAME")
     check(["put", "rule", "x", "--include", "agent"], 1, "--text is missing")
+    check(["delete", "rule", "x", "--server", "s"], 2, "--server goes with tools, and this is a rule")
+    check(["delete", "skill", "x"], 2, "'skill' is not one of 'rule', 'reference', 'tool'")
     check(["put", "rule", "x", "--include", "agent", "--file", "gone"], 1, "error: gone: No such file")
     check(["put", "rule", "x", "--include", "agent", "--file", "binary"], 1, "binary is no UTF-8 text")
     check(
@@ -79,7 +78,7 @@ def test_what_can_not_be_put_or_deleted(foveal: CommandLine) -> None:
     )
     check(["put", "rule", "x", "--include", "agent", "--level", "7"], 2, "7 is not in the range 100<=x<=999")
     check(["delete", "rule", "nope"], 1, "hint: foveal items list\n")
-    check(["delete", "rule", "CLAUDE.md"], 1, "wasn't put by foveal items put")
+    check(["delete", "rule", "CLAUDE.md"], 1, "wasn't put by a client")
     check(["lst"], 2, "hint: did you mean foveal items list?")
 
 
@@ -104,42 +103,3 @@ def test_usage(foveal: CommandLine) -> None:
     assert row.split()[:7] == ["rule", "CLAUDE.md", "always", "1", "1", "1", "100%"]
     assert rest == []
     assert foveal.json("items", "usage")["suggestions"] == []
-
-
-@click.command("name")
-@item_arguments
-@click.pass_context
-def command(context: click.Context, kind: str, name: str, server: str | None) -> None:
-    click.echo(item_label(key_of(context, kind, name, server)))
-
-
-def run(*arguments: str) -> None:
-    command.main(list(arguments), standalone_mode=False)
-
-
-def test_what_names_an_item(capsys: pytest.CaptureFixture[str]) -> None:
-    def check(arguments: tuple[str, ...], expected: str) -> None:
-        run(*arguments)
-        assert capsys.readouterr().out == f"{expected}\n"
-
-    check(("rule", "AGENTS.md"), "rule AGENTS.md")
-    check(("tool", "search", "--server", "github"), "tool search of github")
-    check(("reference", "--", "-odd"), "reference -odd")
-
-
-def test_what_names_none() -> None:
-    def check(arguments: tuple[str, ...], expected: str) -> None:
-        with pytest.raises(click.UsageError) as raised:
-            run(*arguments)
-        assert expected in raised.value.format_message()
-
-    check(("tool", "search"), "a tool is named with its server: --server NAME")
-    check(("rule", "x", "--server", "github"), "--server goes with tools, and this is a rule")
-    check(("skill", "x"), "'skill' is not one of 'rule', 'reference', 'tool'")
-    check(("rule",), "Missing argument 'NAME'")
-
-
-def test_long_texts_are_cut_to_a_line() -> None:
-    assert terminal.shortened("a\n  b", 3) == "a b"
-    assert terminal.shortened("abcdef", 4) == "abc…"
-    assert terminal.shortened("", 4) == ""

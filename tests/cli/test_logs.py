@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Generator
 from pathlib import Path
 
 from click.testing import CliRunner
 from foveal.cli.app import foveal
-from foveal.cli.status import BLOCK_BYTES, follow_log, last_lines, log_files, tail
+from foveal.cli.logs import BLOCK_BYTES, follow_log, last_lines, log_files, tail
 from foveal.ipc.paths import log_file
 
 from tests.conftest import DaemonProcess
@@ -79,17 +78,6 @@ def test_follow_goes_on_in_the_file_that_takes_its_place(tmp_path: Path) -> None
         read += next(added)
     assert read == "last words\nnew file\n"
     added.close()
-
-
-def test_follow_waits_for_a_log_that_is_not_there_yet(tmp_path: Path) -> None:
-    path = tmp_path / "foveal.log"
-    added = follow_log(str(path))
-    read: list[str] = []
-    reader = threading.Thread(target=lambda: read.append(next(added)))
-    reader.start()
-    path.write_text("begin\n")
-    reader.join(30)
-    assert "".join(read) == "begin\n"
 
 
 def test_logs_as_json(daemon: DaemonProcess) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from foveal.cli.metrics import FIGURES, WIDTH, describe_history, sparkline
+from foveal.cli.metrics import FIGURES, describe_history, sparkline
 
 
 def sample(minute: int, **fields: Any) -> dict[str, Any]:
@@ -29,10 +29,6 @@ def sample(minute: int, **fields: Any) -> dict[str, Any]:
 
 def lines_of(*samples: dict[str, Any], step_s: float = 10.0) -> list[str]:
     return list(describe_history({"period": "hour", "step_s": step_s, "samples": list(samples)}))
-
-
-def test_without_a_sample_it_says_since_when() -> None:
-    assert lines_of(step_s=300) == ["nothing was sampled yet: the daemon started less than 5 min ago"]
 
 
 def test_each_figure_has_a_line_with_its_numbers() -> None:
@@ -59,11 +55,6 @@ def test_each_figure_has_a_line_with_its_numbers() -> None:
     assert len(lines_of(busy)) == 2 + len(FIGURES) + 2
 
 
-def test_it_fits_into_a_hundred_columns() -> None:
-    samples = [sample(number % 60, requests=number * 10_000) for number in range(5 * WIDTH)]
-    assert max(map(len, lines_of(*samples))) <= 100
-
-
 @pytest.mark.parametrize(
     ("values", "width", "expected"),
     [
@@ -80,11 +71,3 @@ def test_it_fits_into_a_hundred_columns() -> None:
 )
 def test_numbers_become_bars(values: Sequence[float | None], width: int, expected: str) -> None:
     assert sparkline(values, width) == expected
-
-
-@pytest.mark.parametrize("count", [1, 59, 60, 61, 119, 360])
-def test_a_peak_is_seen_wherever_it_lies(count: int) -> None:
-    for place in range(count):
-        drawn = sparkline([float(one == place) for one in range(count)], 60)
-        assert len(drawn) == min(count, 60)
-        assert drawn.count("█") == 1

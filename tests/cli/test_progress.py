@@ -56,7 +56,7 @@ def ready(**more: Any) -> dict[str, Any]:
 def test_events_on_embedding_and_model_are_no_states() -> None:
     indexing = {"project": "/p", "state": "indexing", "files": 3, "files_pending": 1}
     daemon = Daemon(EMBEDDING, MODEL, indexing, MODEL, EMBEDDING, ready(), states=(ready(symbols=7),))
-    root, line = open_and_wait(client(daemon), "/p")
+    root, line = open_and_wait(client(daemon), path="/p")
     assert root == "/p"
     assert line.startswith("ready: /p (3 files, 7 symbols) in ")
     assert daemon.asked == ["Subscribe", "OpenProject", "ListProjects"]
@@ -65,7 +65,7 @@ def test_events_on_embedding_and_model_are_no_states() -> None:
 def test_lost_events_and_silence_lead_to_a_question() -> None:
     lost = {"topic": "lost", "data": {"count": 4}}
     daemon = Daemon(lost, "silence", states=({}, ready(), ready()))
-    open_and_wait(client(daemon), "/p")
+    open_and_wait(client(daemon), path="/p")
     assert daemon.asked.count("ListProjects") == 3
 
 
@@ -85,7 +85,7 @@ def test_a_project_that_can_not_be_indexed() -> None:
     broken = {"state": "degraded", "degraded": ["no permission"]}
     daemon = Daemon({"project": "/p", **broken, "files": 0, "files_pending": 0}, states=(broken,))
     with pytest.raises(CliError, match="/p can't be indexed: no permission"):
-        open_and_wait(client(daemon), "/p")
+        open_and_wait(client(daemon), path="/p")
 
 
 def test_a_known_project_is_asked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,24 +68,6 @@ def test_what_is_said_behind_it(changes: dict[str, Any], expected: str) -> None:
     assert line.endswith(expected)
 
 
-def test_long_code_is_cut() -> None:
-    (line,) = text({**CALL, "snippet": "\n" + "x" * 500})
-    assert line.endswith("x…")
-    assert len(line) < 200
-
-
-def test_names_can_not_steer_a_terminal() -> None:
-    hostile = {
-        **CALL,
-        "path": "a\x1b[2J.py",
-        "enclosing": "b\x1b]0;c\x07",
-        "via": "\x1b[31m",
-        "snippet": "\n\x1b[1mlogin",
-    }
-    (line,) = text(hostile)
-    assert not {"\x1b", "\x07"}.intersection(line)
-
-
 def test_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setenv("FORCE_COLOR", "1")

@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from foveal.cli.requests import describe, requests_table
+from foveal.cli.requests import COLUMNS, describe
+from foveal.cli.table import table
 
 from tests.command_cases import CommandLine
 from tests.conftest import write_files
@@ -23,6 +24,7 @@ REQUEST: dict[str, Any] = {
     "steps_ms": {},
     "degraded": [],
     "referred": None,
+    "problem": "",
 }
 
 
@@ -141,7 +143,7 @@ def test_a_table_of_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     summary = {**REQUEST, "items": 2, "considered": 9, "degraded": 0, "pruned": ""}
     poor = {**summary, "referred": 1, "degraded": 2, "pruned": "it was too old"}
-    header, row, second = requests_table([summary, poor]).splitlines()
+    header, row, second = table(COLUMNS, [summary, poor]).splitlines()
     assert row.split()[3:] == ["2", "1,234", "2.2"]
     assert second.split()[3:6] == ["2", "1", "1,234"]
     assert second.endswith("2.2  degraded, no content: it was too old")

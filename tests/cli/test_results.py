@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 import pytest
-from foveal.cli.command import seen_from
 from foveal.cli.query import describe_results
+from foveal.cli.settings import seen_from
 
 RESULT: dict[str, Any] = {
     "node_id": "src/auth.py#Session.login",
@@ -46,15 +46,6 @@ def test_a_result() -> None:
     ).replace("   8-", "    8-").replace("   9:", "    9:")
 
 
-def test_other_places_of_the_file() -> None:
-    more = [
-        {"node_id": "src/auth.py#Session.login", "start_line": 30, "end_line": 40, "kind": "method"},
-        {"node_id": "src/auth.py#logout", "start_line": 50, "end_line": 60, "kind": "function"},
-        {"node_id": "src/auth.py", "start_line": 70, "end_line": 71, "kind": "code"},
-    ]
-    assert text({**RESULT, "more": more}).endswith("\n   also 30-40, 50-60 logout, 70-71")
-
-
 def test_a_section_goes_by_its_own_heading() -> None:
     section = {**RESULT, "symbol": "Usage/Options/All of them", "kind": "section"}
     more = [{"node_id": "src/auth.py#Usage/Colours", "start_line": 3, "end_line": 4, "kind": "section"}]
@@ -66,16 +57,6 @@ def test_a_section_goes_by_its_own_heading() -> None:
 def test_a_list_and_a_field_of_a_newer_daemon() -> None:
     assert "   words #1, graph #3\n" in text({**RESULT, "sources": {"graph": 3, "lexical": 1}, "why": []})
     assert "   8-" in text({**RESULT, "sources": {}, "why": []}).splitlines()[1]
-
-
-def test_results_are_numbered_and_set_apart() -> None:
-    lines = text(RESULT, {**RESULT, "path": "b.py"}).splitlines()
-    assert [line for line in lines if ".py:" in line or not line] == [
-        " 1 src/auth.py:9  Session.login (method)  0.62",
-        "",
-        " 2 b.py:9  Session.login (method)  0.62",
-    ]
-    assert text() == ""
 
 
 def test_names_can_not_steer_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 import pytest
-from foveal.cli.sessions import describe, parse_selection, sessions_table
+from foveal.cli.sessions import describe, parse_selection
 
 from tests.command_cases import CommandLine
 
@@ -94,14 +94,6 @@ def test_context_sets(foveal: CommandLine, monkeypatch: pytest.MonkeyPatch) -> N
         assert foveal.fails(*sets, *wrong, code=2).startswith("error: --")
 
 
-def test_what_is_not_there(foveal: CommandLine) -> None:
-    for arguments in (("show",), ("resume",), ("end",), ("context",), ("set", "--name", "x")):
-        errors = foveal.fails("sessions", arguments[0], "nope", *arguments[1:])
-        assert errors.startswith("error: no session 'nope'")
-        assert errors.endswith("hint: foveal sessions list\n")
-    assert "say what to change" in foveal.fails("sessions", "set", "nope", code=2)
-
-
 def test_selections(foveal: CommandLine) -> None:
     assert parse_selection("aggressive") == "aggressive"
     assert parse_selection("") == {}
@@ -133,15 +125,3 @@ def test_a_session_reads(monkeypatch: pytest.MonkeyPatch) -> None:
         "  /a\\x1b",
     ]
     assert "items: none" in list(describe(SESSION))
-
-
-def test_a_table_of_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    summary = {**SESSION, "items": 1200, "context_items": 3, "current_intent": "x\n" * 60}
-    later = {**summary, "session_id": "s-2", "last_idle": "2031-01-31T12:00:00.000Z"}
-    header, row, second = sessions_table([summary, later], projects=True).splitlines()
-    assert header.split()[:3] == ["SESSION", "NAME", "AGENT"]
-    assert header.endswith("PROJECT")
-    assert row.startswith("s-1 ")
-    assert row.endswith("1,200        3  " + "x " * 24 + "x…  /p/shop")
-    assert "  2031-0" in second

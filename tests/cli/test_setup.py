@@ -348,11 +348,6 @@ def test_bash_completes(tmp_path: Path, words: str, expected: list[str]) -> None
     assert completed("bash", script, tmp_path) == expected
 
 
-def test_fish_completes(tmp_path: Path) -> None:
-    script = 'foveal completion fish | source; complete --do-complete "foveal sess"'
-    assert [line.split("\t")[0] for line in completed("fish", script, tmp_path)] == ["sessions"]
-
-
 def test_zsh_loads_the_completion(tmp_path: Path) -> None:
     script = (
         'autoload -Uz compinit; compinit -D; eval "$(foveal completion zsh)"; '
@@ -362,8 +357,3 @@ def test_zsh_loads_the_completion(tmp_path: Path) -> None:
     lines = completed("zsh", script, tmp_path)
     assert lines[0] == "_foveal_completion"
     assert "sessions" in lines
-
-
-def test_completion_names_its_shells(foveal: CommandLine) -> None:
-    assert foveal.json("completion", "bash")["shell"] == "bash"
-    assert "'tcsh' is not one of 'bash', 'zsh', 'fish'" in foveal.fails("completion", "tcsh", code=2)

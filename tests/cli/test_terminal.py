@@ -6,7 +6,8 @@ import io
 from typing import Any
 
 import pytest
-from foveal.cli import terminal
+from foveal.cli import terminal, text
+from foveal.cli.table import Column, number, path, table, words
 
 
 class Terminal(io.StringIO):
@@ -16,96 +17,70 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_size() -> None:
-    def check(amount: int, expected: str) -> None:
-        assert terminal.size(amount) == expected
-
-    check(0, "0 B")
-    check(999, "999 B")
-    check(1_000, "1.0 kB")
-    check(9_940, "9.9 kB")
-    check(9_960, "10 kB")
-    check(999_499, "999 kB")
-    check(85_300_000, "85 MB")
-    check(19_000_000_000, "19 GB")
-    for unit, (amount, larger) in enumerate((("kB", "MB"), ("MB", "GB"), ("GB", "TB")), 2):
-        check(1000**unit - 1, f"1.0 {larger}")
-        check(1000**unit - 1000 ** (unit - 1), f"999 {amount}")
-    check(1_900_000_000_000_000, "1,900 TB")
-
-
-def test_lines() -> None:
-    assert (terminal.lines_of(3, 8), terminal.lines_of(3, 3)) == ("3-8", "3")
-
-
-def test_duration() -> None:
-    def check(seconds: float, expected: str) -> None:
-        assert terminal.duration(seconds) == expected
-
-    check(0.4, "0 s")
-    check(59.9, "59 s")
-    check(60, "1 min")
-    check(125, "2 min 5 s")
-    check(3_600 + 59, "1 h")
-    check(3_600 * 3 + 600, "3 h 10 min")
-    check(86_400 * 2 + 3_600 * 4 + 60, "2 d 4 h")
-
-
-def test_count() -> None:
-    assert [terminal.count(n, "file") for n in (0, 1, 6_869)] == ["0 files", "1 file", "6,869 files"]
-
-
-def test_colour_depends_on_stream_and_environment() -> None:
-    def check(stream: Any, environ: dict[str, str], expected: bool) -> None:
-        assert terminal.use_colour(stream, environ) is expected
-
-    check(Terminal(), {}, True)
-    check(io.StringIO(), {}, False)
-    check(None, {}, False)
-    check(Terminal(), {"TERM": "dumb"}, False)
-    check(Terminal(), {"NO_COLOR": "1"}, False)
-    check(Terminal(), {"NO_COLOR": ""}, True)
-    check(io.StringIO(), {"FORCE_COLOR": "1"}, True)
-    check(io.StringIO(), {"FORCE_COLOR": "0"}, False)
-    check(io.StringIO(), {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)
-
-
-def test_clean_shows_what_would_steer_a_terminal() -> None:
-    def check(text: str, expected: str) -> None:
-        assert terminal.clean(text) == expected
-
-    check("plain ünïcode ✓", "plain ünïcode ✓")
-    check("\x1b[31mred", "\\x1b[31mred")
-    check("two\nlines\tand\r", "two\\nlines\\tand\\r")
-    check("title \x9d0;x\x07", "title \\x9d0;x\\x07")
-    check("abc\u202egnp.exe", "abc\\u202egnp.exe")
-
-
-def test_clean_lines_keeps_line_breaks_and_tabs() -> None:
-    def check(text: str, expected: str) -> None:
-        assert terminal.clean_lines(text) == expected
-
-    check("a\tb\nc\r\nd", "a\tb\nc\r\nd")
-    check("over\rwritten", "over\\rwritten")
-    check("\x1b]0;title\x07", "\\x1b]0;title\\x07")
-
-
-def test_table_aligns_and_cleans(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    text = terminal.table(("NAME", "N"), [("a", "1"), ("long\nname", "1,000")], right=(1,))
-    assert text == "NAME            N\na               1\nlong\\nname  1,000"
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        *((text.size(amount), written) for amount, written in (
+            (0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (9_940, "9.9 kB"), (9_960, "10 kB"),
+            (999_499, "999 kB"), (999_999, "1.0 MB"), (19_000_000_000, "19 GB"), (19 * 10**14, "1,900 TB"),
+        )),
+        *((text.duration(seconds), written) for seconds, written in (
+            (0.4, "0 s"), (59.9, "59 s"), (60, "1 min"), (125, "2 min 5 s"), (3_659, "1 h"),
+            (11_400, "3 h 10 min"), (187_260, "2 d 4 h"),
+        )),
+        *((text.count(amount, "file"), written) for amount, written in (
+            (0, "0 files"), (1, "1 file"), (6_869, "6,869 files"),
+        )),
+        (text.lines_of(3, 8), "3-8"),
+        (text.lines_of(3, 3), "3"),
+        (text.shortened("a\n  b", 3), "a b"),
+        (text.shortened("abcdef", 4), "abc…"),
+        *((text.end_of_path("/home/me/shop", most), written) for most, written in (
+            (13, "/home/me/shop"), (12, "…/me/shop"), (8, "…/shop"),
+        )),
+        (text.end_of_path("/home/me/ashop", 6), "…ashop"),
+        *((text.clean(given), written) for given, written in (
+            ("plain ünïcode ✓", "plain ünïcode ✓"), ("\x1b[31mred", "\\x1b[31mred"),
+            ("two\nlines\tand\r", "two\\nlines\\tand\\r"), ("\x9d0;x\x07", "\\x9d0;x\\x07"),
+            ("abc\u202egnp.exe", "abc\\u202egnp.exe"),
+        )),
+        (text.clean_lines("a\tb\nc\r\nd"), "a\tb\nc\r\nd"),
+        (text.clean_lines("over\rwritten"), "over\\rwritten"),
+        (text.clean_lines("\x1b]0;title\x07"), "\\x1b]0;title\\x07"),
+    ],
+)  # fmt: skip
+def test_values_as_people_read_them(shown: str, expected: str) -> None:
+    assert shown == expected
 
 
 def test_short_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/me")
+    for given, expected in (
+        ("/home/me", "~"), ("/home/me/src", "~/src"), ("/home/menu", "/home/menu"), ("/a\nb", "/a\\nb"),
+    ):  # fmt: skip
+        assert text.short_path(given) == expected
 
-    def check(path: str, expected: str) -> None:
-        assert terminal.short_path(path) == expected
 
-    check("/home/me", "~")
-    check("/home/me/src", "~/src")
-    check("/home/menu", "/home/menu")
-    check("/tmp/a\nb", "/tmp/a\\nb")
+def test_colour_depends_on_stream_and_environment() -> None:
+    pipe = io.StringIO()
+    coloured: list[tuple[Any, dict[str, str]]] = [
+        (Terminal(), {}), (Terminal(), {"NO_COLOR": ""}), (pipe, {"FORCE_COLOR": "1"}),
+    ]  # fmt: skip
+    plain: list[tuple[Any, dict[str, str]]] = [
+        (pipe, {}), (None, {}), (Terminal(), {"TERM": "dumb"}), (Terminal(), {"NO_COLOR": "1"}),
+        (pipe, {"FORCE_COLOR": "0"}), (pipe, {"FORCE_COLOR": "1", "NO_COLOR": "1"}),
+    ]  # fmt: skip
+    assert [terminal.use_colour(*given) for given in coloured] == [True] * len(coloured)
+    assert [terminal.use_colour(*given) for given in plain] == [False] * len(plain)
+
+
+def test_table_aligns_and_cleans(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    rows = [{"name": "a", "n": 1}, {"name": "long\nname", "n": 1_000}]
+    assert (
+        table((Column("NAME", "name"), number("N", "n")), rows)
+        == "NAME            N\na               1\nlong\\nname  1,000"
+    )
 
 
 def test_errors_are_coloured_only_for_people(
@@ -120,25 +95,16 @@ def test_errors_are_coloured_only_for_people(
     assert capsys.readouterr().err == "\x1b[31m\x1b[1merror\x1b[0m\x1b[1m:\x1b[0m it broke\x1b[0m\n"
 
 
-def test_a_path_keeps_its_end() -> None:
-    def check(path: str, most: int, expected: str) -> None:
-        assert terminal.end_of_path(path, most) == expected
-
-    check("/home/me/shop", 13, "/home/me/shop")
-    check("/home/me/shop", 12, "…/me/shop")
-    check("/home/me/shop", 8, "…/shop")
-    check("/home/me/ashop", 6, "…ashop")
-
-
 def test_a_table_fits_where_lines_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    header, row = ("ID", "PATH", "N", "TEXT"), ("id-1", "/home/me/" + "x/" * 20 + "shop", "7", "words " * 9)
+    shown = (Column("ID", "id"), path("PATH", "path"), number("N", "n", spare=1), words("TEXT", "text"))
+    row = {"id": "id-1", "path": "/home/me/" + "x/" * 20 + "shop", "n": 7, "text": "words " * 9}
 
     def drawn(width: str) -> list[str]:
         monkeypatch.setenv("COLUMNS", width)
-        return terminal.table(header, [row], right=(2,), paths=(1,), texts=(3,), spare=(2,)).splitlines()
+        return table(shown, [row]).splitlines()
 
-    assert drawn("0")[1].startswith(f"id-1  {row[1]}  7  words words")
+    assert drawn("0")[1].startswith(f"id-1  {row['path']}  7  words words")
     wide, narrow = drawn("60"), drawn("24")
     assert max(map(len, wide)) <= 60
     assert "/shop  7  words" in wide[1]

@@ -10,8 +10,8 @@ import click
 import pytest
 from foveal.cli.app import foveal
 from foveal.cli.hooks import describe_facts
-from foveal.cli.projects import to_line
-from foveal.cli.times import local_time, moment
+from foveal.cli.text import local_time
+from foveal.cli.watch import to_line
 
 from tests.cli.test_every_command import commands
 
@@ -45,11 +45,6 @@ TIMES = [
 """Every option that takes a time, with its command."""
 
 
-def test_there_are_options_that_take_times() -> None:
-    assert len(TIMES) >= 12
-    assert {("requests export", "--before"), ("contexts", "--since"), ("query", "--since")} <= set(TIMES)
-
-
 @pytest.mark.parametrize(("name", "option"), TIMES)
 def test_every_time_is_read_alike(name: str, option: str) -> None:
     command = dict(commands(foveal))[name]
@@ -74,19 +69,3 @@ def test_every_time_is_read_alike(name: str, option: str) -> None:
         read("3 fortnights")
     assert raised.value.param is not None
     assert option in raised.value.param.opts
-
-
-def test_spans_before_now() -> None:
-    option = click.Option(["--since"])
-
-    def ago(written: str) -> timedelta:
-        found = moment(click.Context(foveal), option, written)
-        assert found is not None
-        return datetime.now(UTC) - datetime.fromisoformat(found)
-
-    for written, expected in (
-        ("30min", timedelta(minutes=30)),
-        ("3 h", timedelta(hours=3)),
-        ("2w", timedelta(14)),
-    ):
-        assert abs(ago(written) - expected) < timedelta(minutes=1)

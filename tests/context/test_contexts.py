@@ -19,6 +19,7 @@ from foveal.daemon.context.build_state import GatheredSources
 from foveal.daemon.context.item_plans import plan_items
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scoping import ScopeSelector
+from foveal.daemon.core.deadline import Deadline
 from foveal.daemon.core.system import System
 from foveal.daemon.core.work import BUILD_THREADS
 from foveal.daemon.engine.engine import Engine
@@ -26,7 +27,7 @@ from foveal.daemon.index.messages import TreeDelta
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.sessions.scope import Scope
 from foveal.daemon.workspace import freshness
-from foveal.daemon.workspace.freshness import Deadline, TreeFreshness
+from foveal.daemon.workspace.freshness import TreeFreshness
 from foveal.daemon.workspace.project import Project
 
 from tests.conftest import write_files

@@ -19,7 +19,7 @@ from foveal.daemon.context.scoping import ScopeSelector, Scoping
 from foveal.daemon.core.events import EventHub
 from foveal.daemon.core.system import System, stamp_of
 from foveal.daemon.core.work import Work
-from foveal.daemon.embedding.semantics import Semantics
+from foveal.daemon.embedding.embedder_client import EmbedderClient
 from foveal.daemon.index.messages import TreeDelta
 from foveal.daemon.project.tree import FileRecord
 from foveal.daemon.sessions.scope import Scope
@@ -39,7 +39,7 @@ class Desk:
         self.work = Work()
         self.events = EventHub(system)
         self.scopes = ScopeTable(1 << 20, most)
-        semantics = Semantics(EmbeddingConfig(enabled=False), self.state, self.work, self.events)
+        semantics = EmbedderClient(EmbeddingConfig(enabled=False), self.state, self.work, self.events)
         indexing = Indexing(self.work, self.events, semantics)
         self.projects = OpenProjects(environment, UserConfig(), system, self.work, indexing)
         self.scoping = Scoping(self.scopes, RenderedContexts(), self.projects, self.work, self.events, system)

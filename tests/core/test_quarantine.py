@@ -17,7 +17,6 @@ from foveal.daemon.core.quarantine import (
     clear_own_file,
     clear_socket,
     quarantine,
-    quarantine_last,
 )
 from foveal.daemon.core.system import System
 
@@ -110,16 +109,6 @@ def test_many_quarantined_files_are_counted(tmp_path: Path) -> None:
         (tmp_path / f"f{number}").write_text("damaged")
         quarantine(str(tmp_path / f"f{number}"), System())
     assert "and 2 more" in listed.problem()
-
-
-def test_only_the_last_copy_of_a_derived_file_is_kept(tmp_path: Path) -> None:
-    for number in range(3):
-        folder = tmp_path / "lexical"
-        folder.mkdir()
-        (folder / "segment").write_text(str(number))
-        quarantine_last(str(folder), System())
-    (kept,) = tmp_path.iterdir()
-    assert (kept / "segment").read_text() == "2"
 
 
 def test_removed_folders_are_forgotten(tmp_path: Path) -> None:

@@ -305,7 +305,9 @@ def test_a_session_changes_only_its_own_folders(user: User, trace: Path) -> None
     assert sorted(path for path in changed if not is_own(path, user)) == []
     state = user.own_folders[0]
     assert f"{state}/daemon.json" in changed
-    assert any(path.endswith("/model.onnx") for path in changed), "the model wasn't made in this session"
+    assert any(path.endswith("/embeddings.sqlite") for path in changed), (
+        "nothing was embedded in this session"
+    )
     assert {path.name for path in user.home.iterdir()} <= {".local", ".config"}
     assert os.listdir(user.folder / "tmp") == []
 

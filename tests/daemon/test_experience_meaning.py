@@ -14,8 +14,8 @@ from tests.search_cases import until
 
 
 @pytest.fixture
-def embedding(tmp_path: Path, models: Path) -> Iterator[DaemonProcess]:
-    with searching(tmp_path, models) as process:
+def embedding(tmp_path: Path) -> Iterator[DaemonProcess]:
+    with searching(tmp_path) as process:
         yield process
 
 

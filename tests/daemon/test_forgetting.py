@@ -21,7 +21,7 @@ from foveal.ipc import errors as codes
 from foveal.ipc.paths import read_daemon_info
 
 from tests.command_cases import CommandLine
-from tests.conftest import SMALL_PROJECT, DaemonProcess, link_models, need_tool, running_daemon, write_files
+from tests.conftest import SMALL_PROJECT, DaemonProcess, need_tool, running_daemon, write_files
 from tests.search_cases import until
 
 SECRET = "ghp_" + "Zk3vQ9xLw2RtYb7NmPc5HdJfSgUaEo8iT1Xq"
@@ -304,8 +304,7 @@ def test_files_set_aside_are_named_when_a_project_is_forgotten(daemon: DaemonPro
     assert "requests.sqlite.damaged-7" in daemon.call("ForgetProject", path=str(root))["problem"]
 
 
-def test_embeddings_that_only_a_forgotten_project_used_go(tmp_path: Path, models: Path) -> None:
-    link_models(models, tmp_path / "d/state")
+def test_embeddings_that_only_a_forgotten_project_used_go(tmp_path: Path) -> None:
     roots = [tmp_path.resolve() / name for name in ("gone", "stays")]
     for root in roots:
         own = f'def walk_{root.name}():\n    """Walk in {root.name}."""\n'

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import DEADLINE_S, DaemonProcess, link_models, running_daemon, write_files
+from tests.conftest import DEADLINE_S, DaemonProcess, running_daemon, write_files
 from tests.search_cases import until
 from tests.server_cases import RAW_SERVER
 
@@ -45,10 +45,9 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def searching(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Iterator[DaemonProcess]:
+def searching(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
     """Give a daemon whose model is there, for searches."""
     folder = tmp_path_factory.mktemp("d")
-    link_models(models, folder / "state")
     with running_daemon(folder, embedding=True) as daemon:
         rule = {"type": "rule", "name": "any", "text": "Any text."}
         root = write_files(folder / "any", {".git/HEAD": "x"})

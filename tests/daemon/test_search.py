@@ -16,9 +16,9 @@ from typing import Any
 
 import psutil
 import pytest
+from foveal.daemon.embedding.embedder_client import INCOMPLETE
 from foveal.daemon.embedding.messages import DEFAULT_MODEL
 from foveal.daemon.embedding.model import model_key
-from foveal.daemon.embedding.semantics import INCOMPLETE
 from foveal.daemon.embedding.vector_file import file_name
 from foveal.ipc import errors as codes
 
@@ -27,7 +27,6 @@ from tests.conftest import (
     SMALL_PROJECT,
     DaemonProcess,
     git,
-    link_models,
     running_daemon,
     write_files,
 )
@@ -61,16 +60,15 @@ LOGIN = "open a session at login"
 
 
 @contextmanager
-def searching(base: Path, models: Path) -> Iterator[DaemonProcess]:
+def searching(base: Path) -> Iterator[DaemonProcess]:
     """Give a daemon that embeds, with the model that all tests share."""
-    link_models(models, base / "state")
     with running_daemon(base, embedding=True) as daemon:
         yield daemon
 
 
 @pytest.fixture
-def daemon(tmp_path: Path, models: Path) -> Iterator[DaemonProcess]:
-    with searching(tmp_path, models) as process:
+def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
+    with searching(tmp_path) as process:
         yield process
 
 
@@ -82,9 +80,9 @@ def wordy(tmp_path: Path) -> Iterator[DaemonProcess]:
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Iterator[DaemonProcess]:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
     """Give a daemon to the tests that leave it and `asked` as they found them."""
-    with searching(tmp_path_factory.mktemp("d"), models) as process:
+    with searching(tmp_path_factory.mktemp("d")) as process:
         yield process
 
 
@@ -590,23 +588,24 @@ def flip(path: Path) -> None:
     path.write_bytes(data)
 
 
-def test_a_damaged_file_of_vectors_and_a_deleted_model_cache_are_made_again_without_embedding(
+def test_a_damaged_file_of_vectors_is_made_again_without_embedding(
     daemon: DaemonProcess, tmp_path: Path
 ) -> None:
     """A file of vectors that is whole is in test_project_vectors: it takes more chunks than a test should embed."""
     root = write_files(tmp_path / "p", PROJECT)
     contents = embedded(daemon, root)["embedded"]
-    (daemon.state / "embeddings" / "models").unlink()
-    assert found(daemon, root, LOGIN)[0] == "src/shop/auth.py", "it is in memory"
     daemon.stop()
     (folder,) = daemon.state.glob("projects/*/vectors")
     (folder / file_name(model_key(DEFAULT_MODEL))).write_bytes(b"usearch" * 5_000)
+    earlier = daemon.state / "embeddings" / "models" / "all-MiniLM-L6-v2-int8"
+    write_files(earlier, {"model.onnx": "of an earlier version"})
     assert embedded(daemon, root)["embedded"] == contents
-    until(lambda: not query(daemon, root, LOGIN)["degraded"], "the model is there again")
+    until(lambda: not query(daemon, root, LOGIN)["degraded"], "the vectors are there again")
     assert found(daemon, root, LOGIN)[0] == "src/shop/auth.py"
     assert embeddings(daemon) == contents
     assert "is not a vector file" in daemon.log()
-    assert list((daemon.state / "embeddings" / "models").glob("*/manifest.json"))
+    assert not list(folder.iterdir())
+    assert not earlier.exists()
 
 
 @pytest.mark.parametrize("harm", ["flipped", "deleted"])
@@ -724,10 +723,10 @@ def _sources(daemon: DaemonProcess, root: Path, text: str) -> set[str]:
     return {source for result in query(daemon, root, text)["results"] for source in result["sources"]}
 
 
-def test_an_idle_embedder_ends_and_comes_back(tmp_path: Path, models: Path) -> None:
+def test_an_idle_embedder_ends_and_comes_back(tmp_path: Path) -> None:
     write_files(tmp_path, {"config/config.toml": "[embedding]\nidle_minutes = 0.05\n"})
     root = write_files(tmp_path / "p", {"a.py": "def login(user):\n    return open_session(user)\n"})
-    with searching(tmp_path, models) as daemon:
+    with searching(tmp_path) as daemon:
         embedded(daemon, root)
         contents = embeddings(daemon)
         until(lambda: daemon.call("Status")["embedder"]["pid"] is None, "it rests")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import DaemonProcess, link_models, running_daemon, write_files
+from tests.conftest import DaemonProcess, running_daemon, write_files
 from tests.redis_cases import SlowProxy, redis_cluster, redis_server, wait_until
 
 FILES = {
@@ -31,11 +31,10 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def machine(
-    folder: Path, models: Path, settings: str, extra: dict[str, str] | None = None
+    folder: Path, settings: str, extra: dict[str, str] | None = None
 ) -> Iterator[tuple[DaemonProcess, str]]:
     write_files(folder, {"config/config.toml": f"[embedding]\n{settings}\n"})
     (folder / "state").mkdir(mode=0o700)
-    link_models(models, folder / "state")
     root = write_files(folder / "kite", FILES)
     with running_daemon(folder, extra, embedding=True) as daemon:
         daemon.open_ready(root)
@@ -64,16 +63,16 @@ def written(daemon: DaemonProcess) -> int:
     return 0 if shared["waiting"] else int(shared["written"])
 
 
-def test_what_one_machine_embedded_another_takes(short: Path, models: Path) -> None:
+def test_what_one_machine_embedded_another_takes(short: Path) -> None:
     with redis_server(short / "redis", "--requirepass", PASSWORD) as server:
         settings = f'shared = "{server.url}"\nshared_password = "env:CACHE_PASSWORD"'
         extra = {"CACHE_PASSWORD": PASSWORD}
-        with machine(short / "a", models, settings, extra) as (first, root):
+        with machine(short / "a", settings, extra) as (first, root):
             assert embedded(first, root)["found"] == 0
             contents = first.call("Status", cwd=root)["projects"][0]["embedded"]
             assert contents >= 30
             assert wait_until(lambda: written(first) == contents)
-        with machine(short / "b", models, settings, extra) as (second, root):
+        with machine(short / "b", settings, extra) as (second, root):
             shared = embedded(second, root)
             assert (shared["found"], shared["missing"], shared["written"]) == (contents, 0, 0)
             assert shared["problem"] == ""
@@ -84,9 +83,9 @@ def test_what_one_machine_embedded_another_takes(short: Path, models: Path) -> N
             assert PASSWORD not in "".join(told)
 
 
-def test_a_push_shares_what_was_embedded_before(short: Path, models: Path) -> None:
+def test_a_push_shares_what_was_embedded_before(short: Path) -> None:
     with redis_cluster(short / "redis") as nodes:
-        with machine(short / "a", models, "") as (first, root):
+        with machine(short / "a", "") as (first, root):
             embedded(first, root)
             failed = foveal(first, "embed", "--wait", "--push", root)
             assert failed.returncode == 1
@@ -102,44 +101,44 @@ def test_a_push_shares_what_was_embedded_before(short: Path, models: Path) -> No
             half = foveal(first, "embed", "--push", root)
             assert half.returncode == 1
             assert "not all embeddings are shared" in half.stderr
-        with machine(short / "b", models, f'shared = "{nodes[1].url}"') as (second, root):
+        with machine(short / "b", f'shared = "{nodes[1].url}"') as (second, root):
             shared = embedded(second, root)
             assert 0 < shared["found"] < contents
             assert shared["problem"]
 
 
-def test_a_store_that_hangs_or_is_gone_costs_nothing_and_is_said(short: Path, models: Path) -> None:
+def test_a_store_that_hangs_or_is_gone_costs_nothing_and_is_said(short: Path) -> None:
     with redis_server(short / "redis") as server:
         os.kill(server.pid, signal.SIGSTOP)
-        with machine(short / "a", models, f'shared = "{server.url}"') as (daemon, root):
+        with machine(short / "a", f'shared = "{server.url}"') as (daemon, root):
             shared = embedded(daemon, root)
             assert "didn't answer" in shared["problem"]
             assert shared["found"] == 0
         os.kill(server.pid, signal.SIGCONT)
     settings = f'shared = "redis://:{PASSWORD}@127.0.0.1:1"'
-    with machine(short / "b", models, settings) as (daemon, root):
+    with machine(short / "b", settings) as (daemon, root):
         shared = embedded(daemon, root)
         assert shared["problem"] == "redis://127.0.0.1:1 can't be reached (ConnectionError)"
         assert PASSWORD not in str(daemon.call("Status")) + daemon.log()
 
 
-def test_a_credential_that_is_missing_is_said(short: Path, models: Path) -> None:
+def test_a_credential_that_is_missing_is_said(short: Path) -> None:
     settings = 'shared = "redis://127.0.0.1:1"\nshared_secret = "env:NOT_SET_ANYWHERE"'
-    with machine(short / "a", models, settings) as (daemon, root):
+    with machine(short / "a", settings) as (daemon, root):
         assert "NOT_SET_ANYWHERE isn't set" in embedded(daemon, root)["problem"]
 
 
-def test_nothing_goes_out_when_it_is_off(short: Path, models: Path) -> None:
+def test_nothing_goes_out_when_it_is_off(short: Path) -> None:
     with redis_server(short / "redis") as server, SlowProxy(server.port, 0.0) as counted:
         files = {"foveal.toml": f'[embedding]\nshared = "{counted.url}"\n'}
-        with machine(short / "a", models, "") as (daemon, _):
+        with machine(short / "a", "") as (daemon, _):
             root = str(write_files(short / "other", {**FILES, **files}))
             status = daemon.open_ready(root)
             assert any("embedding.shared belongs into the user's own" in text for text in status["degraded"])
             embedded(daemon, root)
             assert "shared" not in daemon.call("Status")["embedder"]
         assert counted.connections == 0
-        with machine(short / "b", models, f'shared = "{counted.url}"') as (daemon, root):
+        with machine(short / "b", f'shared = "{counted.url}"') as (daemon, root):
             embedded(daemon, root)
         assert counted.connections > 0, "the counter counts"
 

@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
 from foveal.dashboard.pages.diagnostics import CHARTS, _drawings, intervals
 from foveal.dashboard.view import STATIC
 
@@ -90,13 +89,6 @@ async def test_figures_of_methods_are_exported(pages: Pages, shared_daemon: Daem
     async with pages.get("/diagnostics?format=json") as reply:
         samples = json.loads(await reply.text())
     assert all("latency p99" in row and "memory daemon" in row for row in samples)
-
-
-@pytest.mark.parametrize("former", ["/performance", "/live"])
-async def test_former_addresses_lead_to_diagnostics(pages: Pages, former: str) -> None:
-    async with pages.get(f"{former}?period=day", allow_redirects=False) as reply:
-        assert reply.status == 302
-        assert reply.headers["Location"] == "/diagnostics?period=day"
 
 
 async def test_charts_are_loaded_only_where_there_are_charts(pages: Pages) -> None:

@@ -14,7 +14,6 @@ import pytest
 from foveal.dashboard.formats import PAGE_BYTES
 from foveal.dashboard.pages import decisions
 from foveal.dashboard.pages.knowledge import ROWS, TABS, chosen, server_rows
-from yarl import URL
 
 from tests.conftest import DaemonProcess, write_files
 from tests.server_cases import RAW_SERVER
@@ -133,23 +132,6 @@ async def test_all_decisions_of_one_moment_are_exported(
         shared_daemon.call("GraftExperience", cwd=str(root), experience={"decision": text, **moment})
     async with pages.get(address(root, kind="decisions", agent="eve", format="json")) as reply:
         assert sorted(row["decision"] for row in await reply.json()) == given
-
-
-@pytest.mark.parametrize(
-    ("former", "now"),
-    [
-        ("/items?q=a%26b", "/knowledge?q=a%26b"),
-        ("/experiences?outcome=failure", "/knowledge?kind=decisions&outcome=failure"),
-        ("/experiences/prune?max_count=1", "/knowledge/decisions/prune?max_count=1"),
-        ("/experiences/quarantine", "/knowledge?kind=quarantine"),
-        ("/experiences/x_1%2F..%3Fa", "/knowledge/decisions/x_1%2F..%3Fa"),
-        ("/search?q=x", "/explore?q=x"),
-        ("/graph?path=a.py", "/explore/file?path=a.py"),
-    ],
-)
-async def test_former_addresses_lead_to_the_new_pages(pages: Pages, former: str, now: str) -> None:
-    async with pages.get(URL(former, encoded=True), allow_redirects=False) as reply:
-        assert (reply.status, reply.headers["Location"]) == (302, now)
 
 
 async def test_a_tool_has_its_own_mode_or_that_of_its_server(

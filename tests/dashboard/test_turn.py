@@ -190,28 +190,6 @@ async def test_the_focus_is_shown_with_what_changed_since(
     assert "Its scope was released" in await read(pages, address)
 
 
-async def test_former_addresses_lead_to_the_turn(
-    pages: Pages, shared_daemon: DaemonProcess, root: str
-) -> None:
-    first = ask(shared_daemon, root, "web/app.ts", session_id="moved", prompt="What is an app?")
-    second = ask(shared_daemon, root, "web/app.ts", session_id="moved", prompt="What else?")
-    one, two, scope = first["context_id"], second["context_id"], second["scope_id"]
-    for former, now in (
-        ("/contexts?project=p", "/sessions?project=p"),
-        (f"/contexts/{one}?why=a.py", f"/turns/{one}?why=a.py"),
-        (f"/contexts/{one}/text/context", f"/turns/{one}/text/context"),
-        (f"/scopes/{scope}", f"/turns/{two}#focus"),
-        (f"/scopes/{scope}/difference", f"/turns/{two}/difference?with={one}"),
-        (f"/scopes/{scope}/difference?before={two}&after={one}", f"/turns/{one}/difference?with={two}"),
-        (f"/sessions/moved/requests/{first['request_id']}", f"/turns/{one}"),
-    ):
-        async with pages.get(former, allow_redirects=False) as reply:
-            assert (reply.status, reply.headers["Location"]) == (302, now)
-    for gone in ("/scopes/s_none", "/scopes/s_none/difference", "/sessions/moved/requests/req_none"):
-        async with pages.get(gone) as reply:
-            assert reply.status == 404
-
-
 # What it missed
 
 

@@ -40,14 +40,13 @@ from foveal.daemon.embedding.messages import (
     VectorHits,
     VectorProgress,
 )
-from foveal.daemon.embedding.model import EmbeddingModel
-from foveal.daemon.embedding.model_cache import LOCK_WAIT_S
+from foveal.daemon.embedding.model import EmbeddingModel, model_key
 from foveal.daemon.embedding.text_scores import TextScorer
-from foveal.daemon.embedding.upkeep import MODELS_FOLDER, STORE_FILE
+from foveal.daemon.embedding.vector_updater import NICENESS, STORE_FILE
 from foveal.daemon.embedding.worker import Embedder
 from foveal.daemon.index.store import Store
 
-from tests.model_cases import held_lock
+from tests.model_cases import SECOND_MODEL, hanging_hub, slow_download
 from tests.search_cases import chunk, put, remove
 
 GENEROUS_S = 60.0
@@ -62,10 +61,8 @@ Message = Reply | EmbedderEvent
 class Running:
     """An embedder on threads of this process, with one project in `/p` whose index is `store`."""
 
-    def __init__(self, base: Path, models: Path) -> None:
+    def __init__(self, base: Path) -> None:
         self.folder = base / "embeddings"
-        self.folder.mkdir()
-        (self.folder / MODELS_FOLDER).symlink_to(models)
         self.index = base / "index"
         self.store = Store(str(self.index), System())
         self.messages: list[Message] = []
@@ -142,8 +139,8 @@ class Running:
 
 
 @pytest.fixture
-def running(tmp_path: Path, models: Path) -> Iterator[Running]:
-    one = Running(tmp_path, models)
+def running(tmp_path: Path) -> Iterator[Running]:
+    one = Running(tmp_path)
     yield one
     one.stop()
     assert one.failure is None
@@ -161,7 +158,7 @@ def test_questions_find_texts_by_meaning(running: Running) -> None:
         found = running.search(question)
         assert found.hits[0][0] == expected.digest
         assert (len(found.hits), found.pending) == (3, 0)
-    assert ModelLoaded(DEFAULT_MODEL, DEFAULT_DIMENSIONS, "") in running.messages
+    assert ModelLoaded(DEFAULT_MODEL, DEFAULT_DIMENSIONS) in running.messages
 
 
 def test_a_question_of_several_parts_counts_the_best(running: Running) -> None:
@@ -294,12 +291,12 @@ def test_without_a_model_each_question_says_why(running: Running) -> None:
             running.search("sign in")
 
 
-def test_nothing_waits_for_a_model_that_is_made_ready(tmp_path: Path, models: Path) -> None:
-    running = Running(tmp_path, tmp_path / "own")
+def test_nothing_waits_for_a_model_that_is_made_ready(tmp_path: Path) -> None:
+    running = Running(tmp_path)
     put(running.store, "a.py", [LOGIN])
-    with held_lock(tmp_path / "own"):
+    with slow_download():
         running.keep()
-        with pytest.raises(RuntimeError, match=r"is being made ready \(waiting\)"):
+        with pytest.raises(RuntimeError, match=r"is being made ready \(fetching\)"):
             running.search("sign in")
         running.ask(ChunksChanged("/p"))
         running.ask(SetPaused(True))
@@ -308,10 +305,10 @@ def test_nothing_waits_for_a_model_that_is_made_ready(tmp_path: Path, models: Pa
         assert not [one for one in running.messages if isinstance(one, ModelLoaded)]
 
 
-def test_work_resumes_when_the_model_is_loaded(tmp_path: Path, models: Path) -> None:
-    running = Running(tmp_path, tmp_path / "own")
+def test_work_resumes_when_the_model_is_loaded(tmp_path: Path) -> None:
+    running = Running(tmp_path)
     put(running.store, "a.py", [LOGIN])
-    with held_lock(tmp_path / "own"):
+    with slow_download():
         running.keep()
         with pytest.raises(RuntimeError, match="is being made ready"):
             running.search("sign in")
@@ -334,10 +331,8 @@ def test_an_error_of_a_question_is_its_answer(running: Running, monkeypatch: pyt
     assert len(running.search("sign in").hits) == 1
 
 
-def test_an_error_that_nobody_foresaw_ends_it(
-    tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    running = Running(tmp_path, models)
+def test_an_error_that_nobody_foresaw_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    running = Running(tmp_path)
     put(running.store, "a.py", [LOGIN])
     running.keep()
     running.wait_embedded(1)
@@ -379,30 +374,19 @@ def test_background_work_stands_back_while_a_question_is_open(
     running.wait_embedded(300)
 
 
-def test_a_loaded_model_outlives_its_cache(running: Running) -> None:
-    put(running.store, "a.py", [LOGIN])
-    running.keep()
-    running.wait_embedded(1)
-    (running.folder / MODELS_FOLDER).unlink()
-    put(running.store, "b.py", [PRICE])
-    running.ask(ChunksChanged("/p"))
-    running.wait_embedded(2)
-    assert len(running.search("sign in").hits) == 2
-
-
 # The process
 
 
 @contextmanager
-def process(base: Path, models: Path) -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
-    """Start the process as the daemon does, with a folder that has the model."""
-    (base / "embeddings").mkdir(exist_ok=True)
-    if not (base / "embeddings" / MODELS_FOLDER).exists():
-        (base / "embeddings" / MODELS_FOLDER).symlink_to(models)
+def process(base: Path, hub: str = "") -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
+    """Start the process as the daemon does, with the address of a hub of models."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         argv = [sys.executable, "-m", "foveal.daemon.embedding.worker", str(theirs.fileno())]
-        with subprocess.Popen(argv, pass_fds=[theirs.fileno()], stderr=subprocess.PIPE) as started:
+        environ = {**os.environ, "HF_ENDPOINT": hub}
+        with subprocess.Popen(
+            argv, env=environ, pass_fds=[theirs.fileno()], stderr=subprocess.PIPE
+        ) as started:
             theirs.close()
             ours.settimeout(GENEROUS_S)
             try:
@@ -432,9 +416,9 @@ def rest(pipe: socket.socket) -> Iterator[Message]:
             yield receive(pipe)
 
 
-def begin(base: Path, pipe: socket.socket) -> None:
+def begin(base: Path, pipe: socket.socket, model: str = "") -> None:
     for number, command in enumerate(
-        (Configure(str(base / "embeddings"), "", 2, 10**9), KeepVectors("/p", str(base / "index"))), 1
+        (Configure(str(base / "embeddings"), model, 2, 10**9), KeepVectors("/p", str(base / "index"))), 1
     ):
         pipe.sendall(encode(Envelope(number, command)))
 
@@ -446,32 +430,32 @@ def until_pending(pipe: socket.socket, pending: Callable[[int], bool]) -> Vector
             return message
 
 
-def test_a_killed_process_loses_at_most_its_batch(tmp_path: Path, models: Path) -> None:
+def test_a_killed_process_loses_at_most_its_batch(tmp_path: Path) -> None:
     store = Store(str(tmp_path / "index"), System())
     put(store, "a.py", [chunk(f"def f{n}(): return {n}", f"f{n}") for n in range(400)])
     told: set[int] = set()
-    with process(tmp_path, models) as (started, pipe):
+    with process(tmp_path) as (started, pipe):
         begin(tmp_path, pipe)
         told.add(until_pending(pipe, lambda pending: 0 < pending <= 272).pending)
         started.send_signal(signal.SIGKILL)
         told.update(one.pending for one in rest(pipe) if isinstance(one, VectorProgress))
-    with process(tmp_path, models) as (_, pipe):
+    with process(tmp_path) as (_, pipe):
         begin(tmp_path, pipe)
         left = until_pending(pipe, lambda pending: True).pending
         assert min(told) - 64 <= left <= min(told), "nothing that was told is lost"
         until_pending(pipe, lambda pending: not pending)
     store.close()
     embeddings = EmbeddingStore(str(tmp_path / "embeddings" / STORE_FILE), System())
-    assert sum(embeddings.statistics().counts.values()) == 400
+    assert sum(len(batch.ids) for batch in embeddings.rows(model_key(DEFAULT_MODEL))) == 400
     embeddings.close()
 
 
-def test_embedder_ends_on_request_and_with_the_daemon(tmp_path: Path, models: Path) -> None:
-    with process(tmp_path, models) as (started, pipe):
+def test_embedder_ends_on_request_and_with_the_daemon(tmp_path: Path) -> None:
+    with process(tmp_path) as (started, pipe):
         pipe.sendall(encode(Envelope(1, Stop())))
         assert receive(pipe) == Reply(1, None)
         assert started.wait(GENEROUS_S) == 0
-    with process(tmp_path, models) as (started, pipe):
+    with process(tmp_path) as (started, pipe):
         for number in (1, 2):
             pipe.sendall(encode(Envelope(number, DropVectors("/p"))))
             assert isinstance(receive(pipe), Reply)
@@ -480,8 +464,8 @@ def test_embedder_ends_on_request_and_with_the_daemon(tmp_path: Path, models: Pa
         assert started.wait(GENEROUS_S) == 0
 
 
-def test_an_unexpected_error_is_logged_and_ends_the_embedder(tmp_path: Path, models: Path) -> None:
-    with process(tmp_path, models) as (started, pipe):
+def test_an_unexpected_error_is_logged_and_ends_the_embedder(tmp_path: Path) -> None:
+    with process(tmp_path) as (started, pipe):
         pipe.sendall(encode(Envelope(1, Configure(str(tmp_path / "embeddings"), "", 2, 10**9))))
         pipe.sendall(encode(Envelope(2, KeepVectors("/p", None))))  # type: ignore[arg-type] # that is the error
         assert started.wait(GENEROUS_S) == 1
@@ -489,23 +473,23 @@ def test_an_unexpected_error_is_logged_and_ends_the_embedder(tmp_path: Path, mod
         assert b"TypeError" in started.stderr.read()
 
 
-def test_it_ends_while_a_model_is_made_ready(tmp_path: Path) -> None:
+def test_it_ends_while_a_model_is_fetched(tmp_path: Path) -> None:
     store = Store(str(tmp_path / "index"), System())
     put(store, "a.py", [LOGIN])
-    with held_lock(tmp_path / "own"), process(tmp_path, tmp_path / "own") as (started, pipe):
-        begin(tmp_path, pipe)
-        while not isinstance(receive(pipe), ModelProgress):
+    with hanging_hub() as hub, process(tmp_path, hub) as (started, pipe):
+        begin(tmp_path, pipe, SECOND_MODEL)
+        while not isinstance(message := receive(pipe), ModelProgress) or message.phase != "fetching":
             pass
         pipe.sendall(encode(Envelope(3, Stop())))
-        assert started.wait(LOCK_WAIT_S / 2) == 0, "it gives up on the lock only later"
+        assert started.wait(GENEROUS_S) == 0
     store.close()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the priority is the process's")
-def test_background_threads_give_way_and_those_of_questions_do_not(tmp_path: Path, models: Path) -> None:
+def test_background_threads_give_way_and_those_of_questions_do_not(tmp_path: Path) -> None:
     store = Store(str(tmp_path / "index"), System())
     put(store, "a.py", [LOGIN])
-    with process(tmp_path, models) as (started, pipe):
+    with process(tmp_path) as (started, pipe):
         begin(tmp_path, pipe)
         until_pending(pipe, lambda pending: not pending)
         usual = os.getpriority(os.PRIO_PROCESS, 0)
@@ -514,7 +498,7 @@ def test_background_threads_give_way_and_those_of_questions_do_not(tmp_path: Pat
         ]
     store.close()
     assert min(priorities) == usual
-    assert priorities.count(min(19, usual + 10)) >= 2
+    assert priorities.count(min(19, usual + NICENESS)) >= 2
 
 
 def _damaged(*_: object) -> VectorHits:

@@ -14,6 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
+from foveal.daemon.embedding.model import DEFAULT_MODEL_FOLDER
+
 COMMIT = "a" * 40
 
 FETCH = """
@@ -79,9 +81,8 @@ def hub_with(files: dict[str, bytes]) -> Iterator[Hub]:
             thread.join()
 
 
-def test_a_model_is_fetched_silently_into_its_folder(models: Path, tmp_path: Path) -> None:
-    made = models / "all-MiniLM-L6-v2-int8"
-    files = {path.name: path.read_bytes() for path in made.iterdir() if path.name != "manifest.json"}
+def test_a_model_is_fetched_silently_into_its_folder(tmp_path: Path) -> None:
+    files = {path.name: path.read_bytes() for path in Path(DEFAULT_MODEL_FOLDER).glob("*[nx]")}
     files["model_optimized.onnx"] = files.pop("model.onnx")
     home, cache = tmp_path / "home", tmp_path / "cache"
     home.mkdir()

@@ -25,7 +25,7 @@ def random_ids(count: int, seed: int = 0) -> Ids:
 
 def saved(folder: Path, builder: GraphBuilder, dim: int = DIM) -> Graph:
     path = str(folder / "graph")
-    write_vector_file(path, dim, "m", System(), builder.save, builder.ids_of_rows)
+    write_vector_file(path, dim, "m", System(), builder.save, builder.ids)
     return Graph(read_vector_file(path, dim, "m"))
 
 
@@ -35,14 +35,13 @@ def check_rows(graph: Graph, ids: Ids, matrix: Halves) -> None:
     assert graph.matrix[graph.rows_of(ids)].tolist() == matrix.tolist()
 
 
-@pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("dim", [1, 7, 12])
-def test_every_row_has_the_id_of_its_vector(tmp_path: Path, threads: int, dim: int) -> None:
+def test_every_row_has_the_id_of_its_vector(tmp_path: Path, dim: int) -> None:
     ids, matrix = random_ids(3_000), random_halves(3_000, dim=dim)
     builder = GraphBuilder(dim)
     for start in range(0, 3_000, 1_000):
         piece = slice(start, start + 1_000)
-        builder.add(ids[piece], matrix[piece], threads)
+        builder.add(ids[piece], matrix[piece])
     assert len(builder) == 3_000
     check_rows(saved(tmp_path, builder, dim), ids, matrix)
 
@@ -96,13 +95,6 @@ def test_many_threads_search_at_once(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(search, range(1_000))) >= 995
-
-
-def test_other_vectors_than_were_added_are_noticed() -> None:
-    builder = GraphBuilder(DIM)
-    builder.add(random_ids(10), random_halves(10))
-    with pytest.raises(OSError, match="other vectors"):
-        builder.ids_of_rows(random_halves(10, seed=1))
 
 
 def test_a_graph_that_can_not_be_written_is_an_error_of_the_disk(tmp_path: Path) -> None:

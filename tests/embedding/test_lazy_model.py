@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from pathlib import Path
 
 import pytest
-from foveal.daemon.embedding import model_cache as bundled_model
+from foveal.daemon.embedding import lazy_model
+from foveal.daemon.embedding import model as model_file
 from foveal.daemon.embedding.lazy_model import RETRY_S, LazyModel
 from foveal.daemon.embedding.messages import (
     DEFAULT_DIMENSIONS,
@@ -19,7 +19,7 @@ from foveal.daemon.embedding.messages import (
 )
 from foveal.daemon.embedding.model import EmbeddingModel
 
-from tests.model_cases import held_lock
+from tests.model_cases import slow_download
 from tests.search_cases import Clock
 
 GENEROUS_S = 60.0
@@ -28,13 +28,13 @@ GENEROUS_S = 60.0
 class Bench:
     """A model; `heard` is what its loading told, `changed` how often it ended."""
 
-    def __init__(self, name: str, folder: Path) -> None:
+    def __init__(self, name: str, folder: str = "") -> None:
         self.clock = Clock()
         self.heard: list[ModelLoaded | ModelProgress] = []
         self.changed = 0
         self.phase = threading.Event()
         """Something was told."""
-        self.model = LazyModel(name, str(folder), self.clock, self._hear, self._note)
+        self.model = LazyModel(name, folder, self.clock, self._hear, self._note)
 
     def loads(self) -> int:
         return sum(isinstance(event, ModelLoaded) for event in self.heard)
@@ -47,8 +47,8 @@ class Bench:
         self.changed += 1
 
 
-def test_the_first_caller_loads_the_model_once(models: Path) -> None:
-    bench = Bench(DEFAULT_MODEL, models)
+def test_the_first_caller_loads_the_model_once() -> None:
+    bench = Bench(DEFAULT_MODEL)
     assert (bench.heard, bench.model.problem, bench.model.patience()) == ([], "", None)
     found: list[EmbeddingModel] = []
     threads = [threading.Thread(target=lambda: found.append(bench.model.get(GENEROUS_S))) for _ in range(4)]
@@ -58,25 +58,25 @@ def test_the_first_caller_loads_the_model_once(models: Path) -> None:
         thread.join()
     assert len({id(one) for one in found}) == 1
     assert found[0].embed(["def login(): ..."]).shape == (1, DEFAULT_DIMENSIONS)
-    assert bench.heard[-1] == ModelLoaded(DEFAULT_MODEL, DEFAULT_DIMENSIONS, "")
+    assert bench.heard[-1] == ModelLoaded(DEFAULT_MODEL, DEFAULT_DIMENSIONS)
     assert bench.loads() == 1
     assert bench.heard[-2] == ModelProgress("ready", 1.0)
     assert bench.model.get_nowait() is found[0]
     assert bench.model.get(0.0) is found[0]
 
 
-def test_a_caller_that_does_not_wait_starts_loading(models: Path) -> None:
-    bench = Bench(DEFAULT_MODEL, models)
+def test_a_caller_that_does_not_wait_starts_loading() -> None:
+    bench = Bench(DEFAULT_MODEL)
     assert bench.model.get_nowait() is None
     assert bench.model.settle(GENEROUS_S)
     assert bench.model.get_nowait() is not None
     assert bench.loads() == 1
 
 
-def test_a_question_does_not_wait_for_a_rebuild(tmp_path: Path) -> None:
-    bench = Bench(DEFAULT_MODEL, tmp_path / "models")
-    with held_lock(tmp_path / "models"):
-        with pytest.raises(ModelNotReady, match=rf"{DEFAULT_MODEL} is being made ready \(waiting\)"):
+def test_a_question_does_not_wait_for_a_download() -> None:
+    bench = Bench(DEFAULT_MODEL)
+    with slow_download():
+        with pytest.raises(ModelNotReady, match=rf"{DEFAULT_MODEL} is being made ready \(fetching\)"):
             bench.model.get(10 * GENEROUS_S)
         assert bench.phase.wait(GENEROUS_S)
         with pytest.raises(ModelNotReady):
@@ -87,10 +87,10 @@ def test_a_question_does_not_wait_for_a_rebuild(tmp_path: Path) -> None:
     assert bench.model.get(0.0).dim == DEFAULT_DIMENSIONS
     assert bench.loads() == 1
     phases = [event.phase for event in bench.heard if isinstance(event, ModelProgress)]
-    assert (phases[0], phases[-1]) == ("waiting", "ready")
+    assert (phases[0], phases[-1]) == ("fetching", "ready")
 
 
-def test_closing_ends_all_waiting(models: Path) -> None:
+def test_closing_ends_all_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     begun, go_on = threading.Event(), threading.Event()
 
     def load(*_: object) -> EmbeddingModel:
@@ -98,7 +98,8 @@ def test_closing_ends_all_waiting(models: Path) -> None:
         go_on.wait(GENEROUS_S)
         raise ModelUnavailable("too late")
 
-    model = LazyModel(DEFAULT_MODEL, str(models), Clock(), lambda event: None, lambda: None, load)
+    monkeypatch.setattr(lazy_model, "load_model", load)
+    model = Bench(DEFAULT_MODEL).model
     errors: list[BaseException] = []
 
     def ask() -> None:
@@ -118,8 +119,8 @@ def test_closing_ends_all_waiting(models: Path) -> None:
     assert model.get_nowait() is None
 
 
-def test_an_unavailable_model_is_not_retried_at_once(models: Path) -> None:
-    bench = Bench("no/such-model", models)
+def test_an_unavailable_model_is_not_retried_at_once() -> None:
+    bench = Bench("no/such-model")
     errors = []
     for _ in range(3):
         with pytest.raises(ModelUnavailable, match="no/such-model") as raised:
@@ -140,27 +141,25 @@ def test_an_unavailable_model_is_not_retried_at_once(models: Path) -> None:
     assert bench.loads() == 0
 
 
-def test_a_model_that_becomes_available_is_loaded(
-    models: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    bench = Bench(DEFAULT_MODEL, tmp_path / "models")
-    monkeypatch.setattr(bundled_model, "_find", lambda file: str(tmp_path / "nowhere"))
+def test_a_model_that_becomes_available_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(DEFAULT_MODEL)
+    monkeypatch.setattr(model_file, "DEFAULT_MODEL_FOLDER", str(tmp_path))
     assert bench.model.get_nowait() is None
     assert bench.model.settle(GENEROUS_S)
-    with pytest.raises(ModelUnavailable, match="can't be read"):
+    with pytest.raises(ModelUnavailable, match="can't be used"):
         bench.model.get(0.0)
     monkeypatch.undo()
-    shutil.copytree(models, tmp_path / "models", dirs_exist_ok=True)
     bench.clock.skipped_s += RETRY_S
     assert bench.model.get(GENEROUS_S).dim == DEFAULT_DIMENSIONS
     assert (bench.model.problem, bench.model.patience(), bench.loads()) == ("", None, 1)
 
 
-def test_an_unexpected_error_is_raised_in_the_next_caller(models: Path) -> None:
+def test_an_unexpected_error_is_raised_in_the_next_caller(monkeypatch: pytest.MonkeyPatch) -> None:
     def load(*_: object) -> EmbeddingModel:
         raise ZeroDivisionError
 
-    model = LazyModel(DEFAULT_MODEL, str(models), Clock(), lambda event: None, lambda: None, load)
+    monkeypatch.setattr(lazy_model, "load_model", load)
+    model = Bench(DEFAULT_MODEL).model
     with pytest.raises(ZeroDivisionError):
         model.get(GENEROUS_S)
     with pytest.raises(ZeroDivisionError):

@@ -11,8 +11,7 @@ from foveal.daemon.core.system import System
 from foveal.daemon.embedding import text_scores
 from foveal.daemon.embedding.lazy_model import LazyModel
 from foveal.daemon.embedding.messages import DEFAULT_MODEL, ModelUnavailable, ScoreTexts, TextScores
-from foveal.daemon.embedding.model import EmbeddingModel, Vectors, load_model
-from foveal.daemon.embedding.model_cache import Progress
+from foveal.daemon.embedding.model import Vectors
 from foveal.daemon.embedding.text_scores import STORE_FILE, TextScorer
 
 GENEROUS_S = 60.0
@@ -26,13 +25,19 @@ TEXTS = (
 class Embedded:
     """Scorers with the real model; `texts` are the documents that it was given."""
 
-    def __init__(self, models: Path) -> None:
+    def __init__(self) -> None:
         self.texts: list[str] = []
         self.directionless: set[str] = set()
-        self.model = LazyModel(
-            DEFAULT_MODEL, str(models), System(), lambda event: None, lambda: None, self._load
-        )
-        self.model.get(GENEROUS_S)
+        self.model = LazyModel(DEFAULT_MODEL, "", System(), lambda event: None, lambda: None)
+        model = self.model.get(GENEROUS_S)
+        embed = model.embed
+
+        def noted(texts: Sequence[str]) -> Vectors:
+            self.texts += texts
+            found = embed(texts)
+            return found * 0 if self.directionless.intersection(texts) else found
+
+        model.embed = noted  # type: ignore[method-assign] # what it is given is counted
         self._open: list[TextScorer] = []
 
     def scorer(self, folder: Path) -> TextScorer:
@@ -43,24 +48,10 @@ class Embedded:
         for scorer in self._open:
             scorer.close()
 
-    def _load(
-        self, name: str, folder: str, threads: int, progress: Progress, system: System
-    ) -> EmbeddingModel:
-        model = load_model(name, folder, threads, progress, system)
-        embed = model.embed
-
-        def noted(texts: Sequence[str]) -> Vectors:
-            self.texts += texts
-            found = embed(texts)
-            return found * 0 if self.directionless.intersection(texts) else found
-
-        model.embed = noted  # type: ignore[method-assign] # what it is given is counted
-        return model
-
 
 @pytest.fixture
-def embedded(models: Path) -> Iterator[Embedded]:
-    one = Embedded(models)
+def embedded() -> Iterator[Embedded]:
+    one = Embedded()
     yield one
     one.close()
 
@@ -190,8 +181,8 @@ def test_cached_vectors_are_bounded(
     assert len(embedded.texts) == 3, "the others are on the disk"
 
 
-def test_without_a_model_it_says_why(tmp_path: Path, models: Path) -> None:
-    model = LazyModel("no/such-model", str(models), System(), lambda event: None, lambda: None)
+def test_without_a_model_it_says_why(tmp_path: Path) -> None:
+    model = LazyModel("no/such-model", str(tmp_path), System(), lambda event: None, lambda: None)
     scorer = TextScorer(str(tmp_path), model, System())
     with pytest.raises(ModelUnavailable, match="no/such-model"):
         ask(scorer, ["a"])

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from foveal.daemon.core.system import System
-from foveal.daemon.embedding.exact import Halves, Ids, as_ids
+from foveal.daemon.embedding.exact import as_ids
 from foveal.daemon.embedding.vector_file import (
     UnusableVectors,
     read_vector_file,
@@ -48,13 +48,8 @@ def save(path: str) -> None:
     Path(path).write_bytes(struct.pack("<II", 4, DIM * 2) + MATRIX.tobytes() + b"links")
 
 
-def ids_of_rows(matrix: Halves) -> Ids:
-    assert matrix.tolist() == MATRIX.tolist()
-    return IDS
-
-
 def write(path: Path, system: System | None = None) -> None:
-    write_vector_file(str(path), DIM, "model", system or System(), save, ids_of_rows)
+    write_vector_file(str(path), DIM, "model", system or System(), save, IDS)
 
 
 def check_unusable(path: Path, match: str, dim: int = DIM, model: str = "model") -> None:
@@ -143,13 +138,20 @@ def test_leftovers_of_a_killed_process_are_overwritten(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["v"]
 
 
-@pytest.mark.parametrize(
-    "graph", [b"", b"\1", struct.pack("<II", 1, 4) + bytes(100), struct.pack("<II", 99, DIM * 2) + bytes(100)]
-)
-def test_a_graph_that_is_laid_out_otherwise_is_not_written(tmp_path: Path, graph: bytes) -> None:
-    def save_otherwise(path: str) -> None:
+def write_graph(path: Path, graph: bytes) -> None:
+    def save(path: str) -> None:
         Path(path).write_bytes(graph)
 
-    with pytest.raises(UnusableVectors, match=r"empty|lays out"):
-        write_vector_file(str(tmp_path / "v"), DIM, "model", System(), save_otherwise, ids_of_rows)
+    write_vector_file(str(path), DIM, "model", System(), save, IDS)
+
+
+def test_an_empty_graph_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(UnusableVectors, match="empty"):
+        write_graph(tmp_path / "v", b"\1")
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(("rows", "row_bytes"), [(1, 2 * DIM + 2), (99, 2 * DIM), (3, 2 * DIM)])
+def test_a_graph_that_is_laid_out_otherwise_is_not_used(tmp_path: Path, rows: int, row_bytes: int) -> None:
+    write_graph(tmp_path / "v", struct.pack("<II", rows, row_bytes) + bytes(100))
+    check_unusable(tmp_path / "v", r"lays out|4 ids")

@@ -13,12 +13,12 @@ from foveal.hooks.editors.lsp_frames import (
     FrameTooLarge,
     encode,
     frame,
-    id_of,
     method_of,
     read_frame,
     read_message,
 )
-from foveal.hooks.editors.lsp_pump import REPLAY_ID, LspOpening
+from foveal.hooks.editors.lsp_pump import LspOpening
+from foveal.hooks.pump import REPLAY_ID, id_of
 from hypothesis import given
 from hypothesis import strategies as st
 

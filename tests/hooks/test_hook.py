@@ -319,6 +319,7 @@ def test_hook_imports_little(folder: Path) -> None:
     assert ours == {
         "foveal", "foveal.__main__", "foveal.hooks", "foveal.hooks.hook", "foveal.ipc", "foveal.ipc.client",
         "foveal.ipc.errors", "foveal.ipc.paths", "foveal.ipc.protocol", "foveal.ipc.record",
+        "foveal.ipc.version",
     }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.cli.times import local_time
+from foveal.cli.text import local_time
 
 from tests.hook_install_cases import Machine, text_of, tree
 

@@ -15,7 +15,6 @@ from typing import Any
 import psutil
 import pytest
 from foveal.hooks.mcp_pump import (
-    DRAIN_S,
     MAX_LINE_BYTES,
     NoMessage,
     answered_id,
@@ -23,6 +22,7 @@ from foveal.hooks.mcp_pump import (
     error_line,
     read_line,
 )
+from foveal.hooks.pump import DRAIN_S
 from foveal.ipc.paths import read_daemon_info
 
 from tests.conftest import DEADLINE_S, DaemonProcess

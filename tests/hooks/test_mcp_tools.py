@@ -24,8 +24,8 @@ def test_schemas_and_texts(tool: Tool) -> None:
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_docs_name_each_tool_with_its_size(tool: Tool) -> None:
-    limit = tool.arguments.by_name.get("max_tokens")
-    sizes = f"{limit.default}, {limit.most}" if limit else str(ANSWER_TOKENS)
+    limit = tool.arguments.schema()["properties"].get("max_tokens")
+    sizes = f"{limit['default']}, {limit['maximum']}" if limit else str(ANSWER_TOKENS)
     (row,) = [line for line in PAGE.splitlines() if line.startswith(f"| `{tool.name}` ")]
     assert row.endswith(f"| {tool.effect} | {sizes} |")
 
@@ -34,7 +34,7 @@ def test_docs_name_each_resource_prompt_and_limit() -> None:
     for resource in resources.RESOURCES:
         assert f"| `{resource.uri}` |" in PAGE
     for prompt in PROMPTS:
-        arguments = ", ".join(f"`{name}?`" for name in prompt.arguments)
+        arguments = ", ".join(f"`{name}?`" for name in prompt.arguments.schema()["properties"])
         assert f"`{prompt.name}` ({arguments})" in PAGE
     assert f"Each has {resources.DEFAULT_TOKENS} tokens at most" in PAGE
     assert f"between {resources.LEAST_TOKENS} and {resources.MOST_TOKENS}" in PAGE

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from foveal.daemon.index import lexical_indexer, terms
 from foveal.daemon.index import lexical_reader as lexical_format
-from foveal.daemon.index import lexing, terms
 from foveal.daemon.index.lexical_files import LexicalDamaged, LexicalUnwritable, read_listing
+from foveal.daemon.index.lexical_indexer import LexicalDocument, LexicalWriter
 from foveal.daemon.index.lexical_reader import FORMAT, LexicalReader, check_format, raising
-from foveal.daemon.index.lexing import LexicalDocument, LexicalWriter
 
 
 def test_an_index_bears_the_format_that_it_was_made_in(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_terms_are_taken_as_they_come(tmp_path: Path) -> None:
     for term in body:
         assert reader.document_frequency(term) == 1
     assert reader.document_frequency("upper") == 0
-    assert lexing.WRITER_BYTES >= 15_000_000
+    assert lexical_indexer.WRITER_BYTES >= 15_000_000
 
 
 class PanicException(BaseException):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from foveal.daemon.index.lexical_files import FOLDER, LexicalDamaged
 from foveal.daemon.index.lexical_handle import LexicalHandle
-from foveal.daemon.index.lexing import LexicalDocument, LexicalWriter
+from foveal.daemon.index.lexical_indexer import LexicalDocument, LexicalWriter
 
 
 def write(writer: LexicalWriter, file_id: int, *terms: str) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from foveal.daemon.index import lexical_reader
 from foveal.daemon.index.lexical_files import LexicalDamaged
+from foveal.daemon.index.lexical_indexer import LexicalDocument, LexicalWriter
 from foveal.daemon.index.lexical_reader import MAX_TERMS, FieldWeights, LexicalReader
-from foveal.daemon.index.lexing import LexicalDocument, LexicalWriter
 from foveal.daemon.index.terms import document_terms, path_terms, query_terms
 
 SESSION = "src/auth/session.py"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.index.lexical_files import LexicalDamaged, LexicalStatistics, LexicalUnwritable, statistics
+from foveal.daemon.index.lexical_indexer import LexicalDocument, LexicalWriter
 from foveal.daemon.index.lexical_reader import LexicalReader
-from foveal.daemon.index.lexing import LexicalDocument, LexicalWriter
 
 LARGEST = 2**64 - 1
 
@@ -169,7 +169,7 @@ def test_statistics_count_the_living_and_the_dead(tmp_path: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-from foveal.daemon.index.lexing import LexicalDocument, LexicalWriter
+from foveal.daemon.index.lexical_indexer import LexicalDocument, LexicalWriter
 writer = LexicalWriter(sys.argv[1])
 writer.replace(2, [LexicalDocument(20, "", ["alpha"], [], [])])
 writer.commit()
@@ -196,7 +196,7 @@ def test_a_killed_writer_loses_only_uncommitted_documents(tmp_path: Path) -> Non
 FULL = """
 import resource, signal, sys
 from foveal.daemon.index.lexical_files import LexicalUnwritable
-from foveal.daemon.index.lexing import LexicalDocument, LexicalWriter
+from foveal.daemon.index.lexical_indexer import LexicalDocument, LexicalWriter
 writer = LexicalWriter(sys.argv[1])
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))  # writes beyond this fail, as on a full disk

@@ -66,8 +66,8 @@ async def in_thread(work: Callable[[], T]) -> T:
 class RealScores:
     """The real model, in this process. `asked` holds what it was asked."""
 
-    def __init__(self, folder: Path, models: Path) -> None:
-        model = LazyModel(DEFAULT_MODEL, str(models), System(), lambda event: None, lambda: None)
+    def __init__(self, folder: Path) -> None:
+        model = LazyModel(DEFAULT_MODEL, str(folder), System(), lambda event: None, lambda: None)
         model.get(GENEROUS_S)
         self.scorer = TextScorer(str(folder), model, System())
         self.asked: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
@@ -105,8 +105,8 @@ class NeverScores:
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Iterator[RealScores]:
-    scores = RealScores(tmp_path_factory.mktemp("texts"), models)
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealScores]:
+    scores = RealScores(tmp_path_factory.mktemp("texts"))
     yield scores
     scores.scorer.close()
 

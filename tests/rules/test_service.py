@@ -20,7 +20,7 @@ from foveal.daemon.core.errors import InvalidRequest, NotFound, StateError
 from foveal.daemon.core.events import EventHub
 from foveal.daemon.core.system import RACY_NS, System
 from foveal.daemon.core.work import Work
-from foveal.daemon.embedding.semantics import Semantics
+from foveal.daemon.embedding.embedder_client import EmbedderClient
 from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.rules.service import ITEMS_FILE, MAX_WARNINGS, ConfiguredItems, Items, items_in
 from foveal.daemon.rules.tool_lists import ToolLister
@@ -67,7 +67,7 @@ async def desk(base: Path) -> AsyncIterator[Desk]:
     age(root / "AGENTS.md")
     environment, system, work = Environment(str(home), str(state), str(base / "config"), 0), System(), Work()
     events = EventHub(system)
-    semantics = Semantics(EmbeddingConfig(enabled=False), str(state), work, events)
+    semantics = EmbedderClient(EmbeddingConfig(enabled=False), str(state), work, events)
     indexing = Indexing(work, events, semantics)
     projects = OpenProjects(environment, UserConfig(), system, work, indexing)
     items = Items(environment, system, work, ToolLister({"PATH": os.environ["PATH"]}, str(home), system))

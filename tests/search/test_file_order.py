@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from foveal.daemon.index.chunk_table import ChunkPlace
-from foveal.daemon.search.candidates import Candidates
+from foveal.daemon.search.candidates import Candidates, RankedFile
 from foveal.daemon.search.file_order import FEATURES, GROUPS, ORDERED_MAX, features, order_files
 from foveal.daemon.search.file_order_weights import WEIGHTS
 from foveal.daemon.search.question import take_apart
-from foveal.daemon.search.ranking import RankedFile, by_evidence, rank
+from foveal.daemon.search.ranking import by_evidence, rank
 
 
 def found_in(paths: Mapping[int, str], **lists: Any) -> Candidates:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.search.filters import EVERYTHING
+from foveal.daemon.search.gathered import GatheredCandidates
 from foveal.daemon.search.query import Hit, Relation
-from foveal.daemon.search.router import GatheredCandidates, conclude, gather
+from foveal.daemon.search.router import conclude, gather
 
 from tests.search_cases import Indexed, indexed
 

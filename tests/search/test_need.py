@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from foveal.daemon.index.lexical_indexer import LexicalDocument, LexicalWriter
 from foveal.daemon.index.lexical_reader import LexicalReader
-from foveal.daemon.index.lexing import LexicalDocument, LexicalWriter
 from foveal.daemon.index.terms import document_terms, path_terms
 from foveal.daemon.search.clauses import split_clauses
 from foveal.daemon.search.need import HINT, WEIGHTS, features_of, need_of, probability_of, telling_words

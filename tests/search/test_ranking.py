@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from foveal.daemon.index.chunk_table import ChunkPlace
-from foveal.daemon.search.candidates import Candidates
+from foveal.daemon.search.candidates import Candidates, RankedFile
 from foveal.daemon.search.question import take_apart
-from foveal.daemon.search.ranking import DEFAULT, RankedFile, list_ranks, rank, topic_terms
+from foveal.daemon.search.ranking import DEFAULT, list_ranks, rank, topic_terms
 from msgspec.structs import replace
 
 

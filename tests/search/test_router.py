@@ -15,8 +15,9 @@ from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import FileContent, Store
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.search.filters import EVERYTHING, Filter
+from foveal.daemon.search.gathered import GatheredCandidates
 from foveal.daemon.search.query import Hit, Route
-from foveal.daemon.search.router import COPIES_MAX, GatheredCandidates, conclude, gather
+from foveal.daemon.search.router import COPIES_MAX, conclude, gather
 from msgspec.structs import replace
 
 from tests.search_cases import Indexed, indexed

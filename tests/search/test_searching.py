@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import pytest
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
+from foveal.daemon.core.deadline import Deadline
 from foveal.daemon.core.errors import FovealError
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
@@ -23,11 +24,11 @@ from foveal.daemon.search.candidates import named_chunks
 from foveal.daemon.search.filters import EVERYTHING, Filter
 from foveal.daemon.search.meaning_search import VECTORS_SHARE
 from foveal.daemon.search.query import SearchQuery, SearchResult
-from foveal.daemon.workspace.freshness import Deadline, deadline_of
+from foveal.daemon.workspace.freshness import deadline_of
 from foveal.daemon.workspace.project import Project
 from msgspec.structs import replace
 
-from tests.conftest import link_models, write_files
+from tests.conftest import write_files
 
 GENEROUS_S = 60.0
 T = TypeVar("T")
@@ -220,9 +221,8 @@ async def test_what_is_told_is_what_who_asks_gets(base: Path) -> None:
 
 
 async def test_an_embedder_that_does_not_answer_costs_only_its_part(
-    base: Path, models: Path, monkeypatch: pytest.MonkeyPatch
+    base: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    link_models(models, base / "state")
     monkeypatch.setattr("foveal.daemon.search.meaning_search.VECTORS_WAIT_S", 0.01)
     async with running(base, embedding=True) as (engine, project):
         monkeypatch.setattr(engine.semantics, "search", _never)
@@ -232,9 +232,8 @@ async def test_an_embedder_that_does_not_answer_costs_only_its_part(
 
 
 async def test_vectors_leave_time_to_rank_what_the_words_found(
-    base: Path, models: Path, monkeypatch: pytest.MonkeyPatch
+    base: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    link_models(models, base / "state")
     async with running(base, embedding=True) as (engine, project):
         asked: list[SearchVectors] = []
 
@@ -249,10 +248,7 @@ async def test_vectors_leave_time_to_rank_what_the_words_found(
         assert asked[0].wait_s <= 0.8 * VECTORS_SHARE
 
 
-async def test_vectors_are_searched_while_the_words_are(
-    base: Path, models: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    link_models(models, base / "state")
+async def test_vectors_are_searched_while_the_words_are(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(base, embedding=True) as (engine, project):
         while not engine._searching.is_settled(project):
             await search(engine, project, "sign in with a secret")
@@ -272,8 +268,7 @@ async def test_vectors_are_searched_while_the_words_are(
         assert paths(found)[0] == "shop/auth.py"
 
 
-async def test_meaning_finds_what_no_word_does(base: Path, models: Path) -> None:
-    link_models(models, base / "state")
+async def test_meaning_finds_what_no_word_does(base: Path) -> None:
     async with running(base, embedding=True) as (engine, project):
         found = await search(engine, project, "sign in with a secret")
         while found.degraded or not found.hits:  # until its vectors are loaded

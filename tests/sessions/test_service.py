@@ -17,8 +17,8 @@ from foveal.daemon.core.system import System
 from foveal.daemon.engine.engine import Engine
 from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.sessions import service as sessions_file
-from foveal.daemon.sessions.service import FOLDER, NOBODY, SessionChange, Sessions, SessionState
-from foveal.daemon.sessions.session import Session
+from foveal.daemon.sessions.service import FOLDER, SessionChange, Sessions
+from foveal.daemon.sessions.session import NOBODY, Session, SessionState
 from foveal.daemon.workspace.project import Project
 
 from tests.conftest import write_files

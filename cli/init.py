@@ -1,4 +1,4 @@
-"""The commands `foveal init` and `completion`: what a person runs first."""
+"""The command `foveal init`: sets foveal up for the agents, editors and projects that are here."""
 
 from __future__ import annotations
 
@@ -13,43 +13,35 @@ import click
 
 from ..hooks.hosts.host import Host, SettingsPlace
 from ..hooks.install.errors import InstallError
-from ..hooks.install.host_files import INSTALLABLE, host_files, installable_host, registered_program
-from ..hooks.install.plan import (
-    Change,
-    HostFiles,
-    apply,
-    plan_install,
-)
+from ..hooks.install.host_files import INSTALLABLE, installable_host
+from ..hooks.install.plan import Change, HostFiles, apply, plan_install
 from ..ipc.client import Client
-from ..ipc.version import __version__
 from . import terminal
-from .command import (
-    CALL_TIMEOUT_S,
-    FOLDER,
-    Command,
-    absolute,
-    check_json_can_ask,
-    connect,
-    dry_run_option,
-    is_inside,
-    json_option,
-    settings_of,
-    yes_option,
-)
-from .errors import FAILED, CliError
-from .hooks import (
+from .command import Run, command
+from .connection import connect
+from .context import remarks
+from .errors import CliError
+from .hosts import (
     HOST_CHOICE,
     HOST_NAMES,
+    action_map,
     describe_change,
     explained,
-    plain_diff,
+    files_of,
+    lines_changed,
     running_program,
     settings_place,
     summarize,
 )
+from .options import DRY_RUN, FOLDER, YES, argument, flag, option
+from .progress import call, open_and_wait, project_status
+from .settings import absolute, is_inside
+from .terminal import styled
+from .text import clean, clean_lines, short_path
 
 FIRST_TOKENS = 1_500
 """Tokens of the first context: as many as a prompt brings to an agent at most."""
+
 
 INIT_EXAMPLES = (
     "foveal init                                         # shows what it found, asks once",
@@ -90,79 +82,60 @@ class FoundHost:
         }
 
 
-@click.command(
-    "init",
-    cls=Command,
-    short_help="Set foveal up: agents, this project, a first context.",
+@command(
+    "Set foveal up: agents, this project, a first context.",
+    argument("project", required=False, type=FOLDER),
+    option(
+        "--host names",
+        "HOST",
+        f"Only this agent, found or not: {', '.join(HOST_NAMES)}.",
+        multiple=True,
+        type=HOST_CHOICE,
+    ),
+    flag("--no-hosts", "Register no agent, only index the project."),
+    flag("--no-mcp", "Register hooks only, without the MCP server."),
+    option("--question", "TEXT", "What the first context is for [default: the start of a session]."),
+    flag("--diff", "Show each line that changes in settings files."),
+    YES,
+    DRY_RUN,
     examples=INIT_EXAMPLES,
 )
-@click.argument("project", required=False, type=FOLDER)
-@click.option(
-    "--host",
-    "names",
-    multiple=True,
-    metavar="HOST",
-    type=HOST_CHOICE,
-    help=f"Only this agent, found or not: {', '.join(HOST_NAMES)}.",
-)
-@click.option("--no-hosts", is_flag=True, help="Register no agent, only index the project.")
-@click.option("--no-mcp", is_flag=True, help="Register hooks only, without the MCP server.")
-@click.option(
-    "--question", metavar="TEXT", help="What the first context is for [default: the start of a session]."
-)
-@click.option("--diff", is_flag=True, help="Show each line that changes in settings files.")
-@yes_option
-@dry_run_option
-@json_option
-@click.pass_context
-def init_command(
-    context: click.Context,
-    project: str | None,
-    names: tuple[str, ...],
-    no_hosts: bool,
-    no_mcp: bool,
-    question: str | None,
-    diff: bool,
-    yes: bool,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
+def init_command(run: Run) -> None:
     """Show which agents, editors and projects are here, ask once, and set foveal up for them.
 
     Agents get foveal's hooks and its MCP server, PROJECT (default: this folder's) is indexed, and a first
     context is printed. Running it again changes nothing that is set up already; 'foveal uninstall' takes all
     of it out again.
     """
-    if no_hosts and names:
-        raise click.UsageError("--host and --no-hosts don't go together", context)
-    if project is not None and not os.path.isdir(absolute(project)):
-        raise CliError(f"{project} is not a folder", "foveal init FOLDER")
-    asks = not (yes or dry_run)
-    say = nothing if as_json else terminal.say
+    if run.no_hosts and run.names:
+        raise run.usage("--host and --no-hosts don't go together")
+    folder = absolute(run.project or "")
+    if not os.path.isdir(folder):
+        raise CliError(f"{run.project} is not a folder", "foveal init FOLDER")
     with explained():
-        place = settings_place(context, None if project is None else absolute(project))
-        program = running_program(context)
-    root = _project_around(os.path.realpath(absolute(project or "")), os.path.realpath(place.home))
-    hosts = None if no_hosts else list(_found_hosts(place, program, names, mcp=not no_mcp))
-    asks = asks and any(found.changes for found in hosts or ())
-    check_json_can_ask(context, as_json=as_json, asks=asks or (as_json and not (yes or dry_run)))
+        place = settings_place(run, None if run.project is None else folder)
+        program = running_program(run)
+    root = _project_around(os.path.realpath(folder), os.path.realpath(place.home))
+    hosts = None if run.no_hosts else list(_found_hosts(run, place, program))
+    asks = not (run.yes or run.dry_run)
+    changes = any(found.changes for found in hosts or ())
+    run.check_can_ask(asks=asks and (changes or run.as_json))
     editors = dict(_found_editors(place))
-    for line in _describe_found(hosts, editors, root, diff=diff):
-        say(line)
+    for line in _describe_found(hosts, editors, root, diff=run.diff):
+        run.say(line)
     terminal.flush()
     hosts = hosts or []
-    if names and (broken := [found for found in hosts if found.problem]):
+    if run.names and (broken := [found for found in hosts if found.problem]):
         raise CliError(f"{broken[0].host.title}: {broken[0].problem}", broken[0].fix)
     chosen = [found for found in hosts if not found.problem]
-    if asks:
+    if asks and changes:
         picked = _ask_which(chosen, root)
         if picked is None:
             terminal.note("nothing was changed")
-            context.exit(FAILED)
-        chosen = picked
-    changed = not dry_run and _register(chosen, place, program, mcp=not no_mcp, say=say)
+            run.fail()
+        chosen = picked or []
     report: dict[str, Any] = {
-        "changed": changed,
+        "changed": not run.dry_run and _register(run, chosen, place, program),
         "program": program,
         "hosts": [found.as_map() for found in hosts],
         "editors": editors,
@@ -170,33 +143,27 @@ def init_command(
         "project": None,
         "context": None,
     }
-    if dry_run:
-        say("nothing was changed: --dry-run only shows it")
+    if run.dry_run:
+        run.say("nothing was changed: --dry-run only shows it")
     elif root is not None:
-        with connect(settings_of(context)) as client:
-            report["project"] = _index(client, root, say)
-            if question is None and not (yes or as_json) and terminal.is_terminal(sys.stdin):
+        with connect(run.settings) as client:
+            opened, ready = open_and_wait(client, path=root)
+            run.say(ready)
+            terminal.flush()
+            report["project"] = project_status(client, opened)
+            question = run.question
+            if question is None and not (run.yes or run.as_json) and terminal.is_terminal(sys.stdin):
                 question = _ask_question(root)
-            report["context"] = _first_context(client, root, question or "", say)
-    if as_json:
-        terminal.say_json(report)
-    elif not dry_run:
-        _say_what_now(chosen, root)
+            report["context"] = _first_context(run, client, root, question or "")
+    run.show(report, () if run.dry_run else _what_now(chosen, root))
 
 
-def nothing(line: str = "") -> None:
-    """Say nothing: for --json, in the place of `terminal.say`."""
-
-
-def _found_hosts(
-    place: SettingsPlace, program: str, names: Sequence[str], *, mcp: bool
-) -> Iterator[FoundHost]:
+def _found_hosts(run: Run, place: SettingsPlace, program: str) -> Iterator[FoundHost]:
     """Yield the agents that are installed here, or those that were named, with what is to change."""
-    wanted = [installable_host(name) for name in dict.fromkeys(names)]
+    wanted = [installable_host(name) for name in dict.fromkeys(run.names)]
     for host in wanted or [host for host in INSTALLABLE if host.default_level == "user"]:
-        level = host.default_level
         try:
-            files = host_files(host, level, place, registered_program(program, host, level), __version__)
+            files = files_of(host, host.default_level, place, program)
         except InstallError as error:
             if wanted:
                 yield FoundHost(host, "", problem=str(error), fix=error.hint)
@@ -205,7 +172,8 @@ def _found_hosts(
         if not found and not wanted:
             continue
         try:
-            yield FoundHost(host, found, plan_install(files, mcp=mcp, plugin=_is_plugin(files)))
+            changes = plan_install(files, mcp=not run.no_mcp, plugin=_is_plugin(files))
+            yield FoundHost(host, found, changes)
         except InstallError as error:
             yield FoundHost(host, found, problem=str(error), fix=error.hint)
         except OSError as error:
@@ -260,42 +228,34 @@ def _describe_found(
 ) -> Iterator[str]:
     """Yield the lines about what is here and what would change; nothing about agents without `hosts`."""
     if hosts is not None:
-        yield terminal.styled("Agents", bold=True)
+        yield styled("Agents", bold=True)
     for found in hosts or ():
-        yield f"  {found.host.title} ({terminal.short_path(found.found) or 'not found here'}): {found.state}"
+        yield f"  {found.host.title} ({short_path(found.found) or 'not found here'}): {found.state}"
         if found.problem:
-            yield terminal.clean(f"    ✗ {found.problem}{f' ({found.fix})' if found.fix else ''}")
+            yield clean(f"    ✗ {found.problem}{f' ({found.fix})' if found.fix else ''}")
         for change in found.changes:
             yield f"    {summarize(change)} ({lines_changed(change)})"
             yield from describe_change(change) if diff else ()
     if hosts is not None and not hosts:
         yield "  none found; foveal init --host NAME registers one all the same"
     if editors:
-        yield terminal.styled("Editors", bold=True)
+        yield styled("Editors", bold=True)
         for name, how in editors.items():
             yield f"  {name}: {how}"
-    yield terminal.styled("Project", bold=True)
+    yield styled("Project", bold=True)
     if root is None:
         yield "  none: this folder belongs to your home folder; run foveal init in a project's, or make a"
         yield "  .foveal folder in this one"
     else:
         kind = "git repository" if os.path.lexists(os.path.join(root, ".git")) else "folder without git"
-        yield f"  {terminal.short_path(root)} ({kind}): to index"
-
-
-def lines_changed(change: Change) -> str:
-    """Return how many lines a change adds and removes."""
-    diff = [line[:1] for line in list(plain_diff(change))[2:]]
-    added, removed = diff.count("+"), diff.count("-")
-    parts = [f"{amount:,} {what}" for amount, what in ((added, "added"), (removed, "removed")) if amount]
-    return f"lines: {', '.join(parts)}"
+        yield f"  {short_path(root)} ({kind}): to index"
 
 
 def _ask_which(hosts: Sequence[FoundHost], root: str | None) -> list[FoundHost] | None:
     """Ask once which agents are registered; return them, None for no at all."""
     by_name = {found.host.name: found for found in hosts}
     listed = _titles(hosts)
-    index = f", and index {terminal.short_path(root)}" if root else ""
+    index = f", and index {short_path(root)}" if root else ""
 
     def picked(answer: str) -> list[FoundHost] | None:
         words = answer.lower().replace(",", " ").split()
@@ -325,60 +285,44 @@ def _titles(hosts: Sequence[FoundHost]) -> str:
     return " and ".join(filter(None, (", ".join(titles[:-1]), titles[-1])))
 
 
-def _register(hosts: Iterable[FoundHost], place: SettingsPlace, program: str, *, mcp: bool, say: Any) -> bool:
+def _register(run: Run, hosts: Iterable[FoundHost], place: SettingsPlace, program: str) -> bool:
     """Apply the changes, host by host: two hosts may share a file, so each is planned anew. Returns whether
     there were any."""
     changed = False
     for found in hosts:
-        level = found.host.default_level
-        own = registered_program(program, found.host, level)
         with explained():
-            files = host_files(found.host, level, place, own, __version__)
-            changes = plan_install(files, mcp=mcp, plugin=_is_plugin(files))
+            files = files_of(found.host, found.host.default_level, place, program)
+            changes = plan_install(files, mcp=not run.no_mcp, plugin=_is_plugin(files))
             found.copies += apply(changes)
         changed = changed or bool(changes)
         for change in changes:
-            say(f"done: {summarize(change)}")
+            run.say(f"done: {summarize(change)}")
         if changes and found.host.next_step:
-            say(f"  {found.host.next_step}")
+            run.say(f"  {found.host.next_step}")
     return changed
 
 
-def _index(client: Client, root: str, say: Any) -> dict[str, Any]:
-    from .progress import open_and_wait, project_status
-
-    opened, ready = open_and_wait(client, root)
-    say(ready)
-    terminal.flush()
-    return project_status(client, opened)
-
-
 def _ask_question(root: str) -> str:
-    name = terminal.clean(os.path.basename(root))
+    name = clean(os.path.basename(root))
     asked: str = click.prompt(
         f"A question about {name}, or Enter for none", default="", show_default=False, err=True
     )
     return asked.strip()
 
 
-def _first_context(client: Client, root: str, question: str, say: Any) -> dict[str, Any]:
+def _first_context(run: Run, client: Client, root: str, question: str) -> dict[str, Any]:
     """Print what an agent gets for a question, or at the start of a session, and return the reply."""
-    from .context import remarks
-
     params = {"cwd": root, "prompt": question, "max_tokens": FIRST_TOKENS, "reserve_tokens": 0}
-    reply: dict[str, Any] = client.call("GetContext", params, CALL_TIMEOUT_S)
-    say()
-    what = f"for: {terminal.clean(question)}" if question else "at the start of a session"
-    say(terminal.styled(f"What an agent gets {what}", bold=True))
-    say()
-    say(terminal.clean_lines(reply["context"].rstrip("\n")))
-    say()
-    say(f"({remarks(reply)[-1]})")
+    reply = call(client, "GetContext", **params)
+    what = f"for: {clean(question)}" if question else "at the start of a session"
+    head = styled(f"What an agent gets {what}", bold=True)
+    for line in ("", head, "", clean_lines(reply["context"].rstrip("\n")), "", f"({remarks(reply)[-1]})"):
+        run.say(line)
     return reply
 
 
-def _say_what_now(chosen: Sequence[FoundHost], root: str | None) -> None:
-    terminal.say()
+def _what_now(chosen: Sequence[FoundHost], root: str | None) -> Iterator[str]:
+    """Yield the lines about what to run next."""
     rows = (
         ('foveal context "…"', "the whole context for a prompt, 8,000 tokens"),
         ("foveal last", "what an agent got last, and why"),
@@ -386,39 +330,8 @@ def _say_what_now(chosen: Sequence[FoundHost], root: str | None) -> None:
         ("foveal dashboard", "all of it in the browser"),
         ("foveal uninstall", "takes all of this out again"),
     )
-    terminal.say(terminal.styled("From now on", bold=True))
+    yield ""
+    yield styled("From now on", bold=True)
     if chosen:
-        terminal.say(f"  New sessions of {_titles(chosen)} get context by themselves.")
-    for command, what in rows if root else rows[-2:]:
-        terminal.say(f"  {command:<20} {what}")
-
-
-def action_map(change: Change) -> dict[str, str]:
-    """Return a change for programs, in a word."""
-    return {"path": change.target.path, "action": summarize(change).partition(" ")[0]}
-
-
-SHELLS = ("bash", "zsh", "fish")
-COMPLETION_EXAMPLES = (
-    'eval "$(foveal completion bash)"                                # in ~/.bashrc',
-    'eval "$(foveal completion zsh)"                                 # in ~/.zshrc, after compinit',
-    "foveal completion fish > ~/.config/fish/completions/foveal.fish",
-)
-
-
-@click.command(
-    "completion", cls=Command, short_help="Print a shell's completion.", examples=COMPLETION_EXAMPLES
-)
-@click.argument("shell", type=click.Choice(SHELLS))
-@json_option
-def completion_command(shell: str, as_json: bool) -> None:
-    """Print what SHELL runs to complete foveal's commands, options and values with the Tab key."""
-    from click.shell_completion import ShellComplete, get_completion_class
-
-    from .app import foveal
-
-    found = get_completion_class(shell)
-    assert found is not None
-    # The class for bash would run bash to learn its version.
-    script = ShellComplete.source(found(foveal, {}, "foveal", "_FOVEAL_COMPLETE"))
-    terminal.say_reply({"shell": shell, "script": script}, as_json, script.rstrip("\n"))
+        yield f"  New sessions of {_titles(chosen)} get context by themselves."
+    yield from (f"  {command:<20} {what}" for command, what in (rows if root else rows[-2:]))

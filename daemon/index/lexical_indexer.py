@@ -12,12 +12,11 @@ from contextlib import contextmanager
 import tantivy
 from msgspec import Struct
 
-from ..core.quarantine import quarantine_last
+from ..core.quarantine import clear_folder
 from ..core.system import System
 from .chunk_table import ChunkText, TextsDamaged
 from .lexical_files import (
     FOLDER,
-    LexicalAbsent,
     LexicalDamaged,
     LexicalListing,
     LexicalStatistics,
@@ -70,7 +69,7 @@ store. Without this key the lexical index belongs to a former store, whose file 
 lexical index with a lower commit number is an old copy that was restored."""
 
 
-class Lexing:
+class LexicalIndexer:
     """Keeps the lexical index of one project up to date, on the indexer's working thread.
 
     `begin` is called with each file before its terms are cut. `problem` says why the index can't be written,
@@ -124,8 +123,6 @@ class Lexing:
         if self._system.monotonic() - self._created_at > CREATED_LATELY_S or not self._is_whole():
             self.close()
             with self._attempt():
-                if os.path.lexists(self._folder):
-                    self._quarantine(LexicalDamaged("it could not be searched"))
                 self._create("it could not be searched")
 
     def step(self, seconds: float, *, more: bool = False) -> bool:
@@ -298,16 +295,9 @@ class Lexing:
                 self._check_age(read_listing(self._folder))
                 self._writer = LexicalWriter(self._folder)
             except LexicalDamaged as error:
-                if not isinstance(error, LexicalAbsent):
-                    self._quarantine(error)
                 return self._create(str(error))
             self._begin()
         return self._writer
-
-    def _quarantine(self, error: LexicalDamaged) -> None:
-        """Keep the last damaged index for inspection."""
-        kept = quarantine_last(self._folder, self._system)
-        log.warning("the lexical index in %s is damaged (%s) and kept as %s", self._folder, error, kept)
 
     def _create(self, reason: str) -> LexicalWriter:
         log.info("the lexical index in %s is built anew: %s", self._folder, reason)
@@ -317,6 +307,7 @@ class Lexing:
         with self._store.side_notes():
             self._store.delete_meta(FILLED_FROM)
             self._store.chunks.unlex_all()
+        clear_folder(self._folder, self._system)
         self._writer = LexicalWriter.create(self._folder)
         self._store.set_meta(FILLED_FROM, "0")
         self._created_at = self._system.monotonic()

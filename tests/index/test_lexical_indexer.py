@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from foveal.daemon.index import lexing as lexing_file
+from foveal.daemon.index import lexical_indexer as indexer_file
 from foveal.daemon.index.chunk_table import ChunkText
 from foveal.daemon.index.lexical_files import FOLDER, LexicalDamaged
+from foveal.daemon.index.lexical_indexer import (
+    APART_S,
+    COMMIT_S,
+    IDLE_S,
+    RETRY_MAX_S,
+    RETRY_S,
+    LexicalIndexer,
+    LexicalWriter,
+)
 from foveal.daemon.index.lexical_reader import LexicalReader
-from foveal.daemon.index.lexing import APART_S, COMMIT_S, IDLE_S, RETRY_MAX_S, RETRY_S, Lexing
 from foveal.daemon.index.reading import Terms
 from foveal.daemon.index.store import FILE_NAME, Store
 
@@ -31,10 +40,10 @@ class Bench:
 
     def open(self) -> None:
         self.store = Store(str(self.folder), self.clock)
-        self.lexing = Lexing(str(self.folder), self.store, self.clock)
+        self.lexical_indexer = LexicalIndexer(str(self.folder), self.store, self.clock)
 
     def close(self) -> None:
-        self.lexing.close()
+        self.lexical_indexer.close()
         self.store.close()
 
     def crash(self) -> None:
@@ -43,7 +52,7 @@ class Bench:
 
     def fill(self) -> None:
         """Step until everything is written."""
-        while self.lexing.step(LONG_S):
+        while self.lexical_indexer.step(LONG_S):
             pass
 
     def found(self, term: str) -> list[str]:
@@ -89,7 +98,7 @@ def test_nothing_is_lost_by_a_crash_before_the_commit(bench: Bench) -> None:
     bench.fill()
     put(bench.store, "b.py", [chunk("beta", "two")])
     remove(bench.store, "a.py")
-    assert bench.lexing.step(LONG_S, more=True), "it waits for more before it commits"
+    assert bench.lexical_indexer.step(LONG_S, more=True), "it waits for more before it commits"
     bench.crash()
     assert bench.documents() == 1
     bench.fill()
@@ -101,7 +110,7 @@ def test_nothing_is_lost_by_a_crash_after_the_commit(bench: Bench, monkeypatch: 
     with monkeypatch.context() as patched:
         patched.setattr(bench.store.chunks, "set_lexed", _die)
         with pytest.raises(KeyboardInterrupt):
-            bench.lexing.step(LONG_S)
+            bench.lexical_indexer.step(LONG_S)
     bench.crash()
     bench.fill()
     assert bench.documents() == 1
@@ -109,12 +118,12 @@ def test_nothing_is_lost_by_a_crash_after_the_commit(bench: Bench, monkeypatch: 
 
 def test_while_more_comes_commits_are_rare_but_come(bench: Bench) -> None:
     put(bench.store, "a.py", [chunk("alpha", "one")])
-    assert bench.lexing.step(LONG_S, more=True)
+    assert bench.lexical_indexer.step(LONG_S, more=True)
     assert bench.documents() == 0
     for n in range(12):
         put(bench.store, f"f{n}.py", [chunk("alpha", "one")])
         bench.clock.skipped_s += COMMIT_S
-        bench.lexing.step(LONG_S, more=True)
+        bench.lexical_indexer.step(LONG_S, more=True)
         assert bench.documents() == n + 2
 
 
@@ -122,7 +131,7 @@ def test_a_step_takes_no_longer_than_it_may(bench: Bench) -> None:
     for n in range(20):
         put(bench.store, f"f{n}.py", [chunk("alpha", "one")])
     steps = 1
-    while bench.lexing.step(0.0):
+    while bench.lexical_indexer.step(0.0):
         steps += 1
     assert steps > 20, "one file each"
     assert bench.documents() == 20
@@ -131,7 +140,7 @@ def test_a_step_takes_no_longer_than_it_may(bench: Bench) -> None:
 def test_requested_files_are_written_first_and_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     for n in range(5):
         put(bench.store, f"f{n}.py", [chunk(f"alpha w{n}", "one")])
-    bench.lexing.write_now(["f3.py", "nowhere.py"])
+    bench.lexical_indexer.write_now(["f3.py", "nowhere.py"])
     assert bench.found("alpha") == ["f3.py"]
     written = files_read(bench, monkeypatch)
     bench.fill()
@@ -155,48 +164,52 @@ def files_read(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_saves_that_follow_one_another_are_committed_together(bench: Bench) -> None:
     def save(text: str) -> None:
         put(bench.store, "a.py", [chunk(text, "one")])
-        assert not bench.lexing.saved(LONG_S), "nothing is left to do now"
+        assert not bench.lexical_indexer.saved(LONG_S), "nothing is left to do now"
 
-    assert bench.lexing.patience() is None
+    assert bench.lexical_indexer.patience() is None
     save("alpha")
-    assert (bench.found("alpha"), bench.lexing.patience()) == (["a.py"], None)
+    assert (bench.found("alpha"), bench.lexical_indexer.patience()) == (["a.py"], None)
     save("beta")
     save("gamma")
     assert (bench.found("alpha"), bench.found("gamma")) == (["a.py"], [])
-    patience = bench.lexing.patience()
+    patience = bench.lexical_indexer.patience()
     assert patience is not None
     assert 0 <= patience <= APART_S
     bench.clock.skipped_s += APART_S
-    assert bench.lexing.patience() == 0.0
+    assert bench.lexical_indexer.patience() == 0.0
     save("delta")
-    assert (bench.found("alpha"), bench.found("delta"), bench.lexing.patience()) == ([], ["a.py"], None)
+    assert (bench.found("alpha"), bench.found("delta"), bench.lexical_indexer.patience()) == (
+        [],
+        ["a.py"],
+        None,
+    )
 
 
 def test_deferred_words_are_written_for_a_request_that_needs_them(bench: Bench) -> None:
     put(bench.store, "a.py", [chunk("alpha", "one")])
-    bench.lexing.saved(LONG_S)
+    bench.lexical_indexer.saved(LONG_S)
     for path in ("b.py", "c.py"):
         put(bench.store, path, [chunk("beta", "one")])
-        bench.lexing.saved(LONG_S)
-    bench.lexing.write_now(["b.py"])
+        bench.lexical_indexer.saved(LONG_S)
+    bench.lexical_indexer.write_now(["b.py"])
     assert bench.found("beta") == ["b.py"]
-    assert bench.lexing.patience() is not None
-    assert not bench.lexing.step(LONG_S)
-    assert (bench.found("beta"), bench.lexing.patience()) == (["b.py", "c.py"], None)
+    assert bench.lexical_indexer.patience() is not None
+    assert not bench.lexical_indexer.step(LONG_S)
+    assert (bench.found("beta"), bench.lexical_indexer.patience()) == (["b.py", "c.py"], None)
 
 
 def test_an_index_that_is_made_anew_is_filled_at_once(bench: Bench) -> None:
     put(bench.store, "a.py", [chunk("alpha", "one")])
     bench.fill()
-    bench.lexing.rebuild()
-    assert not bench.lexing.saved(LONG_S)
-    assert (bench.found("alpha"), bench.lexing.patience()) == (["a.py"], None)
+    bench.lexical_indexer.rebuild()
+    assert not bench.lexical_indexer.saved(LONG_S)
+    assert (bench.found("alpha"), bench.lexical_indexer.patience()) == (["a.py"], None)
 
 
 def test_deferred_words_survive_a_crash(bench: Bench) -> None:
     for text in ("alpha", "beta"):
         put(bench.store, "a.py", [chunk(text, "one")])
-        bench.lexing.saved(LONG_S)
+        bench.lexical_indexer.saved(LONG_S)
     bench.crash()
     bench.fill()
     assert (bench.found("alpha"), bench.found("beta")) == ([], ["a.py"])
@@ -208,7 +221,7 @@ def test_files_that_wait_for_nothing_are_not_written_again(
     put(bench.store, "a.py", [chunk("alpha", "one")])
     bench.fill()
     written = files_read(bench, monkeypatch)
-    bench.lexing.write_now(["a.py"])
+    bench.lexical_indexer.write_now(["a.py"])
     assert written == []
 
 
@@ -225,18 +238,18 @@ def test_without_changes_no_writer_is_opened(bench: Bench) -> None:
     bench.fill()
     bench.crash()
     until(lambda: engine_threads() == 0, "the threads of writers that were let go have ended")
-    assert not bench.lexing.step(LONG_S)
-    bench.lexing.write_now([])
+    assert not bench.lexical_indexer.step(LONG_S)
+    bench.lexical_indexer.write_now([])
     assert engine_threads() == 0
 
 
 def test_an_idle_writer_is_let_go(bench: Bench) -> None:
     put(bench.store, "a.py", [chunk("alpha", "one")])
     bench.fill()
-    bench.lexing.tidy()
+    bench.lexical_indexer.tidy()
     assert engine_threads() > 0, "it was just used"
     bench.clock.skipped_s += IDLE_S
-    bench.lexing.tidy()
+    bench.lexical_indexer.tidy()
     until(lambda: engine_threads() == 0, "its threads have ended")
     put(bench.store, "b.py", [chunk("alpha", "one")])
     bench.fill()
@@ -253,7 +266,7 @@ def engine_threads() -> int:
 
 
 def test_an_index_that_is_mostly_deleted_is_built_anew(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lexing_file, "DELETED_MIN", 10)
+    monkeypatch.setattr(indexer_file, "DELETED_MIN", 10)
     put(bench.store, "b.py", [chunk(f"beta {n}", f"b{n}") for n in range(40)])
     put(bench.store, "a.py", [chunk(f"alpha {n}", f"a{n}") for n in range(60)])
     bench.fill()
@@ -261,14 +274,14 @@ def test_an_index_that_is_mostly_deleted_is_built_anew(bench: Bench, monkeypatch
     bench.fill()
     assert deleted(bench) == 60
     bench.clock.skipped_s += IDLE_S
-    bench.lexing.tidy()
+    bench.lexical_indexer.tidy()
     bench.fill()
     assert (deleted(bench), bench.documents()) == (0, 41)
 
 
 def deleted(bench: Bench) -> int:
-    assert bench.lexing._writer is not None
-    return bench.lexing._writer.statistics().deleted
+    assert bench.lexical_indexer._writer is not None
+    return bench.lexical_indexer._writer.statistics().deleted
 
 
 @pytest.mark.parametrize("harm", ["removed", "emptied", "cut", "flipped", "of_another_format"])
@@ -282,7 +295,7 @@ def test_a_damaged_index_is_built_anew_from_the_store(bench: Bench, harm: str) -
     bench.open()
     bench.fill()
     assert bench.found("alpha") == ["a.py"]
-    assert bench.lexing.problem == ""
+    assert bench.lexical_indexer.problem == ""
 
 
 def damage(folder: Path, harm: str) -> None:
@@ -347,69 +360,89 @@ def test_an_older_copy_of_the_index_is_built_anew(bench: Bench) -> None:
 def test_a_rebuild_keeps_everything(bench: Bench) -> None:
     put(bench.store, "a.py", [chunk("alpha", "one")])
     bench.fill()
-    assert bench.lexing.problem == ""
-    bench.lexing.rebuild()
+    assert bench.lexical_indexer.problem == ""
+    bench.lexical_indexer.rebuild()
     assert bench.documents() == 0
-    assert "built anew" in bench.lexing.problem
+    assert "built anew" in bench.lexical_indexer.problem
     bench.fill()
-    assert (bench.found("alpha"), bench.lexing.problem) == (["a.py"], "")
+    assert (bench.found("alpha"), bench.lexical_indexer.problem) == (["a.py"], "")
 
 
 def test_a_reader_that_met_the_old_index_does_not_have_it_built_again(bench: Bench) -> None:
     put(bench.store, "a.py", [chunk("alpha", "one")])
     bench.fill()
-    bench.lexing.repair()
+    bench.lexical_indexer.repair()
     assert bench.documents() == 1, "it was just made, and is whole"
     damage(bench.folder / FOLDER, "flipped")
-    bench.lexing.repair()
+    bench.lexical_indexer.repair()
     bench.fill()
     assert bench.found("alpha") == ["a.py"]
     bench.clock.skipped_s += 10 * LONG_S
-    bench.lexing.repair()
+    bench.lexical_indexer.repair()
     assert bench.documents() == 0, "somebody could not read it, whatever the checksums say"
     bench.fill()
     assert bench.found("alpha") == ["a.py"]
 
 
-def test_lexical_writes_that_fail_are_retried_and_reported(bench: Bench) -> None:
+def no_space(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_lexical_writes_that_fail_are_retried_and_reported(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(bench.store, "a.py", [chunk("alpha", "one")])
-    (bench.folder / FOLDER).write_bytes(b"in the way")
-    assert not bench.lexing.step(LONG_S)
-    assert "can't be written" in bench.lexing.problem
+    monkeypatch.setattr(LexicalWriter, "create", no_space)
+    assert not bench.lexical_indexer.step(LONG_S)
+    assert "can't be written" in bench.lexical_indexer.problem
     for _ in range(5):
-        assert not bench.lexing.step(LONG_S)
+        assert not bench.lexical_indexer.step(LONG_S)
         bench.clock.skipped_s += RETRY_S
-        bench.lexing.write_now(["a.py"])
+        bench.lexical_indexer.write_now(["a.py"])
     assert len(bench.store.chunks.unlexed(100)) == 1, "the log grows with changes, not with attempts"
-    (bench.folder / FOLDER).unlink()
+    monkeypatch.undo()
     bench.clock.skipped_s += RETRY_MAX_S
     bench.fill()
-    assert (bench.found("alpha"), bench.lexing.problem) == (["a.py"], "")
+    assert (bench.found("alpha"), bench.lexical_indexer.problem) == (["a.py"], "")
 
 
-def test_the_pause_before_another_attempt_grows_up_to_a_limit(bench: Bench) -> None:
+def test_what_is_in_the_way_of_the_index_is_quarantined(bench: Bench) -> None:
     put(bench.store, "a.py", [chunk("alpha", "one")])
     (bench.folder / FOLDER).write_bytes(b"in the way")
-    assert bench.lexing.patience() is None
+    bench.fill()
+    assert bench.found("alpha") == ["a.py"]
+    assert len(list(bench.folder.glob(f"{FOLDER}.damaged-*"))) == 1
+
+
+def test_the_pause_before_another_attempt_grows_up_to_a_limit(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(bench.store, "a.py", [chunk("alpha", "one")])
+    monkeypatch.setattr(LexicalWriter, "create", no_space)
+    assert bench.lexical_indexer.patience() is None
     pauses = []
     for _ in range(7):
-        assert not bench.lexing.saved(LONG_S)
-        pauses.append(bench.lexing.patience() or 0.0)
+        assert not bench.lexical_indexer.saved(LONG_S)
+        pauses.append(bench.lexical_indexer.patience() or 0.0)
         bench.clock.skipped_s += pauses[-1]
     assert pauses == pytest.approx(
         [RETRY_S, 2 * RETRY_S, 4 * RETRY_S, 8 * RETRY_S, *[RETRY_MAX_S] * 3], abs=1
     )
-    (bench.folder / FOLDER).unlink()
-    bench.lexing.saved(LONG_S)
-    assert (bench.found("alpha"), bench.lexing.problem, bench.lexing.patience()) == (["a.py"], "", None)
+    monkeypatch.undo()
+    bench.lexical_indexer.saved(LONG_S)
+    assert (bench.found("alpha"), bench.lexical_indexer.problem, bench.lexical_indexer.patience()) == (
+        ["a.py"],
+        "",
+        None,
+    )
 
 
 def test_terms_that_were_cut_elsewhere_are_used_for_the_chunks_that_they_are_of(bench: Bench) -> None:
     first, second = chunk("alpha", "one"), chunk("beta", "two")
     put(bench.store, "a.py", [first])
-    bench.lexing.offer("a.py", [Terms(first.digest, first.kind, "offered", "path", "name")])
+    bench.lexical_indexer.offer("a.py", [Terms(first.digest, first.kind, "offered", "path", "name")])
     put(bench.store, "b.py", [second])
-    bench.lexing.offer("b.py", [Terms(first.digest, first.kind, "stale", "path", "name")])
+    bench.lexical_indexer.offer("b.py", [Terms(first.digest, first.kind, "stale", "path", "name")])
     bench.fill()
     assert [bench.found(term) for term in ("offered", "stale", "alpha", "beta")] == [
         ["a.py"],
@@ -428,7 +461,7 @@ def test_an_index_that_goes_while_it_is_open_is_made_anew(bench: Bench) -> None:
     bench.clock.skipped_s += RETRY_S
     bench.fill()
     assert bench.found("alpha") == ["a.py", "b.py"]
-    assert bench.lexing.problem == ""
+    assert bench.lexical_indexer.problem == ""
 
 
 def test_texts_that_are_damaged_are_read_again(bench: Bench) -> None:

@@ -74,7 +74,7 @@ class _Kept(Struct):
     changed: bool = False
 
 
-class Semantics:
+class EmbedderClient:
     """The projects whose chunks are embedded, and the embedder process. On the event loop only.
 
     `run` must be running as a task. The process starts when it is first needed, and ends when it has been
@@ -123,7 +123,6 @@ class Semantics:
             return None
         configured = self._config.model
         running = self.child.pid is not None
-        formers = [kept.progress.former for kept in self._projects.values() if kept.progress is not None]
         loaded = self._loaded and running
         loading = self.loading if running else None
         return {
@@ -132,10 +131,10 @@ class Semantics:
             "source": "fastembed" if configured else "bundled",
             "loaded": loaded,
             "loading": loading and {"phase": loading.phase, "fraction": loading.fraction},
-            "former": next(filter(None, formers), ""),
+            "former": "",
             "paused": self.paused,
             "pid": self.child.pid,
-            "degraded": self.model.degraded if self.model else "",
+            "degraded": "",
             **self._describe_shared(),
         }
 
@@ -173,8 +172,7 @@ class Semantics:
         kept = self._projects.get(root)
         if kept is None or kept.progress is None:
             return ""
-        problem, former = kept.progress.problem, kept.progress.former
-        return f"{problem}; {former}, the former model, answers meanwhile" if problem and former else problem
+        return kept.progress.problem
 
     def missing(self, root: str) -> str:
         """Return a message on how much of a project can be found by meaning, "" if all of it can.

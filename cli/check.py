@@ -1,0 +1,49 @@
+"""A check of `foveal doctor` and `foveal hooks check`: a mark, what was found, what to run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .terminal import styled
+from .text import clean
+
+Level = Literal["ok", "warning", "wrong"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of the report: `fix` is what to run about it."""
+
+    name: str
+    level: Level
+    text: str
+    fix: str = ""
+
+
+def to_map(check: Check) -> dict[str, str]:
+    """Return a check as JSON shows it."""
+    found = {"name": check.name, "level": check.level, "text": check.text}
+    return {**found, "fix": check.fix} if check.fix else found
+
+
+def to_text(check: Check) -> str:
+    """Return a check as a person reads it: a mark, what was found, and below it what to run."""
+    mark, colour = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "wrong": ("✗", "red")}[check.level]
+    line = f"{styled(mark, fg=colour, bold=True)} {clean(check.text)}"
+    return f"{line}\n    run: {clean(check.fix)}" if check.fix else line
+
+
+def ok(name: str, text: str) -> Check:
+    """Return a check that found nothing wrong."""
+    return Check(name, "ok", text)
+
+
+def warning(name: str, text: str, fix: str = "") -> Check:
+    """Return a check that found something that foveal works in spite of."""
+    return Check(name, "warning", text, fix)
+
+
+def wrong(name: str, text: str, fix: str = "") -> Check:
+    """Return a check that found a problem."""
+    return Check(name, "wrong", text, fix)

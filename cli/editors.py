@@ -1,0 +1,61 @@
+"""The command `foveal editors`: where the editors' plugins lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from . import terminal
+from .command import Run, command
+from .errors import CliError
+from .group import CommandGroup
+from .options import JSON, argument
+
+PLUGIN_FOLDER = Path(__file__).resolve().parent.parent / "hooks" / "editors"
+PLUGINS = ("neovim", "vscode")
+
+
+PLUGIN_EXAMPLES = (
+    "foveal editors path neovim",
+    'ln -s "$(foveal editors path neovim)" ~/.local/share/nvim/site/pack/foveal/start/foveal',
+)
+
+
+def _show_folders(as_json: bool) -> None:
+    if as_json and click.get_current_context().invoked_subcommand is None:
+        terminal.say_json(_folders())
+
+
+editors_command = CommandGroup(
+    "editors",
+    params=[JSON],
+    callback=_show_folders,
+    help="Find the plugins for Neovim and VS Code, which are part of this package.",
+    short_help="Show where the editors' plugins lie.",
+    examples=PLUGIN_EXAMPLES,
+)
+
+
+@command(
+    "Print the folder of a plugin, or of all.",
+    argument("editor", type=click.Choice(PLUGINS), required=False),
+    group=editors_command,
+)
+def path(run: Run) -> None:
+    """Print the folder of an editor's plugin, without one the folder that has all of them.
+
+    It is the one of the foveal that runs, wherever that is installed, and changes with it.
+    """
+    folders = _folders()
+    run.show(folders, [folders[run.editor or "folder"]])
+
+
+def _folders() -> dict[str, str]:
+    """Return the folder of each plugin, and the one that has all. Raises `CliError` if one is missing."""
+    missing = [name for name in PLUGINS if not (PLUGIN_FOLDER / name).is_dir()]
+    if missing:
+        raise CliError(
+            f"{PLUGIN_FOLDER} has no {missing[0]}", "install foveal again: its files are not complete"
+        )
+    return {"folder": str(PLUGIN_FOLDER), **{name: str(PLUGIN_FOLDER / name) for name in PLUGINS}}

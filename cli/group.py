@@ -1,0 +1,156 @@
+"""Commands and groups of them as click knows them: their help, their common options, their errors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import click
+
+from . import terminal
+from .errors import explain
+from .options import HERE, SOCKET
+
+
+class Command(click.Command):
+    """A command that also accepts --socket and --cwd after its name, and turns foreseeable errors into
+    `CliError`.
+
+    The help shows `examples`; `argument_hint` is the hint for too many arguments.
+    """
+
+    def __init__(
+        self, *args: Any, examples: Sequence[str] = (), argument_hint: str = "", **extra: Any
+    ) -> None:
+        super().__init__(*args, **extra)
+        self.examples = examples
+        self.argument_hint = argument_hint
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the command's own parameters, then --cwd, --socket and --help."""
+        has_cwd = any(parameter.name == "cwd" for parameter in self.params)
+        return [
+            *self.params,
+            *(() if has_cwd else (HERE,)),
+            SOCKET,
+            *filter(None, [self.get_help_option(ctx)]),
+        ]
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        write_examples(formatter, self.examples)
+        super().format_epilog(ctx, formatter)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; errors that a person can fix become `CliError`."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except KeyboardInterrupt as error:  # click would end the line in pipes and logs too
+            if terminal.is_terminal(sys.stderr):
+                terminal.end_line()
+            raise click.Abort from error
+        except Exception as error:
+            explained = explain(error, typed_names(ctx))
+            if explained is None:
+                raise
+            raise explained from error
+
+
+class UnknownCommand(click.UsageError):
+    """An unknown command; `hint` is what to run instead."""
+
+    def __init__(self, name: str, context: click.Context, known: Collection[str]) -> None:
+        super().__init__(f"there is no command {name!r}", context)
+        self._name = name
+        self._known = known
+
+    @property
+    def hint(self) -> str:
+        """Name the nearest command, or the help where none is near."""
+        import difflib
+
+        path = self.ctx.command_path if self.ctx else "foveal"
+        near = difflib.get_close_matches(self._name, self._known, 1)
+        return f"did you mean {path} {near[0]}?" if near else f"{path} --help lists the commands"
+
+
+class CommandGroup(click.Group):
+    """A group of commands, as in `foveal items list`. Without a command it prints its help."""
+
+    def __init__(self, *args: Any, examples: Sequence[str] = (), **extra: Any) -> None:
+        super().__init__(*args, **{"no_args_is_help": False, "invoke_without_command": True, **extra})
+        self.examples = examples
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return --socket and --help."""
+        return [*self.params, SOCKET, *filter(None, [self.get_help_option(ctx)])]
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order in which they were added, not by the alphabet."""
+        return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is meant. Raises `UnknownCommand`."""
+        check_named(ctx, args, self.commands)
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was named, or print the help."""
+        result = super().invoke(ctx)
+        if ctx.invoked_subcommand is None and not ctx.params.get("as_json"):
+            terminal.say(ctx.get_help())
+        return result
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        write_examples(formatter, self.examples)
+
+
+def check_named(ctx: click.Context, args: list[str], known: Collection[str]) -> None:
+    """Raise `UnknownCommand` for a first word that is no command; a shell that completes isn't told."""
+    if args and args[0] not in known and not args[0].startswith("-") and not ctx.resilient_parsing:
+        raise UnknownCommand(args[0], ctx, known)
+
+
+FIELDS = {
+    "agent": ("agent_id", "agent_name"),
+    "cwd": ("path",),
+    "entries": ("items",),
+    "files": ("files_touched",),
+    "mode": ("include",),
+    "nodes": ("node_ids",),
+    "project": ("path", "cwd"),
+    "session": ("session_id",),
+    "session_ids": ("session_id",),
+    "why": ("rationale",),
+}
+"""The wire's fields of parameters that have another name."""
+
+
+def typed_names(context: click.Context) -> dict[str, str]:
+    """Return the names of the running command's options and arguments as a person types them, by the wire's
+    fields."""
+    names = {}
+    for parameter in context.command.get_params(context):
+        shown = max(parameter.opts, key=len) if isinstance(parameter, click.Option) else label_of(parameter)
+        name = parameter.name or ""
+        names.update(dict.fromkeys((name, *FIELDS.get(name, ())), shown))
+    return names
+
+
+def label_of(argument: click.Parameter) -> str:
+    """Return the name of an argument as the help has it, without the marks for what may be left out."""
+    return (argument.metavar or argument.name or "").strip("[].").upper()
+
+
+def write_examples(formatter: click.HelpFormatter, examples: Sequence[str]) -> None:
+    """Write command lines as a section of a help, each on a line of its own."""
+    if examples:
+        with formatter.section("Examples"):
+            for example in examples:
+                formatter.write(f"{'':>{formatter.current_indent}}{example}\n")

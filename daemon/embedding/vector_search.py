@@ -1,0 +1,104 @@
+"""Answers questions by meaning: embeds a question and finds the nearest chunks of a project."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from ..core.errors import FovealError
+from ..core.storage import DatabaseError, damage_raised
+from ..core.system import System
+from ..index.chunks import embedded_text
+from .exact import Floats, scores, stored_halves, unit
+from .messages import SearchVectors, VectorHits
+from .model import EmbeddingModel
+from .project_vectors import ProjectVectors, have_direction
+from .vector_updater import EmbeddedProject, VectorUpdater
+
+
+class VectorSearch:
+    """Answers searches on a separate thread. `later` runs a function on the thread of `updater`."""
+
+    def __init__(
+        self, updater: VectorUpdater, system: System, later: Callable[[Callable[[], None]], None]
+    ) -> None:
+        self._updater = updater
+        self._system = system
+        self._later = later
+
+    def answer(self, command: SearchVectors) -> VectorHits:
+        """Find the chunks nearest to the texts. Raises `FovealError` if that isn't possible now."""
+        project = self._updater.get(command.root)
+        if project is None:
+            raise FovealError(_NOT_LOADED)
+        vectors = project.vectors
+        if vectors is None and project.problem:
+            raise FovealError(project.problem)
+        model = self._updater.model.get(command.wait_s)
+        if vectors is None:
+            raise FovealError(_NOT_LOADED)
+        queries = _embedded(model, command.texts)
+        if not len(queries):
+            return VectorHits((), vectors.pending)
+        hits = self._search(project, vectors, queries, command)
+        first = self._embed_first(project, vectors, model, command)
+        if not first:
+            return hits
+        # Rounded like stored vectors, so that a content has the same score in this search and in later ones.
+        found = scores(stored_halves(np.stack(list(first.values())), model.dim), unit(queries, model.dim))
+        scored = dict(hits.hits) | dict(zip(first, found.tolist(), strict=True))
+        ordered = sorted(scored.items(), key=lambda hit: (-hit[1], hit[0]))
+        if command.min_score is not None:
+            ordered = [hit for hit in ordered if hit[1] >= command.min_score]
+        return VectorHits(tuple(ordered[: command.limit]), max(0, hits.pending - len(first)))
+
+    def _search(
+        self, project: EmbeddedProject, vectors: ProjectVectors, queries: Floats, command: SearchVectors
+    ) -> VectorHits:
+        try:
+            with damage_raised():
+                hits = vectors.search(queries, command.limit, command.files, command.kinds, command.min_score)
+        except DatabaseError as error:
+            raise self._failed(project, vectors, error) from error
+        if not hits.hits and not vectors.is_loaded:
+            raise FovealError("the vectors of the project are being loaded")
+        return hits
+
+    def _embed_first(
+        self, project: EmbeddedProject, vectors: ProjectVectors, model: EmbeddingModel, command: SearchVectors
+    ) -> dict[bytes, Floats]:
+        """Embed the chunks in `command.first` without a vector, for up to `command.first_s` seconds."""
+        deadline = self._system.monotonic() + command.first_s
+        try:
+            with damage_raised():
+                chunks = vectors.lacking(command.first) if command.first_s > 0 else []
+        except DatabaseError as error:
+            raise self._failed(project, vectors, error) from error
+        embedded: dict[bytes, Floats] = {}
+        for chunk in chunks:
+            if self._system.monotonic() > deadline:
+                break
+            vector = model.embed([embedded_text(chunk.path, chunk.names, chunk.text)])
+            if have_direction(vector).all():
+                embedded[chunk.digest] = vector[0]
+        if embedded:
+            done = [chunk for chunk in chunks if chunk.digest in embedded]
+            matrix = np.stack(list(embedded.values()))
+            self._later(partial(self._updater.keep_embedded, project, vectors, done, matrix))
+        return embedded
+
+    def _failed(self, project: EmbeddedProject, vectors: ProjectVectors, error: DatabaseError) -> FovealError:
+        """Report a failure to `updater` on its thread; return the error to raise."""
+        self._later(partial(self._updater.note_failure, project, vectors, error))
+        return FovealError(project.problem or f"the vectors can't be read ({error})")
+
+
+_NOT_LOADED = "the vectors of the project are not loaded yet"
+
+
+def _embedded(model: EmbeddingModel, texts: tuple[str, ...]) -> Floats:
+    """Return the embeddings of a question's texts, (windows, dim), without those that have no direction."""
+    queries = np.concatenate([np.empty((0, model.dim), np.float32), *map(model.embed_query, texts)])
+    return queries[have_direction(queries)]
