@@ -529,7 +529,7 @@ class Chaos:
         self.touched.append(str(self.root / ".git/index"))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("in_git", [False, True])
 @pytest.mark.parametrize("mode", ["sweep", "examine", "steps"])
 def test_any_operations(
