@@ -152,6 +152,18 @@ async def given(at: Opened, context_id: str) -> dict[str, Any]:
     return found.reply
 
 
+async def test_a_context_names_the_previous_one_and_whether_it_says_the_same(tmp_path: Path) -> None:
+    async with opened(tmp_path) as at:
+        ids = [at.give(text) for text in ("one", "one", "two")]
+        at.give("two", scope="s_2")
+        await at.page()
+    async with opened(tmp_path) as at:
+        at.clock.moment += timedelta(hours=1)
+        ids.append(at.give("two"))
+        rows = {row.id: (row.previous, row.is_same) for row in await at.rows()}
+        assert [rows[one] for one in ids] == [("", False), (ids[0], True), (ids[1], False), (ids[2], True)]
+
+
 async def test_contexts_are_listed_in_pages_by_every_filter(tmp_path: Path) -> None:
     async with opened(tmp_path) as at:
         ids = [at.give(f"{n}", scope=f"s_{n % 2}", root=f"/p{n % 3}", path=f"f{n % 4}.py") for n in range(12)]
@@ -169,6 +181,13 @@ async def test_contexts_are_listed_in_pages_by_every_filter(tmp_path: Path) -> N
         rows = await at.rows()
         since, until = rows[6].at, rows[2].at
         assert await at.page(ContextFilter(since=since, until=until)) == whole[3:7]
+
+
+async def test_a_common_file_is_found_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("foveal.daemon.sessions.context_table.RARE", 2)
+    async with opened(tmp_path) as at:
+        ids = [at.give(f"{n}", path=f"f{n % 2}.py") for n in range(6)]
+        assert await at.page(ContextFilter(path="f1.py"), limit=2) == [ids[5], ids[3]]
 
 
 async def test_a_page_is_full_though_others_are_hidden(tmp_path: Path) -> None:
@@ -258,3 +277,14 @@ async def test_the_oldest_are_lost_where_too_much_waits(
         ids = [at.give("x" * 10_000) for _ in range(20)]
         assert await at.page() == ids[:-5:-1]
         assert at.history.lost == 16
+
+
+async def test_a_cancelled_write_counts_each_context_once(tmp_path: Path) -> None:
+    async with opened(tmp_path) as at:
+        first = at.give("a")
+        writing = asyncio.create_task(at.history.write())
+        await asyncio.sleep(0)  # it begins
+        writing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await writing
+        assert [(row.id, row.times) for row in await at.rows()] == [(first, 1)]
