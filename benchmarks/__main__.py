@@ -44,8 +44,10 @@ WHOLE_RUN = frozenset({"full_index"})
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run and print; the exit status is 1 for a failed benchmark, in a whole run for a missed target too, and 2
-    for an unknown name."""
+    """Run and print; the exit status is 1 for a failed benchmark or, in a whole run, a missed target.
+
+    For an unknown name it is 2.
+    """
     options = _parser().parse_args(arguments)
     if options.list:
         for name, about in BENCHMARKS.items():
