@@ -206,7 +206,7 @@ def running_daemon(
 
 def _running(folder: Path, run: str, extra: dict[str, str], *, embedding: bool) -> Iterator[DaemonProcess]:
     home = folder / "home"
-    home.mkdir(exist_ok=True)
+    home.mkdir(parents=True, exist_ok=True)
     environ = {
         name: value
         for name, value in os.environ.items()

@@ -160,9 +160,7 @@ class Asked:
     def _search_vectors(self, gathered: GatheredCandidates, queries: Floats, clock: Clock) -> Hits:
         vectors = self._vectors
         assert vectors is not None  # there are queries
-        found: VectorHits = clock.time(
-            "vectors", lambda: vectors.search(queries, VECTOR_MAX, gathered.files, (), None)
-        )
+        found: VectorHits = clock.time("vectors", lambda: vectors.search(queries, VECTOR_MAX, gathered.files))
         return found.hits
 
     def _time_parts(self, text: str, clock: Clock) -> None:

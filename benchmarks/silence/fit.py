@@ -98,7 +98,7 @@ def _rows(embedder: Embedder, root: Path, folder: Path, data: Path) -> Iterator[
                 continue
             texts = question.windows or (text[:1_000],)
             queries = np.concatenate([embedder.model.embed_query(one) for one in texts])
-            near = vectors.search(queries, VECTOR_MAX, gathered.files, (), None).hits
+            near = vectors.search(queries, VECTOR_MAX, gathered.files).hits
             named = max((score for _, score in gathered.candidates.tree), default=0.0)
             features = []
             for hits in (near, ()):

@@ -57,7 +57,7 @@ PATHS_MAX = 100
 """Maximum number of changed paths that an event names; its `count` gives the full number."""
 
 
-class Indexing:
+class IndexerClient:
     """Has the indexer process index the daemon's projects. Used on the event loop only.
 
     `link.run` must be running as a task. All projects are opened again in a new indexer process.
