@@ -16,9 +16,9 @@ from msgspec.structs import asdict
 from ..access.agent import Agent
 from ..context.delivered import past_context
 from ..context.misses import verdict_of
-from ..core.errors import FovealError, InvalidRequest, NotFound, StateError
+from ..core.errors import FovealError, NotFound, StateError
 from ..core.parameters import NonEmpty
-from ..core.times import iso_of, milliseconds_of, moment_in
+from ..core.times import bound_in, iso_of
 from ..engine.engine import Engine
 from ..project.roots import relative_path
 from ..sessions.context_history import TEXT_FIELDS
@@ -107,8 +107,8 @@ class DeliveryMethods:
             request.session_id,
             request.of_agent,
             path,
-            _bound(request.since, "since"),
-            _bound(request.until, "until"),
+            bound_in(request.since, "since", None),
+            bound_in(request.until, "until", None),
         )
         may_see = partial(self._may_list, agent=request.agent)
         rows = await self._deliveries.contexts(chosen, request.limit, request.before, may_see)
@@ -191,11 +191,3 @@ def _entry(row: ContextRow) -> dict[str, Any]:
         if not found[name]:
             del found[name]
     return found
-
-
-def _bound(text: str, field: str) -> int | None:
-    """Return a time in ISO 8601 (UTC without a zone) in milliseconds, None for an empty one."""
-    try:
-        return milliseconds_of(moment_in(text)) if text else None
-    except (ValueError, OverflowError) as error:
-        raise InvalidRequest(f"{field} is no time in ISO 8601: {text!r:.60}", field) from error

@@ -97,8 +97,7 @@ class Forgetting:
             for what, removal in (
                 ("scopes", partial(self._scoping.forget_project, root)),
                 ("sessions", partial(self._sessions.forget_project, root)),
-                ("timelines", partial(self._timeline.forget_project, root)),
-                ("contexts, requests and timelines", partial(self._deliveries.forget_project, root)),
+                ("contexts, requests and timelines", partial(self._timeline.forget_project, root)),
                 ("trusted files", partial(self._projects.forget_trust, root)),
                 ("approved tool servers", partial(self._items.forget_project, root)),
                 ("index, items and decisions", partial(self._work.in_writer, partial(_remove, folder))),

@@ -15,8 +15,9 @@ from msgspec import Struct
 
 from ..core.errors import Busy, NotFound, StateError
 from ..core.system import System
+from ..core.times import timestamp_of
 from .edits import NO_CHANGES, DueEdit, Edit, EditKind, PoolChanges, changes_nothing, changes_of, time_after
-from .experience import BadField, Checked, Draft, Experience, checked, timestamp_of
+from .experience import BadField, Checked, Draft, Experience, checked
 from .lines import Quarantined, line_of
 from .pool_file import ROTATE_BYTES
 from .pool_filters import Criteria, ExperienceListing, Retention, Seen, as_it_is, chosen

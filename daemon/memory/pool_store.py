@@ -18,8 +18,9 @@ from msgspec.structs import replace
 
 from ..core.errors import Busy, StateError
 from ..core.system import Stamp, System, latest_time, stamp_of
+from ..core.times import timestamp_of
 from .edits import EDIT_KINDS, Edit
-from .experience import BadField, Experience, clean, timestamp_of
+from .experience import BadField, Experience, clean
 from .lines import (
     MAX_LINE_BYTES,
     Damage,

@@ -11,7 +11,7 @@ from msgspec import convert
 from ..core.errors import StateError
 from ..core.storage import Database, select_in
 from .delivered_context import Access, ContextFilter, ContextRow, StoredContext
-from .delivery_tables import data_of, names_in, sent_in, unpacked
+from .delivery_tables import data_of, sent_in, text_of, unpacked
 from .request_record import Sent, conversation
 
 TEXT_FIELDS = ("context", "system_prompt", "user_prompt", "messages", "tools")
@@ -90,7 +90,10 @@ def _rows(database: Database, where: str, values: Sequence[object]) -> list[tupl
     """Return rows with the numbers of their contents."""
     found = []
     for row in database.execute(_ROWS + where, values):
-        fields: dict[str, Any] = names_in(dict(zip(_NAMES, row, strict=True)))
+        fields: dict[str, Any] = {
+            name: text_of(value) if isinstance(value, bytes) else value
+            for name, value in zip(_NAMES, row, strict=True)
+        }
         del fields["number"]
         content, is_same = fields.pop("content"), fields.pop("is_same")
         fields["same_as"] = fields["previous"] if is_same else ""

@@ -10,15 +10,14 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
-from ..core.errors import FovealError, InvalidRequest, StateError
+from ..core.errors import FovealError, StateError
 from ..core.record_file import RecordFile
 from ..core.storage import Database, select_in
 from ..core.system import System
-from ..core.times import milliseconds_of
+from ..core.times import bound_in, milliseconds_of
 from ..core.work import Work
 from ..core.write_behind import WriteBehind
 from ..rules.items import IncludeMode, ItemKey
@@ -26,7 +25,7 @@ from . import delivery_tables as tables
 from . import request_log
 from .context_history import access_of, get_context, list_contexts
 from .delivered_context import Access, ContextFilter, ContextRow, Delivery, StoredContext
-from .delivery_tables import DeliveryLimits, PackedContext, packed_context, put_delivery
+from .delivery_tables import DeliveryLimits, PackedContext, packed_context, put_delivery, put_session
 from .former_stores import waits_to_be_moved
 from .item_usage import ItemUsage, Reported, item_usage, report
 from .request_log import ExportQuery, LoggedRequest, RequestPage, RequestSummary
@@ -38,7 +37,6 @@ from .session_events import (
     UseSign,
     masked_entry,
     put_entry,
-    put_origin,
     put_sign,
     put_transcript,
     used_places,
@@ -212,7 +210,11 @@ class Deliveries:
 
     async def usage(self, by: Grouping, project: str | None, since: str, until: str) -> UsageReport:
         """Return the cost and use of contexts. Raises `InvalidRequest` for an unusable time."""
-        wanted = UsageFilter(project, _bound(since, "since", 0), _bound(until, "until", 2**62))
+        wanted = UsageFilter(
+            project,
+            bound_in(since, "since", 0, local=True),
+            bound_in(until, "until", 2**62, local=True),
+        )
         return await self.read(lambda database: usage_report(database, by, wanted))
 
     # A project
@@ -315,7 +317,7 @@ class Deliveries:
             for value, context in ready:
                 _put(database, value, context)
             for session_id in {_session_of(value, context) for value, context in ready} - {""}:
-                tables.prune_session(database, tables.put_session(database, session_id), self._limits)
+                tables.prune_session(database, put_session(database, session_id), self._limits)
         self._change(self._prune_round)
         return len(values) - len(ready)
 
@@ -337,7 +339,7 @@ def _put(database: Database, value: Value, context: PackedContext | None) -> Non
         case Delivery():
             put_delivery(database, value, context)
         case SessionOrigin():
-            put_origin(database, value)
+            put_session(database, value.session_id, value.root, value.host)
         case Entry():
             put_entry(database, value)
         case UseSign():
@@ -363,15 +365,3 @@ def _page(
     """Return rows, and who may see those whose access isn't known yet."""
     rows = list_contexts(database, chosen, hidden, limit, before)
     return rows, access_of(database, {row.access for row in rows} - known)
-
-
-def _bound(text: str, name: str, otherwise: int) -> int:
-    """Return a time or a day of a request in milliseconds. Raises `InvalidRequest`."""
-    if not text:
-        return otherwise
-    try:
-        moment = datetime.fromisoformat(text)
-        return int((moment if moment.tzinfo else moment.astimezone()).timestamp() * 1000)
-    except (ValueError, OverflowError, OSError) as error:
-        message = f"{name} must be a time such as 2026-01-31T12:00:00Z or a day, not {text!r:.60}"
-        raise InvalidRequest(message, name) from error

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -424,8 +424,3 @@ def _used_bytes(database: Database) -> int:
         for name in ("page_count", "freelist_count", "page_size")
     )
     return (count - free) * size
-
-
-def names_in(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a row with its BLOBs as texts."""
-    return {name: text_of(value) if isinstance(value, bytes) else value for name, value in values.items()}

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest, NotFound
 from ..core.storage import Database
-from ..core.times import iso_of, milliseconds_of, moment_in
+from ..core.times import bound_in, iso_of
 from ..rules.items import ItemKey
 from .delivery_tables import data_of, sent_in, text_of, unpacked
 from .request_record import DamagedRecord, RequestRecord, Sent, record_in
@@ -133,7 +133,7 @@ def export_requests(database: Database, query: ExportQuery) -> RequestPage:
     """Return requests in the order in which they were written, also of sessions that are gone. Contents are
     left out if larger than `REQUEST_CHARACTERS`. Raises `InvalidRequest` for an unusable bound."""
     above, since = _start_of(query.since)
-    before = _time_of(query.before, "before", _LAST)
+    before = bound_in(query.before, "before", _LAST)
     where, named = "", query.session_id if query.session_id is not None else query.project_root
     if named is not None:
         where = "s.name = ? AND " if query.session_id is not None else "r.project = ? AND "
@@ -262,19 +262,8 @@ def _bounded(request: LoggedRequest) -> LoggedRequest:
 def _start_of(since: str) -> tuple[int, int]:
     """Return the number after which a page begins, and the time from which it begins."""
     if not since.startswith(_CURSOR):
-        return 0, _time_of(since, "since", 0)
+        return 0, bound_in(since, "since", 0)
     digits = since.removeprefix(_CURSOR)
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= 18):
         raise InvalidRequest(f"since is no time and no next of a page: {since!r:.60}", "since")
     return int(digits), 0
-
-
-def _time_of(text: str, field: str, otherwise: int) -> int:
-    if not text:
-        return otherwise
-    try:
-        return milliseconds_of(moment_in(text))
-    except (ValueError, OverflowError) as error:
-        raise InvalidRequest(
-            f"{field} must be a time such as 2026-01-31T12:00:00Z or a day, not {text!r:.60}", field
-        ) from error

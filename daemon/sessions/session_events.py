@@ -117,11 +117,6 @@ class UsedPlace(Struct, frozen=True):
 # Writing; each needs a transaction.
 
 
-def put_origin(database: Database, origin: SessionOrigin) -> None:
-    """Store what is known of a session."""
-    put_session(database, origin.session_id, origin.root, origin.host)
-
-
 def masked_entry(entry: Entry) -> Entry:
     """Return an entry with the first line of its text, without secrets and what hooks added to it."""
     masked = mask_said(asked(entry.text[:MASKED_CHARACTERS])).text
@@ -132,7 +127,7 @@ def masked_entry(entry: Entry) -> Entry:
 
 def put_entry(database: Database, entry: Entry) -> None:
     """Store an entry with the paths that lie in its project. One of files needs any."""
-    session, root = put_session(database, entry.session_id), _root_of(database, entry.session_id)
+    session, root = put_session(database, entry.session_id), project_of(database, entry.session_id)
     paths = entry.paths if entry.kind == "decision" else tuple(_relative(root, entry.paths))
     if paths or entry.kind not in {"edit", "read"}:
         _store(database, session, replace(entry, paths=paths))
@@ -141,13 +136,13 @@ def put_entry(database: Database, entry: Entry) -> None:
 def put_sign(database: Database, sign: UseSign) -> None:
     """Mark the place that a sign means as used."""
     session = put_session(database, sign.session_id)
-    if path := _inside(_root_of(database, sign.session_id), sign.path):
+    if path := _inside(project_of(database, sign.session_id), sign.path):
         _mark_used(database, session, [replace(sign, path=path)])
 
 
 def put_transcript(database: Database, part: TranscriptPart) -> None:
     """Store what agents did to files, and mark the shown places that they used."""
-    session, root = put_session(database, part.session_id), _root_of(database, part.session_id)
+    session, root = put_session(database, part.session_id), project_of(database, part.session_id)
     for entry in _entries_in(part, root):
         known = _reported(database, session, entry)
         paths = tuple(path for path in entry.paths if path not in known)
@@ -158,7 +153,8 @@ def put_transcript(database: Database, part: TranscriptPart) -> None:
     _mark_used(database, session, list(_signs_in(part, root)))
 
 
-def _root_of(database: Database, session_id: str) -> str:
+def project_of(database: Database, session_id: str) -> str:
+    """Return the root of a session's project, "" for none."""
     row = database.execute("SELECT project FROM sessions WHERE name = ?", (data_of(session_id),)).fetchone()
     return "" if row is None else text_of(row[0])
 
@@ -287,11 +283,6 @@ def _shown_files(database: Database, session: int) -> dict[str, dict[str, int]]:
 
 
 # Reading
-
-
-def project_of(database: Database, session_id: str) -> str:
-    """Return the root of a session's project, "" for none."""
-    return _root_of(database, session_id)
 
 
 def entries_of(

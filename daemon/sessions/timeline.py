@@ -177,8 +177,7 @@ class Timeline:
         return await self._deliveries.read(ask)
 
     async def forget_project(self, root: str) -> None:
-        """Forget what is remembered of a project's sessions; what is stored of them goes with its
-        deliveries."""
+        """Remove all of a project: its requests, its contexts, and what happened in its sessions."""
         gone = await self._deliveries.read(lambda database: sessions_of(database, root))
         by_agent: tuple[OrderedDict[tuple[str, str], Any], ...] = self._open, self._tasks, self._last_context
         for known in by_agent:
@@ -186,6 +185,7 @@ class Timeline:
                 del known[key]
         for session_id in gone:
             self._latest.pop(session_id, None)
+        await self._deliveries.forget_project(root)
 
     def _entry(
         self, session_id: str, kind: TimelineKind, agent_id: str, agent_name: str = "", text: str = ""

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
+from foveal.daemon.core.times import timestamp_of
 from foveal.daemon.memory.experience import (
     MAX_FILES,
     MAX_NAME_CHARACTERS,
@@ -26,7 +27,6 @@ from foveal.daemon.memory.experience import (
     normal_timestamp,
     outcome_kind,
     relative_files,
-    timestamp_of,
     trust_of,
 )
 from msgspec.structs import replace

@@ -243,7 +243,6 @@ async def test_a_project_is_forgotten_and_no_other(tmp_path: Path) -> None:
         before = await at.counts()
         assert await at.deliveries.counts_of("/p") == (3, 3, 2)
         await at.timeline.forget_project("/p")
-        await at.deliveries.forget_project("/p")
         assert await at.deliveries.counts_of("/p") == (0, 0, 0)
         assert await at.counts() == {name: count // 2 for name, count in before.items()}
         at.timeline.attach(("other", ""), "c1", "", "How?", "sam")

@@ -125,8 +125,7 @@ async def test_no_text_of_a_client_damages_the_file(tmp_path: Path) -> None:
         assert len(await at.deliveries.used_places(odd)) <= 1
         assert (await at.timeline.page(odd, 10, "")).entries
         assert len(await at.rows()) == 1
-        await at.timeline.forget_project(odd)
-        await at.deliveries.forget_project(f"/{odd}")
+        await at.timeline.forget_project(f"/{odd}")
         assert await at.kinds(odd) == []
     assert not any("damaged" in name for name in os.listdir(tmp_path))
 
