@@ -12,11 +12,6 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def any_of(*lines: str) -> str:
-    """Return the source of a regex that matches any word or phrase of comma-separated lists."""
-    return f"(?:{'|'.join(phrase.strip() for line in lines for phrase in line.split(',') if phrase.strip())})"
-
-
 def clean_path(path: str) -> str:
     """Return a path with `/` between its parts, without scheme, host, drive, `./` and bundler prefixes."""
     path = path.strip()
