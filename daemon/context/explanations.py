@@ -18,7 +18,7 @@ from ..core.errors import InvalidRequest
 from ..core.storage import DatabaseError
 from ..core.work import Work
 from ..project.lister import LeftOut, left_out
-from ..project.node_ids import split_node_id
+from ..project.named_files import split_node_id
 from ..project.roots import relative_path
 from ..project.rules import ALWAYS_SKIPPED_FOLDERS, ScanSettings
 from ..project.tree import FileRecord, Tree

@@ -22,8 +22,8 @@ from ..core.events import EventHub
 from ..core.system import System
 from ..core.work import Work
 from ..rules.agent_items import AgentItems
-from ..rules.item_owner import ItemOwner
 from ..rules.items import IncludeMode, ItemKey
+from ..rules.project_instructions import ItemOwner
 from ..rules.service import Items
 from .context_sets import (
     Resume,

@@ -7,9 +7,8 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from ..core.deadline import Deadline
 from ..core.errors import FovealError
-from ..core.work import Work
+from ..core.work import Deadline, Work
 from ..index.messages import RefreshFiles
 from ..project.tree import Tree
 from .indexer_client import IndexerClient
