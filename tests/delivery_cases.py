@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, cast
 
 from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.core.storage import Database
@@ -70,13 +69,11 @@ class Clock(System):
         self.at += timedelta(**time)
 
 
-class Projects:
-    """Every folder but `/nowhere` is a project's root."""
-
-    async def root_of(self, cwd: str) -> str:
-        if cwd == "/nowhere":
-            raise InvalidRequest("no project", "cwd")
-        return cwd
+async def root_of(cwd: str) -> str:
+    """Return the root of a project: every folder but `/nowhere` is one."""
+    if cwd == "/nowhere":
+        raise InvalidRequest("no project", "cwd")
+    return cwd
 
 
 @dataclass
@@ -182,7 +179,7 @@ async def opened(
 ) -> AsyncIterator[Opened]:
     """Open the deliveries in a folder; `said` is in the warning that they give."""
     work, clock = Work(), clock or Clock()
-    deliveries = Deliveries(str(folder), cast("Any", Projects()), work, clock, limits)
+    deliveries = Deliveries(str(folder), root_of, work, clock, limits)
     async with asyncio.TaskGroup() as tasks:
         work.begin(tasks)
         warning = await deliveries.load()

@@ -14,7 +14,7 @@ from ..sessions.request_record import new_request_id
 from ..sessions.scope import Scope
 from ..sessions.service import Sessions
 from ..sessions.timeline import Timeline
-from .assembly import Built
+from .built import Built
 from .caller import ContextJob
 from .delivered import described
 from .requests import ContextRequest

@@ -31,7 +31,7 @@ from ..sessions.request_record import (
     sent,
 )
 from ..sessions.scope import Scope
-from .assembly import Built
+from .built import Built
 from .caller import ContextJob
 from .requests import ContextRequest
 

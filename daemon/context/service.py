@@ -28,8 +28,9 @@ from ..sessions.service import Sessions
 from ..sessions.session import NOBODY, SessionState
 from ..workspace.freshness import TreeFreshness, deadline_of
 from ..workspace.project import Project
-from .assembly import Built, build
+from .assembly import build
 from .build_state import GatheredSources
+from .built import Built
 from .caller import NO_CALLER, Callers, ContextJob, capped
 from .context_log import ContextLog
 from .delivered import sent_of

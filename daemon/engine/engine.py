@@ -82,11 +82,13 @@ class Engine:
         lister = ToolLister(environment.variables, environment.home, system)
         self.items = Items(environment, system, self._work, lister)
         self.item_search = WarmItemSearch(self.semantics, self._work)
-        self.sessions = Sessions(environment, self.projects, self.items, self._work, self.events, system)
-        self.permissions = Permissions(self.projects, self.sessions, config, self._work, system)
+        self.sessions = Sessions(
+            environment, self.projects.open_root, self.items, self._work, self.events, system
+        )
+        self.permissions = Permissions(self.projects, self.sessions.find, config, self._work, system)
         days = config.history.days
         limits = DeliveryLimits(days, max(days, RECORD_DAYS), max_bytes=config.history.max_mb << 20)
-        self.deliveries = Deliveries(environment.state_dir, self.projects, self._work, system, limits)
+        self.deliveries = Deliveries(environment.state_dir, self.projects.root_of, self._work, system, limits)
         self.timeline = Timeline(self.deliveries)
         self.compressing = Compressing(config.compression, environment, system, self._work)
         self.forgetting = Forgetting(

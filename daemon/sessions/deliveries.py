@@ -21,7 +21,6 @@ from ..core.times import bound_in, milliseconds_of
 from ..core.work import Work
 from ..core.write_behind import WriteBehind
 from ..rules.items import IncludeMode, ItemKey
-from ..workspace.open_projects import OpenProjects
 from . import delivery_tables as tables
 from . import request_log
 from .context_history import access_of, get_context, list_contexts
@@ -66,19 +65,20 @@ PRUNE_EVERY_S = 86_400.0
 class Deliveries:
     """The deliveries of all projects. On the event loop only; blocking work runs in threads.
 
-    If the file can't be opened nothing is kept, and questions raise the reason.
+    `root_of` finds the root of the project that a folder lies in. If the file can't be opened nothing is
+    kept, and questions raise the reason.
     """
 
     def __init__(
         self,
         state_dir: str,
-        projects: OpenProjects,
+        root_of: Callable[[str], Awaitable[str]],
         work: Work,
         system: System,
         limits: DeliveryLimits | None = None,
     ) -> None:
         self._file = RecordFile(os.path.join(state_dir, tables.FILE), tables.SCHEMA, tables.VERSION, system)
-        self._projects = projects
+        self._root_of = root_of
         self._work = work
         self._system = system
         self._limits = limits or DeliveryLimits()
@@ -287,7 +287,7 @@ class Deliveries:
                 if value.cwd not in known:
                     known[value.cwd] = ""
                     with suppress(FovealError):  # a folder without a project
-                        known[value.cwd] = await self._projects.root_of(value.cwd)
+                        known[value.cwd] = await self._root_of(value.cwd)
                 value.root = known[value.cwd]
 
     def _write(self, values: Sequence[Value]) -> int:

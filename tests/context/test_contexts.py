@@ -14,8 +14,9 @@ import pytest
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
 from foveal.daemon.context import service as contexts
 from foveal.daemon.context import sources
-from foveal.daemon.context.assembly import Built, build
+from foveal.daemon.context.assembly import build
 from foveal.daemon.context.build_state import GatheredSources
+from foveal.daemon.context.built import Built
 from foveal.daemon.context.item_plans import plan_items
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scoping import ScopeSelector

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from foveal.daemon.context.assembly import Built
+from foveal.daemon.context.built import Built
 from foveal.daemon.context.rendered import ENTRIES_PER_SCOPE, RenderedContexts, RenderedEntry
 from foveal.daemon.core.system import Stamp
 from foveal.daemon.project.content import Shown

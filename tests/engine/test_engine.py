@@ -18,7 +18,8 @@ import pytest
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, ScopesConfig, UserConfig
 from foveal.daemon.context import service as contexts
 from foveal.daemon.context import sources
-from foveal.daemon.context.assembly import Built, build
+from foveal.daemon.context.assembly import build
+from foveal.daemon.context.built import Built
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scoping import ScopeSelector
 from foveal.daemon.core import child as child_process

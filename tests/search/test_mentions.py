@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.search.mentions import MAX_PATHS, clean_path, find_paths, read_path
+from foveal.daemon.search.mentions import MAX_PATHS, find_paths, read_path
+from foveal.daemon.search.written_paths import clean_path
 from hypothesis import given
 from hypothesis import strategies as st
 

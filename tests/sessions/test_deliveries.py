@@ -21,7 +21,7 @@ from foveal.daemon.sessions.request_record import Sent
 from foveal.daemon.sessions.session_events import UsedPlace
 from foveal.daemon.sessions.timeline import SessionEvent
 
-from tests.delivery_cases import Clock, Opened, opened, record_of
+from tests.delivery_cases import Clock, Opened, opened, record_of, root_of
 
 LIMITS = DeliveryLimits(max_bytes=400_000)
 
@@ -312,7 +312,7 @@ async def test_pruning_begins_by_itself(tmp_path: Path, monkeypatch: pytest.Monk
 async def test_without_its_file_nothing_is_kept_and_why_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     work = Work()
-    deliveries = Deliveries(str(tmp_path / "file"), None, work, Clock())  # type: ignore[arg-type]  # asked for nothing
+    deliveries = Deliveries(str(tmp_path / "file"), root_of, work, Clock())
     at = Opened(deliveries, None, Clock())  # type: ignore[arg-type]  # as above
     at.give()
     with pytest.raises(StateError, match="still starting"):
