@@ -56,15 +56,7 @@ async def test_no_file_no_page_and_no_list_shows_a_key_of_a_prompt(
     ]
     shown = [
         await read(pages, address)
-        for address in (
-            "/",
-            f"/contexts?session={session}",
-            f"/contexts/{reply['context_id']}",
-            f"/scopes/{reply['scope_id']}",
-            f"/sessions/{session}",
-            f"/sessions/{session}/requests/{reply['request_id']}",
-            f"/sessions/{session}/requests/{reply['request_id']}?sent=messages",
-        )
+        for address in ("/", f"/sessions/{session}", f"/turns/{reply['context_id']}")
     ]
     assert all("[masked]" in text for text in shown)
     assert "3 values that look like secrets are kept as [masked]" in told[1]["problem"]
