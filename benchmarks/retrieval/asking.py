@@ -129,7 +129,7 @@ class Asked:
         if LEXICAL not in variant.lists:
             candidates = replace(candidates, lexical=())
         if TREE not in variant.lists:
-            candidates = replace(candidates, tree=(), named={}, defined={}, why={})
+            candidates = replace(candidates, tree=(), named={}, why={})
         asked = replace(gathered, candidates=candidates)
         found = conclude(
             asked, hits if VECTOR in variant.lists else (), self.tree, self.reader, DEPTH, variant.weights
@@ -160,9 +160,7 @@ class Asked:
     def _search_vectors(self, gathered: GatheredCandidates, queries: Floats, clock: Clock) -> Hits:
         vectors = self._vectors
         assert vectors is not None  # there are queries
-        found: VectorHits = clock.time(
-            "vectors", lambda: vectors.search(queries, VECTOR_MAX, gathered.files, (), None)
-        )
+        found: VectorHits = clock.time("vectors", lambda: vectors.search(queries, VECTOR_MAX, gathered.files))
         return found.hits
 
     def _time_parts(self, text: str, clock: Clock) -> None:

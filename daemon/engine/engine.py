@@ -41,7 +41,7 @@ from ..sessions.timeline import Timeline
 from ..transcripts.grafting import Grafting
 from ..workspace.freshness import TreeFreshness, deadline_of
 from ..workspace.index_view import IndexSize
-from ..workspace.indexing import Indexing
+from ..workspace.indexer_client import IndexerClient
 from ..workspace.open_projects import OpenProjects
 from ..workspace.project import Project
 from .forgetting import Forgetting
@@ -70,7 +70,7 @@ class Engine:
         self._work = Work()
         self._stopped = asyncio.Event()
         self.semantics = EmbedderClient(config.embedding, environment.state_dir, self._work, self.events)
-        self.indexing = Indexing(self._work, self.events, self.semantics)
+        self.indexing = IndexerClient(self._work, self.events, self.semantics)
         self.projects = OpenProjects(environment, config, system, self._work, self.indexing)
         self.experiences = Experiences(self._work, self.events, system)
         self.commit_marks = CommitMarks(self._work, self.experiences, system)
@@ -156,7 +156,7 @@ class Engine:
             await self.scoping.persist()
         except DatabaseError as error:  # no client is left to tell, and the other parts must still be closed
             log.warning("the last scopes are not kept: %s", error)
-        self.projects.close_all()  # first, so that the indexer is the last to close each index, and seals it
+        self.projects.close_all()  # first, so that the indexer closes each index last and empties its log
         await asyncio.gather(self.indexing.link.stop(deadline_s), self.semantics.stop(deadline_s))
         self._stopped.set()
         await self.scoping.close()

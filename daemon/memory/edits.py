@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Literal, cast, get_args
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from ..core.errors import InvalidRequest
 from ..core.times import timestamp_of
@@ -135,18 +135,11 @@ def edit_fields(edit: Edit) -> dict[str, object]:
 
 def changed_fields(changes: PoolChanges) -> dict[str, object]:
     """Return the new values by their names on the wire."""
-    outcome = None
+    fields = {name: value for name, value in asdict(changes).items() if value is not None}
+    error = fields.pop("error")
     if changes.outcome is not None:
-        outcome = {"kind": changes.outcome} | ({"error": changes.error} if changes.error else {})
-    fields = {
-        "decision": changes.decision,
-        "rationale": changes.rationale,
-        "files_touched": changes.files_touched,
-        "outcome": outcome,
-        "trust": changes.trust,
-        "commit": changes.commit,
-    }
-    return {name: value for name, value in fields.items() if value is not None}
+        fields["outcome"] = {"kind": changes.outcome} | ({"error": error} if error else {})
+    return fields
 
 
 def applied(experience: Experience, edits: Sequence[Edit]) -> tuple[Experience, bool]:
@@ -228,16 +221,8 @@ def _masked(text: str | None) -> str | None:
 
 
 def _changed(experience: Experience, changes: PoolChanges) -> Experience:
-    new: dict[str, object] = {
-        name: value
-        for name, value in (
-            ("decision", changes.decision),
-            ("rationale", changes.rationale),
-            ("files_touched", changes.files_touched),
-            ("commit", changes.commit),
-        )
-        if value is not None
-    }
+    kept = ("decision", "rationale", "files_touched", "commit")
+    new = {name: value for name in kept if (value := getattr(changes, name)) is not None}
     if changes.outcome is not None:
         new |= {"outcome": changes.outcome, "error": changes.error}
     if changes.trust is not None:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Literal, TypeVar, cast, get_args
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from ..core.errors import InvalidRequest
 from ..core.parameters import read_request
@@ -76,9 +76,9 @@ class Experience(Struct, frozen=True):
 
 def fields_of(experience: Experience) -> dict[str, object]:
     """Return an experience as the map that is stored, without empty fields, normal trust and marks."""
-    provenance = {"source": experience.provenance.source, "reference": experience.provenance.reference}
-    if experience.provenance.trust != "normal":
-        provenance["trust"] = experience.provenance.trust
+    provenance = asdict(experience.provenance)
+    if provenance["trust"] == "normal":
+        del provenance["trust"]
     outcome = {"kind": experience.outcome, "error": experience.error}
     fields = {
         "id": experience.id,
@@ -351,18 +351,8 @@ def experience_in(fields: Mapping[str, object]) -> Experience:
 
 
 def _draft_of(given: _Given, provenance: Provenance) -> Draft:
-    return Draft(
-        given.decision,
-        given.agent_id,
-        given.session_id,
-        given.rationale,
-        given.files_touched,
-        given.outcome.kind,
-        given.outcome.error,
-        given.timestamp,
-        given.commit,
-        provenance,
-    )
+    fields = {name: getattr(given, name) for name in _Given.__struct_fields__ if name != "outcome"}
+    return Draft(**fields, outcome=given.outcome.kind, error=given.outcome.error, provenance=provenance)
 
 
 def _experience_of(draft: Draft, identifier: str, timestamp: str, files: tuple[str, ...]) -> Experience:

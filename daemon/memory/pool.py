@@ -7,22 +7,23 @@ pruned. People can edit them with a text editor.
 from __future__ import annotations
 
 import os
-import secrets
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..core.errors import Busy, NotFound, StateError
 from ..core.system import System
 from ..core.times import timestamp_of
 from .edits import NO_CHANGES, DueEdit, Edit, EditKind, PoolChanges, changes_nothing, changes_of, time_after
 from .experience import BadField, Checked, Draft, Experience, checked
+from .graft_batch import GraftBatch, new_edit_id
 from .lines import Quarantined, line_of
-from .pool_file import ROTATE_BYTES
+from .pool_file import ROTATE_BYTES, PoolFile
 from .pool_filters import Criteria, ExperienceListing, Retention, Seen, as_it_is, chosen
-from .pool_store import PoolSource, PoolStore
-from .records import ASKED_CHARACTERS, GraftBatch, Known, new_edit_id, words_of
+from .pool_store import PoolStore
+from .records import ASKED_CHARACTERS, Known, words_of
 
 ALL = ExperienceListing()
 
@@ -75,7 +76,6 @@ class PoolStatistics(Struct, frozen=True):
 
     experiences: int
     deleted: int
-    edits: int
     parts: int
     size_bytes: int
     bad_lines: int
@@ -112,14 +112,12 @@ class Pool:
         shared: str = "",
         trusted: bool = False,
         retention: Retention = Retention(),  # noqa: B008 - it is frozen
-        new_id: Callable[[], str] = lambda: f"x_{secrets.token_hex(8)}",
         write: Callable[[int, bytes], int] = os.write,
         rotate_bytes: int = ROTATE_BYTES,
     ) -> None:
         self._system = system
         self._root = root
         self._retention = retention
-        self._new_id = new_id
         self._writing = threading.Lock()
         self._store = PoolStore(path, system, root, write, rotate_bytes)
         self._retired = 0
@@ -150,21 +148,20 @@ class Pool:
         the file locked.
         """
         skipped: list[SkippedDraft] = []
-        valid: list[tuple[int, Checked]] = []
+        valid: list[tuple[int, Experience]] = []
+        warnings: list[tuple[int, str]] = []
+        ids: tuple[str, ...] = ()
         now = timestamp_of(self._system.now())
         for number, draft in enumerate(drafts):
             try:
-                valid.append((number, checked(draft, now, self._root)))
+                made = checked(draft, now, self._root)
             except BadField as error:
                 skipped.append(SkippedDraft(number, f"{error.field} {error}", error.field))
-        warnings = [
-            (number, warning) for number, checked_draft in valid for warning in _warnings(checked_draft)
-        ]
-        ids: tuple[str, ...] = ()
+            else:
+                valid.append((number, made.experience))
+                warnings += ((number, warning) for warning in _warnings(made))
         if valid:
-            ids, more = self._append(
-                [(number, checked_draft.experience) for number, checked_draft in valid], now
-            )
+            ids, more = self._append(valid, now)
             warnings = sorted([*warnings, *more], key=lambda warning: warning[0])
         return GraftResult(len(ids), len(valid) - len(ids), tuple(skipped), ids, tuple(warnings))
 
@@ -192,8 +189,7 @@ class Pool:
         Raises `InvalidRequest` for a `since` or `until` that is no time, or a `before` that is no cursor.
         """
         records = self._store.records
-        with records.lock:
-            newest_first = records.trash() if listing.deleted else records.shown()
+        newest_first = records.trash() if listing.deleted else records.shown()
         found = listing.matching([shown for each in newest_first if (shown := seen(each)) is not None])
         return tuple(listing.page_of(found)), len(found)
 
@@ -216,17 +212,11 @@ class Pool:
         experiences, the last 1,000 in the file count, which bounds the time.
         """
         wanted = words_of(" ".join(words)[:ASKED_CHARACTERS])
-        records = self._store.records
-        with records.lock:
-            places = records.index.relevant(focus, neighbours, wanted, limit)
-            return tuple(records.index.experiences[place] for place in places)
+        return self._store.records.relevant(focus, neighbours, wanted, limit)
 
     def some(self, ids: Iterable[str]) -> tuple[Experience, ...]:
         """Return the existing experiences with these ids, in that order."""
-        records = self._store.records
-        with records.lock:
-            found = [records.index.get(identifier) for identifier in ids]
-        return tuple(experience for experience in found if experience is not None)
+        return self._store.records.some(ids)
 
     def get(self, experience_id: str) -> Known:
         """Return an experience with its edits, even a deleted one. Raises `NotFound`."""
@@ -235,10 +225,9 @@ class Pool:
 
     def newest(self, count: int) -> tuple[Known, ...]:
         """Return the newest experiences with their edits, without deleted ones."""
-        records = self._store.records
         with self._writing:
-            found = [records.get(experience.id) for experience in records.shown()[:count]]
-        return tuple(known for known in found if known is not None)
+            records = self._store.records
+            return tuple(filter(None, (records.get(each.id) for each in records.shown()[:count])))
 
     def quarantined(self, limit: int) -> tuple[tuple[Quarantined, ...], int]:
         """Return the lines last put into quarantine, and their total number. Reads the disk."""
@@ -248,13 +237,12 @@ class Pool:
     def statistics(self) -> PoolStatistics:
         """Return the pool's figures."""
         store = self._store
-        records, readings = store.records, tuple(store.reader.readings())
+        records, readings = store.records, tuple(store.readings.values())
         return PoolStatistics(
             len(records),
             records.deleted,
-            records.edits,
             len(readings),
-            sum(reading.stamp.size for reading in readings if reading.stamp),
+            sum(reading.stamp.size for reading in readings),
             sum(reading.bad_lines for reading in readings),
             sum(reading.unknown_lines for reading in readings),
             sum(reading.repeated_lines for reading in readings),
@@ -263,7 +251,7 @@ class Pool:
             self._retired_at,
             store.shared,
             store.generation,
-            " ".join(store.problems),
+            " ".join(tuple(store.problems.values())),
         )
 
     # --- Changing ---
@@ -313,8 +301,8 @@ class Pool:
         with self._writing:
             if dry_run:
                 self._store.refresh()
-                return self._chosen(criteria, exists, self._store.reader.sources, dry_run=True)
-            return self._prune(criteria, exists, self._store.reader.sources)
+                return self._chosen(criteria, exists)
+            return self._prune(criteria, exists, self._store.files)
 
     # --- Writing ---
 
@@ -326,7 +314,7 @@ class Pool:
             self._retain_if_due()
             target = self._store.target()
             with self._store.appending(target) as append:
-                batch = GraftBatch(self._store.records, self._new_id, now)
+                batch = GraftBatch(self._store.records, now)
                 for number, experience in valid:
                     batch.take(number, experience)
                 # Even if all were duplicates: their writer may have died before its fsync.
@@ -343,8 +331,8 @@ class Pool:
         """Append an edit to the file of its experience; return the result, and whether anything changed."""
         with self._writing:
             self._store.catch_up()
-            source = self._store.reader.sources[self._find(experience_id).source]
-            with self._store.appending(source) as append:
+            is_shared = self._find(experience_id).is_shared
+            with self._store.appending(self._store.files[-1] if is_shared else self._store.private) as append:
                 known = self._find(experience_id)
                 if kind == "update" and known.deleted:
                     raise NotFound(f"the experience {known.original.id} was deleted; restore it first")
@@ -363,35 +351,31 @@ class Pool:
     # --- Pruning ---
 
     def _chosen(
-        self,
-        criteria: Criteria,
-        exists: Callable[[str], bool],
-        sources: Sequence[PoolSource],
-        *,
-        dry_run: bool,
+        self, criteria: Criteria, exists: Callable[[str], bool], *, private_only: bool = False
     ) -> PruneResult:
+        """Return what a pruning would remove."""
         records = self._store.records
         shown, trash = (
-            [experience for experience in those if records.source_of(experience.id) < len(sources)]
+            [each for each in those if not (private_only and records.is_shared(each.id))]
             for those in (records.shown(), records.trash())
         )
         pruned = chosen(shown, trash, criteria, self._system.now(), exists)
         gone = {experience.id for experience in pruned}
-        return PruneResult(
-            tuple(pruned), sum(experience.id not in gone for experience in records.shown()), dry_run
-        )
+        kept = sum(experience.id not in gone for experience in records.shown())
+        return PruneResult(tuple(pruned), kept, dry_run=True)
 
     def _prune(
-        self, criteria: Criteria, exists: Callable[[str], bool], sources: Sequence[PoolSource]
+        self, criteria: Criteria, exists: Callable[[str], bool], files: Sequence[PoolFile]
     ) -> PruneResult:
         result = PruneResult((), 0, dry_run=False)
 
         def choose() -> set[str]:
             nonlocal result
-            result = self._chosen(criteria, exists, sources, dry_run=False)
+            found = self._chosen(criteria, exists, private_only=self._store.files[-1] not in files)
+            result = replace(found, dry_run=False)
             return {experience.id for experience in result.pruned}
 
-        self._store.remove(sources, choose)
+        self._store.remove(files, choose)
         return result
 
     def _retain_if_due(self) -> None:
@@ -401,11 +385,10 @@ class Pool:
         self._next_retention = self._system.monotonic() + RETENTION_INTERVAL_S
         limits = self._retention
         criteria = Criteria(limits.max_age_days or None, limits.max_count or None)
-        private = [self._store.private]
-        if not self._chosen(criteria, _always, private, dry_run=True).pruned:
+        if not self._chosen(criteria, _always, private_only=True).pruned:
             return
         try:
-            result = self._prune(criteria, _always, private)
+            result = self._prune(criteria, _always, [self._store.private])
         except (StateError, Busy) as error:
             self._store.set_problem("retention", str(error))
         else:

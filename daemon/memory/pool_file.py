@@ -1,8 +1,9 @@
-"""The files of a pool in one folder: opening, locking, durable appending, and rotation.
+"""A file of lines that is only appended to: opening, locking, durable appending, rotation and rewriting.
 
 A full file is renamed, `experiences.jsonl` to `experiences.1.jsonl`, and the next write makes a new one. A
 rename is atomic, so a crash leaves nothing to repair. A process that waits for the lock of a renamed or
-replaced file notices that and opens the new one."""
+replaced file notices that and opens the new one.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +14,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterator, Sequence
-
-from msgspec import Struct
+from collections.abc import Callable, Iterator
 
 from ..core.errors import Busy, StateError
 from ..core.system import Stamp, System, stamp_of
@@ -24,14 +23,17 @@ LOCK_TIMEOUT_S = 10.0
 """Maximum seconds to wait for a lock, which is held for one write and one fsync: longer means a stopped
 process or a dying disk."""
 
+ROTATE_BYTES = 10_000_000
+"""Size at which a file is rotated: it opens in any editor, and rewriting it takes a tenth of a second."""
+
 
 class PoolFile:
-    """The append-only file at `path`; only a torn tail is ever cut off.
+    """The file at `path` and its full parts.
 
     `write` is `os.write`, replaced in tests. `guard` is called before anything is opened and raises
     `StateError` if the folder can't be trusted. A private file is readable by its owner only; another one
-    keeps its mode. Not thread-safe. Raises `StateError` for a file that is a symlink, not a regular file,
-    someone else's or unusable, `Busy` for one that another process kept locked, each with the path.
+    keeps its mode. Blocks; not thread-safe. Raises `StateError` for a file that is a symlink, not a regular
+    file, someone else's or unusable, `Busy` for one that another process kept locked, each with the path.
     """
 
     def __init__(
@@ -42,35 +44,81 @@ class PoolFile:
         *,
         guard: Callable[[], None] = lambda: None,
         private: bool = True,
+        rotate_bytes: int = ROTATE_BYTES,
     ) -> None:
         self.path = path
+        self._folder, name = os.path.split(path)
+        self._stem, self._suffix = os.path.splitext(name)
+        self._number = re.compile(re.escape(self._stem) + r"\.([1-9]\d{0,8})" + re.escape(self._suffix))
         self._system = system
         self._write = write
         self._guard = guard
         self._private = private
-        self._folder_synced = False
+        self._rotate_bytes = rotate_bytes
+        self._synced = -1
+        """The inode of the file whose name is durable."""
+
+    def parts(self) -> dict[str, Stamp]:
+        """Return the stamps of the existing files by path, the oldest first and the active one last."""
+        try:
+            with self._system.scandir(self._folder) as entries:
+                found = [match for entry in entries if (match := self._number.fullmatch(entry.name))]
+        except FileNotFoundError:
+            return {}
+        names = [match[0] for match in sorted(found, key=lambda match: int(match[1]))]
+        parts = {}
+        for path in (*(os.path.join(self._folder, name) for name in names), self.path):
+            with contextlib.suppress(FileNotFoundError):
+                parts[path] = stamp_of(self._system.lstat(path))
+        return parts
+
+    def prepare(self) -> None:
+        """Make the folder of a shared file. Raises `StateError` if that can't be done, or for a file that may
+        only be read."""
+        if self._private:
+            return
+        self._guard()
+        try:
+            os.makedirs(self._folder, exist_ok=True)
+        except OSError as error:
+            raise self.unusable(f"can't be made: {error.strerror}. Mend that") from error
+        if not os.access(self.path if os.path.exists(self.path) else self._folder, os.W_OK):
+            raise self.unusable("can't be written: you may only read it. Mend that")
 
     def reading(self, path: str = "") -> contextlib.AbstractContextManager[int]:
-        """Open the file, or another one of the pool, for reading, without its lock.
-
-        Raises `FileNotFoundError` if it doesn't exist.
-        """
+        """Open the file, or another part, for reading, without its lock. Raises `FileNotFoundError`."""
         return self._opened(path or self.path, os.O_RDONLY)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[int]:
-        """Open the file for reading and appending, creating it if needed, and hold its lock."""
+        """Open the file for reading and appending, creating it if needed, and hold its lock.
+
+        What an interrupted rewriting left is removed.
+        """
         deadline = self._system.monotonic() + LOCK_TIMEOUT_S
         while True:
             with self._opened(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT) as descriptor:
                 self._lock(descriptor, deadline)
                 if self._is_current(descriptor):
+                    self._remove_temporary()
                     yield descriptor
                     return
 
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[int]:
+        """Hold the lock as `locked` does, of a new file if this one is full."""
+        while True:
+            with self.locked() as descriptor:
+                size = os.fstat(descriptor).st_size
+                # A torn last line is repaired first.
+                if size < self._rotate_bytes or os.pread(descriptor, 1, size - 1) != b"\n":
+                    yield descriptor
+                    return
+                self._rotate()
+
     def append(self, descriptor: int, data: bytes) -> None:
         """Write at the end and make it durable, or leave the file as it was and raise `StateError`."""
-        size = os.fstat(descriptor).st_size
+        status = os.fstat(descriptor)
         try:
             while data:
                 # One write; only on a full disk a second one, which raises.
@@ -79,23 +127,19 @@ class PoolFile:
                     raise OSError(errno.EIO, "Nothing could be written")
                 data = data[written:]
             self._system.fsync(descriptor)
-            if not self._folder_synced:
+            if self._synced != status.st_ino:
                 # Once for each file, not only on creation: its creator may have died before.
-                self._system.fsync_folder(os.path.dirname(self.path))
-                self._folder_synced = True
+                self._system.fsync_folder(self._folder)
+                self._synced = status.st_ino
         except BaseException as error:
             # If this fails too, the rest was never acknowledged; a torn line is repaired next time.
             with contextlib.suppress(OSError):
-                os.ftruncate(descriptor, size)
+                os.ftruncate(descriptor, status.st_size)
                 self._system.fsync(descriptor)
             if isinstance(error, OSError):
                 reason = error.strerror or str(error)
                 raise self.unusable(f"can't be written: {reason}. Nothing was stored; try again") from error
             raise
-
-    def forget_folder(self) -> None:
-        """Note that the file is a new one, so that its name may not be durable yet."""
-        self._folder_synced = False
 
     def cut(self, descriptor: int, size: int) -> None:
         """Truncate the file to `size`, durably. Needs the lock."""
@@ -105,13 +149,59 @@ class PoolFile:
         except OSError as error:
             raise self.unusable(f"can't be repaired: {error.strerror}. Mend that") from error
 
+    def rewrite(self, path: str, goes: Callable[[bytes], bool]) -> None:
+        """Remove the lines that go from a part; a full part that becomes empty is deleted.
+
+        The lock must be held, and the active file must be rewritten last, since others can lock its
+        replacement. Raises `StateError`, leaving the file unchanged.
+        """
+        try:
+            with self.reading(path) as descriptor, open(descriptor, "rb", closefd=False) as file:
+                left = [line for line in file if not goes(line)]
+                if left or path == self.path:
+                    self._replace(path, left, stat.S_IMODE(os.fstat(descriptor).st_mode))
+                else:
+                    os.unlink(path)
+            self._system.fsync_folder(self._folder)
+        except OSError as error:
+            raise self.unusable(
+                f"can't be rewritten: {error.strerror}. Nothing was lost; try again", path
+            ) from error
+
     def unusable(self, problem: str, path: str = "") -> StateError:
         """Return the error for a problem, a text that follows the path."""
         return StateError(f"The pool of experiences {path or self.path} {problem}.")
 
+    def was_interrupted(self) -> bool:
+        """Tell whether a rewriting was broken off and left its file, which whoever takes the lock removes."""
+        return os.path.lexists(self._temporary)
+
     @property
-    def _mode(self) -> int:
-        return 0o600 if self._private else 0o644
+    def _temporary(self) -> str:
+        return f"{self.path}.tmp"
+
+    def _remove_temporary(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._temporary)
+
+    def _replace(self, path: str, lines: list[bytes], mode: int) -> None:
+        self._remove_temporary()
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with open(os.open(self._temporary, flags, mode), "wb") as target:
+            target.writelines(lines)
+            target.flush()
+            self._system.fsync(target.fileno())
+        os.replace(self._temporary, path)
+
+    def _rotate(self) -> None:
+        names = map(os.path.basename, self.parts())
+        numbers = [int(found[1]) for name in names if (found := self._number.fullmatch(name))]
+        target = f"{self._stem}.{max(numbers, default=0) + 1}{self._suffix}"
+        try:
+            os.rename(self.path, os.path.join(self._folder, target))
+            self._system.fsync_folder(self._folder)
+        except OSError as error:
+            raise self.unusable(f"can't be set aside: {error.strerror}. Mend that") from error
 
     def _is_current(self, descriptor: int) -> bool:
         """Tell whether the file wasn't replaced while waiting for its lock."""
@@ -142,7 +232,8 @@ class PoolFile:
         self._guard()
         try:
             # Without O_NONBLOCK a pipe in the file's place would block forever.
-            descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, self._mode)
+            flags |= os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            descriptor = os.open(path, flags, 0o600 if self._private else 0o644)
         except OSError as error:
             if isinstance(error, FileNotFoundError) and not flags & os.O_CREAT:
                 raise
@@ -161,134 +252,3 @@ class PoolFile:
             yield descriptor
         finally:
             os.close(descriptor)
-
-
-ROTATE_BYTES = 10_000_000
-"""Size at which a file is rotated: it opens in any editor, and rewriting it takes a tenth of a second."""
-_COPY_BYTES = 1_048_576
-
-
-class PoolPart(Struct, frozen=True):
-    """A file with its stamp when it was listed."""
-
-    path: str
-    stamp: Stamp
-    active: bool
-
-
-class PoolParts:
-    """The files beside and including `file`. Blocks; not thread-safe; raises as `PoolFile` does."""
-
-    def __init__(self, file: PoolFile, system: System, rotate_bytes: int = ROTATE_BYTES) -> None:
-        self.file = file
-        self._system = system
-        self._rotate_bytes = rotate_bytes
-        self._folder, name = os.path.split(file.path)
-        stem, self._suffix = os.path.splitext(name)
-        self._stem = f"{stem}."
-        self._number = re.compile(re.escape(self._stem) + r"([1-9]\d{0,8})" + re.escape(self._suffix))
-
-    def listed(self) -> list[PoolPart]:
-        """Return the existing files, the oldest first and the active one last."""
-        try:
-            with self._system.scandir(self._folder) as entries:
-                names = [entry.name for entry in entries]
-        except FileNotFoundError:
-            return []
-        numbers = sorted(int(found[1]) for name in names if (found := self._number.fullmatch(name)))
-        parts = []
-        for path in [*map(self._path_of, numbers), self.file.path]:
-            with contextlib.suppress(FileNotFoundError):
-                active = path == self.file.path
-                parts.append(PoolPart(path, stamp_of(self._system.lstat(path)), active))
-        return parts
-
-    @contextlib.contextmanager
-    def writing(self) -> Iterator[int]:
-        """Open the active file and hold its lock; a full one is rotated first."""
-        while True:
-            with self.file.locked() as descriptor:
-                if not self._is_full(descriptor):
-                    yield descriptor
-                    return
-                self._set_aside()
-
-    def rewrite(self, part: PoolPart, dropped: Sequence[tuple[int, int]]) -> None:
-        """Remove some pieces of a file; an older file that becomes empty is deleted.
-
-        The pieces are offsets and sizes, ascending. The lock of the active file must be held, and that file
-        must be rewritten last, since others can lock its replacement. Raises `StateError`, leaving the file
-        unchanged.
-        """
-        temporary = f"{self.file.path}.tmp"
-        try:
-            with self.file.reading(part.path) as source:
-                status = os.fstat(source)
-                left = _left(status.st_size, dropped)
-                if not left and not part.active:
-                    os.unlink(part.path)
-                else:
-                    self._write(temporary, source, left, stat.S_IMODE(status.st_mode))
-                    os.replace(temporary, part.path)
-                self._system.fsync_folder(self._folder)
-        except OSError as error:
-            raise self.file.unusable(
-                f"can't be rewritten: {error.strerror}. Nothing was lost; try again", part.path
-            ) from error
-
-    def has_leftovers(self) -> bool:
-        """Tell whether an interrupted rewriting left a temporary file."""
-        return os.path.lexists(f"{self.file.path}.tmp")
-
-    def remove_leftovers(self) -> None:
-        """Remove the temporary file of an interrupted rewriting. The lock must be held."""
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(f"{self.file.path}.tmp")
-
-    def _path_of(self, number: int) -> str:
-        return os.path.join(self._folder, f"{self._stem}{number}{self._suffix}")
-
-    def _is_full(self, descriptor: int) -> bool:
-        """Tell whether to rotate the file; a torn last line is repaired first."""
-        size = os.fstat(descriptor).st_size
-        return size >= self._rotate_bytes and os.pread(descriptor, 1, size - 1) == b"\n"
-
-    def _set_aside(self) -> None:
-        numbers = [self._number.fullmatch(os.path.basename(part.path)) for part in self.listed()]
-        number = max((int(found[1]) for found in numbers if found), default=0) + 1
-        try:
-            os.rename(self.file.path, self._path_of(number))
-            self._system.fsync_folder(self._folder)
-        except OSError as error:
-            raise self.file.unusable(f"can't be set aside: {error.strerror}. Mend that") from error
-        self.file.forget_folder()
-
-    def _write(self, path: str, source: int, pieces: Sequence[tuple[int, int]], mode: int) -> None:
-        """Copy pieces of a file into a new one, durably."""
-        self.remove_leftovers()
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        with open(os.open(path, flags, mode), "wb") as target:
-            for offset, size in pieces:
-                target.writelines(_pieces_of(source, offset, size))
-            target.flush()
-            self._system.fsync(target.fileno())
-
-
-def _left(size: int, dropped: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the offsets and sizes of the remaining pieces of a file."""
-    left = []
-    end = 0
-    for offset, length in [*dropped, (size, 0)]:
-        if offset > end:
-            left.append((end, offset - end))
-        end = offset + length
-    return left
-
-
-def _pieces_of(descriptor: int, offset: int, size: int) -> Iterator[bytes]:
-    while size:
-        data = os.pread(descriptor, min(size, _COPY_BYTES), offset)
-        if not data:
-            raise OSError(errno.EIO, "it became shorter meanwhile")
-        yield data
-        offset, size = offset + len(data), size - len(data)

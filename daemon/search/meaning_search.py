@@ -102,7 +102,6 @@ class MeaningSearch:
             texts,
             VECTOR_MAX,
             files,
-            (),
             first,
             min(FIRST_S, within_s / 4),
             wait_s=within_s * 0.8,

@@ -10,8 +10,3 @@ from functools import cache
 def compiled(pattern: str) -> re.Pattern[str]:
     """Return the compiled regex. Only for constant patterns, since the cache has no limit."""
     return re.compile(pattern)
-
-
-def any_of(*lines: str) -> str:
-    """Return the source of a regex that matches any word or phrase of comma-separated lists."""
-    return f"(?:{'|'.join(phrase.strip() for line in lines for phrase in line.split(',') if phrase.strip())})"

@@ -66,7 +66,7 @@ def route_question(question: Question, is_name: IsName) -> RoutedQuestion:
         reason = (f"names a {places[0].kind}: {places[0].name}",)
         return RoutedQuestion("positional", reason, places=places, whole_place=asks_for_whole(asked))
     if opener in WORDS["asking"] and opener != asked and not code:
-        return RoutedQuestion("semantic", (f"asks in words: {asked[:PROSE_MAX]}",))
+        return RoutedQuestion("semantic", (f"asks in words: {asked[:PROSE_MAX].rstrip(' ?')}",))
     return RoutedQuestion("hybrid", ("names no relation and no place, and asks no question in words",))
 
 

@@ -20,7 +20,7 @@ from ..index.messages import LinkFirst, RebuildLexical
 from ..index.store import Reader
 from ..privacy.policy import NO_POLICY, Policy
 from ..workspace.freshness import before_search
-from ..workspace.indexing import Indexing
+from ..workspace.indexer_client import IndexerClient
 from ..workspace.project import Project
 from ..workspace.snapshot import ProjectSnapshot
 from .meaning_search import MeaningSearch
@@ -53,7 +53,7 @@ PREFERRED_HITS = 10
 class SearchService:
     """Answers questions. Runs on the event loop only; blocking work runs in the builder threads."""
 
-    def __init__(self, work: Work, indexing: Indexing, semantics: EmbedderClient) -> None:
+    def __init__(self, work: Work, indexing: IndexerClient, semantics: EmbedderClient) -> None:
         self._work = work
         self._indexing = indexing
         self._semantics = semantics

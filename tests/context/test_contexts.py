@@ -247,22 +247,3 @@ async def test_no_time_at_all_still_gives_the_files_in_focus(tmp_path: Path) -> 
         assert "import b" in reply["context"]
         assert reply["partial"]
         check_whole(await ask(engine, project, scope))
-
-
-async def test_a_partial_answer_is_none_of_who_has_more_time(tmp_path: Path) -> None:
-    async with running(tmp_path) as (engine, project, scope):
-        soon, late = await asyncio.gather(
-            ask(engine, project, scope, deadline_ms=0), ask(engine, project, scope, deadline_ms=LATE_MS)
-        )
-        assert soon["partial"]
-        check_whole(late)
-
-
-@pytest.mark.parametrize("total", [3_000.0, 0.0])
-async def test_the_time_is_divided(total: float) -> None:
-    deadline = Deadline(asyncio.get_running_loop().time() + total)
-    times = contexts._Times.until(deadline)
-    assert times.gathered.at <= times.built.at <= deadline.at
-    if total:
-        assert deadline.at - times.gathered.at == pytest.approx(contexts.BUILD_S + contexts.QUICK_S)
-        assert deadline.at - times.built.at == pytest.approx(contexts.QUICK_S)

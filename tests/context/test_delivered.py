@@ -56,7 +56,11 @@ async def test_no_file_no_page_and_no_list_shows_a_key_of_a_prompt(
     ]
     shown = [
         await read(pages, address)
-        for address in ("/", f"/sessions/{session}", f"/turns/{reply['context_id']}")
+        for address in (
+            "/",
+            f"/turns/{reply['context_id']}",
+            f"/sessions/{session}",
+        )
     ]
     assert all("[masked]" in text for text in shown)
     assert "3 values that look like secrets are kept as [masked]" in told[1]["problem"]

@@ -309,7 +309,6 @@ def test_embeddings_that_only_a_forgotten_project_used_go(tmp_path: Path) -> Non
     for root in roots:
         own = f'def walk_{root.name}():\n    """Walk in {root.name}."""\n'
         write_files(root, {**SMALL_PROJECT, "own.py": own})
-    (tmp_path / "d").mkdir(exist_ok=True)
     with running_daemon(tmp_path / "d", embedding=True) as daemon:
 
         def is_embedded(root: Path) -> bool:

@@ -57,7 +57,7 @@ def known(
         for number, (kind, changes) in enumerate(edits)
     )
     current, deleted = applied(original, made)
-    return Known(original, made, current, deleted, 0)
+    return Known(original, made, current, deleted, is_shared=False)
 
 
 def held(number: int, *more: tuple[EditKind, PoolChanges]) -> Known:

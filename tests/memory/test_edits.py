@@ -15,7 +15,7 @@ from foveal.daemon.memory.edits import (
     edit_in,
     time_after,
 )
-from foveal.daemon.memory.experience import MAX_TEXT_BYTES, BadField, Experience, ExperienceMark
+from foveal.daemon.memory.experience import MAX_TEXT_BYTES, BadField, Experience
 
 ONE = Experience("x_1", "2025-01-01T00:00:00.000Z", "a", "s", "Use WAL", "readers wait", ("a.py",), "success")
 
@@ -86,31 +86,6 @@ def test_the_last_change_of_a_field_holds() -> None:
     assert (found.outcome, found.error, found.provenance.trust) == ("", "", "low")
     assert (found.id, found.timestamp, deleted) == (ONE.id, ONE.timestamp, False)
     assert applied(ONE, []) == (ONE, False)
-
-
-def test_mark_sets_the_outcome_until_a_later_edit() -> None:
-    mark = Edit("e_1", "x_1", at(1), "mark", PoolChanges(outcome="reverted"), "x_2")
-    found, _ = applied(ONE, [mark])
-    assert (found.outcome, found.marks) == ("reverted", (ExperienceMark("reverted", at(1), "x_2"),))
-    found, _ = applied(ONE, [mark, Edit("e_2", "x_1", at(2), "update", PoolChanges(outcome="success"))])
-    assert (found.outcome, len(found.marks)) == ("success", 1)
-
-
-def test_deleting_and_restoring() -> None:
-    def check(kinds: str, expected: bool) -> None:
-        names = {"d": "delete", "r": "restore", "u": "update"}
-        edits = [
-            Edit(f"e_{number}", "x_1", at(number), names[kind], PoolChanges(rationale=kind))  # type: ignore[arg-type]
-            for number, kind in enumerate(kinds)
-        ]
-        assert applied(ONE, edits)[1] is expected
-
-    check("", False)
-    check("d", True)
-    check("du", True)
-    check("dr", False)
-    check("drd", True)
-    check("r", False)
 
 
 def test_the_time_of_an_edit_is_after_those_before_it() -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
-from foveal.daemon.core.times import timestamp_of
 from foveal.daemon.memory.experience import (
     MAX_FILES,
     MAX_NAME_CHARACTERS,
@@ -61,19 +59,6 @@ def test_the_map_has_every_field_that_is_not_empty() -> None:
     }
 
 
-def test_agent_session_and_decision_make_the_identity() -> None:
-    def check(same: bool, **change: object) -> None:
-        other = replace(WHOLE, **change)
-        assert (identity_of(other) == identity_of(WHOLE)) is same
-
-    check(True, id="x_2", timestamp="2025-01-01T00:00:00.000Z", rationale="", files_touched=(), outcome="")
-    check(True, decision=" Use\n  WAL ")
-    check(False, decision="use WAL")
-    check(False, agent_id="coder")
-    check(False, session_id="s2")
-    check(False, agent_id="planner\0s1", session_id="")
-
-
 def test_a_specific_decision_of_transcripts_is_the_same_in_every_session() -> None:
     mined = replace(WHOLE, decision="I used a token bucket instead of a fixed window.")
     elsewhere = replace(mined, agent_id="codex", session_id="s2", decision=mined.decision.upper())
@@ -82,20 +67,6 @@ def test_a_specific_decision_of_transcripts_is_the_same_in_every_session() -> No
     assert identity_of(replace(short, session_id="s2")) != identity_of(short)
     told = replace(mined, provenance=Provenance())
     assert identity_of(replace(told, session_id="s2")) != identity_of(told)
-
-
-def test_a_time_is_written_in_utc_with_milliseconds() -> None:
-    def check(moment: datetime, expected: str) -> None:
-        assert timestamp_of(moment) == expected
-
-    check(datetime(2025, 1, 1, tzinfo=UTC), "2025-01-01T00:00:00.000Z")
-    check(datetime(2025, 1, 1, 1, 2, 3, 456_789, tzinfo=UTC), "2025-01-01T01:02:03.456Z")
-    check(datetime(2025, 1, 1, 1, tzinfo=timezone(timedelta(hours=2))), "2024-12-31T23:00:00.000Z")
-
-
-def test_what_is_read_of_a_map() -> None:
-    assert [outcome_kind(kind) for kind in ("", "success")] == ["", "success"]
-    assert [trust_of(trust) for trust in ("normal", "low")] == ["normal", "low"]
 
 
 @pytest.mark.parametrize(
@@ -232,17 +203,6 @@ def test_hostile_text_is_neutralised_and_comes_back_the_same() -> None:
         draft("names", agent="evil\nagent\x1b", session=" s\t1 ", commit="a\nb"), NOW, ""
     ).experience
     assert (found.agent_id, found.session_id, found.commit) == ("evil agent\ufffd", "s 1", "a b")
-
-
-def test_a_time_in_the_future_counts_as_now() -> None:
-    def check(timestamp: str, expected: str) -> None:
-        assert checked(draft("d", timestamp=timestamp), NOW, "").experience.timestamp == expected
-
-    check("", NOW)
-    check("9999-12-31T23:59:59Z", NOW)
-    check("2024-01-01T00:00:00", "2024-01-01T00:00:00.000Z")
-    check("2024-01-01T00:00:00+02:00", "2023-12-31T22:00:00.000Z")
-    check("2024-01-01", "2024-01-01T00:00:00.000Z")
 
 
 def test_stored_experiences_are_read_leniently() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import errno
 import json
 import os
@@ -14,31 +13,24 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.errors import StateError
-from foveal.daemon.core.system import System, stamp_of
+from foveal.daemon.core.system import System
 from foveal.daemon.memory.edits import Edit, PoolChanges
 from foveal.daemon.memory.experience import (
-    MAX_FILES,
     MAX_TEXT_BYTES,
     BadField,
-    Draft,
     Experience,
     Provenance,
-    checked,
 )
 from foveal.daemon.memory.lines import (
     MAX_LINE_BYTES,
     Damage,
-    FileReading,
     PoolLine,
     Quarantine,
     Quarantined,
-    digests_in,
-    is_whole,
     line_of,
     lines_from,
     read_line,
-    record_of,
-    torn_line,
+    subject_of,
 )
 
 LINE = '{"id":"x_1","timestamp":"2025-01-01T00:00:00Z","agent_id":"a","session_id":"s","decision":"d"}'
@@ -65,8 +57,6 @@ def test_written_lines_are_read_back() -> None:
         data = line_of(record)
         assert data.index(b"\n") == len(data) - 1
         assert read_line(line(data)) == record
-        assert is_whole(line(data[:-1]))
-        assert not is_whole(line(data[:-2]))
 
     check(Experience("x_1", "2025-01-01T00:00:00.000Z", "", "", "d"))
     check(Experience("x_1", "2025-01-01T00:00:00.000Z", "", "", '"}\n{"id":"x_forged","decision":"forged"}'))
@@ -84,15 +74,6 @@ def test_written_lines_are_read_back() -> None:
             PoolChanges("d", "", (), "failure", "it\nbroke", "low"),
         )
     )  # fmt: skip
-
-
-def test_the_largest_draft_fits_a_line() -> None:
-    worst = '"' * MAX_TEXT_BYTES
-    files = tuple('"' * 1_000 + str(number) for number in range(MAX_FILES + 5))
-    largest = Draft(worst, "a", "s", worst, files, "failure", worst)
-    found = checked(largest, "2025-01-01T00:00:00.000Z", "/project")
-    assert found.files_dropped > 5
-    assert len(line_of(found.experience)) < MAX_LINE_BYTES
 
 
 @pytest.mark.parametrize(
@@ -131,7 +112,6 @@ def test_a_bad_line_says_its_reason(content: bytes, reason: str) -> None:
     with pytest.raises(BadField) as caught:
         read_line(line(content + b"\n"))
     assert f"{caught.value.field} {caught.value}".strip().startswith(reason)
-    assert not is_whole(line(content))
 
 
 def test_an_empty_line_and_one_of_a_newer_version_are_no_damage() -> None:
@@ -169,83 +149,6 @@ def test_a_file_is_cut_into_lines(tmp_path: Path) -> None:
     check(b"x" * MAX_LINE_BYTES + b"\n", [(0, MAX_LINE_BYTES + 1, True)])
 
 
-def test_torn_line_follows_the_last_whole_line(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(b"first\ntorn")
-    with opened(path) as descriptor:
-        assert torn_line(descriptor, 6) == PoolLine(6, 4, b"torn", complete=False)
-    path.write_bytes(b"x" * (MAX_LINE_BYTES + 10))
-    with opened(path) as descriptor:
-        found = torn_line(descriptor, 0)
-    assert (found.size, len(found.data)) == (MAX_LINE_BYTES + 10, MAX_LINE_BYTES)
-
-
-def test_appended_lines_are_distinguished_from_changes(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    content = b"".join(b"line %d\n" % number for number in range(20))
-
-    def check(expected: bool, changed: bytes | None, *, replaced: bool = False) -> None:
-        path.write_bytes(content)
-        os.utime(path, ns=(1, 1))
-        with opened(path) as descriptor:
-            reading = FileReading(stamp=stamp_of(os.fstat(descriptor)), offset=len(content))
-            reading.remember_tail(descriptor)
-            assert content.endswith(reading.tail)
-            assert reading.is_continued_by(descriptor, stamp_of(os.fstat(descriptor)))
-        if changed is None:
-            path.rename(tmp_path / "aside")
-            (tmp_path / "aside").rename(path)
-        elif replaced:
-            (tmp_path / "other").write_bytes(changed)
-            os.replace(tmp_path / "other", path)
-        else:
-            path.write_bytes(changed)
-        with opened(path) as descriptor:
-            assert reading.is_continued_by(descriptor, stamp_of(os.fstat(descriptor))) is expected
-            assert not FileReading().is_continued_by(descriptor, stamp_of(os.fstat(descriptor)))
-
-    check(True, content + b"more\n")
-    check(True, None)
-    check(False, content)  # of the same size, but with a new time
-    check(False, content[:-5])
-    check(False, b"")
-    check(False, b"before\n" + content)
-    check(False, content.replace(b"line 19", b"LINE 19") + b"more\n")
-    check(False, content + b"more\n", replaced=True)
-
-
-# --- The quarantine ---
-
-
-def test_damage_is_recorded_as_text_where_it_is_text(tmp_path: Path) -> None:
-    text = Damage(3, PoolLine(10, 8, b"garb\xc3\xa4ge", complete=True), "not JSON", "experiences.1.jsonl")
-    binary = Damage(4, PoolLine(20, 2, b"\xff\n", complete=True), "not JSON")
-    records = record_of(text, "2025-01-01T00:00:00.000Z") + record_of(binary, "2025-01-01T00:00:00.000Z")
-    first, second = (json.loads(one) for one in records.splitlines())
-    assert first == {
-        "digest": text.digest,
-        "at": "2025-01-01T00:00:00.000Z",
-        "file": "experiences.1.jsonl",
-        "line": 3,
-        "offset": 10,
-        "size": 8,
-        "reason": "not JSON",
-        "text": "garbäge",
-    }
-    assert base64.b64decode(second["base64"]) == b"\xff\n"
-    assert text.digest != binary.digest
-    path = tmp_path / "quarantine"
-    path.write_bytes(records)
-    with opened(path) as descriptor:
-        assert digests_in(descriptor) == ({text.digest, binary.digest}, True)
-    path.write_bytes(b"nothing of ours\n" + records[:-1])
-    with opened(path) as descriptor:
-        assert digests_in(descriptor) == ({text.digest, binary.digest}, False)
-    path.write_bytes(b"")
-    with opened(path) as descriptor:
-        assert digests_in(descriptor) == (set(), True)
-
-
 AT = "2025-01-01T00:00:00.000Z"
 
 
@@ -268,6 +171,19 @@ def damage(*data: bytes, file: str = "x.jsonl") -> list[Damage]:
         Damage(number, PoolLine(0, len(one), one, complete=True), "r", file)
         for number, one in enumerate(data)
     ]
+
+
+def test_which_experience_a_line_is_about() -> None:
+    def check(data: bytes, expected: str | None) -> None:
+        assert subject_of(data) == expected
+
+    check(LINE.encode(), "x_1")
+    check(line_of(Edit("e_1", "x_9", AT, "delete")), "x_9")
+    check(b'{"type":"vote","of":"x_1"}', "")
+    check(b"\n", "")
+    check(b"[1]", "")
+    check(b"garbage", None)
+    check(b"x" * (MAX_LINE_BYTES + 1), "")
 
 
 def test_damage_is_copied_once_and_swallows_nothing(tmp_path: Path) -> None:
@@ -295,12 +211,15 @@ def test_the_last_ones_are_listed(tmp_path: Path) -> None:
     quarantine = Quarantine(str(path), Failing())
     assert quarantine.listed(5) == ((), 0)
     quarantine.keep(damage(b"<<<<<<< HEAD\n", b"\xff\xfe", b"t" * 5_000, file="experiences.2.jsonl"))
-    path.write_bytes(path.read_bytes() + b'garbage\n[]\n{"at":"x"}\n{"digest":"12')
-    found, total = quarantine.listed(2)
-    assert total == 3
+    # A former version wrote in base64 what isn't UTF-8.
+    former = b'{"digest":"1","at":"x","line":9,"size":2,"reason":"r","base64":"//4="}'
+    path.write_bytes(path.read_bytes() + former + b'\ngarbage\n[]\n{"at":"x"}\n{"digest":"12')
+    found, total = quarantine.listed(3)
+    assert total == 4
     assert found == (
+        Quarantined("x", "", 9, 2, "r", "\\xff\\xfe"),
         Quarantined(AT, "experiences.2.jsonl", 2, 5_000, "r", "t" * 2_000),
         Quarantined(AT, "experiences.2.jsonl", 1, 2, "r", "\\xff\\xfe"),
     )
     assert quarantine.listed(5)[0][-1].text == "<<<<<<< HEAD\n"
-    assert quarantine.listed(0) == ((), 3)
+    assert quarantine.listed(0) == ((), 4)

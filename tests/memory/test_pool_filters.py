@@ -122,11 +122,6 @@ def test_criteria_choose_experiences(criteria: Criteria, expected: list[int]) ->
     assert found == sorted(found, key=lambda one: (one.timestamp, one.id), reverse=True)
 
 
-def test_of_the_same_time_just_as_many_are_kept() -> None:
-    batch = [made(number, 10) for number in range(9)]
-    assert [one.id for one in chosen(batch, [], Criteria(max_count=7), NOW, bool)] == ["x_8", "x_7"]
-
-
 def test_a_path_is_looked_at_once() -> None:
     seen: list[str] = []
 

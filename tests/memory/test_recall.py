@@ -95,12 +95,6 @@ def test_meaning_counts_above_its_floor() -> None:
     assert ids(chosen([FAR], meaning={"x9": 0.61}, words=())) == ["x9"]
 
 
-def test_newer_ones_go_before_older_ones_of_the_same_nearness() -> None:
-    topics = ("birds", "trains", "clouds", "rivers", "stones", "lamps")
-    many = [made(number, f"Decided about {topic}", "src/a.py") for number, topic in enumerate(topics, 1)]
-    assert ids(chosen(many, 3)) == ["x6", "x5", "x4"]
-
-
 def test_near_duplicates_are_folded_and_counted() -> None:
     again = made(8, "The refresh token is rotated on each use", "src/a.py")
     found = chosen([WORDS, again, FAR])
@@ -162,10 +156,6 @@ def test_the_first_is_shown_and_the_order_stays() -> None:
 )
 def test_no_failure_hides_behind_a_success(change: dict[str, str], folds: int) -> None:
     assert len(fold([ONE, replace(ONE, id="x_2", **change)])) == folds
-
-
-def test_decisions_without_a_word_never_fold() -> None:
-    assert len(fold(made_folding("...", "!!!"))) == 2
 
 
 def test_many_are_folded_in_little_time() -> None:

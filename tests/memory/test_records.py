@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Collection, Iterator, Sequence
-from itertools import count
+from collections.abc import Collection, Iterable, Sequence
 
 import pytest
 from foveal.daemon.memory.edits import Edit, PoolChanges
 from foveal.daemon.memory.experience import Experience, Provenance
-from foveal.daemon.memory.records import (
-    GraftBatch,
-    Index,
-    Records,
-    contains,
-    keys_of,
-    marked_by,
-    new_edit_id,
-    says_more,
-    words_of,
-)
+from foveal.daemon.memory.graft_batch import GraftBatch, marked_by, says_more
+from foveal.daemon.memory.records import Records, contains, words_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -42,41 +32,24 @@ def edit(number: int, of: int, kind: str, **changes: str) -> Edit:
     return Edit(f"e_{number}", f"x_{of}", f"2025-01-02T00:00:{number:02}.000Z", kind, PoolChanges(**changes))  # type: ignore[arg-type]
 
 
-def records_of(lines: list[Experience | Edit]) -> Records:
+def records_of(lines: Iterable[Experience | Edit]) -> Records:
     records = Records()
     for line in lines:
-        records.add_edit(line) if isinstance(line, Edit) else records.add(line)
+        records.add(line)
+    records.settle()
     return records
 
 
-def test_an_experience_is_there_once() -> None:
-    records = Records()
-    assert records.add(one(1)) is True
+def test_of_lines_with_one_id_the_last_counts() -> None:
+    records = records_of([one(1)])
     assert records.add(one(1)) is False
-    assert records.add(replace(one(1), decision="changed by an editor")) is False
-    assert [found.decision for found in records.shown()] == ["decision 1"]
-    assert (len(records), records.deleted, records.version) == (1, 0, 1)
-
-
-def test_the_earliest_stands_for_all_that_say_the_same() -> None:
-    late, early = one(1, "same  thing", second=9), one(2, "same thing", second=3)
-    change = edit(1, 1, "update", rationale="edited")
-    orders: list[list[Experience | Edit]] = [
-        [late, early, change],
-        [early, late, change],
-        [change, late, early],
-        [late, change, early],
-    ]
-    for lines in orders:
-        records = records_of(lines)
-        [found] = records.shown()
-        assert (found.id, found.rationale) == ("x_2", "edited")
-        assert records.canonical("x_1") == records.canonical("x_2") == "x_2"
-        assert records.known_as(one(7, "same thing")) == "x_2"
-        assert records.with_aliases({"x_2"}) == {"x_1", "x_2"}
-        known = records.get("x_1")
-        assert known is not None
-        assert (known.original, len(known.edits), known.deleted) == (early, 1, False)
+    assert records.add(replace(one(1), decision="changed by an editor"), shared=True) is False
+    records.settle()
+    assert [found.decision for found in records.shown()] == ["changed by an editor"]
+    assert (len(records), records.deleted, records.version) == (1, 0, 2)
+    known = records.get("x_1")
+    assert known is not None
+    assert known.is_shared
 
 
 def test_deleted_experience_is_in_the_trash_until_restored() -> None:
@@ -88,9 +61,11 @@ def test_deleted_experience_is_in_the_trash_until_restored() -> None:
     assert known.deleted
     assert (len(records), records.deleted) == (1, 1)
     assert records.known_as(one(1)) == "x_1", "grafting it again is no way around the deletion"
+    assert records.some(["x_1", "x_2", "x_9"]) == (one(2),)
     version = records.version
-    assert records.add_edit(edit(2, 1, "restore")) is True
-    assert records.add_edit(edit(2, 1, "restore")) is False
+    assert records.add(edit(2, 1, "restore")) is True
+    assert records.add(edit(2, 1, "restore")) is False
+    records.settle()
     assert [found.id for found in records.shown()] == ["x_2", "x_1"]
     assert records.trash() == []
     assert records.version == version + 1
@@ -99,27 +74,30 @@ def test_deleted_experience_is_in_the_trash_until_restored() -> None:
 def test_edit_without_effect_keeps_the_version() -> None:
     records = records_of([one(1)])
     version = records.version
-    records.add_edit(edit(1, 1, "update", decision="decision 1"))
-    records.add_edit(edit(2, 5, "delete"))
+    records.add(edit(1, 1, "update", decision="decision 1"))
+    records.add(edit(2, 5, "delete"))
+    records.settle()
     assert records.version == version
-    assert records.edits == 2
+
+
+def test_an_edit_moves_no_experience_among_those_of_its_moment() -> None:
+    """Else a page that is asked for next could leave one out."""
+    records = records_of([one(number, second=5) for number in range(4)])
+    records.add(edit(1, 1, "update", decision="new"))
+    records.add(edit(2, 2, "delete"))
+    records.settle()
+    records.add(edit(3, 2, "restore"))
+    records.settle()
+    assert [found.id for found in records.shown()] == ["x_3", "x_2", "x_1", "x_0"]
+    assert [found.id for found in records.relevant([], [], ["new"], 9)] == ["x_3", "x_2", "x_1", "x_0"]
 
 
 def test_edited_experience_is_found_by_its_new_text() -> None:
-    records = records_of([one(1, "about sockets"), edit(1, 1, "update", decision="about tokens")])
-    index = records.index
-    assert [index.experiences[place].id for place in index.relevant([], [], ["token"], 1)] == ["x_1"]
+    records = records_of([one(1, "about sockets"), one(2), edit(1, 1, "update", decision="about tokens")])
+    assert [found.id for found in records.relevant([], [], ["token"], 1)] == ["x_1"]
+    assert [found.id for found in records.relevant([], [], ["socket"], 1)] == ["x_2"], "the newest"
     assert records.known_as(one(1, "about sockets")) == "x_1", "what was grafted counts, not what it became"
     assert records.known_as(one(1, "about tokens")) is None
-
-
-def test_edits_go_to_the_last_source_that_has_an_experience() -> None:
-    records = Records()
-    records.add(one(1), 0)
-    records.add(one(1), 1)
-    records.add(one(2), 0)
-    records.add(one(3, "decision 2", second=1), 1)
-    assert [records.source_of(name) for name in ("x_1", "x_3")] == [1, 1]
 
 
 LINES = st.one_of(
@@ -142,9 +120,7 @@ def test_no_order_and_no_repetition_matters(lines: list[Experience | Edit], chan
     expected, found = records_of(lines), records_of(shuffled)
     assert sorted(found.shown(), key=str) == sorted(expected.shown(), key=str)
     assert found.trash() == expected.trash()
-    assert [line.id for line in found.shown()] == [
-        found.index.experiences[place].id for _, place in reversed(found.index.order)
-    ]
+    assert found.shown() == sorted(found.shown(), key=lambda line: line.timestamp, reverse=True)
 
 
 def made(decision: str, **more: object) -> Experience:
@@ -160,13 +136,16 @@ def choose(
     limit: int,
 ) -> list[str]:
     """Return the chosen decisions of experiences that were added one second after the other."""
-    index = Index()
-    for number, experience in enumerate(experiences):
-        time = experience.timestamp or f"2025-01-01T00:{number // 60:02}:{number % 60:02}.000Z"
-        dated = replace(experience, id=f"x_{number}", timestamp=time)
-        index.add(dated, keys_of(dated))
-    places = index.relevant(focus, neighbours, words_of(words), limit)
-    return [index.experiences[place].decision for place in places]
+    dated = [
+        replace(
+            experience,
+            id=f"x_{number}",
+            timestamp=experience.timestamp or f"2025-01-01T00:{number // 60:02}:{number % 60:02}.000Z",
+        )
+        for number, experience in enumerate(experiences)
+    ]
+    chosen = records_of(dated).relevant(focus, neighbours, words_of(words), limit)
+    return [experience.decision for experience in chosen]
 
 
 def test_the_order_of_relevance() -> None:
@@ -222,14 +201,6 @@ def test_folder_in_focus_covers_files_below_it() -> None:
         assert choose(both, [whole], [], "", 1) == ["other"]
 
 
-def test_of_very_many_the_last_thousand_are_weighed() -> None:
-    """An old failure would go first, but so far back nobody looks."""
-    failure = made("bad", files_touched=("a.py",), outcome="failure")
-    fine = [made("fine", files_touched=("a.py",)) for _ in range(999)]
-    assert choose([failure, *fine], ["a.py"], [], "", 1) == ["bad"]
-    assert choose([failure, *fine, made("last", files_touched=("a.py",))], ["a.py"], [], "", 1) == ["last"]
-
-
 def test_words() -> None:
     def check(text: str, expected: str) -> None:
         assert words_of(text) == frozenset(expected.split())
@@ -256,94 +227,37 @@ def test_each_word_must_be_contained() -> None:
     check("parser retry", False)
 
 
-def test_removed_experience_returns_to_its_place() -> None:
-    index = Index()
-    late, early = made("d tokens", id="x_1", timestamp="2025"), made("e", id="x_2", timestamp="2024")
-    for one in (late, early):
-        index.add(one, keys_of(one))
-
-    def check(expected: list[Experience]) -> None:
-        assert [index.experiences[place] for _, place in index.order] == expected
-        assert [one for one in (early, late) if index.get(one.id) == one] == expected
-
-    check([early, late])
-    index.remove("x_1")
-    index.remove("x_1")
-    index.remove("x_3")
-    check([early])
-    assert index.relevant([], [], ["token"], 5) == [1]
-    index.add(late, keys_of(late))
-    check([early, late])
-    assert index.relevant([], [], ["token"], 5) == [0, 1]
-    assert index.get("x_3") is None
-
-
 def test_the_last_that_touched_a_file() -> None:
-    index = Index()
-    for number in range(3):
-        one = made("d", id=f"x_{number}", timestamp="2025", files_touched=("a.py", f"{number}.py"))
-        index.add(one, keys_of(one))
-    index.remove("x_1")
-    assert [one.id for one in index.touching("a.py")] == ["x_0", "x_2"]
-    assert [one.id for one in index.touching("0.py")] == ["x_0"]
-    assert index.touching("1.py") == []
-
-
-def test_keys() -> None:
-    deep = keys_of(made("d", files_touched=("a/b/c.py", "d.py")))
-    assert (deep.parents, deep.ancestors) == (frozenset({"a/b", ""}), frozenset({"a", "a/b"}))
+    made_of = [replace(one(number), files_touched=("a.py", f"{number}.py")) for number in range(1, 4)]
+    records = records_of([*made_of, edit(1, 2, "delete")])
+    assert [found.id for found in records.touching("a.py")] == ["x_1", "x_3"]
+    assert [found.id for found in records.touching("1.py")] == ["x_1"]
+    assert records.touching("2.py") == []
 
 
 NOW = "2025-01-31T00:00:00.000Z"
 ONE = Experience("", "2025-01-01T00:00:00.000Z", "a", "s", "Use WAL", files_touched=("db.py",))
 
 
-def ids() -> Iterator[str]:
-    return (f"x_{number}" for number in count())
-
-
 def taken(records: Records, *experiences: Experience) -> tuple[GraftBatch, list[dict[str, object]]]:
-    batch = GraftBatch(records, ids().__next__, NOW)
+    batch = GraftBatch(records, NOW)
     for number, experience in enumerate(experiences):
         batch.take(number, experience)
     return batch, [json.loads(line) for line in batch.lines().splitlines()]
 
 
-def test_new_experience_gets_a_line() -> None:
-    batch, lines = taken(Records(), ONE, replace(ONE, agent_id="b"), replace(ONE, decision="Use  WAL"))
-    assert [one.id for one in batch.new.values()] == ["x_0", "x_1"]
-    assert [line["id"] for line in lines] == ["x_0", "x_1"]
-    assert batch.warnings == []
-    assert taken(Records())[0].lines() == b""
-
-
-def test_duplicate_gets_no_line() -> None:
-    records = Records()
-    records.add(replace(ONE, id="x_known"))
-    assert taken(records, ONE, replace(ONE, rationale="other", outcome="success"))[1] == []
-    records.add_edit(Edit("e_1", "x_known", NOW, "delete"))
-    batch, lines = taken(records, replace(ONE, agent_id="b"), ONE)
-    assert len(lines) == 1
-    assert batch.warnings == [(1, "it was deleted as x_known, which can be restored")]
-
-
 def test_a_failure_marks_each_other_once() -> None:
-    records = Records()
-    records.add(replace(ONE, id="x_known"))
+    records = records_of([replace(ONE, id="x_known")])
     failed = replace(ONE, agent_id="b", outcome="failure", error="e", timestamp=NOW)
-    _, lines = taken(records, failed, replace(ONE, outcome="reverted"), replace(ONE, outcome="reverted"))
+    batch, lines = taken(records, failed, replace(ONE, outcome="reverted"), replace(ONE, outcome="reverted"))
+    [new] = batch.new.values()
     assert [(line.get("type"), line.get("of"), line.get("by")) for line in lines] == [
         (None, None, None),
-        ("mark", "x_known", "x_0"),
+        ("mark", "x_known", new.id),
         ("mark", "x_known", None),
     ]
     assert lines[1]["outcome"] == {"kind": "failure", "error": "e"}
     assert str(lines[2]["timestamp"]) > str(lines[1]["timestamp"])
-
-
-def test_ids_of_edits() -> None:
-    assert new_edit_id().startswith("e_")
-    assert new_edit_id() != new_edit_id()
 
 
 FIRST = Experience("x_a1", "2025-01-01T00:00:00.000Z", "a", "s", "Use WAL", "", ("db.py", "a.py"))
@@ -368,16 +282,13 @@ LATER = Experience("x_b2", "2025-01-05T00:00:00.000Z", "b", "t", "Other", outcom
     ],
 )
 def test_failures_mark_earlier_experiences(change: dict[str, object], expected: list[str]) -> None:
-    records = Records()
-    records.add(FIRST)
-    records.add(replace(FIRST, id="x_c3", decision="third", files_touched=()))
+    records = records_of([FIRST, replace(FIRST, id="x_c3", decision="third", files_touched=())])
     later = replace(LATER, **change)
     assert list(marked_by(later, records)) == expected
 
 
 def test_a_duplicate_says_more_once() -> None:
-    records = Records()
-    records.add(replace(FIRST, outcome="success"))
+    records = records_of([replace(FIRST, outcome="success")])
 
     def check(outcome: str, expected: bool, trust: str = "normal") -> None:
         known = records.get("x_a1")
@@ -389,9 +300,8 @@ def test_a_duplicate_says_more_once() -> None:
     check("success", False)
     check("reverted", True)
     check("reverted", False, "low")
-    records.add_edit(Edit("e_1", "x_a1", "2025-01-02T00:00:00.000Z", "mark", PoolChanges(outcome="reverted")))
-    records.add_edit(
-        Edit("e_2", "x_a1", "2025-01-03T00:00:00.000Z", "update", PoolChanges(outcome="success"))
-    )
+    records.add(Edit("e_1", "x_a1", "2025-01-02T00:00:00.000Z", "mark", PoolChanges(outcome="reverted")))
+    records.add(Edit("e_2", "x_a1", "2025-01-03T00:00:00.000Z", "update", PoolChanges(outcome="success")))
+    records.settle()
     check("reverted", False)
     check("failure", True)

@@ -7,7 +7,6 @@ from foveal.daemon.memory.experience import Experience
 from foveal.daemon.memory.recall import (
     FRESH,
     LINES_KEPT,
-    Sketch,
     decoded,
     encoded,
     sketch_of,
@@ -79,7 +78,3 @@ def test_a_sketch_is_stored_and_read_back() -> None:
 @pytest.mark.parametrize("text", ["???", "AAA", "AAAAAAA=", "/////wAAAAA=", "AAAA" * 1000, "é"])
 def test_invalid_sketch_is_none(text: str) -> None:
     assert decoded(text) is None
-
-
-def test_an_empty_sketch_is_one() -> None:
-    assert decoded("") == Sketch()

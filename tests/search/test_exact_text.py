@@ -117,11 +117,6 @@ def test_usages_are_told_of_tests_and_documents_as_well(project: Indexed) -> Non
     assert [hit.path for hit in hits if hit.line] == ["shop/ports.py", "shop/settings.py", "docs/ports.md"]
 
 
-def test_an_abbreviation_is_no_name_that_is_looked_up(project: Indexed) -> None:
-    gathered, _ = ask(project, "where is the PORT parser?")
-    assert gathered.names == ()
-
-
 def test_a_name_that_stands_in_the_tree_is_no_misspelt_other_one(project: Indexed) -> None:
     _, hits = ask(project, "where is LOWEST_PORTS defined?")
     assert [hit.node_id for hit in hits] == ["shop/ports.py#LOWEST_PORT"]

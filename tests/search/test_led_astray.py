@@ -102,12 +102,6 @@ def test_a_path_goes_from_a_method_to_those_that_override_it(project: Indexed) -
     assert "connected, if methods are called that override others: " in gathered.evidence[-1]
 
 
-@pytest.mark.parametrize("text", ["circles of imports", "loops in the imports", "import circles"])
-def test_circles_are_asked_for_in_several_words(project: Indexed, text: str) -> None:
-    gathered = collect(project, text)
-    assert [hit.path for hit in gathered.answer or ()] == ["shop/left.py"]
-
-
 @pytest.mark.parametrize(
     "text", ["what nobody uses", "what does nobody use", "which functions does no one call"]
 )

@@ -313,12 +313,6 @@ def test_a_file_that_went_meanwhile_is_left_out(tmp_path: Path) -> None:
     assert "shop/auth.py" not in [hit.path for hit in finish(project, gathered)]
 
 
-def test_one_document(tmp_path: Path) -> None:
-    project = indexed(tmp_path, {"only.py": "def alone():\n    return 1\n"})
-    assert paths(project, "alone") == ["only.py"]
-    assert paths(project, "other") == []
-
-
 def test_a_relation_of_other_things_than_the_name_is_not_asked_of_the_graph(project: Indexed) -> None:
     assert collect(project, "who calls login?").route == "structural"
     assert collect(project, "where are login functions called?").route == "semantic"
