@@ -258,6 +258,7 @@ def _depth(sentence: str) -> int:
 _BEHIND_NAME: Final = (
     WORDS["tail"]
     | WORDS["placing"]
+    | WORDS["connect"]
     | set(CUES)
     | {kind for kind in WORDS["kind"] if kind[-1] != "s" or kind == "class"}
 )
