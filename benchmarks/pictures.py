@@ -92,18 +92,15 @@ def _addresses(client: Client, root: Path) -> Mapping[str, str]:
     client.call("OpenProject", {"path": str(closed)}, WAIT_S)
     client.call("CloseProject", {"path": str(closed)}, WAIT_S)
     experience = call("ListExperiences")["experiences"][0]["experience_id"]
-    about, scope = f"project={quote(str(root))}", f"/scopes/{quote(reply['scope_id'])}"
+    about, turn = f"project={quote(str(root))}", f"/turns/{quote(reply['context_id'])}"
     return {
         "overview": "/",
         "explore": f"/explore?{about}&q=how+is+a+budget+kept",
         "file": f"/explore/file?{about}&path=README.md",
-        "contexts": f"/contexts?{about}",
-        "context": f"/contexts/{quote(reply['context_id'])}",
-        "scope": scope,
-        "difference": f"{scope}/difference",
+        "turn": turn,
+        "difference": f"{turn}/difference",
         "sessions": f"/sessions?{about}",
         "session": "/sessions/s",
-        "request": f"/sessions/s/requests/{quote(reply['request_id'])}",
         "rules": f"/knowledge?{about}",
         "decisions": f"/knowledge?{about}&kind=decisions",
         "decision": f"/knowledge/decisions/{quote(experience)}?{about}",

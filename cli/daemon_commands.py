@@ -217,14 +217,6 @@ def _file_checks(state: str, finding: Finding, *, repair: bool) -> Iterator[Chec
             yield warning("file", f"{text}; kept as {kept}, {after}")
 
 
-def roots_on_disk(settings: Settings) -> list[str]:
-    """Return the roots of the projects that have a folder in the state folder."""
-    from ..daemon.core.system import System
-    from ..daemon.project.roots import known_roots
-
-    return known_roots(state_folder(settings.environ), System())
-
-
 def _check_state_version(state: str) -> Check:
     """Check that this program understands the state folder, which has a version mark."""
     from ..daemon.core.errors import StateError

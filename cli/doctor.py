@@ -65,7 +65,6 @@ def checks(
     yield check_open_files()
     yield check_disk(state)
     yield check_log(state)
-    yield from check_reports(settings.environ)
 
 
 def ask(path: str) -> dict[str, Any]:
@@ -147,36 +146,6 @@ def check_log(state: str) -> Check:
     text = f"{count(len(errors), 'error')} in the log of the last day, the latest: {errors[-1]}"
     return warning("log", text, "foveal logs")
 
-
-def check_reports(environ: Mapping[str, str]) -> Iterator[Check]:
-    """Look for what onnxruntime kept to report to Microsoft, as it did under earlier versions of foveal.
-
-    Another program may have let it do the same, so the files are only named, and only if they have its form.
-    """
-    cache = environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME", ""), ".cache")
-    folder = os.path.join(cache, "Microsoft", "DeveloperTools", ".onnxruntime")
-    session = os.path.join(environ.get("TMPDIR") or "/tmp", ".ses")  # noqa: S108 - as onnxruntime chose it
-    left = []
-    with contextlib.suppress(OSError):
-        if _REPORT_FILES.issuperset(os.listdir(folder)) and not os.path.islink(folder):
-            left.append(folder)
-    with contextlib.suppress(OSError, ValueError), open(session, "rb") as file:
-        if _REPORT_SESSION.fullmatch(file.read(100).decode("ascii")):
-            left.append(session)
-    if left:
-        shown = " and ".join(short_path(path) for path in left)
-        text = f"onnxruntime kept a device id for reports to Microsoft in {shown}; foveal no longer lets it"
-        yield warning("reports", text, f"rm -r {' '.join(map(_quote, left))}")
-
-
-_REPORT_FILES = frozenset(
-    {
-        "deviceid", "deviceid.lock", "onnxruntime.db", "onnxruntime.db-journal", "onnxruntime.db-shm",
-        "onnxruntime.db-wal",
-    }
-)  # fmt: skip
-
-_REPORT_SESSION = re.compile(r"\d{10,16}\n[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\n")
 
 _ERROR = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+ (ERROR|CRITICAL) ")
 

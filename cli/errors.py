@@ -66,7 +66,8 @@ def explain(error: Exception, typed: Mapping[str, str] = MappingProxyType({})) -
             )
         message, advice = for_a_person(error)
         message = as_typed(message, str((error.data or {}).get("field", "")), typed)
-        return CliError(message, _RPC_HINTS.get(error.code) or advice, error.code)
+        hint = _RPC_HINTS.get(error.code) or as_typed(advice, "", typed)
+        return CliError(message, hint, error.code)
     if isinstance(error, DaemonUnavailable):
         return CliError(str(error), code=NO_DAEMON)
     if isinstance(error, PathError):

@@ -1,8 +1,7 @@
-"""The command `foveal feedback`, which stays for those who used it: it names where use is shown now."""
+"""The command `foveal feedback`, which says where to see what was of use."""
 
 from __future__ import annotations
 
-from . import terminal
 from .command import Run, command
 from .options import CWD, flag
 
@@ -11,7 +10,4 @@ from .options import CWD, flag
 def feedback_command(run: Run) -> None:
     """Say where to see which files and items were of use: nothing weighs more for it in contexts."""
     reply = run.ask("ClearFeedback" if run.clear else "GetFeedback", cwd=run.folder)
-    if run.as_json:
-        terminal.say_json(reply)
-    else:
-        terminal.say("nothing weighs more because it was of use; see: foveal usage, foveal items usage")
+    run.show(reply, ["nothing weighs more because it was of use; see: foveal usage, foveal items usage"])

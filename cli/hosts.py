@@ -74,7 +74,9 @@ def describe_change(change: Change) -> Iterator[str]:
     diff = list(difflib.unified_diff(old, new, before, after, lineterm=""))
     for number, line in enumerate(diff[:MAX_DIFF_LINES]):
         shown = clean_lines(line.rstrip("\r"))
-        yield styled(shown, bold=True) if number < 2 else _coloured(shown)
+        colour = _COLOURS.get(shown[:1])
+        style = {"bold": True} if number < 2 else {"fg": colour} if colour else {}
+        yield styled(shown, **style)
     if len(diff) > MAX_DIFF_LINES:
         yield f"... {count(len(diff) - MAX_DIFF_LINES, 'more line')}"
     if change.found.place != change.target.path and change.found.data is not None:
@@ -95,11 +97,6 @@ def plain_diff(change: Change) -> Iterator[str]:
 
 def _lines(data: bytes | None) -> list[str]:
     return (data or b"").decode(errors="replace").split("\n") if data else []
-
-
-def _coloured(line: str) -> str:
-    colour = _COLOURS.get(line[:1])
-    return styled(line, fg=colour) if colour else line
 
 
 def lines_changed(change: Change) -> str:

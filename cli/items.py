@@ -18,7 +18,7 @@ from .settings import absolute
 from .table import Column, table, words
 from .table import number as figure
 from .terminal import read_text, styled
-from .text import clean, count, short_path, shortened
+from .text import clean, count, share, short_path, shortened
 
 TYPES = ("rule", "reference", "tool")
 MODES = ("always", "agent", "manual", "glob")
@@ -78,10 +78,6 @@ def _include(item: Reply) -> str:
     return f"{item['include']} {shortened(', '.join(item.get('globs', ())), 30)}".rstrip()
 
 
-def _share(item: Reply) -> str:
-    return f"{item['referred'] / item['reported']:.0%}" if item["reported"] else ""
-
-
 DESCRIPTION = words("DESCRIPTION", "description", 60)
 LABEL = words("ITEM", item_label, NAME_CHARACTERS)
 
@@ -108,7 +104,7 @@ USAGE = (
     figure("REQUESTS", "requests"),
     figure("REPLIES", "reported"),
     figure("REFERRED", "referred"),
-    figure("SHARE", _share),
+    figure("SHARE", lambda item: share(item["referred"], item["reported"])),
     Column("LAST", "last_day"),
 )
 

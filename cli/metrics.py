@@ -42,14 +42,22 @@ FIGURES: Sequence[tuple[str, Value, Callable[[float], str]]] = (
     ("requests", lambda sample: sample["requests"], _whole),
     ("errors", lambda sample: sample["errors"], _whole),
     ("contexts", lambda sample: sample["contexts"], _whole),
-    ("from the cache", lambda sample: _share(sample["cached"], sample["contexts"]), "{:.0%}".format),
+    (
+        "from the cache",
+        lambda sample: sample["cached"] / sample["contexts"] if sample["contexts"] else None,
+        "{:.0%}".format,
+    ),
     ("tokens", lambda sample: sample["tokens"], _whole),
     ("context P50", lambda sample: sample["context_ms"]["p50"], _ms),
     ("context P95", lambda sample: sample["context_ms"]["p95"], _ms),
     ("all methods P95", lambda sample: sample["all_ms"]["p95"], _ms),
     ("files to read", lambda sample: sample["files_pending"], _whole),
     ("chunks to embed", lambda sample: sample["chunks_pending"], _whole),
-    ("memory", lambda sample: _total(sample["memory_bytes"]), lambda value: size(int(value))),
+    (
+        "memory",
+        lambda sample: sum(filter(None, sample["memory_bytes"].values())),
+        lambda value: size(int(value)),
+    ),
 )
 """The curves: a name, its value in a sample (None for a gap), and how a value is written."""
 
@@ -149,14 +157,6 @@ def describe_history(history: Mapping[str, Any]) -> Iterator[str]:
     yield from _by_agent(totals)
 
 
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
-
-
-def _total(amounts: Mapping[str, int | None]) -> float:
-    return sum(amount for amount in amounts.values() if amount is not None)
-
-
 def sparkline(values: Sequence[float | None], width: int) -> str:
     """Return numbers of at least 0 as a curve of at most `width` characters; the largest number has full
     height.
@@ -164,17 +164,12 @@ def sparkline(values: Sequence[float | None], width: int) -> str:
     Where there are more numbers than characters, each character shows the largest of several, because peaks
     matter most. Zero is the lowest bar, None a gap.
     """
-    shown = [_largest(part) for part in _parts(values, width)]
+    shown = [
+        max((value for value in part if value is not None), default=None) for part in _parts(values, width)
+    ]
     top = max((value for value in shown if value is not None), default=0.0)
-    return "".join(GAP if value is None else _bar(value, top) for value in shown)
-
-
-def _bar(value: float, top: float) -> str:
-    return BARS[round(value / top * (len(BARS) - 1))] if top else BARS[0]
-
-
-def _largest(values: Sequence[float | None]) -> float | None:
-    return max((value for value in values if value is not None), default=None)
+    heights = (None if value is None else round(value / (top or 1) * (len(BARS) - 1)) for value in shown)
+    return "".join(GAP if height is None else BARS[height] for height in heights)
 
 
 def _parts(values: Sequence[float | None], width: int) -> list[Sequence[float | None]]:

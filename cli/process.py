@@ -92,7 +92,7 @@ def stop_daemon(settings: Settings, timeout_s: float) -> int | None:
         connection = _connect(path)
         if connection is not None:
             return _stop_listening(connection, path, timeout_s)
-        if settings.named_socket or not _holds_lock(settings):
+        if settings.named_socket or not lock_is_held(state_folder(settings.environ)):
             return None
         if time.monotonic() > settled:
             return _stop_unreachable(settings)
@@ -184,10 +184,6 @@ def _wait_socket_gone(path: str, deadline: float) -> None:
         if time.monotonic() > deadline:
             raise CliError(f"the daemon on {path} didn't stop, and its process can't be seen from here")
         time.sleep(POLL_S)
-
-
-def _holds_lock(settings: Settings) -> bool:
-    return lock_is_held(state_folder(settings.environ))
 
 
 class Process:

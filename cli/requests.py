@@ -192,7 +192,10 @@ def describe(request: Reply) -> Iterator[str]:
     )
     referred = request.get("referred")
     yield from _section("items", [_used(item, referred) for item in request["items"]])
-    yield from _section("considered and left out", [_left(item) for item in request.get("considered", ())])
+    yield from _section(
+        "considered and left out",
+        [f"{item['reason']:<7} {_score(item)}  {item_label(item)}" for item in request.get("considered", ())],
+    )
     yield from _section("slices", [_slice(part) for part in request.get("slices", ())])
     steps = request.get("steps_ms") or {}
     yield from _section("degraded", request["degraded"])
@@ -229,10 +232,6 @@ def _used(item: Reply, referred: Sequence[Reply] | None) -> str:
     found = [{name: item.get(name, "") for name in key} for item in referred or ()]
     mark = "  (the reply referred to it)" if key in found else ""
     return f"{item['include_mode']:<7} {_score(item)}  {item_label(item)}{mark}"
-
-
-def _left(item: Reply) -> str:
-    return f"{item['reason']:<7} {_score(item)}  {item_label(item)}"
 
 
 def _score(item: Reply) -> str:

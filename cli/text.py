@@ -26,6 +26,11 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def share(part: int, whole: int) -> str:
+    """Return `25%`, nothing without a whole."""
+    return f"{part / whole:.0%}" if whole else ""
+
+
 def lines_of(first: int, last: int) -> str:
     """Return a range of lines as behind the colon of a path: `3-8`, or `3` for one line."""
     return str(first) if first == last else f"{first}-{last}"

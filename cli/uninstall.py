@@ -236,9 +236,10 @@ def _known_roots(run: Run) -> list[str]:
             reply = call(client, "ListProjects")
         roots = [project["root"] for project in (*reply["projects"], *reply["closed"])]
     else:
-        from .daemon_commands import roots_on_disk
+        from ..daemon.core.system import System
+        from ..daemon.project.roots import known_roots
 
-        roots = roots_on_disk(run.settings)
+        roots = known_roots(state_folder(run.settings.environ), System())
     return [root for root in roots if os.path.isdir(root)]
 
 

@@ -8,7 +8,7 @@ from . import terminal
 from .command import Reply, Run, show_command
 from .options import ALL, SINCE, UNTIL, choice
 from .table import Column, number, table
-from .text import clean, count, end_of_path, short_path
+from .text import clean, count, end_of_path, share, short_path
 
 GROUPS = ("day", "project", "host", "session", "type")
 
@@ -73,13 +73,9 @@ def columns(by: str) -> Sequence[Column]:
         number("TOKENS", "tokens"),
         number("SHOWN", "places_shown"),
         number("USED", "places_used"),
-        number("SHARE", _share),
+        number("SHARE", lambda row: share(row["places_used"], row["places_shown"])),
         number("SESSIONS", "sessions", spare=1),
     )
-
-
-def _share(row: Reply) -> str:
-    return f"{row['places_used'] / row['places_shown']:.0%}" if row["places_shown"] else ""
 
 
 def _key(row: Reply, by: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
 
 import click
 
@@ -60,10 +59,10 @@ def watch_command(run: Run) -> None:
 
 def to_line(event: Reply) -> str:
     """Return an event as one line: local time, topic, and its data as `name=value`."""
-    data = " ".join(f"{name}={_value(value)}" for name, value in event["data"].items())
+    values = {
+        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for name, value in event["data"].items()
+    }
+    data = " ".join(f"{name}={value}" for name, value in values.items())
     at = local_time(event.get("at", ""), "%H:%M:%S.%f")[:12]
     return clean(f"{at:<12}  {event['topic']:<18}  {data}")
-
-
-def _value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

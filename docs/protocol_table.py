@@ -36,7 +36,7 @@ NOUNS = (
     "usage",
     "rules",
     "memory",
-    "given_contexts",
+    "deliveries",
     "hooks",
     "daemon",
 )

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -206,7 +206,7 @@ def running_daemon(
 
 def _running(folder: Path, run: str, extra: dict[str, str], *, embedding: bool) -> Iterator[DaemonProcess]:
     home = folder / "home"
-    home.mkdir(exist_ok=True)
+    home.mkdir(parents=True, exist_ok=True)
     environ = {
         name: value
         for name, value in os.environ.items()
@@ -241,11 +241,51 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
         yield process
 
 
+ROOMS_WITH_ONE_DAEMON = frozenset({"daemon"})
+"""Rooms whose files share one daemon; a start takes a second of a processor."""
+
+
+class SharedDaemon:
+    """The daemon of a file of tests, or of all files of a room that have one for all."""
+
+    def __init__(self, factory: pytest.TempPathFactory) -> None:
+        self._factory = factory
+        self._owner: Path | None = None
+        self._stack = ExitStack()
+
+    def of(self, file: Path) -> DaemonProcess:
+        """Return the daemon of a file; that of the file or room before ends."""
+        owner = file.parent if file.parent.name in ROOMS_WITH_ONE_DAEMON else file
+        if owner != self._owner:
+            self.close()
+            self._owner = owner
+            self._daemon = self._stack.enter_context(running_daemon(self._factory.mktemp("d")))
+        return self._daemon
+
+    def close(self) -> None:
+        """End the daemon."""
+        self._stack.close()
+
+
+@pytest.fixture(scope="session")
+def shared_daemons(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedDaemon]:
+    """Give the daemons of `shared_daemon`."""
+    daemons = SharedDaemon(tmp_path_factory)
+    yield daemons
+    daemons.close()
+
+
 @pytest.fixture(scope="module")
-def shared_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    """Give one daemon to all tests of a file, which leave its state unchanged."""
-    with running_daemon(tmp_path_factory.mktemp("d")) as process:
-        yield process
+def shared_daemon(shared_daemons: SharedDaemon, request: pytest.FixtureRequest) -> Iterator[DaemonProcess]:
+    """Give one daemon to the tests of a file or room, which leave its state unchanged but for projects of
+    their own.
+
+    A file's projects are closed behind it, since each open one takes a watcher of the system.
+    """
+    daemon = shared_daemons.of(request.path)
+    yield daemon
+    for project in daemon.call("Status")["projects"]:
+        daemon.call("CloseProject", path=project["root"])
 
 
 def write_files(root: Path, files: Mapping[str, str | bytes]) -> Path:

@@ -10,8 +10,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
-USUAL, MANY = 100, 2_000
-"""Examples of a property test that names no number, in `make test` and in the fuzz."""
+USUAL = 100
+"""Examples of a property test that names no number, as hypothesis has it."""
+
+FEW, MANY = 25, 2_000
+"""What becomes of these in `make test` and in the fuzz; a test that names a number gets as large a share."""
 
 REPEATED = "repeated"
 """The profile of `make test`: the examples depend on the test alone."""
@@ -29,7 +32,7 @@ def register() -> None:
         print_blob=True,
         suppress_health_check=[HealthCheck.too_slow],
     )
-    settings.register_profile(REPEATED, common, derandomize=True, max_examples=USUAL)
+    settings.register_profile(REPEATED, common, derandomize=True, max_examples=FEW)
     settings.register_profile(RANDOM, common, derandomize=False, max_examples=MANY)
     settings.load_profile(REPEATED)
     _draw_no_constants_of_modules()
@@ -45,5 +48,5 @@ def _draw_no_constants_of_modules() -> None:
 
 
 def examples(count: int) -> int:
-    """Return how many examples a test makes: `count` in `make test`, twenty times as many in the fuzz."""
+    """Return how many examples a test makes: a quarter of `count` in `make test`, twenty times it in the fuzz."""
     return count * settings().max_examples // USUAL

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("daemon", "ipc", "dashboard", "hooks", "cli")
 
@@ -88,7 +86,6 @@ ROOMS = (
 """The rooms from the ground up: what is in one imports only what is in it or in a room named before it."""
 
 
-@pytest.mark.xfail(reason="sessions record what contexts hand up; projects and memory hold feedback")
 def test_imports_point_down() -> None:
     wrong = [
         f"{path} imports {target}"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from foveal.daemon.transcripts.cursor import Cursor
-from foveal.daemon.transcripts.entry import Entry
+from foveal.daemon.transcripts.entry import Entry, TranscriptReader
 from foveal.daemon.transcripts.transcripts import read
 
 AT = "2026-11-20T10:00:00.000Z"
@@ -36,6 +36,15 @@ def read_all(path: str, cursor: Cursor | None = None) -> tuple[list[Entry], Curs
     """Return all that a transcript says, and where the next reading goes on."""
     with read(path, cursor) as reading:
         return list(reading.entries()), reading.cursor
+
+
+def read_records(reader: Callable[[], TranscriptReader], *records: dict[str, Any]) -> list[Entry]:
+    """Return all that some records say to a new reader."""
+    reading = reader()
+    entries: list[Entry] = []
+    for number, record in enumerate(records, start=1):
+        entries += reading.read(number, json.dumps(record).encode()) or []
+    return entries + reading.finish()
 
 
 def said_in(entries: Iterable[Entry]) -> list[tuple[str, str]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import queue
+from collections.abc import Callable
 from pathlib import Path
 
 from foveal.daemon.embedding.lazy_model import LazyModel
 from foveal.daemon.embedding.messages import DEFAULT_MODEL, Configure, VectorProgress
-from foveal.daemon.embedding.vector_updater import MODELS_FOLDER, EmbeddedProject, VectorUpdater
+from foveal.daemon.embedding.vector_updater import MODELS_FOLDER, EmbeddedProject, OpenShared, VectorUpdater
 from foveal.daemon.index.chunks import Chunk
 from foveal.daemon.index.store import Store
 
@@ -18,7 +20,9 @@ GENEROUS_S = 60.0
 class Bench:
     """An updater that is driven by hand. `progress` is what was heard last of each project."""
 
-    def __init__(self, base: Path, model: str = "", max_bytes: int = 10**9) -> None:
+    def __init__(
+        self, base: Path, model: str = "", max_bytes: int = 10**9, open_shared: OpenShared | None = None
+    ) -> None:
         self.base = base
         self.clock = Clock()
         self.progress: dict[str, VectorProgress] = {}
@@ -28,7 +32,11 @@ class Bench:
         models = str(base / "embeddings" / MODELS_FOLDER)
         self.model = LazyModel(model or DEFAULT_MODEL, models, self.clock, lambda event: None, lambda: None)
         command = Configure(str(base / "embeddings"), model, 2, max_bytes)
-        self.updater = VectorUpdater(command, self.model, self.clock, self._hear, self._count)
+        self.answers: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        """Answers of the shared store."""
+        self.updater = VectorUpdater(
+            command, self.model, self.clock, self._hear, self._count, self.answers.put, open_shared
+        )
 
     def index(self, root: str) -> Store:
         if root not in self.stores:
@@ -52,6 +60,10 @@ class Bench:
         """Do what is due."""
         for _ in range(steps):
             kept = self.updater.due()
+            known = filter(None, map(self.updater.get, self.progress))
+            if kept is None and any(project.asked_at for project in known):
+                self.answers.get(timeout=GENEROUS_S)()
+                continue
             if kept is None:
                 assert self.model.settle(GENEROUS_S)
                 kept = self.updater.due()

@@ -25,6 +25,7 @@ import numpy as np
 from foveal.daemon.context.scopes import ScopeStore
 from foveal.daemon.core.errors import FovealError, NotFound, StateError
 from foveal.daemon.core.quarantine import QuarantineLog
+from foveal.daemon.core.record_file import RecordFile
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding import vectors
 from foveal.daemon.embedding.embeddings import EmbeddingStore
@@ -39,10 +40,10 @@ from foveal.daemon.privacy.trust import TrustStore
 from foveal.daemon.project.roots import make_usable
 from foveal.daemon.rules.approvals import Approvals
 from foveal.daemon.rules.item_store import ItemStore, draft_of
-from foveal.daemon.sessions import context_table
-from foveal.daemon.sessions.context_table import ContextFilter
-from foveal.daemon.sessions.request_log import Ledger
-from foveal.daemon.sessions.request_log_file import LedgerFile
+from foveal.daemon.sessions import delivery_tables
+from foveal.daemon.sessions.context_history import get_context, list_contexts
+from foveal.daemon.sessions.delivered_context import ContextFilter
+from foveal.daemon.sessions.request_log import ExportQuery, export_requests
 from foveal.daemon.sessions.scope import Scope
 from foveal.daemon.sessions.session_store import SessionStore
 from foveal.daemon.workspace.index_view import read_tree
@@ -219,20 +220,21 @@ def _read_requests(folder: Path) -> Answers:
     said = ""
     for _ in range(3):
         try:
-            file = LedgerFile(str(folder / "requests.sqlite"), SYSTEM)
-            ledger = Ledger(file, SYSTEM)
-            found = {
-                f"{session} {one.id}": [one.tokens, one.bytes, str(ledger.get(session, one.id).problem)]
-                for session in ledger.counts()
-                for one in ledger.list(session)
-            }
+            file = RecordFile(
+                str(folder / delivery_tables.FILE), delivery_tables.SCHEMA, delivery_tables.VERSION, SYSTEM
+            )
             with file.reading() as database:
-                for row in context_table.page(database, ContextFilter(), 1_000):
-                    record = context_table.record_of(database, row.number)
-                    if record is None:
-                        said += f"the record of {row.id} is damaged"
+                requests = export_requests(database, ExportQuery(limit=1_000, content=True)).requests
+                found: dict[str, Any] = {
+                    one.record.id: [one.record.tokens, one.record.bytes, one.problem] for one in requests
+                }
+                for row in list_contexts(database, ContextFilter(), (), 1_000, ""):
+                    try:
+                        stored = get_context(database, row.id)
+                    except FovealError as error:
+                        said += str(error)
                     else:
-                        found[row.id] = [row.tokens, row.bytes, json.dumps(record)]
+                        found[row.id] = [row.tokens, row.bytes, stored and json.dumps(stored.reply)]
             said += " ".join(file.take_warnings())
             file.close()
         except FovealError as error:
@@ -265,9 +267,10 @@ def _read_embeddings(folder: Path) -> Answers:
         said += store.replaced
         try:
             with damage_raised():
+                known = [number.to_bytes(16, "big") for number in range(400)]
+                stored = store.vectors(MODEL, store.ids(MODEL, [*known, b"l" * 16]).values())
                 found = {
                     digest.hex(): [round(float(one), 4) for one in row[:4]]
-                    for stored in store.rows(MODEL)
                     for digest, row in zip(stored.digests, stored.matrix, strict=True)
                 }
                 store.put(MODEL, [b"n" * 16], np.ones((1, store.dim(MODEL) or DIM), dtype=np.float32))
@@ -363,7 +366,7 @@ KINDS: Mapping[str, Kind] = {
     "trust": Kind(_make_trust, _read_trust, edited=True),
 }
 
-FROM_DAEMON = {"index": "projects/*/index.sqlite*", "requests": "requests.sqlite*"}
+FROM_DAEMON = {"index": "projects/*/index.sqlite*", "requests": "deliveries.sqlite*"}
 """Kinds whose files come from a daemon in use, and which of its files these are."""
 
 

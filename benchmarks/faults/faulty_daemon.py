@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 
 from foveal.__main__ import main
-from foveal.daemon.workspace import indexing
+from foveal.daemon.workspace import indexer_client
 
 COMMAND = (sys.executable, "-m", "foveal.benchmarks.faults.faulty_daemon")
 """What starts it, with its socket, state and log as the environment says."""
 
 if __name__ == "__main__":
-    indexing.ARGV = (sys.executable, "-m", "foveal.benchmarks.faults.faulty_worker")
+    indexer_client.ARGV = (sys.executable, "-m", "foveal.benchmarks.faults.faulty_worker")
     sys.argv[1:] = ["up", "--foreground"]
     main()

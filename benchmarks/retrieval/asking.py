@@ -16,9 +16,14 @@ from foveal.daemon.embedding.project_vectors import ProjectVectors
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import Reader
 from foveal.daemon.project.tree import Tree
-from foveal.daemon.search.candidates import LEXICAL_MAX, VECTOR_MAX, named_chunks, search_terms
+from foveal.daemon.search.candidates import (
+    LEXICAL_MAX,
+    VECTOR_MAX,
+    GatheredCandidates,
+    named_chunks,
+    search_terms,
+)
 from foveal.daemon.search.filters import EVERYTHING
-from foveal.daemon.search.gathered import GatheredCandidates
 from foveal.daemon.search.question import Question, take_apart
 from foveal.daemon.search.question_route import route_question
 from foveal.daemon.search.router import conclude, gather
@@ -129,7 +134,7 @@ class Asked:
         if LEXICAL not in variant.lists:
             candidates = replace(candidates, lexical=())
         if TREE not in variant.lists:
-            candidates = replace(candidates, tree=(), named={}, defined={}, why={})
+            candidates = replace(candidates, tree=(), named={}, why={})
         asked = replace(gathered, candidates=candidates)
         found = conclude(
             asked, hits if VECTOR in variant.lists else (), self.tree, self.reader, DEPTH, variant.weights
@@ -160,9 +165,7 @@ class Asked:
     def _search_vectors(self, gathered: GatheredCandidates, queries: Floats, clock: Clock) -> Hits:
         vectors = self._vectors
         assert vectors is not None  # there are queries
-        found: VectorHits = clock.time(
-            "vectors", lambda: vectors.search(queries, VECTOR_MAX, gathered.files, (), None)
-        )
+        found: VectorHits = clock.time("vectors", lambda: vectors.search(queries, VECTOR_MAX, gathered.files))
         return found.hits
 
     def _time_parts(self, text: str, clock: Clock) -> None:

@@ -18,9 +18,8 @@ from foveal.daemon.index.store import Reader
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.search import need
 from foveal.daemon.search.candidates import VECTOR_MAX
-from foveal.daemon.search.clauses import split_clauses
 from foveal.daemon.search.filters import EVERYTHING
-from foveal.daemon.search.need import is_small_talk, telling_words
+from foveal.daemon.search.need import is_small_talk
 from foveal.daemon.search.query import NEED_MIN
 from foveal.daemon.search.router import conclude, gather
 from foveal.daemon.transcripts.injections import asked
@@ -99,25 +98,14 @@ def _rows(embedder: Embedder, root: Path, folder: Path, data: Path) -> Iterator[
                 continue
             texts = question.windows or (text[:1_000],)
             queries = np.concatenate([embedder.model.embed_query(one) for one in texts])
-            near = vectors.search(queries, VECTOR_MAX, gathered.files, (), None).hits
+            near = vectors.search(queries, VECTOR_MAX, gathered.files).hits
             named = max((score for _, score in gathered.candidates.tree), default=0.0)
-            clauses = split_clauses(question.asked)
             features = []
             for hits in (near, ()):
                 found = conclude(gathered, hits, tree, reader, HITS, definitions=True)
                 probabilities = [definition.probability for hit in found for definition in hit.definitions]
                 nearest = max((score for _, score in hits), default=None)
-                features.append(
-                    need.features_of(
-                        question,
-                        clauses,
-                        telling_words(clauses),
-                        lexical.current(),
-                        named,
-                        probabilities,
-                        nearest,
-                    )
-                )
+                features.append(need.features_of(question, lexical.current(), named, probabilities, nearest))
             yield f"{data.name}/{path.stem}", Row(prompt, (features[0], features[1]))
     reader.close()
 

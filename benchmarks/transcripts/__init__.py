@@ -1,8 +1,9 @@
 """Decisions found in labelled transcripts of invented content, in the hosts' real formats.
 
 `data/` was written with the extractor at hand, `held_out/`, `fresh/` and `fresh2/` by three people who never
-saw it; what they showed to be missed was mended since, so only a set that nobody has seen yet tells how it
-does elsewhere.
+saw it; what they showed to be missed was mended since. `fresh4` was written before the weights of
+daemon/transcripts/decision_score.py were first fitted, and joined the fit after it was measured once. Nothing
+was tuned on or fitted to `fresh3` and `fresh5`. sentences.toml has labelled sentences for the fit.
 Each folder holds transcripts, `<name>.jsonl`, and one `labels.jsonl`.
 
 **A transcript** is a file as its host writes it: Claude Code's JSON Lines (a subagent's file too, with
@@ -53,5 +54,6 @@ of the other, as many as possible. Precision is the share of findings that match
 so that the same thing found twice is wrong once. Recall is the share of the labels that match. Beside them
 stands how many findings there were in transcripts without a decision.
 
-    python -m benchmarks.transcripts [--json] [--misses] [--set own|held-out|fresh|fresh2]
+    python -m benchmarks.transcripts [--json] [--misses] [--set SET]
+    python -m benchmarks.transcripts.fit
 """

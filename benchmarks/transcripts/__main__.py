@@ -1,6 +1,6 @@
 """Entry point: python -m benchmarks.transcripts prints precision and recall of what is found.
 
-Each set in English has a row, and each other language over all sets.
+Each set in English has a row, each other language over all sets, and the sets without a part in the fit.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from pathlib import Path
 from foveal.daemon.transcripts.extraction import MinedDecision, extract
 from foveal.daemon.transcripts.transcripts import read
 
-from .labelled import OTHER_LANGUAGES, SETS, read_set, transcript_lines
+from .labelled import OTHER_LANGUAGES, SETS, UNSEEN, read_set, transcript_lines
 from .matching import Compared, Figures, compare, figures
 
-MIN_PRECISION, MIN_RECALL = 0.9, 0.7
+MIN_PRECISION, MIN_RECALL = 0.9, 0.65
 """Of a set in English."""
+MIN_PRECISION_UNSEEN, MIN_RECALL_UNSEEN = 0.95, 0.7
+"""Of the sets that nothing was fitted to, together, in all languages."""
 MIN_PRECISION_OF_LANGUAGE, MIN_RECALL_OF_LANGUAGE = 0.95, 0.5
 """Of another language over all sets; one with less isn't worth its file."""
 
@@ -45,8 +47,11 @@ def main() -> int:
         name: figures(one for of_set in compared.values() for one in of_set if name in one.labelled.kinds)
         for name in sorted(OTHER_LANGUAGES)
     }
+    unseen = figures(one for name in UNSEEN for one in compared.get(name, ()))
     met = all(map(is_met, results.values()))
-    met = met and (arguments.set is not None or all(map(is_worth_its_file, languages.values())))
+    if arguments.set is None:
+        met = met and is_met_unseen(unseen) and all(map(is_worth_its_file, languages.values()))
+        results["unseen"] = unseen
     results |= {name: result for name, result in languages.items() if result.transcripts}
     if arguments.json:
         print(json.dumps({name: result.to_map() for name, result in results.items()}, indent=2))
@@ -70,6 +75,12 @@ def findings_in(path: Path) -> list[MinedDecision]:
 def is_met(result: Figures) -> bool:
     """Whether a set meets the targets."""
     return result.precision >= MIN_PRECISION and result.recall >= MIN_RECALL and not result.unasked
+
+
+def is_met_unseen(result: Figures) -> bool:
+    """Whether the unseen sets meet the targets."""
+    enough = result.precision >= MIN_PRECISION_UNSEEN and result.recall >= MIN_RECALL_UNSEEN
+    return enough and not result.unasked
 
 
 def is_worth_its_file(result: Figures) -> bool:
@@ -102,7 +113,7 @@ def _table(results: dict[str, Figures]) -> str:
 
 def _misses(one: Compared) -> list[str]:
     name = one.labelled.path.name
-    lines = [f"{name}: wrong: {found.decision} <- {found.rationale} {found.evidence}" for found in one.wrong]
+    lines = [f"{name}: wrong: {found.decision} <- {found.rationale}" for found in one.wrong]
     lines += [f"{name}: missed: {label.says}" for label in one.missed]
     for found, label in one.pairs:
         if label.outcome is not None and found.outcome != label.outcome:

@@ -17,7 +17,11 @@ SETS = {
     "fresh": FOLDER / "fresh",
     "fresh2": FOLDER / "fresh2",
     "fresh3": FOLDER / "fresh3",
+    "fresh4": FOLDER / "fresh4",
+    "fresh5": FOLDER / "fresh5",
 }
+UNSEEN = ("fresh3", "fresh5")
+"""The sets that nothing was tuned on or fitted to."""
 
 
 OTHER_LANGUAGES = frozenset({"german", "french", "spanish", "chinese", "japanese"})

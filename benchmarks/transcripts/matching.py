@@ -77,8 +77,13 @@ def figures(compared: Iterable[Compared]) -> Figures:
 
 def matches(finding: MinedDecision, label: Label) -> bool:
     """Whether a finding says what a label wants, by its words alone."""
-    decision = finding.decision.casefold()
-    both = f"{decision}\n{finding.rationale.casefold()}"
+    return is_met_by(label, finding.decision, finding.rationale)
+
+
+def is_met_by(label: Label, decision: str, rationale: str) -> bool:
+    """Whether a decision and its rationale say what a label wants."""
+    decision = decision.casefold()
+    both = f"{decision}\n{rationale.casefold()}"
     return _has(decision, label.key) and all(_has(both, word) for word in label.words)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 
 from ..config.files import load_project_config
@@ -14,7 +14,6 @@ from ..privacy.policy import NO_TABLES, AgentTables, Policy
 from ..rules.agent_items import AgentItems
 from ..rules.items import ItemKey
 from ..sessions.scope import Scope
-from ..sessions.service import Sessions
 from ..sessions.session import NOBODY, Session, SessionState
 from ..workspace.open_projects import OpenProjects
 from ..workspace.project import Project
@@ -33,10 +32,15 @@ class Permissions:
     """
 
     def __init__(
-        self, projects: OpenProjects, sessions: Sessions, user: UserConfig, work: Work, system: System
+        self,
+        projects: OpenProjects,
+        find_session: Callable[[str], Awaitable[SessionState]],
+        user: UserConfig,
+        work: Work,
+        system: System,
     ) -> None:
         self._projects = projects
-        self._sessions = sessions
+        self._find_session = find_session
         self._user = user
         self._work = work
         self._system = system
@@ -59,7 +63,7 @@ class Permissions:
         session_id = session_id or (scope.session_id if scope else "")
         state = SessionState(session)
         if session is None and session_id and project.config.agents != NO_TABLES:
-            state = await self._sessions.find(session_id)
+            state = await self._find_session(session_id)
         policy = policy_for(project.config, agent, scope, state)
         await self._require_inside(project.root, agent)
         await self.prepare(project, policy)

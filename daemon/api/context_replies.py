@@ -53,8 +53,23 @@ class DroppedSlice(Struct, frozen=True, forbid_unknown_fields=True):
     reason: Plain[str]
 
 
-class ContextFields(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the reply to GetContext has, and what is stored of it."""
+class ContextFigures(Struct, frozen=True, kw_only=True):
+    """What every reply about a context has."""
+
+    context_id: Plain[str]
+    scope_id: Plain[str]
+    request_id: Plain[str | UnsetType] = UNSET
+    tokens: Count[int]
+    bytes: Count[int]
+    layers: Count[dict[str, int]]
+    cached: bool
+    partial: bool
+    truncated: bool
+    elapsed_ms: Plain[float]
+
+
+class ContextFields(ContextFigures, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the reply to GetContext has."""
 
     context: Sent[str | UnsetType] = UNSET
     system_prompt: Sent[str | UnsetType] = UNSET
@@ -70,20 +85,10 @@ class ContextFields(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     dropped: list[DroppedSlice] | UnsetType = UNSET
     gaps: Text[list[str]]
     degraded: Text[list[str]]
-    context_id: Plain[str]
-    scope_id: Plain[str]
-    request_id: Plain[str | UnsetType] = UNSET
-    tokens: Count[int]
-    bytes: Count[int]
-    layers: Count[dict[str, int]]
-    cached: bool
-    partial: bool
-    truncated: bool
-    elapsed_ms: Plain[float]
 
 
-class GivenContextReply(ContextFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A context as it was given, with what became of it."""
+class DeliveryFields(ContextFigures, frozen=True, kw_only=True):
+    """What is told of a delivered context, in a list and alone."""
 
     project: Root[str]
     at: Plain[str]
@@ -104,6 +109,25 @@ class GivenContextReply(ContextFields, frozen=True, kw_only=True, forbid_unknown
     preview: bool | UnsetType = UNSET
     previous: Plain[str | UnsetType] = UNSET
     same_as: Plain[str | UnsetType] = UNSET
+
+
+class DeliveredContextReply(DeliveryFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A context as it was given, with what became of it."""
+
+    context: Sent[str | UnsetType] = UNSET
+    system_prompt: Sent[str | UnsetType] = UNSET
+    user_prompt: Sent[str | UnsetType] = UNSET
+    messages: Sent[list[dict[str, str]] | UnsetType] = UNSET
+    tools: Sent[dict[str, list[dict[str, object]]] | UnsetType] = UNSET
+    items: list[ShownItem] | UnsetType = UNSET
+    clock: Plain[str | UnsetType] = UNSET
+    masked: Count[int | UnsetType] = UNSET
+    resident_tokens: Count[int | UnsetType] = UNSET
+    saved_tokens: Count[int | UnsetType] = UNSET
+    slices: list[ShownSlice]
+    dropped: list[DroppedSlice]
+    gaps: Text[list[str]]
+    degraded: Text[list[str]]
     focus_paths: Text[list[str]]
     expanded: Text[list[str]]
     constraints: Said[list[str]]

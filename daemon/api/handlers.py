@@ -37,7 +37,7 @@ from ..core.work import CLIENT
 from ..engine.engine import Engine
 from .contexts import ContextMethods
 from .daemon import DaemonMethods, DashboardMethods
-from .given_contexts import GivenContextMethods
+from .deliveries import DeliveryMethods
 from .guard import PolicyGuard
 from .hooks import HookMethods
 from .memory import ExperienceMethods
@@ -125,7 +125,7 @@ class Handlers:
             UsageMethods(engine),
             ItemMethods(engine),
             ExperienceMethods(engine),
-            GivenContextMethods(engine),
+            DeliveryMethods(engine),
             self.hooks,
             DashboardMethods(dashboard),
             DaemonMethods(engine, stop, PROTOCOL_VERSION),

@@ -45,8 +45,8 @@ from ..hooks.turn_readings import TurnReadings
 from ..project.roots import relative_path
 from ..rules.items import Item
 from ..sessions.session import Session, is_id
-from ..sessions.timeline_service import Happening
-from ..sessions.timeline_writer import MASKED_CHARACTERS
+from ..sessions.session_events import MASKED_CHARACTERS
+from ..sessions.timeline import SessionEvent
 from ..transcripts.injections import asked
 from ..workspace.project import Project
 from .contexts import ContextMethods, GetContextRequest
@@ -150,8 +150,8 @@ class HookMethods:
             return HookEventReply("")
         event = replace(event, origin=origin)
         self._events_seen.note(formats.host, name)
-        for happening in happenings_of(event):
-            self._engine.timeline.happened(happening)
+        for happened in session_events(event):
+            self._engine.timeline.record(happened)
         if is_own and isinstance(event, TurnEnded | SessionEnding | SubagentStopped):
             text = payload if isinstance(payload, str) else json.dumps(payload, default=repr)
             await self._keep(formats.host, name, event, text, request.spooled)
@@ -235,11 +235,11 @@ class HookMethods:
             self._engine.timeline.read_transcript(project.root, origin.session_id, cwd, found.activity)
 
 
-def happenings_of(event: Event) -> Iterator[Happening]:
+def session_events(event: Event) -> Iterator[SessionEvent]:
     """Yield what an event adds to the timeline of its session."""
     origin = event.origin
     happened = partial(
-        Happening,
+        SessionEvent,
         origin.session_id,
         origin.host,
         origin.cwd,

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, convert
 from ..core.errors import NotFound, TooLarge
 from ..core.parameters import NonEmpty
 from ..engine.engine import Engine
-from ..sessions.request_log import Recalled
+from ..sessions.request_log import ExportQuery, LoggedRequest
 from ..sessions.request_record import conversation, record_map
 from .context_replies import ConsideredItem, DroppedSlice, ShownItem, ShownSlice
 from .marks import Count, Owner, Plain, Remark, Root, Said, Sent, Text
@@ -124,14 +124,14 @@ class RequestMethods:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._requests = engine.requests
+        self._deliveries = engine.deliveries
 
     @method("ListRequests", policy="session", access="read")
     async def list_requests(self, request: ListRequestsRequest) -> RequestsReply:
         """List the requests of a session, the latest first. With `before`, the id of a request, only older
         requests are listed. `items`, `considered`, `degraded` and `referred` are numbers."""
         session_id = request.session_id
-        requests = await self._requests.list(session_id, request.limit, request.before)
+        requests = await self._deliveries.requests(session_id, request.limit, request.before)
         if not requests and not request.before and not await self._is_session(session_id):
             raise _no_session(session_id)
         return RequestsReply(convert(requests, list[RequestSummaryReply], from_attributes=True))
@@ -139,7 +139,7 @@ class RequestMethods:
     @method("GetRequest", policy="session", access="read")
     async def get_request(self, request: GetRequestRequest) -> RequestReply:
         """Return a recorded request, with `content` also the texts that were sent; below."""
-        found = await self._requests.get(request.session_id, request.request_id)
+        found = await self._deliveries.request(request.session_id, request.request_id)
         if request.content and found.sent is not None and found.sent.characters > ANSWER_CHARACTERS:
             # Refused before it is packed, which would block the event loop for some 20 ms.
             raise TooLarge(
@@ -157,7 +157,7 @@ class RequestMethods:
         session_id, root = request.session_id, None
         if session_id is None:
             root = await self._engine.projects.root_of(required_cwd(request.cwd))
-        page = await self._requests.export(
+        query = ExportQuery(
             session_id=session_id,
             project_root=root,
             since=request.since,
@@ -165,9 +165,10 @@ class RequestMethods:
             limit=request.limit,
             content=request.content,
         )
+        page = await self._deliveries.export(query)
         if session_id is not None and not page.requests and not await self._is_session(session_id):
             raise _no_session(session_id)
-        found = [_request_reply(recalled, content=request.content) for recalled in page.requests]
+        found = [_request_reply(logged, content=request.content) for logged in page.requests]
         return ExportReply(found, page.next or UNSET)
 
     @method("ReportReply", policy="session", access="own")
@@ -176,8 +177,8 @@ class RequestMethods:
         `unknown` are items in `used: [{type, name, server_name?}]` that were not in the request."""
         used = [item.key("used.") for item in request.used]
         session_id, request_id = request.session_id, request.request_id
-        reported = await self._requests.report(session_id, request_id, request.reply, used)
-        record = (await self._requests.get(session_id, request_id)).record
+        reported = await self._deliveries.report(session_id, request_id, request.reply, used)
+        record = (await self._deliveries.request(session_id, request_id)).record
         paths = dict.fromkeys(part.path for part in record.slices if part.path and part.path in request.reply)
         self._engine.timeline.named(session_id, paths)
         return ReportedReply(
@@ -189,7 +190,7 @@ class RequestMethods:
         return state.session is not None or bool(state.problem)
 
 
-def _request_reply(request: Recalled, *, content: bool) -> RequestReply:
+def _request_reply(request: LoggedRequest, *, content: bool) -> RequestReply:
     """Return a request in the form of the wire; with `content` also the texts that are still stored."""
     found = record_map(request.record)
     found["request_id"] = found.pop("id")

@@ -343,17 +343,17 @@ class ItemMethods(EngineMethods):
         project = await self._engine.projects.at(request.cwd)
         known = await self._engine.items.refresh(project)
         modes = {key: item.include for key, item in known.by_key.items()}
-        root, requests = project.root, self._engine.requests
-        items = await requests.ask_usage(lambda usage: usage.items(root, since))
-        suggestions = await requests.ask_usage(lambda usage: usage.suggestions(root, modes, since))
-        shares = await requests.ask_usage(lambda usage: usage.shares(root, since))
+        usage = await self._engine.deliveries.item_usage(project.root, modes, since)
         return ItemUsageReply(
-            [reply_of(ItemUsage, item, **_name(item.key), include=modes.get(item.key)) for item in items],
+            [
+                reply_of(ItemUsage, item, **_name(item.key), include=modes.get(item.key))
+                for item in usage.items
+            ],
             [
                 SuggestionReply(**_name(found.key), action=found.action, text=found.text)
-                for found in suggestions
+                for found in usage.suggestions
             ],
-            [reply_of(DayShareReply, day) for day in shares],
+            [reply_of(DayShareReply, day) for day in usage.shares],
         )
 
     @method("ListToolServers", policy="project", access="read")

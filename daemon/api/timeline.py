@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ..core.errors import NotFound
+from ..core.times import iso_of
 from ..engine.engine import EngineMethods
-from ..sessions.timeline import StoredEntry, TimelineKind
+from ..sessions.session_events import StoredEntry, TimelineKind
 from .marks import Count, Owner, Plain, Root, Said, Text
 from .method import SessionRequest, method
 
@@ -64,29 +63,24 @@ class TimelineMethods(EngineMethods):
         return TimelineReply(request.session_id, project, entries, page.next or UNSET)
 
 
-def _entry(entry: StoredEntry) -> TimelineEntry:
+def _entry(stored: StoredEntry) -> TimelineEntry:
+    entry = stored.entry
     return TimelineEntry(
         at=iso_of(entry.at),
         kind=entry.kind,
         agent_id=entry.agent_id or UNSET,
         agent_name=entry.agent_name or UNSET,
         text=entry.text or UNSET,
-        paths=json.loads(entry.paths_json) or UNSET,
+        paths=list(entry.paths) or UNSET,
         context_id=entry.context_id or UNSET,
         request_id=entry.request_id or UNSET,
         outcome=entry.outcome or UNSET,
-        tokens=_known(entry.tokens),
-        used=_known(entry.used),
-        shown=_known(entry.shown),
+        tokens=_known(stored.tokens),
+        used=_known(stored.used),
+        shown=_known(stored.shown),
         experience_id=entry.experience_id or UNSET,
     )
 
 
 def _known(count: int | None) -> int | UnsetType:
     return UNSET if count is None else count
-
-
-def iso_of(milliseconds: int) -> str:
-    """Return a time as the wire has it."""
-    moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

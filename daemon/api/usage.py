@@ -73,7 +73,7 @@ class UsageMethods(EngineMethods):
                 await permissions.require_everywhere(request.agent)
             else:
                 require_all((await permissions.view(root, request.agent)).policy)
-        report = await self._engine.timeline.usage(request.by, root, request.since, request.until)
+        report = await self._engine.deliveries.usage(request.by, root, request.since, request.until)
         names: dict[str, str] = {}
         if request.by == "session":
             names = {session.id: session.name for session in await self._engine.sessions.list(root)}

@@ -39,11 +39,12 @@ from ..core.errors import FovealError
 from ..core.events import iso
 from ..core.quarantine import clear_file, clear_folder, clear_socket
 from ..core.resources import disk_problem, share_heaps
-from ..core.state_folder import StateLock, bring_up, check_version
+from ..core.state_folder import STATE_VERSION, StateLock, bring_up, check_version
 from ..core.system import System
 from ..engine.engine import Engine
 from ..sessions.scope import Scope
 from .faces import FacesStarter
+from .migrations import MIGRATIONS
 
 log = logging.getLogger(__name__)
 
@@ -161,7 +162,7 @@ def _serve(startup: Startup, scopes: Sequence[Scope]) -> Restart | None:
         stack.callback(lock.release)
         http_path = paths.http_socket(startup.socket)
         try:
-            mended += bring_up(state, system)
+            mended += bring_up(state, system, STATE_VERSION, MIGRATIONS)
         except OSError as error:
             if error.errno not in FULL:
                 raise

@@ -41,8 +41,7 @@ from ..rules.approvals import Approvals
 from ..rules.item_store import VERSION as ITEMS_VERSION
 from ..rules.item_store import ItemStore
 from ..rules.tool_lists import list_in
-from ..sessions import request_log_file as ledger_file
-from ..sessions import timeline
+from ..sessions import delivery_tables
 from ..sessions.session_files import META_VERSION, session_in
 from ..transcripts import cursor as cursor_store
 
@@ -227,23 +226,6 @@ def _check_scopes(path: str, system: System) -> None:
         raise _MendsItself(f"has scopes that can't be read ({bad}); the others are used")
 
 
-def _check_requests(path: str, system: System) -> None:
-    try:
-        check_database(path, ledger_file.SCHEMA, ledger_file.SCHEMA_VERSION)
-    except NewerDatabase:
-        raise
-    except OtherVersion:
-        _check_former_requests(path, system)
-
-
-def _check_former_requests(path: str, system: System) -> None:
-    """Accept a file of a version that the next daemon migrates."""
-    try:
-        open_reader(path, ledger_file.BARE_VERSION).close()
-    except OtherVersion:
-        open_reader(path, ledger_file.FORMER_VERSION).close()
-
-
 def _check_lexical(path: str, system: System) -> None:
     listing = read_listing(path)
     check_format(listing.format)
@@ -284,17 +266,15 @@ _KINDS = (
     _Kind("embeddings/models/all-MiniLM-L6-v2-int8", _check_nothing, derived=True, is_folder=True),
     _Kind("embeddings/*.sqlite", _check_database(embeddings.SCHEMA, embeddings.SCHEMA_VERSION), derived=True),
     _Kind("scopes.sqlite", _check_scopes, (scopes.SCHEMA_VERSION, scopes.SCHEMA)),
-    _Kind("requests.sqlite", _check_requests, (ledger_file.SCHEMA_VERSION, ledger_file.SCHEMA)),
-    _Kind("requests-v1.sqlite", _check_former_requests),
+    _Kind(
+        delivery_tables.FILE,
+        _check_database(delivery_tables.SCHEMA, delivery_tables.VERSION),
+        (delivery_tables.VERSION, delivery_tables.SCHEMA),
+    ),
     _Kind(
         "metrics.sqlite",
         _check_database(metric_history.SCHEMA, metric_history.VERSION),
         (metric_history.VERSION, metric_history.SCHEMA),
-    ),
-    _Kind(
-        "timeline.sqlite",
-        _check_database(timeline.SCHEMA, timeline.VERSION),
-        (timeline.VERSION, timeline.SCHEMA),
     ),
     _Kind(
         "compressions.sqlite",

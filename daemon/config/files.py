@@ -18,6 +18,7 @@ from ..privacy.policy import AgentTable, AgentTables, parse_agent_tables
 from ..privacy.trust import PROJECT_FILE
 from .editor_links import editor_problem
 from .item_selection import ItemSelection, parse_selection
+from .key_rules import rule_of
 from .settings import (
     FORMER_KEYS,
     FREE_TABLES,
@@ -31,7 +32,6 @@ from .settings import (
     ProjectConfig,
     SelectionConfig,
     UserConfig,
-    rule_of,
 )
 from .source import MAX_CONFIG_BYTES, ConfigSource, Setting, checked, quoted, read_source, type_of, wrong
 

@@ -6,110 +6,74 @@ import os
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from fnmatch import fnmatchcase
-from typing import Any, Literal, TypeVar
+from typing import Any
 
 from ..privacy.policy import NO_TABLES, AgentTables
 from .item_selection import ItemSelection
+from .key_rules import ProjectRule, setting
 
 USER_FILE = "config.toml"
-
-ProjectRule = Literal["no", "set", "smaller", "add"]
-"""What a project's foveal.toml may do with a key: nothing, set it freely, only lower it, only add to it."""
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class KeyRule:
-    """The rule for a key's value; kept in the metadata of the dataclass field that is the key.
-
-    `minimum` and `maximum` are inclusive; `choices` lists the allowed strings, empty for any;
-    `folder_names` says that each string of a list is a single folder's name.
-    """
-
-    description: str
-    project: ProjectRule
-    unit: str = ""
-    minimum: float | None = None
-    maximum: float | None = None
-    choices: tuple[str, ...] = ()
-    folder_names: bool = False
-
-
-def _key(
-    default: T,
-    description: str,
-    *,
-    project: ProjectRule = "no",
-    unit: str = "",
-    between: tuple[float, float] | None = None,
-    choices: tuple[str, ...] = (),
-    folder_names: bool = False,
-) -> T:
-    low, high = between or (None, None)
-    rule = KeyRule(description, project, unit, low, high, choices, folder_names)
-    return field(default=default, metadata={"rule": rule})
 
 
 @dataclass(frozen=True, slots=True)
 class DaemonConfig:
     """`[daemon]`: the life of the process and its log."""
 
-    idle_shutdown_minutes: float = _key(
+    idle_shutdown_minutes: float = setting(
         120.0,
         "The daemon ends itself after this time without a connected client and without work. 0 means never.",
         unit="minutes",
         between=(0, 525_600),
     )
-    shutdown_deadline_ms: int = _key(
+    shutdown_deadline_ms: int = setting(
         5_000,
         "How long a shutdown waits for running requests before it cancels them.",
         unit="ms",
         between=(100, 600_000),
     )
-    log_level: str = _key(
+    log_level: str = setting(
         "info", "The least severe message that is logged.", choices=("debug", "info", "warning", "error")
     )
-    log_max_bytes: int = _key(
+    log_max_bytes: int = setting(
         5_000_000,
         "The log file is rotated when it reaches this size.",
         unit="bytes",
         between=(10_000, 1_000_000_000),
     )
-    log_backups: int = _key(3, "How many rotated log files are kept.", between=(0, 100))
+    log_backups: int = setting(3, "How many rotated log files are kept.", between=(0, 100))
 
 
 @dataclass(frozen=True, slots=True)
 class ScanConfig:
     """`[scan]`: which files of a project are read, and how changes are found."""
 
-    max_file_bytes: int = _key(
+    max_file_bytes: int = setting(
         1_048_576,
         "A larger file is listed in the tree, but its content is not read.",
         project="smaller",
         unit="bytes",
         between=(1, 67_108_864),
     )
-    exclude: tuple[str, ...] = _key(
+    exclude: tuple[str, ...] = setting(
         (),
         "Patterns in the syntax of .gitignore, relative to a project's root, of files that are left out. "
         "A project's patterns are added to the user's, but those that start with `!` are ignored.",
         project="add",
     )
-    skip_folders_extra: tuple[str, ...] = _key(
+    skip_folders_extra: tuple[str, ...] = setting(
         (),
         "Names of folders that are skipped wherever they lie, in addition to the built-in list of vendored "
         "and generated ones. A project's names are added to the user's.",
         project="add",
         folder_names=True,
     )
-    poll_interval_ms: int = _key(
+    poll_interval_ms: int = setting(
         2_000,
         "The pause between two scans of the tree where the system can't report changes.",
         unit="ms",
         between=(100, 3_600_000),
     )
-    sweep_interval_s: int = _key(
+    sweep_interval_s: int = setting(
         60,
         "The pause between two comparisons of the whole tree with the disk, in case the system lost an "
         "event. If a comparison takes long, the pause is a thousand times as long, up to ten minutes.",
@@ -122,49 +86,49 @@ class ScanConfig:
 class EmbeddingConfig:
     """`[embedding]`: how the meaning of code is indexed. Only the user's own file decides that."""
 
-    enabled: bool = _key(
+    enabled: bool = setting(
         True,
         "Whether chunks of code are embedded. Without it search is by words, names and structure.",
     )
-    model: str = _key(
+    model: str = setting(
         "",
         "The name of an embedding model that fastembed knows, such as `BAAI/bge-small-en-v1.5`, which it "
         "fetches over the network on first use. Empty for the model that comes with foveal and needs no "
         "network.",
     )
-    threads: int = _key(
+    threads: int = setting(
         0, "Processor cores that embed in the background. 0 means half of them.", between=(0, 256)
     )
-    idle_minutes: float = _key(
+    idle_minutes: float = setting(
         10.0,
         "The process that embeds ends after this time without questions and without work, and starts again "
         "when it is needed.",
         unit="minutes",
         between=(0.05, 525_600),
     )
-    max_bytes: int = _key(
+    max_bytes: int = setting(
         2_000_000_000,
         "The maximum size of the database of embeddings. Above it, the least recently used are deleted.",
         unit="bytes",
         between=(10_000_000, 1_000_000_000_000),
     )
-    shared: str = _key(
+    shared: str = setting(
         "",
         "The URL of a Redis or Valkey server (`redis://` or `rediss://`, a cluster too) where a team shares "
         "embeddings: vectors and digests of contents go there, nothing else (docs/teams.md). Empty for none. "
         "Needs `foveal[team]`.",
     )
-    shared_password: str = _key(
+    shared_password: str = setting(
         "",
         "Where the password for that server is: `env:NAME` for an environment variable of the daemon, "
         "`file:PATH` for a file. Empty if there is none, or if it is in the URL.",
     )
-    shared_secret: str = _key(
+    shared_secret: str = setting(
         "",
         "Where the team's secret is, as `env:NAME` or `file:PATH`. Without the secret nobody can test "
         "whether the server holds a text that they know, and vectors written without it are rejected.",
     )
-    shared_days: int = _key(
+    shared_days: int = setting(
         30,
         "Embeddings that nobody used for this time expire on that server.",
         unit="days",
@@ -176,44 +140,44 @@ class EmbeddingConfig:
 class CompressionConfig:
     """`[compression]`: whether a model shortens large documents. Only the user's own file decides that."""
 
-    enabled: bool = _key(
+    enabled: bool = setting(
         False,
         "Whether parts of documents that don't fit are sent to a model, which shortens them. Values that "
         "look like secrets are masked before. No context waits for the model: later ones use its results.",
     )
-    endpoint: str = _key(
+    endpoint: str = setting(
         "",
         "The base URL of an OpenAI-compatible service, to which `/chat/completions` is added, such as "
         "`http://127.0.0.1:11434/v1`.",
     )
-    model: str = _key("", "The name of the model at that service.")
-    api_key_env: str = _key(
+    model: str = setting("", "The name of the model at that service.")
+    api_key_env: str = setting(
         "", "The environment variable of the daemon that holds the service's key. Empty for none."
     )
-    timeout_ms: int = _key(
+    timeout_ms: int = setting(
         10_000, "How long the model may take for one text.", unit="ms", between=(100, 600_000)
     )
-    min_tokens: int = _key(500, "A shorter text is never sent.", unit="tokens", between=(50, 1_000_000))
+    min_tokens: int = setting(500, "A shorter text is never sent.", unit="tokens", between=(50, 1_000_000))
 
 
 @dataclass(frozen=True, slots=True)
 class ScopesConfig:
     """`[scopes]`: how many scopes are kept before the least recently used one is evicted."""
 
-    max_memory_bytes: int = _key(
+    max_memory_bytes: int = setting(
         268_435_456,
         "The memory that all scopes together may use.",
         unit="bytes",
         between=(1_048_576, 68_719_476_736),
     )
-    max_count: int = _key(5_000, "The number of scopes that are kept.", between=(1, 1_000_000))
+    max_count: int = setting(5_000, "The number of scopes that are kept.", between=(1, 1_000_000))
 
 
 @dataclass(frozen=True, slots=True)
 class ContextConfig:
     """`[context]`: the size of a context where the request doesn't say, and how it is counted."""
 
-    max_tokens: int = _key(
+    max_tokens: int = setting(
         8_000,
         "The model's tokens that the context and the reply share. The prompt and the conversation aren't "
         "counted.",
@@ -221,7 +185,7 @@ class ContextConfig:
         unit="tokens",
         between=(1, 10_000_000),
     )
-    reserve_tokens: int = _key(
+    reserve_tokens: int = setting(
         2_000,
         "The part of `max_tokens` that is kept free for the reply. "
         "Where it is not below `max_tokens`, a quarter of that is used.",
@@ -229,7 +193,7 @@ class ContextConfig:
         unit="tokens",
         between=(0, 10_000_000),
     )
-    hook_tokens: int = _key(
+    hook_tokens: int = setting(
         1_500,
         "The most that a hook adds to a prompt; it adds less, or nothing, if the prompt probably needs less. "
         "The start of a session or a subagent may be as large as its host accepts. 0: prompts get nothing.",
@@ -237,41 +201,41 @@ class ContextConfig:
         unit="tokens",
         between=(0, 1_000_000),
     )
-    max_bytes: int = _key(
+    max_bytes: int = setting(
         100_000,
         "The size of a rendered context in UTF-8.",
         project="smaller",
         unit="bytes",
         between=(1, 16_000_000),
     )
-    deadline_ms: int = _key(
+    deadline_ms: int = setting(
         5_000,
         "When this has passed, the best context so far is returned and marked as partial.",
         project="smaller",
         unit="ms",
         between=(1, 600_000),
     )
-    dependencies_max: int = _key(
+    dependencies_max: int = setting(
         50,
         "How many files imported by the focus are loaded with it.",
         project="smaller",
         between=(0, 10_000),
     )
-    hits_max: int = _key(
+    hits_max: int = setting(
         60,
         "How many files that are found for a prompt may have a definition in a context.",
         project="smaller",
         between=(0, 100),
     )
-    experiences_max: int = _key(
+    experiences_max: int = setting(
         5, "How many decisions a context shows at the most.", project="smaller", between=(0, 1_000)
     )
-    outside_folders: tuple[str, ...] = _key(
+    outside_folders: tuple[str, ...] = setting(
         (),
         "Folders outside of projects, absolute or with `~`. A session may name files outside of its project "
         "in its set `files`: those in these folders may enter contexts, all others are named and never read.",
     )
-    token_counter: str = _key(
+    token_counter: str = setting(
         "estimate",
         "How tokens are counted: a quarter of the characters, or exactly, with the vocabulary of the model "
         "that a request names. `exact` needs the extra of that name: `pip install foveal[exact]`.",
@@ -293,7 +257,7 @@ class ContextConfig:
 
 
 def _weight(default: float, description: str, project: ProjectRule = "set") -> float:
-    return _key(default, description, project=project, between=(0.0, 1.0))
+    return setting(default, description, project=project, between=(0.0, 1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,18 +293,18 @@ class WeightsConfig:
 class ExperienceConfig:
     """`[experience]`: how long decisions are kept, and whether a project shares them."""
 
-    max_age_days: int = _key(
+    max_age_days: int = setting(
         0,
         "Older decisions are pruned automatically: when a project is opened, and once a day. 0 means never.",
         unit="days",
         between=(0, 100_000),
     )
-    max_count: int = _key(
+    max_count: int = setting(
         0,
         "The maximum number of decisions; the oldest beyond it are pruned automatically. 0 means no limit.",
         between=(0, 10_000_000),
     )
-    path: str = _key(
+    path: str = setting(
         "",
         "A `.jsonl` file in the project, relative to its root, that new decisions go to and that is read "
         "beside the private ones, so that a team shares it through git. It takes effect once the project is "
@@ -372,13 +336,13 @@ class SelectionConfig:
 class PrivacyConfig:
     """`[privacy]`: what is kept out of every answer. Only the user's own file decides that."""
 
-    show_files: tuple[str, ...] = _key(
+    show_files: tuple[str, ...] = setting(
         (),
         "Globs, relative to a project's root, of files that are shown although their names say that they "
         "hold secrets (`.env`, private keys, credentials). All other such files are named in the map of a "
         "project, and nothing of what is in them is read for an answer or an index.",
     )
-    mask_values: bool = _key(
+    mask_values: bool = setting(
         True,
         "Whether values that look like keys, tokens and passwords are replaced by `[masked]` in what is "
         "shown.",
@@ -389,13 +353,13 @@ class PrivacyConfig:
 class HistoryConfig:
     """`[history]`: how long past contexts and requests are kept. Only the user's own file decides that."""
 
-    days: int = _key(
+    days: int = setting(
         30,
         "Past contexts, the texts of requests, and the timelines of sessions are removed after this time.",
         unit="days",
         between=(1, 3_650),
     )
-    max_mb: int = _key(
+    max_mb: int = setting(
         512,
         "The maximum size of the file of past contexts and requests. Above it, the oldest are removed first.",
         unit="MB",
@@ -407,13 +371,13 @@ class HistoryConfig:
 class DashboardConfig:
     """`[dashboard]`: its port and the editor of its links. Only the user's own file decides that."""
 
-    port: int = _key(
+    port: int = setting(
         0,
         "The port on 127.0.0.1. 0 means any free port, and the same one from then on. If the port is taken, "
         "another one is used, and `foveal dashboard` says so.",
         between=(0, 65_535),
     )
-    editor: str = _key(
+    editor: str = setting(
         "vscode",
         "The editor in which files open: `vscode`, `vscode-insiders`, `vscodium`, `cursor`, `windsurf`, "
         "`zed`, `idea`, `pycharm`, `sublime`, `neovim` (where something is registered for `nvim://`), or an "
@@ -497,23 +461,8 @@ KEYS: Mapping[str, Mapping[str, Field[object]]] = {
     for table, owner in TABLES.items()
 }
 """Each table's keys by name; a key is a field of the dataclasses above that has a rule."""
-TYPE_NAMES = {
-    "bool": "boolean",
-    "int": "integer",
-    "float": "number",
-    "str": "string",
-    "tuple[str, ...]": "list of strings",
-}
-"""Names of field types for a person, by annotation."""
 
 
 def _of_model(globs: tuple[tuple[str, int], ...], model: str) -> int | None:
     name = model.lower()
     return next((tokens for glob, tokens in globs if name and fnmatchcase(name, glob.lower())), None)
-
-
-def rule_of(key: Field[object]) -> KeyRule:
-    """Return the rule for a key's value."""
-    rule = key.metadata["rule"]
-    assert isinstance(rule, KeyRule)
-    return rule

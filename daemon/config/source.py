@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from ..core.errors import ConfigError
 from ..core.system import Stamp, System, stamp_of
-from .settings import TYPE_NAMES, KeyRule, rule_of
+from .key_rules import TYPE_NAMES, KeyRule, rule_of
 
 MAX_CONFIG_BYTES = 1_048_576
 """A configuration file larger than 1 MiB is refused: hand-written ones have a few KB."""

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field, to_builtins
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from ..compression.model_compressor import LaterCompressor, Wanted
@@ -18,7 +18,6 @@ from ..core.storage import DatabaseError
 from ..index.store import Reader
 from ..privacy.secret_gate import OPEN, SecretGate, gate_of
 from ..privacy.secret_values import MASK
-from ..project.content import Shown
 from ..project.metadata import ProjectMetadata
 from ..rules.items import LeftOutItem, PlannedItem
 from .anchor import (
@@ -31,6 +30,7 @@ from .anchor import (
     visible_metadata,
 )
 from .build_state import BuildState, GatheredSources, begin
+from .built import Built
 from .dependency_slices import (
     IMPORTER_VALUE,
     IMPORTERS_PLACE,
@@ -44,60 +44,20 @@ from .dependency_slices import (
 )
 from .focus_nodes import focus_nodes, focus_slices, paths_called_for
 from .hit_slices import found_definitions, hit_slices, needed_slices
-from .misses import Limit, limit_of, near_misses
+from .misses import limit_of, near_misses
 from .prompts import PromptTemplates, PromptValues
-from .reply import Conversation, conversation_of, fit, reply_of, without_held
+from .reply import conversation_of, fit, reply_of, without_held
 from .selection import Form, GrowForm, Selection, Slice, SliceType, fixed
 from .sent_content import (
     NOTHING_HELD,
     STANDING,
     Held,
     Resident,
-    SentLines,
     held_of,
     holds,
     holds_whole,
     sent_lines,
 )
-
-
-class Built(Struct, frozen=True):
-    """A rendered context with its record.
-
-    - `stale`: paths of files that are newer than the index; the context was built without their definitions.
-    - `shown`: the stamps of the shown files, which tell whether the context is still valid (see `all_hold`).
-    - `lasting`: whether these stamps are sufficient; False if a file or the index could not be read.
-    - `items`, `left_out`: the items in the context, and those that were considered and left out.
-    - `conversation`: the texts for prompts, messages and request records, if any are needed.
-    - `unfinished`: whether a source ran out of time.
-    """
-
-    reply: Mapping[str, Any]
-    shown: tuple[Shown, ...]
-    stale: tuple[str, ...]
-    memory_bytes: int
-    lasting: bool = True
-    items: tuple[PlannedItem, ...] = ()
-    left_out: tuple[LeftOutItem, ...] = ()
-    conversation: Conversation | None = None
-    unfinished: bool = False
-    held: tuple[tuple[str, Held], ...] = ()
-    """The slices that the conversation holds after this context is sent and did not hold before."""
-    saved_tokens: int = 0
-    tokens_before: int = 0
-    tokens_by_type: Mapping[str, int] = field(default_factory=dict)
-    compressible: tuple[Wanted, ...] = ()
-    """Documents in it that the compression model may shorten and hasn't shortened yet."""
-    context_id: str = ""
-    """The id under which it is logged; "" until it is assigned."""
-    generation: int = 0
-    """The generation of the tree that it was built from."""
-    held_lines: tuple[SentLines, ...] = ()
-    """The lines of files that the conversation holds after this context is sent."""
-    limit: Limit = ""
-    """The limit that kept content out or shortened it."""
-    near: tuple[Mapping[str, Any], ...] = ()
-    """The near misses as the wire has them (`NearMiss`)."""
 
 
 def build(gathered: GatheredSources) -> Built:

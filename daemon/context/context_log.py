@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any
 
 from ..core.events import EventHub
 from ..core.metrics import ContextFigures, Metrics
-from ..sessions.request_log_service import RequestLog
+from ..sessions.delivered_context import Delivery
+from ..sessions.deliveries import Deliveries
+from ..sessions.request_record import new_request_id
 from ..sessions.scope import Scope
 from ..sessions.service import Sessions
-from ..sessions.timeline_service import Timeline
-from .assembly import Built
+from ..sessions.timeline import Timeline
+from .built import Built
 from .caller import ContextJob
-from .context_history import ContextHistory
+from .delivered import described
 from .requests import ContextRequest
 from .sent_content import ContextWindows
 
@@ -27,17 +30,15 @@ class ContextLog:
     def __init__(
         self,
         sessions: Sessions,
-        requests: RequestLog,
+        deliveries: Deliveries,
         timeline: Timeline,
-        history: ContextHistory,
         metrics: Metrics,
         events: EventHub,
     ) -> None:
         self.windows = ContextWindows()
         """The content that the conversations of sessions hold."""
-        self._history = history
+        self._deliveries = deliveries
         self._sessions = sessions
-        self._requests = requests
         self._timeline = timeline
         self._metrics = metrics
         self._events = events
@@ -52,14 +53,14 @@ class ContextLog:
             if job.caller.session is not None:
                 self._sessions.note_use(job.caller.session)
         elapsed_ms = round((time.perf_counter() - job.started) * 1000, 3)
-        if scope.session_id and request.prompt.strip() and not request.preview:
-            request_id = self._requests.record(scope, request, built, reply, agent_name, elapsed_ms)
-            if request_id is not None:
-                reply["request_id"] = request_id
+        request_id = ""
+        if scope.session_id and not request.preview and self._deliveries.is_open:
+            if request.prompt.strip() and built.conversation is not None:
+                request_id = reply["request_id"] = new_request_id()
+            conversation = scope.session_id, scope.agent_id
+            self._timeline.attach(conversation, built.context_id, request_id, request.prompt, agent_name)
         reply["context_id"] = built.context_id
-        if not request.preview:
-            self._timeline.given(scope, request, built, reply, agent_name)
-        self._history.note(job, agent_name, built, reply, elapsed_ms)
+        self._deliver(job, built, reply, request_id, elapsed_ms)
         figures = ContextFigures(
             agent_name,
             reply["tokens"],
@@ -73,6 +74,17 @@ class ContextLog:
         if reply["cached"] and "context.built" in self._events.topics:
             self.announce(job, built, job.started, cached=True)  # a new context is announced when it is built
         return reply
+
+    def _deliver(
+        self, job: ContextJob, built: Built, reply: dict[str, Any], request_id: str, elapsed_ms: float
+    ) -> None:
+        """Let the delivery be recorded; what takes time is done later, in a thread."""
+        at = self._deliveries.now()
+        logged = {**reply, "limit": built.limit, "near": built.near}
+        describe = partial(described, job, built, logged, at, elapsed_ms)
+        cached, preview = reply["cached"], job.request.preview
+        delivery = Delivery(built.context_id, at, elapsed_ms, cached, preview, request_id, describe)
+        self._deliveries.deliver(delivery, 2 * (len(reply["context"]) + len(job.request.prompt)))
 
     def announce(self, job: ContextJob, built: Built, started: float, *, cached: bool = False) -> None:
         """Publish `context.built` for a new context or for a delivered cached one."""

@@ -18,7 +18,7 @@ from ..core.errors import InvalidRequest
 from ..core.storage import DatabaseError
 from ..core.work import Work
 from ..project.lister import LeftOut, left_out
-from ..project.node_ids import split_node_id
+from ..project.named_files import split_node_id
 from ..project.roots import relative_path
 from ..project.rules import ALWAYS_SKIPPED_FOLDERS, ScanSettings
 from ..project.tree import FileRecord, Tree
@@ -29,7 +29,7 @@ from ..sessions.scope import Scope
 from ..workspace.freshness import deadline_of
 from ..workspace.project import Project
 from ..workspace.snapshot import ProjectSnapshot
-from .context_history import Given
+from .delivered import PastContext
 from .reply import DROPPED_MAX, scarcer_limit
 from .requests import ContextRequest
 from .scopes import ScopeTable
@@ -57,17 +57,17 @@ class Explaining:
         self._permissions = permissions
         self._work = work
 
-    async def explain(self, project: Project, given: Given, asked: str) -> dict[str, Any]:
+    async def explain(self, project: Project, past: PastContext, asked: str) -> dict[str, Any]:
         """Return whether a context shows or names a file, with its slices, reasons and advice.
 
         `asked` is a path or a node id. `degraded` in the reply lists what could not be looked up. Raises
         `InvalidRequest` for a path outside of the project.
         """
-        snapshot = project.snapshot(given.policy)
+        snapshot = project.snapshot(past.policy)
         path = _path_of(snapshot, asked)
-        reply = given.reply
+        reply = past.reply
         found = await self._work.in_builder(
-            partial(reasons_in_context, given.scope, given.request, reply, path)
+            partial(reasons_in_context, past.scope, past.request, reply, path)
         )
         if snapshot.policy.denies(path):
             found = PathReasons((), is_settled=True)  # what is worked on isn't told of a hidden file
@@ -76,14 +76,14 @@ class Explaining:
         absence = await self._work.in_builder(partial(why_not_there, snapshot, path))
         reasons, degraded = list(absence.reasons), list[str]()
         if not absence.is_final and not found.is_settled:
-            reasons += await self._why_not_found(project, given, snapshot, reply, path, degraded)
-        advice = self._advice(given, absence, path)
+            reasons += await self._why_not_found(project, past, snapshot, reply, path, degraded)
+        advice = self._advice(past, absence, path)
         return _answer(snapshot, found, reasons, advice, degraded)
 
     async def _why_not_found(
         self,
         project: Project,
-        given: Given,
+        past: PastContext,
         snapshot: ProjectSnapshot,
         reply: Mapping[str, Any],
         path: str,
@@ -91,9 +91,9 @@ class Explaining:
     ) -> list[str]:
         """Return why neither focus nor prompt added a file of the tree, the most certain reason first."""
         reasons = []
-        if self._is_in_focus_now(given, path):
+        if self._is_in_focus_now(past, path):
             reasons.append("it was put in focus after this context was built: ask for the context again")
-        items = await self._permissions.items(project, given.policy)
+        items = await self._permissions.items(project, past.policy)
         holds = list(why_no_item(items.items, project.root, path))
         if holds:
             return [*reasons, *holds]
@@ -101,26 +101,26 @@ class Explaining:
             reasons.append(
                 "the context was partial: its deadline passed, or the project wasn't fully indexed"
             )
-        related = partial(why_not_related, snapshot, given.request, reply, path)
+        related = partial(why_not_related, snapshot, past.request, reply, path)
         reasons += await self._work.in_builder(lambda: list(related()))
-        return [*reasons, await self._rank(project, given, reply, path, degraded)]
+        return [*reasons, await self._rank(project, past, reply, path, degraded)]
 
     async def _rank(
-        self, project: Project, given: Given, reply: Mapping[str, Any], path: str, degraded: list[str]
+        self, project: Project, past: PastContext, reply: Mapping[str, Any], path: str, degraded: list[str]
     ) -> str:
         """Return the rank of a file in a search for the prompt now, in words."""
-        prompt, taken = given.request.prompt, taken_hits(reply)
+        prompt, taken = past.request.prompt, taken_hits(reply)
         if not prompt.strip():
             return "the request had no prompt, so that nothing was searched for it"
         if not project.config.context.hits_max:
             return "nothing is searched for prompts: context.hits_max is 0"
         ask = SearchQuery(prompt, RANKS_MAX, definitions=True)
-        found = await self._searching.search(project, ask, deadline_of(project, SEARCH_MS), given.policy)
+        found = await self._searching.search(project, ask, deadline_of(project, SEARCH_MS), past.policy)
         degraded += found.degraded
         ranks = {hit.path: place for place, hit in enumerate(found.hits, 1)}
         found_files = "file" if taken == 1 else "files"
         took = f"this context shows {taken or 'no'} {found_files} that it found"
-        if given.request.news and found.need is not None and not found.need.is_probable:
+        if past.request.news and found.need is not None and not found.need.is_probable:
             took = f"what was found for the prompt is left out: {found.need.reason}"
         if path not in ranks:
             return f"the search for the prompt doesn't find it among the first {RANKS_MAX}; {took}"
@@ -136,24 +136,24 @@ class Explaining:
         needs = f"needed with probability {own:g}" if own else "hardly needed"
         return f"{place}, {needs}, the best place with probability {best:g}; {took}"
 
-    def _is_in_focus_now(self, given: Given, path: str) -> bool:
-        scope = self._scopes.get(given.scope.id) if given.scope.id in self._scopes else given.scope
-        new = {*scope.focus_paths, *scope.expanded} - {*given.scope.focus_paths, *given.scope.expanded}
+    def _is_in_focus_now(self, past: PastContext, path: str) -> bool:
+        scope = self._scopes.get(past.scope.id) if past.scope.id in self._scopes else past.scope
+        new = {*scope.focus_paths, *scope.expanded} - {*past.scope.focus_paths, *past.scope.expanded}
         return path in {node.partition("#")[0] for node in new}
 
-    def _advice(self, given: Given, absence: Absence, path: str) -> tuple[str, ...]:
+    def _advice(self, past: PastContext, absence: Absence, path: str) -> tuple[str, ...]:
         """Return commands that would bring the file into the context."""
-        if not absence.by_focus or self._is_in_focus_now(given, path):
+        if not absence.by_focus or self._is_in_focus_now(past, path):
             return ()
         quoted = shlex.quote(path)
-        if given.scope.id in self._scopes:
-            focus = f"put it in focus: foveal expand {given.scope.id} {quoted}"
+        if past.scope.id in self._scopes:
+            focus = f"put it in focus: foveal expand {past.scope.id} {quoted}"
         else:
             focus = f"put it in focus: foveal context --focus {quoted}"
         if absence.is_final:
             return (focus,)
         # Where time was short, nothing is wrong with what was asked.
-        again = ["ask again: what wasn't ready in time may be by now"] if given.reply["partial"] else []
+        again = ["ask again: what wasn't ready in time may be by now"] if past.reply["partial"] else []
         return *again, focus, f"or name it in the prompt: {path}"
 
 

@@ -14,6 +14,7 @@ from msgspec import UNSET, Struct, UnsetType
 from ..rules.items import LeftOutItem, PlannedItem
 from ..search.query import FoundDefinition
 from .build_state import BuildState
+from .built import Limit
 from .hit_slices import DEFINITIONS_MAX, SHOWN_MIN, found_in
 from .reply import scarcer_limit
 from .requests import ContextRequest
@@ -27,8 +28,6 @@ NEAR_ITEMS_MAX = 5
 
 NAME_CHARACTERS = 200
 """Maximum characters of the name of a miss without a path; a decision is named by its text."""
-
-Limit = Literal["", "max_tokens", "max_bytes", "deadline_ms"]
 
 MissKind = Literal["place", "rule", "reference", "tool", "constraint", "decision"]
 

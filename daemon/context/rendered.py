@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ..core.system import System, is_stamp_of
 from ..project.content import Shown, digest_of
-from .assembly import Built
+from .built import Built
 
 ENTRIES_PER_SCOPE = 8
 """Maximum number of cached contexts of one scope."""

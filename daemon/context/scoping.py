@@ -18,7 +18,7 @@ from ..core.events import EventHub, iso
 from ..core.storage import DatabaseError, may_pass
 from ..core.system import System
 from ..core.work import Work
-from ..project.node_ids import split_node_id
+from ..project.named_files import split_node_id
 from ..project.tree import Tree
 from ..search.lookups import describe_node
 from ..sessions.scope import Scope

@@ -13,26 +13,26 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..access.permissions import Permissions
-from ..core.deadline import Deadline
 from ..core.system import System
-from ..core.work import SharedWork, Work
+from ..core.work import Deadline, SharedWork, Work
 from ..privacy.trust import TEMPLATE_FOLDER
 from ..project.metadata import ProjectMetadata
 from ..project.tree import Tree
 from ..rules.service import Items
 from ..search.query import NOTHING_FOUND
-from ..sessions.request_log_service import sent_of
+from ..sessions.delivered_context import new_context_id
 from ..sessions.request_record import conversation
 from ..sessions.scope import Scope
 from ..sessions.service import Sessions
 from ..sessions.session import NOBODY, SessionState
 from ..workspace.freshness import TreeFreshness, deadline_of
 from ..workspace.project import Project
-from .assembly import Built, build
+from .assembly import build
 from .build_state import GatheredSources
+from .built import Built
 from .caller import NO_CALLER, Callers, ContextJob, capped
-from .context_history import new_context_id
 from .context_log import ContextLog
+from .delivered import sent_of
 from .focus import resolve_paths
 from .prompts import PromptTemplates, TemplateFolder
 from .rendered import RenderedContexts, RenderedEntry, all_hold

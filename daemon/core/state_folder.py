@@ -21,10 +21,6 @@ from .system import System
 Migration = Callable[[str, System], None]
 """Migrates the state folder at a path by one version."""
 
-MIGRATIONS: Mapping[int, Migration | None] = {1: None}
-"""The migration from each version to the next. None changes the mark alone: then only an earlier program
-needs to know, because the owners of the files bring them up themselves."""
-
 BACKUPS = "backups"
 
 DERIVED = (
@@ -79,12 +75,12 @@ def _copy_file(source: str, target: str, system: System) -> None:
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
-STATE_VERSION = 2
+STATE_VERSION = 3
 """Version of the state folder's layout, which `tests/app/test_layout.py` records. It is raised when an older
 program couldn't read a new layout; then a migration from the version before is added.
 
-Version 2 has the tables of past contexts in requests.sqlite. A program that knows only version 1 would have
-set that file aside as damaged."""
+Version 2 has the tables of past contexts in requests.sqlite, version 3 has these with the timelines of
+sessions in deliveries.sqlite. A program that knows only the version before would start without them."""
 
 VERSION_FILE = "version.json"
 VERSION_BYTES = 4096
@@ -187,10 +183,12 @@ def check_version(folder: str, system: System, known: int = STATE_VERSION) -> St
 def bring_up(
     folder: str,
     system: System,
-    known: int = STATE_VERSION,
-    migrations: Mapping[int, Migration | None] = MIGRATIONS,
+    known: int,
+    migrations: Mapping[int, Migration | None],
 ) -> tuple[str, ...]:
     """Mark a new folder, repair a damaged mark, and migrate an older folder; needs the lock.
+
+    `migrations` has one from each version to the next, None if only the mark changes.
 
     An older folder is copied to `backups/` before any file but the mark is changed. The mark names the new
     version at once, beside the old one: an older program then leaves the folder alone, and this one continues

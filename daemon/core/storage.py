@@ -21,6 +21,7 @@ from .versions import made_by_newer
 Database = sqlite3.Connection
 DatabaseError = sqlite3.DatabaseError
 OperationalError = sqlite3.OperationalError
+Row = sqlite3.Row
 T = TypeVar("T")
 
 
@@ -61,10 +62,10 @@ def open_database(
     place. It is damaged if opening it or reading it with `probe` raises an error that isn't temporary
     (`may_pass`), if it differs from its seal, if its schema isn't `schema`, if a value isn't of its column's
     type, or if it is of an earlier version. With `check` all rows are read for that, else the first rows of
-    each table. `distrusted` is the reason why the file is known to be damaged; then it isn't read. A file of
-    another version that is `derived` from other files is removed, not renamed. Raises `NewerDatabase` for a
-    file of a newer version that isn't derived, and `DatabaseError` or `OSError` if the file is locked or
-    can't be opened, since a new file would not help.
+    each table. `distrusted` is the reason why the file is known to be damaged; then it isn't read. A file
+    that is `derived` from other files has no seal, its schema isn't compared, and one of another version is
+    removed, not renamed. Raises `NewerDatabase` for a file of a newer version that isn't derived, and
+    `DatabaseError` or `OSError` if the file is locked or can't be opened, since a new file would not help.
     """
     # Before SQLite opens them: it would wait for ever on a pipe in the place of the file or its log.
     done = [clear_file(path + suffix, system) for suffix in (*_SUFFIXES, SEAL)]
@@ -79,9 +80,7 @@ def open_database(
         if may_pass(error):
             raise
         if derived and isinstance(error, OtherVersion):
-            for suffix in (*_SUFFIXES, SEAL):
-                with suppress(FileNotFoundError):
-                    os.unlink(path + suffix)
+            remove_database(path)
             return Opened(
                 _open(path, schema, version, probe, check=check, derived=derived), cleared, anew=True
             )
@@ -90,6 +89,13 @@ def open_database(
         reason = f"{os.path.basename(path)} could not be used ({named(error)}); kept as {kept}"
         replaced = "; ".join(filter(None, (cleared, reason)))
         return Opened(_open(path, schema, version, probe, check=check, derived=derived), replaced, anew=True)
+
+
+def remove_database(path: str) -> None:
+    """Remove a database with its logs and its seal, those that are there."""
+    for suffix in (*_SUFFIXES, SEAL):
+        with suppress(FileNotFoundError):
+            os.unlink(path + suffix)
 
 
 def quarantine_database(path: str, system: System) -> str:
@@ -120,9 +126,7 @@ def _remove_former_damaged(path: str, system: System) -> None:
         kept = f"{path}{MARK}{former}"
         if not os.path.isfile(kept) or _is_whole(kept):
             continue
-        for suffix in (*_SUFFIXES, SEAL):
-            with suppress(FileNotFoundError):
-                os.unlink(kept + suffix)
+        remove_database(kept)
 
 
 def _is_whole(path: str) -> bool:
@@ -136,9 +140,9 @@ def _is_whole(path: str) -> bool:
     return True
 
 
-def close_database(database: Database, path: str) -> None:
+def close_database(database: Database, path: str, *, derived: bool = False) -> None:
     """Close a database that `open_database` opened: checkpoint its log, and seal the file if nothing else has
-    it open.
+    it open, unless it is `derived`.
 
     The seal detects bits that flip while no process has the file open.
     """
@@ -146,7 +150,7 @@ def close_database(database: Database, path: str) -> None:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     database.close()
     with suppress(OSError):
-        if not _has_log(path) and os.stat(path).st_size <= SEALED_BYTES:
+        if not derived and not _has_log(path) and os.stat(path).st_size <= SEALED_BYTES:
             seal = _Seal.of(path)
             descriptor = os.open(path + SEAL, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
             with open(descriptor, "wb") as file:
@@ -159,7 +163,7 @@ def open_reader(path: str, version: int, *, sealed: bool = False) -> Database:
     Raises `DatabaseError` if it can't be used, whatever is wrong with it.
     """
     _check_kinds(path)
-    if sealed and _fits_seal(path, derived=True) is False:
+    if sealed and _fits_seal(path) is False:
         raise DatabaseError(BROKEN_SEAL)
     # Threads pass a reader to each other, one at a time, so SQLite's check of the thread is off.
     database = sqlite3.connect(_uri(path), uri=True, isolation_level=None, check_same_thread=False)
@@ -179,7 +183,7 @@ def check_database(path: str, schema: str = "", version: int = 0) -> None:
     """Read all of a database, and compare it with `schema` if given. Raises `DatabaseError` if it is damaged.
     Takes seconds for a large one."""
     _check_kinds(path)
-    if _fits_seal(path, derived=False) is False:
+    if _fits_seal(path) is False:
         raise DatabaseError(BROKEN_SEAL)
     # Read-only, so that closing doesn't write the log into the file, which must stay unchanged.
     database = sqlite3.connect(_uri(path), uri=True, isolation_level=None)
@@ -373,11 +377,10 @@ class _Seal(Struct, frozen=True):
         return f"{fields} {zlib.crc32(fields.encode())}\n".encode()
 
 
-def _fits_seal(path: str, *, derived: bool) -> bool | None:
+def _fits_seal(path: str) -> bool | None:
     """Whether a closed database matches its seal; None without a valid seal.
 
-    The seal of a file that was written since, as by an earlier version of this program, isn't valid. For a
-    `derived` file it stays valid, so that such a file counts as damaged and is built again.
+    The seal of a file that was written since, as by an earlier version of this program, isn't valid.
     """
     try:
         data, status = System().read(path + SEAL, 200)[0], os.stat(path)
@@ -387,7 +390,7 @@ def _fits_seal(path: str, *, derived: bool) -> bool | None:
     if len(numbers) != 4 or _has_log(path):
         return None  # an unreadable seal is ignored; a log means that the file was open since
     seal = _Seal(*numbers[:3])
-    if seal.to_bytes() != data or (seal.mtime_ns != status.st_mtime_ns and not derived):
+    if seal.to_bytes() != data or seal.mtime_ns != status.st_mtime_ns:
         return None
     return status.st_size == seal.size and _Seal.of(path).sum == seal.sum
 
@@ -426,7 +429,7 @@ def _refuse_newer(path: str, version: int) -> None:
     except sqlite3.Error:
         return  # opening it for writing says what is wrong
     # A file that isn't what was written when it was closed may name any version.
-    if version < found <= NEWER_MAX and _fits_seal(path, derived=False) is not False:
+    if version < found <= NEWER_MAX and _fits_seal(path) is not False:
         raise NewerDatabase(f"it {made_by_newer(found, version)}")
 
 
@@ -449,7 +452,7 @@ def _open(
 ) -> Database:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     os.close(descriptor)
-    fits = _fits_seal(path, derived=derived)
+    fits = None if derived else _fits_seal(path)
     if fits is False:
         raise DatabaseError(BROKEN_SEAL)
     database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
@@ -458,11 +461,12 @@ def _open(
         if found not in {0, version}:
             raise OtherVersion(f"its schema version is {found}, this program's {version}")
         if found:
-            _compare_schema(database, schema)
+            if not derived:
+                _compare_schema(database, schema)
             if check and database.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
                 raise DatabaseError("it fails SQLite's own check")
             # Bits that flipped at rest break the seal; earlier damage is found by the check above.
-            _check_types(database, schema, None if check and not fits else PROBED_ROWS)
+            _check_types(database, schema, None if check and not fits and not derived else PROBED_ROWS)
         # NORMAL may lose the last transactions in a power cut, but not in a crash of the process, and never
         # the file itself.
         database.executescript(

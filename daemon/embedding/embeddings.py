@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -148,21 +148,6 @@ class EmbeddingStore:
         with self._lock:
             number, dim = self._model(model)
             return self._stored(self._select(f"{_ROWS} AND id IN ({{marks}})", (number,), _numbers(ids)), dim)
-
-    def rows(self, model: str, batch: int = 4_096) -> Iterator[StoredVectors]:
-        """Yield all embeddings of a model in batches, ordered by id; rows stored meanwhile may occur."""
-        after = -1
-        while True:
-            with self._lock:
-                number, dim = self._model(model)
-                rows = self._db.execute(
-                    f"{_ROWS} AND id > ? ORDER BY id LIMIT ?", (number, after, batch)
-                ).fetchall()
-                stored = self._stored(rows, dim)
-            if not rows:
-                return
-            yield stored
-            after = rows[-1][0]
 
     def prune(self, max_bytes: int, keep: Ids | Iterable[int] = ()) -> int:
         """Delete the least recently used embeddings until the rest takes at most `max_bytes`.

@@ -144,9 +144,7 @@ class SearchVectors(Struct, frozen=True):
     - `texts`: each is embedded separately; a chunk's score is its highest cosine with any of them.
     - `limit`: the maximum number of hits.
     - `files`: the ids of the files to search, None for all.
-    - `kinds`: the kinds of chunks to search, empty for all.
     - `first`: ids of chunks to embed before the answer if they have no vector, for up to `first_s` seconds.
-    - `min_score`: return all chunks with at least this cosine, up to `limit`.
     - `wait_s`: maximum seconds to wait for a model that only has to be loaded from the disk.
     """
 
@@ -154,10 +152,8 @@ class SearchVectors(Struct, frozen=True):
     texts: tuple[str, ...]
     limit: int
     files: tuple[int, ...] | None = None
-    kinds: tuple[str, ...] = ()
     first: tuple[int, ...] = ()
     first_s: float = 0.0
-    min_score: float | None = None
     wait_s: float = 2.0
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, islice
 
 import numpy as np
 from msgspec import Struct
@@ -17,6 +15,7 @@ from numpy.typing import NDArray
 from ..core.system import System
 from ..index.chunk_table import ChunkText
 from ..index.store import Reader
+from .embed_queue import EmbedQueue
 from .embeddings import EmbeddingStore
 from .exact import Floats, Ids, as_ids
 from .messages import VectorHits
@@ -74,7 +73,7 @@ class ProjectVectors:
         self._model = model
         self.dim = dim
         self._index = VectorIndex(os.path.join(folder, FOLDER), dim, model, system)
-        self._waiting = Waiting()
+        self._queue = EmbedQueue()
         self._seen = 0
         """The highest chunk id handled so far; chunk ids increase and are never reused."""
         self._size: _Size | None = None
@@ -88,12 +87,12 @@ class ProjectVectors:
     @property
     def pending(self) -> int:
         """The number of contents that have no vector yet."""
-        return len(self._waiting)
+        return len(self._queue)
 
     @property
     def contents(self) -> int:
         """The number of contents with a vector and of those waiting for one."""
-        return len(self._index) + len(self._waiting)
+        return len(self._index) + len(self._queue)
 
     def ids(self) -> Ids:
         """Return the ids of the embeddings that the project uses, in arbitrary order."""
@@ -118,7 +117,7 @@ class ProjectVectors:
         with self._reader() as reader:
             for path in dict.fromkeys(paths):
                 digests.extend(chunk.digest for chunk in reader.chunks.of_paths([path]))
-        self._waiting.prefer(digests)
+        self._queue.prefer(digests)
 
     def next_batch(self, size: int) -> list[ChunkText]:
         """Return the next chunks to embed, at most `size`; chunks deleted meanwhile are skipped.
@@ -126,7 +125,7 @@ class ProjectVectors:
         The list may be shorter than `size` while chunks still wait, but it is empty only when none wait. A
         content that was embedded for another project meanwhile uses that embedding.
         """
-        while chosen := self._waiting.first(size):
+        while chosen := self._queue.first(size):
             self._take_known(chosen)
             with self._reader() as reader:
                 texts = reader.chunks.texts(chosen.values())
@@ -135,9 +134,9 @@ class ProjectVectors:
                 gone = [digest for digest in chosen if digest not in found]
                 others = {chunk.digest: chunk for chunk in reader.chunks.by_digests(gone)}
                 others = {key: chunk for key, chunk in others.items() if chunk.id not in chosen.values()}
-            self._waiting.forget(digest for digest in gone if digest not in others)
+            self._queue.forget(digest for digest in gone if digest not in others)
             for digest, chunk in others.items():
-                self._waiting.put(digest, chunk.id)
+                self._queue.put(digest, chunk.id)
             if batch := [found[digest] for digest in chosen if digest in found]:
                 return batch
         return []
@@ -155,7 +154,7 @@ class ProjectVectors:
         rows = [row for row, digest in enumerate(digests) if digest in alive and directed[row]]
         ids = self._store.put(self._model, [digests[row] for row in rows], matrix[rows])
         self._index.add(ids, matrix[rows])
-        self._waiting.forget(digests)
+        self._queue.forget(digests)
 
     def save(self) -> None:
         """Write the vector file if enough vectors were added since it was last written."""
@@ -167,48 +166,38 @@ class ProjectVectors:
 
     def unasked(self, count: int) -> list[bytes]:
         """Return the next waiting contents that weren't requested from a shared store, at most `count`."""
-        return self._waiting.unasked(count)
+        return self._queue.unasked(count)
 
     def note_asked(self, digests: Iterable[bytes]) -> None:
         """Record that these contents were requested from a shared store."""
-        self._waiting.note_asked(digests)
+        self._queue.note_asked(digests)
 
     @property
     def asked(self) -> int:
         """The number of waiting contents that were requested from a shared store, which lacks them."""
-        return self._waiting.asked
+        return self._queue.asked
 
     def lacking(self, chunk_ids: Sequence[int]) -> list[ChunkText]:
         """Return the chunks whose content has no vector yet, in the given order, each content once."""
-        if not self._waiting:
+        if not self._queue:
             return []
         with self._reader() as reader:
             stored = reader.chunks.by_ids(chunk_ids)
             wanted = {
                 stored[chunk_id].digest: chunk_id
                 for chunk_id in reversed(chunk_ids)
-                if chunk_id in stored and stored[chunk_id].digest in self._waiting
+                if chunk_id in stored and stored[chunk_id].digest in self._queue
             }
             texts = reader.chunks.texts(wanted.values())
         return [texts[chunk_id] for chunk_id in chunk_ids if chunk_id in texts]
 
-    def search(
-        self,
-        queries: Floats,
-        limit: int,
-        files: Sequence[int] | None,
-        kinds: Sequence[str],
-        min_score: float | None,
-    ) -> VectorHits:
-        """Return the contents nearest to any of the queries, only of these files and kinds if given."""
+    def search(self, queries: Floats, limit: int, files: Sequence[int] | None) -> VectorHits:
+        """Return the contents nearest to any of the queries, only of these files if given."""
         among = None
-        if files is not None or kinds:
+        if files is not None:
             with self._reader() as reader:
-                digests = reader.chunks.digests_of(files, kinds)
+                digests = reader.chunks.digests_of(files)
             among = list(self._store.ids(self._model, digests).values())
-        if min_score is not None:
-            nearest = self._index.above(queries, min_score, among)
-            return VectorHits(tuple(self._alive(nearest)[:limit]), self.pending)
         size = int(limit * OVERFETCH) + 1
         while True:
             nearest = self._index.search(queries, size, among)
@@ -235,7 +224,7 @@ class ProjectVectors:
             rows.extend(known.values())
             missing.update(self._wait(page, known))
             seen = page.last
-        self._waiting.retain(missing)
+        self._queue.retain(missing)
         self._index.sync(as_ids(rows), partial(self._store.vectors, self._model))
         self._seen = seen
 
@@ -246,7 +235,7 @@ class ProjectVectors:
             self._add_stored(known.values())
             missing = self._wait(page, known)
             if len(missing) <= CHANGED_MAX:
-                self._waiting.prefer(missing)
+                self._queue.prefer(missing)
             self._seen = page.last
 
     def _take_known(self, chosen: dict[bytes, int]) -> None:
@@ -254,7 +243,7 @@ class ProjectVectors:
         known = self._store.ids(self._model, chosen)
         if known:
             self._add_stored(known.values())
-            self._waiting.forget(known)
+            self._queue.forget(known)
             for digest in known:
                 del chosen[digest]
 
@@ -276,7 +265,7 @@ class ProjectVectors:
         missing: dict[bytes, None] = {}
         for chunk_id, file_id, digest in page.rows:
             if digest not in known:
-                self._waiting.put(digest, chunk_id, later=file_id in page.later)
+                self._queue.put(digest, chunk_id, later=file_id in page.later)
                 missing[digest] = None
         return missing
 
@@ -322,89 +311,3 @@ class _ChunkPage(Struct, frozen=True):
     @property
     def last(self) -> int:
         return self.rows[-1][0]
-
-
-PREFERRED_MAX = 5_000
-"""Maximum number of preferred contents, those of some dozens of files; the latest are kept."""
-
-
-class Waiting:
-    """The contents that wait to be embedded, by digest, each with a chunk that has it. Safe across threads.
-
-    Preferred contents come first, then the others in the order in which they were added, then those added
-    with `later`. A million contents take 140 MB, which is freed as they are embedded.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._places: dict[bytes, int] = {}
-        self._later: dict[bytes, int] = {}
-        self._preferred: dict[bytes, None] = {}
-        self._asked: set[bytes] = set()
-
-    def __len__(self) -> int:
-        return len(self._places) + len(self._later)
-
-    def __contains__(self, digest: bytes) -> bool:
-        return digest in self._places or digest in self._later
-
-    def put(self, digest: bytes, chunk_id: int, *, later: bool = False) -> None:
-        """Add a content. A content that already waits keeps its position and gets this chunk."""
-        with self._lock:
-            if digest in self._places:
-                self._places[digest] = chunk_id
-            elif digest in self._later or later:
-                self._later[digest] = chunk_id
-            else:
-                self._places[digest] = chunk_id
-
-    def forget(self, digests: Iterable[bytes]) -> None:
-        """Remove contents; contents that don't wait are ignored."""
-        with self._lock:
-            for digest in digests:
-                self._places.pop(digest, None)
-                self._later.pop(digest, None)
-                self._preferred.pop(digest, None)
-                self._asked.discard(digest)
-
-    def retain(self, digests: Collection[bytes]) -> None:
-        """Remove all contents except these, given as a set or a dictionary."""
-        with self._lock:
-            gone = [digest for digest in chain(self._places, self._later) if digest not in digests]
-        self.forget(gone)
-
-    def prefer(self, digests: Iterable[bytes]) -> None:
-        """Move these contents, if they wait, ahead of all others, in this order."""
-        with self._lock:
-            wanted = dict.fromkeys(d for d in digests if d in self._places or d in self._later)
-            everyone = chain(wanted, (digest for digest in self._preferred if digest not in wanted))
-            self._preferred = dict.fromkeys(list(everyone)[:PREFERRED_MAX])
-
-    @property
-    def asked(self) -> int:
-        """The number of waiting contents that were requested from a shared store."""
-        return len(self._asked)
-
-    def note_asked(self, digests: Iterable[bytes]) -> None:
-        """Record that these contents, if they wait, were requested from a shared store."""
-        with self._lock:
-            self._asked.update(d for d in digests if d in self._places or d in self._later)
-
-    def unasked(self, count: int) -> list[bytes]:
-        """Return the next contents that weren't requested from a shared store, at most `count`."""
-        with self._lock:
-            # A preferred content occurs in two of these, so duplicates are removed.
-            turns = chain(self._preferred, self._places, self._later)
-            asked = (digest for digest in turns if digest not in self._asked)
-            return list(dict.fromkeys(islice(asked, count)))
-
-    def first(self, count: int) -> dict[bytes, int]:
-        """Return the next contents, at most `count`, each with its chunk; they stay in the queue."""
-        chosen: dict[bytes, int] = {}
-        with self._lock:
-            for digest in chain(self._preferred, self._places, self._later):
-                if len(chosen) == count:
-                    break
-                place = self._places.get(digest)
-                chosen[digest] = self._later[digest] if place is None else place
-        return chosen

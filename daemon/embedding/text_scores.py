@@ -77,7 +77,8 @@ class TextScorer:
         matrix = np.stack([self._documents[digests[n]] for n in known]) if known else None
         rows = tuple(_row(matrix, known, len(digests), query) for query in queries)
         pending = tuple(sorted(set(range(len(digests))).difference(known)))
-        self._forget()
+        _shrink(self._documents, MAX_DOCUMENTS)
+        _shrink(self._queries, MAX_QUERIES)
         return TextScores(rows, pending)
 
     def hurry(self) -> None:
@@ -168,10 +169,6 @@ class TextScorer:
                 with suppress(DatabaseError):
                     self._store.close()
                 self._store = None
-
-    def _forget(self) -> None:
-        _shrink(self._documents, MAX_DOCUMENTS)
-        _shrink(self._queries, MAX_QUERIES)
 
 
 def _digest(text: str) -> bytes:

@@ -43,11 +43,6 @@ class VectorFile(Struct, frozen=True):
     ids: Ids
     matrix: Halves
 
-    @property
-    def bytes(self) -> int:
-        """The size of the file."""
-        return len(self.graph) + self.ids.nbytes + _TRAILER.size
-
 
 def file_name(model_key: str) -> str:
     """Return the name of the file that holds a model's vectors in a project's folder."""
@@ -59,21 +54,7 @@ def read_vector_file(path: str, dim: int, model_key: str) -> VectorFile:
 
     Raises `UnusableVectors`, or `OSError` (`FileNotFoundError` if there is no file).
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise UnusableVectors(f"{path} is not a regular file")
-        if status.st_size < _TRAILER.size:
-            raise UnusableVectors(f"{path} is cut short")
-        mapped = memoryview(mmap.mmap(descriptor, status.st_size, prot=mmap.PROT_READ))
-    finally:
-        os.close(descriptor)
-    magic, stored_dim, count, graph_bytes, key, checksum = _TRAILER.unpack(mapped[-_TRAILER.size :])
-    if magic != _MAGIC:
-        raise UnusableVectors(f"{path} is not a vector file of this version, or is cut short")
-    if hashlib.blake2b(mapped[: -len(checksum)], digest_size=len(checksum)).digest() != checksum:
-        raise UnusableVectors(f"{path} is damaged")
+    mapped, (stored_dim, count, graph_bytes, key) = _verified(path)
     if (stored_dim, key) != (dim, _digest(model_key)):
         raise UnusableVectors(f"{path} holds vectors of another model")
     ids = np.frombuffer(mapped, "<u8", count, offset=graph_bytes).astype(np.uint64)
@@ -86,17 +67,28 @@ def read_vector_file(path: str, dim: int, model_key: str) -> VectorFile:
 
 def check_vector_file(path: str) -> None:
     """Verify a file of any model. Raises `UnusableVectors`, or `OSError`."""
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        size = os.fstat(file.fileno()).st_size - _TRAILER.size
-        if size < 0:
+    _verified(path)
+
+
+def _verified(path: str) -> tuple[memoryview, tuple[int, int, int, bytes]]:
+    """Map a file into memory, and return it with its dimensions, rows, bytes of the graph and model."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise UnusableVectors(f"{path} is not a regular file")
+        if status.st_size < _TRAILER.size:
             raise UnusableVectors(f"{path} is cut short")
-        hasher = hashlib.blake2b(digest_size=_CHECKSUM_BYTES)
-        left = size + _TRAILER.size - _CHECKSUM_BYTES
-        while left and (block := file.read(min(left, _READ_BYTES))):
-            hasher.update(block)
-            left -= len(block)
-        if file.read() != hasher.digest():
-            raise UnusableVectors(f"{path} is damaged")
+        mapped = memoryview(mmap.mmap(descriptor, status.st_size, prot=mmap.PROT_READ))
+    finally:
+        os.close(descriptor)
+    magic, *fields, checksum = _TRAILER.unpack(mapped[-_TRAILER.size :])
+    if magic != _MAGIC:
+        raise UnusableVectors(f"{path} is not a vector file of this version, or is cut short")
+    if hashlib.blake2b(mapped[: -len(checksum)], digest_size=len(checksum)).digest() != checksum:
+        raise UnusableVectors(f"{path} is damaged")
+    dim, count, graph_bytes, key = fields
+    return mapped, (dim, count, graph_bytes, key)
 
 
 def write_vector_file(
@@ -156,7 +148,6 @@ _TRAILER = struct.Struct(f"<8sQQQ16s{_CHECKSUM_BYTES}s")
 checksum."""
 
 _MATRIX_HEAD = struct.Struct("<II")
-_READ_BYTES = 1 << 20
 
 
 def _matrix(graph: memoryview, dim: int) -> Halves:

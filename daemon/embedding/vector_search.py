@@ -50,8 +50,6 @@ class VectorSearch:
         found = scores(stored_halves(np.stack(list(first.values())), model.dim), unit(queries, model.dim))
         scored = dict(hits.hits) | dict(zip(first, found.tolist(), strict=True))
         ordered = sorted(scored.items(), key=lambda hit: (-hit[1], hit[0]))
-        if command.min_score is not None:
-            ordered = [hit for hit in ordered if hit[1] >= command.min_score]
         return VectorHits(tuple(ordered[: command.limit]), max(0, hits.pending - len(first)))
 
     def _search(
@@ -59,7 +57,7 @@ class VectorSearch:
     ) -> VectorHits:
         try:
             with damage_raised():
-                hits = vectors.search(queries, command.limit, command.files, command.kinds, command.min_score)
+                hits = vectors.search(queries, command.limit, command.files)
         except DatabaseError as error:
             raise self._failed(project, vectors, error) from error
         if not hits.hits and not vectors.is_loaded:

@@ -68,8 +68,9 @@ class VectorIndex:
         self._closed = threading.Event()
         clear_file(self.path, system)  # a pipe would block, a folder can't be replaced
         for name in os.listdir(folder):
-            # Those of other models, and what a killed process was writing.
-            if name.startswith("vectors-") and os.path.join(folder, name) != self.path:
+            # Those of other models, and what a killed process was writing; not what was set aside as damaged.
+            is_vectors = name.startswith("vectors-") and name.endswith((".bin", ".tmp"))
+            if is_vectors and os.path.join(folder, name) != self.path:
                 remove(os.path.join(folder, name))
         self._state = VectorState(self._open(), no_ids(), empty_tail(dim))
 
@@ -94,15 +95,7 @@ class VectorIndex:
         """
         if k < 1:
             raise ValueError(f"the {k} nearest vectors were asked for")
-        return self._state.search(unit(queries, self.dim), k, _wanted(among))
-
-    def above(self, queries: ArrayLike, score: float, among: ArrayLike | None = None) -> Nearest:
-        """Return all vectors whose cosine with any of the queries is at least `score`.
-
-        The arguments and errors are those of `search`. The result is exact: every vector is compared, which
-        takes 20 ms for 100,000.
-        """
-        return self._state.above(unit(queries, self.dim), score, _wanted(among))
+        return self._state.search(unit(queries, self.dim), k, None if among is None else ordered_ids(among))
 
     def add(self, ids: ArrayLike, vectors: ArrayLike) -> None:
         """Add vectors (n, dim) with ids (n,). An id that the index already has keeps its vector.
@@ -219,10 +212,6 @@ _LOADED = 4_096
 _ADDED = 256
 """Number of vectors added to a graph at a time. `close` takes effect between two such batches, after 0.3 s at
 most."""
-
-
-def _wanted(among: ArrayLike | None) -> Ids | None:
-    return None if among is None else ordered_ids(among)
 
 
 def _tail_limit(state: VectorState) -> int:

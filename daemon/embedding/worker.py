@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
+from msgspec import Struct
+
 from ..core.errors import FovealError
 from ..core.pipe import ChildPipe, Envelope, Reply, Stop
 from ..core.storage import DatabaseError
@@ -61,11 +63,10 @@ class Embedder:
         self._system = system
         self._environment = environment
         self._send = send
-        self._updater: VectorUpdater | None = None
-        self._searches: VectorSearch | None = None
+        self._parts: _Parts | None = None
+        """What works for the daemon; None before `Configure`."""
         self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._questions: queue.SimpleQueue[Envelope | None] = queue.SimpleQueue()
-        self._scorer: TextScorer | None = None
         self._texts: queue.SimpleQueue[Envelope | None] = queue.SimpleQueue()
         self._answered = threading.Condition()
         self._open_questions = 0
@@ -81,50 +82,44 @@ class Embedder:
             waiting = self._questions if isinstance(envelope.command, SearchVectors) else self._texts
             waiting.put(envelope)
             return
-        if isinstance(envelope.command, Stop) and self._updater is not None:
-            self._updater.hurry()
-            if self._scorer is not None:
-                self._scorer.hurry()
-        if isinstance(envelope.command, PushVectors):
-            self._work.put(lambda: self._push(envelope))
-            return
-        self._work.put(lambda: self._reply(envelope, self._execute))
+        if isinstance(envelope.command, Stop) and self._parts is not None:
+            self._parts.updater.hurry()
+            self._parts.scorer.hurry()
+        self._work.put(lambda: self._reply(envelope))
 
     def run(self) -> None:
         """Execute commands and embed in the background, until a `Stop`."""
         try:
             while not self._stopping:
-                updater = self._updater
-                kept = None if updater is None else updater.due()
+                updater = None if self._parts is None else self._parts.updater
+                project = None if updater is None else updater.due()
                 patience = None if updater is None else updater.patience()
                 try:
-                    self._work.get(block=kept is None, timeout=patience)()
+                    self._work.get(block=project is None, timeout=patience)()
                 except queue.Empty:
-                    if updater is not None and kept is not None:
-                        updater.advance(kept)
+                    if updater is not None and project is not None:
+                        updater.advance(project)
         finally:
             self._questions.put(None)
             self._texts.put(None)
-            if self._updater is not None:
-                self._updater.close()
+            if self._parts is not None:
+                self._parts.updater.close()
 
     def answer_questions(self) -> None:
         """Answer searches one after another until `run` ends. An unexpected error here ends `run` too."""
-        self._answer(self._questions, self._search)
+        self._answer(self._questions)
 
     def score_texts(self) -> None:
         """Compare texts until `run` ends, on another thread than searches, which so don't wait for it."""
-        self._answer(self._texts, self._score)
-        if self._scorer is not None:
-            self._scorer.close()
+        self._answer(self._texts)
+        if self._parts is not None:
+            self._parts.scorer.close()
 
-    def _answer(
-        self, waiting: queue.SimpleQueue[Envelope | None], execute: Callable[[object], object]
-    ) -> None:
+    def _answer(self, waiting: queue.SimpleQueue[Envelope | None]) -> None:
         try:
             while (envelope := waiting.get()) is not None:
                 try:
-                    self._reply(envelope, execute)
+                    self._reply(envelope)
                 finally:
                     with self._answered:
                         self._open_questions -= 1
@@ -134,35 +129,46 @@ class Embedder:
 
     # Commands
 
-    def _reply(self, envelope: Envelope, execute: Callable[[object], object]) -> None:
+    def _reply(self, envelope: Envelope) -> None:
         try:
-            value = execute(envelope.command)
+            if isinstance(envelope.command, PushVectors):
+                self._push(envelope.number, envelope.command)
+                return
+            value = self._execute(envelope.command)
         except (FovealError, DatabaseError, OSError) as error:
             self._send(Reply(envelope.number, None, str(error)))
         else:
             self._send(Reply(envelope.number, value))
 
-    def _execute(self, command: object) -> Forgotten | None:
+    def _execute(self, command: object) -> Forgotten | VectorHits | TextScores | None:
         match command:
+            case SearchVectors():
+                return self._configured().searches.answer(command)
+            case ScoreTexts():
+                return self._configured().scorer.answer(command)
             case ForgetVectors():
-                return self._configured().forget(command)
+                return self._configured().updater.forget(command)
             case Configure():
                 self._configure(command)
             case KeepVectors(root, folder):
-                self._configured().keep(root, folder)
+                self._configured().updater.keep(root, folder)
             case DropVectors(root):
-                self._configured().drop(root)
+                self._configured().updater.drop(root)
             case ChunksChanged(root):
-                self._configured().note_change(root)
+                self._configured().updater.note_change(root)
             case PreferFiles(root, paths):
-                kept = self._configured().get(root)
-                if kept is not None and kept.vectors is not None:
-                    kept.vectors.prefer(paths)
+                project = self._configured().updater.get(root)
+                if project is not None and project.vectors is not None:
+                    project.vectors.prefer(paths)
             case SetPaused(paused):
-                self._configured().pause(paused=paused)
+                self._configured().updater.pause(paused=paused)
             case Stop():
                 self._stopping = True
         return None
+
+    def _push(self, number: int, command: PushVectors) -> None:
+        """Start a push; the reply is sent when it has ended."""
+        self._configured().updater.push(command.root, lambda pushed: self._send(Reply(number, pushed)))
 
     def _configure(self, command: Configure) -> None:
         folder = os.path.join(command.folder, MODELS_FOLDER)
@@ -170,7 +176,7 @@ class Embedder:
         shutil.rmtree(os.path.join(folder, "all-MiniLM-L6-v2-int8"), ignore_errors=True)
         name = command.model or DEFAULT_MODEL
         model = LazyModel(name, folder, self._system, self._send, self._note_model)
-        self._updater = VectorUpdater(
+        updater = VectorUpdater(
             command,
             model,
             self._system,
@@ -179,8 +185,8 @@ class Embedder:
             self._work.put,
             self._open_shared(command.shared),
         )
-        self._searches = VectorSearch(self._updater, self._system, self._work.put)
-        self._scorer = TextScorer(command.folder, model, self._system)
+        searches = VectorSearch(updater, self._system, self._work.put)
+        self._parts = _Parts(updater, searches, TextScorer(command.folder, model, self._system))
 
     def _open_shared(self, shared: SharedStore | None) -> OpenShared | None:
         """Return a function that opens the shared store; None if none is configured or it can't be used."""
@@ -210,20 +216,10 @@ class Embedder:
         except BaseException as error:  # noqa: BLE001 - raised again by `run`, on its thread
             self._work.put(partial(_raise, error))
 
-    def _push(self, envelope: Envelope) -> None:
-        """Start a push; the reply is sent when it has ended."""
-        assert isinstance(envelope.command, PushVectors)
-        try:
-            self._configured().push(
-                envelope.command.root, lambda pushed: self._send(Reply(envelope.number, pushed))
-            )
-        except (FovealError, DatabaseError) as error:
-            self._send(Reply(envelope.number, None, str(error)))
-
-    def _configured(self) -> VectorUpdater:
-        if self._updater is None:
-            raise FovealError(_NOT_CONFIGURED)
-        return self._updater
+    def _configured(self) -> _Parts:
+        if self._parts is None:
+            raise FovealError("the embedder isn't configured")
+        return self._parts
 
     def _wait_for_questions(self) -> None:
         """Wait until all questions are answered."""
@@ -233,23 +229,16 @@ class Embedder:
 
     def _note_model(self) -> None:
         """Continue work that waited for the model, or report why there is no model. From any thread."""
-        updater = self._updater
-        if updater is not None:
-            self._work.put(updater.report_all)
+        if self._parts is not None:
+            self._work.put(self._parts.updater.report_all)
 
-    # Questions
 
-    def _search(self, command: object) -> VectorHits:
-        assert isinstance(command, SearchVectors)
-        if self._searches is None:
-            raise FovealError(_NOT_CONFIGURED)
-        return self._searches.answer(command)
+class _Parts(Struct, frozen=True):
+    """What `Configure` makes."""
 
-    def _score(self, command: object) -> TextScores:
-        assert isinstance(command, ScoreTexts)
-        if self._scorer is None:
-            raise FovealError(_NOT_CONFIGURED)
-        return self._scorer.answer(command)
+    updater: VectorUpdater
+    searches: VectorSearch
+    scorer: TextScorer
 
 
 def main() -> None:
@@ -276,9 +265,6 @@ def main() -> None:
     # Exit at once: a model download has threads for which the interpreter would wait, and no work is left.
     # The pipe isn't closed before, because the listening thread would then exit the process first.
     os._exit(code)
-
-
-_NOT_CONFIGURED = "the embedder isn't configured"
 
 
 def _raise(error: BaseException) -> None:

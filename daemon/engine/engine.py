@@ -9,7 +9,6 @@ import os
 from ..access.permissions import Permissions
 from ..config.files import config_problems
 from ..config.settings import Environment, UserConfig
-from ..context.context_history import ContextHistory
 from ..context.context_log import ContextLog
 from ..context.explanations import Explaining
 from ..context.rendered import BYTES_MAX, RenderedContexts
@@ -35,14 +34,14 @@ from ..rules.service import Items
 from ..rules.tool_lists import ToolLister
 from ..search.answers import SearchAnswers
 from ..search.service import SearchService
-from ..sessions.request_log_service import RequestLog
+from ..sessions.deliveries import Deliveries
+from ..sessions.delivery_tables import RECORD_DAYS, DeliveryLimits
 from ..sessions.service import Sessions
-from ..sessions.stored_contents import RECORD_DAYS, LedgerLimits
-from ..sessions.timeline_service import Timeline
+from ..sessions.timeline import Timeline
 from ..transcripts.grafting import Grafting
 from ..workspace.freshness import TreeFreshness, deadline_of
 from ..workspace.index_view import IndexSize
-from ..workspace.indexing import Indexing
+from ..workspace.indexer_client import IndexerClient
 from ..workspace.open_projects import OpenProjects
 from ..workspace.project import Project
 from .forgetting import Forgetting
@@ -71,7 +70,7 @@ class Engine:
         self._work = Work()
         self._stopped = asyncio.Event()
         self.semantics = EmbedderClient(config.embedding, environment.state_dir, self._work, self.events)
-        self.indexing = Indexing(self._work, self.events, self.semantics)
+        self.indexing = IndexerClient(self._work, self.events, self.semantics)
         self.projects = OpenProjects(environment, config, system, self._work, self.indexing)
         self.experiences = Experiences(self._work, self.events, system)
         self.commit_marks = CommitMarks(self._work, self.experiences, system)
@@ -83,22 +82,22 @@ class Engine:
         lister = ToolLister(environment.variables, environment.home, system)
         self.items = Items(environment, system, self._work, lister)
         self.item_search = WarmItemSearch(self.semantics, self._work)
-        self.sessions = Sessions(environment, self.projects, self.items, self._work, self.events, system)
-        self.permissions = Permissions(self.projects, self.sessions, config, self._work, system)
+        self.sessions = Sessions(
+            environment, self.projects.open_root, self.items, self._work, self.events, system
+        )
+        self.permissions = Permissions(self.projects, self.sessions.find, config, self._work, system)
         days = config.history.days
-        limits = LedgerLimits(days, max(days, RECORD_DAYS), max_bytes=config.history.max_mb << 20)
-        self.requests = RequestLog(environment.state_dir, self._work, system, limits)
-        self.timeline = Timeline(environment.state_dir, self.projects, self._work, system, days)
+        limits = DeliveryLimits(days, max(days, RECORD_DAYS), max_bytes=config.history.max_mb << 20)
+        self.deliveries = Deliveries(environment.state_dir, self.projects.root_of, self._work, system, limits)
+        self.timeline = Timeline(self.deliveries)
         self.compressing = Compressing(config.compression, environment, system, self._work)
-        self.context_history = ContextHistory(self.requests, self._work, system)
         self.forgetting = Forgetting(
             environment.state_dir,
             self.projects,
             self.scopes,
             self.scoping,
             self.sessions,
-            self.requests,
-            self.context_history,
+            self.deliveries,
             self.timeline,
             self.semantics,
             self.items,
@@ -106,7 +105,7 @@ class Engine:
             system,
         )
         self.context_log = ContextLog(
-            self.sessions, self.requests, self.timeline, self.context_history, self.metrics, self.events
+            self.sessions, self.deliveries, self.timeline, self.metrics, self.events
         )
         meaning = ExperienceMeaning(self.semantics, self._work)
         sources = ContextSources(
@@ -137,7 +136,7 @@ class Engine:
         """Load the scopes, start the indexer, and keep both until `close`."""
         await self.projects.load()
         await self.compressing.load()
-        stores = self.requests.load(), self.timeline.load(), self.history.load()
+        stores = self.deliveries.load(), self.history.load()
         warnings = await self.scoping.load(self.state_dir), *[await load for load in stores]
         self.warnings = (*self.warnings, *filter(None, warnings))
         async with asyncio.TaskGroup() as tasks:
@@ -157,13 +156,11 @@ class Engine:
             await self.scoping.persist()
         except DatabaseError as error:  # no client is left to tell, and the other parts must still be closed
             log.warning("the last scopes are not kept: %s", error)
-        self.projects.close_all()  # first, so that the indexer is the last to close each index, and seals it
+        self.projects.close_all()  # first, so that the indexer closes each index last and empties its log
         await asyncio.gather(self.indexing.link.stop(deadline_s), self.semantics.stop(deadline_s))
         self._stopped.set()
         await self.scoping.close()
-        await self.context_history.write()
-        await self.requests.close()
-        await self.timeline.close()
+        await self.deliveries.close()
         await self.history.close()
         self._work.close()
         self.compressing.close()
@@ -174,8 +171,8 @@ class Engine:
         descriptors = await asyncio.to_thread(descriptor_problem)
         path = self._environment.config_path
         config = await asyncio.to_thread(config_problems, path, self._config, self._system)
-        unwritten = self.scoping.problem, self.requests.problem, self.context_history.problem
-        said = (*self.warnings, disk, descriptors, *config, *unwritten, self.timeline.problem)
+        unwritten = self.scoping.problem, self.deliveries.problem
+        said = (*self.warnings, disk, descriptors, *config, *unwritten)
         quarantined = await asyncio.to_thread(self._quarantine.problem, said)
         return tuple(filter(None, (*said, quarantined)))
 

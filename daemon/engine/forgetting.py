@@ -15,7 +15,6 @@ from functools import partial
 
 from msgspec import Struct
 
-from ..context.context_history import ContextHistory
 from ..context.scopes import ScopeTable
 from ..context.scoping import Scoping
 from ..core.errors import FovealError, NotFound, StateError
@@ -29,9 +28,9 @@ from ..memory.pool import Pool
 from ..project.roots import RECORD
 from ..rules.item_store import ItemStore
 from ..rules.service import Items
-from ..sessions.request_log_service import RequestLog
+from ..sessions.deliveries import Deliveries
 from ..sessions.service import Sessions
-from ..sessions.timeline_service import Timeline
+from ..sessions.timeline import Timeline
 from ..workspace.open_projects import OpenProjects
 
 POOL_FILE = "experiences.jsonl"
@@ -58,8 +57,7 @@ class Forgetting:
         scopes: ScopeTable,
         scoping: Scoping,
         sessions: Sessions,
-        requests: RequestLog,
-        contexts: ContextHistory,
+        deliveries: Deliveries,
         timeline: Timeline,
         semantics: EmbedderClient,
         items: Items,
@@ -71,8 +69,7 @@ class Forgetting:
         self._scopes = scopes
         self._scoping = scoping
         self._sessions = sessions
-        self._requests = requests
-        self._contexts = contexts
+        self._deliveries = deliveries
         self._timeline = timeline
         self._semantics = semantics
         self._items = items
@@ -96,13 +93,11 @@ class Forgetting:
         # First, since the graft that runs may be waiting for the project.
         async with self.pause(partial(self._projects.is_in, root)), self._projects.closed_meanwhile(root):
             counts = await self._counts(root, problems)
-            scopes = [scope.id for scope in self._scopes.of_project(root)]
             counts["embeddings"] = await self._forget_embeddings(root, folder, problems)
             for what, removal in (
                 ("scopes", partial(self._scoping.forget_project, root)),
                 ("sessions", partial(self._sessions.forget_project, root)),
-                ("contexts and requests", partial(self._contexts.forget_project, root, scopes)),
-                ("timelines", partial(self._timeline.forget_project, root)),
+                ("contexts, requests and timelines", partial(self._timeline.forget_project, root)),
                 ("trusted files", partial(self._projects.forget_trust, root)),
                 ("approved tool servers", partial(self._items.forget_project, root)),
                 ("index, items and decisions", partial(self._work.in_writer, partial(_remove, folder))),
@@ -125,16 +120,11 @@ class Forgetting:
     async def _counts(self, root: str, problems: list[str]) -> dict[str, int]:
         """Count what is kept of a project; add to the problems what can't be counted."""
         folder = self._projects.folder_of(root)
-        await self._contexts.write()
         requests = contexts = events = trusted = 0
         try:
-            requests, contexts = await self._requests.counts_of(root)
+            requests, contexts, events = await self._deliveries.counts_of(root)
         except StateError as error:
-            problems.append(f"its requests and contexts can't be counted ({error})")
-        try:
-            events = await self._timeline.count_of(root)
-        except StateError as error:
-            problems.append(f"its timelines can't be counted ({error})")
+            problems.append(f"its requests, contexts and timelines can't be counted ({error})")
         try:
             trusted = len((await self._projects.trust_of(root))[1].digests)
         except StateError as error:

@@ -286,16 +286,10 @@ class ChunkQueries:
                 found.update((number, _decoded(texts[number - first])) for number in sorted(held))
         return found
 
-    def digests_of(self, file_ids: Iterable[int] | None, kinds: Collection[str] = ()) -> set[bytes]:
-        """Return the digests of the chunks of files, only of `kinds` if any are given.
-
-        If `file_ids` is None, all files are searched, and `kinds` must be given.
-        """
-        if file_ids is None:
-            rows = select_in(self._db, "SELECT digest FROM chunks WHERE kind IN ({marks})", kinds)
-            return {bytes(digest) for (digest,) in rows}
-        rows = select_in(self._db, "SELECT digest, kind FROM chunks WHERE file_id IN ({marks})", file_ids)
-        return {bytes(digest) for digest, kind in rows if not kinds or kind in kinds}
+    def digests_of(self, file_ids: Iterable[int]) -> set[bytes]:
+        """Return the digests of the chunks of files."""
+        rows = select_in(self._db, "SELECT digest FROM chunks WHERE file_id IN ({marks})", file_ids)
+        return {bytes(digest) for (digest,) in rows}
 
     def alive(self, digests: Iterable[bytes]) -> set[bytes]:
         """Return the given digests that at least one chunk still has."""

@@ -49,19 +49,19 @@ class LexicalListing(Struct, frozen=True):
     """The engine's number of the commit, which grows with each commit."""
     segments: tuple[Segment, ...]
 
+    @property
+    def deleted(self) -> int:
+        """The number of deleted documents, which take space until their segment is merged.
 
-class LexicalStatistics(Struct, frozen=True):
-    """Numbers of searchable `documents`, `deleted` documents that still take space, `segments`, and `bytes`
-    on disk.
+        A large segment is rarely merged. So an index with more deleted than searchable documents is rebuilt,
+        which makes it smaller and its ranking more accurate.
+        """
+        return sum(segment.deleted for segment in self.segments)
 
-    Merges drop deleted documents, but a large segment is rarely merged. So an index with more deleted than
-    searchable documents is rebuilt, which makes it smaller and its ranking more accurate.
-    """
-
-    documents: int
-    deleted: int
-    segments: int
-    bytes: int
+    @property
+    def documents(self) -> int:
+        """The number of searchable documents."""
+        return sum(segment.documents for segment in self.segments) - self.deleted
 
 
 def read_listing(folder: str) -> LexicalListing:
@@ -138,15 +138,6 @@ def check_sizes(folder: str, sizes: Mapping[str, int]) -> None:
             raise LexicalDamaged(
                 f"a file of the lexical index was {size:,} bytes long and is {found:,}: {name}"
             )
-
-
-def statistics(folder: str) -> LexicalStatistics:
-    """Return the statistics of an index. Raises as `read_listing` does."""
-    segments = read_listing(folder).segments
-    deleted = sum(segment.deleted for segment in segments)
-    with os.scandir(folder) as entries:
-        size = sum(entry.stat(follow_symlinks=False).st_size for entry in entries)
-    return LexicalStatistics(sum(s.documents for s in segments) - deleted, deleted, len(segments), size)
 
 
 LISTING = "meta.json"

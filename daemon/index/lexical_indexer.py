@@ -19,11 +19,9 @@ from .lexical_files import (
     FOLDER,
     LexicalDamaged,
     LexicalListing,
-    LexicalStatistics,
     LexicalUnwritable,
     check_files,
     read_listing,
-    statistics,
 )
 from .lexical_reader import check_format, make_schema, raising, register_terms
 from .reading import Terms
@@ -189,12 +187,10 @@ class LexicalIndexer:
         if self._writer is None or self._system.monotonic() - self._used_at < IDLE_S:
             return
         with self._attempt():
-            statistics = self._writer.statistics()
+            listing = read_listing(self._folder)
             self.close()
-            if statistics.deleted > max(statistics.documents, DELETED_MIN):
-                self._create(
-                    f"{statistics.deleted:,} of its chunks are deleted, {statistics.documents:,} not"
-                )
+            if listing.deleted > max(listing.documents, DELETED_MIN):
+                self._create(f"{listing.deleted:,} of its chunks are deleted, {listing.documents:,} not")
 
     @contextmanager
     def _attempt(self) -> Iterator[None]:
@@ -427,10 +423,6 @@ class LexicalWriter:
         """Close the index; call this once. Uncommitted changes are lost; interrupted merges start again
         later."""
         del self._writer
-
-    def statistics(self) -> LexicalStatistics:
-        """Count the committed documents. Raises `LexicalDamaged`."""
-        return statistics(self._folder)
 
 
 WRITER_BYTES = 30_000_000

@@ -118,7 +118,7 @@ class Store:
 
     def close(self) -> None:
         """Close the database; this writes the write-ahead log into the file."""
-        close_database(self._db, self.path)
+        close_database(self._db, self.path, derived=True)
 
     @contextmanager
     def transaction(self) -> Iterator[int]:
@@ -278,10 +278,10 @@ class Store:
 class Reader:
     """Reads a project's index over its own connection, for one thread; sees committed transactions only."""
 
-    def __init__(self, folder: str, *, sealed: bool = False) -> None:
-        """Open an index; with `sealed`, verify its seal. Raises `DatabaseError`."""
+    def __init__(self, folder: str) -> None:
+        """Open an index. Raises `DatabaseError`."""
         self.path = os.path.join(folder, FILE_NAME)
-        self._db = open_reader(self.path, SCHEMA_VERSION, sealed=sealed)
+        self._db = open_reader(self.path, SCHEMA_VERSION)
         self.chunks = ChunkQueries(self._db)
         self.links = LinkQueries(self._db)
         self.graph = GraphQueries(self._db)

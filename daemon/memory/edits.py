@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from ..core.errors import InvalidRequest
+from ..core.times import timestamp_of
 from ..privacy.secret_values import mask_piece
 from .experience import (
     BadField,
@@ -29,7 +30,6 @@ from .experience import (
     outcome_kind,
     read_stored,
     relative_files,
-    timestamp_of,
     trust_of,
 )
 

@@ -14,6 +14,7 @@ from msgspec.structs import asdict, replace
 
 from ..core.errors import InvalidRequest
 from ..core.parameters import read_request
+from ..core.times import timestamp_of
 from ..privacy.low_trust import LINK, suspicions
 from ..privacy.secret_values import mask_piece
 
@@ -111,11 +112,6 @@ def identity_of(experience: Experience) -> bytes:
     if experience.provenance.source != FROM_CLIENT.source and len(decision) >= SPECIFIC_CHARACTERS:
         parts = ("", "", decision.casefold())
     return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).digest()
-
-
-def timestamp_of(moment: datetime) -> str:
-    """Return an aware time as an experience has it: ISO 8601 UTC with milliseconds and `Z`."""
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 MAX_TEXT_BYTES = 65_536

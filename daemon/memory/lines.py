@@ -17,8 +17,9 @@ from msgspec import Struct
 
 from ..core.errors import StateError
 from ..core.system import System
+from ..core.times import timestamp_of
 from .edits import EDIT_KINDS, Edit, edit_fields, edit_in
-from .experience import BadField, Experience, clean, experience_in, fields_of, timestamp_of
+from .experience import BadField, Experience, clean, experience_in, fields_of
 from .pool_file import PoolFile
 
 LINE_VERSION = 1

@@ -15,8 +15,9 @@ from msgspec.structs import replace
 
 from ..core.errors import Busy, NotFound, StateError
 from ..core.system import System
+from ..core.times import timestamp_of
 from .edits import NO_CHANGES, DueEdit, Edit, EditKind, PoolChanges, changes_nothing, changes_of, time_after
-from .experience import BadField, Checked, Draft, Experience, checked, timestamp_of
+from .experience import BadField, Checked, Draft, Experience, checked
 from .graft_batch import GraftBatch, new_edit_id
 from .lines import Quarantined, line_of
 from .pool_file import ROTATE_BYTES, PoolFile

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from ..core.errors import InvalidRequest
-from .experience import BadField, Experience, normal_timestamp, timestamp_of
+from ..core.times import timestamp_of
+from .experience import BadField, Experience, normal_timestamp
 from .records import contains
 
 Seen = Callable[[Experience], Experience | None]

@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from ..core.errors import Busy, StateError
 from ..core.system import Stamp, System, latest_time, stamp_of
-from .experience import BadField, Experience, timestamp_of
+from ..core.times import timestamp_of
+from .experience import BadField, Experience
 from .lines import MAX_LINE_BYTES, Damage, PoolLine, Quarantine, lines_from, read_line, subject_of
 from .pool_file import PoolFile
 from .records import Records

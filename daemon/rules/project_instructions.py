@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from ..core.system import System
+from ..project.tree import Tree
 from .agent_items import AgentItems
 from .instruction_files import RuleSet
 
@@ -60,3 +63,26 @@ class ProjectInstructions:
         if (items.items, items.warnings) != (self.items.items, self.items.warnings):
             self.generation += 1
         self.items = items
+
+
+class ItemOwner(Protocol):
+    """A project with items. `folder` is its part of the state folder."""
+
+    @property
+    def root(self) -> str:
+        """The project's folder."""
+
+    @property
+    def folder(self) -> str:
+        """The folder of what is kept about the project."""
+
+    @property
+    def tree(self) -> Tree:
+        """Its files."""
+
+    @property
+    def instructions(self) -> ProjectInstructions:
+        """Its instruction files, and all its items as merged last."""
+
+    def set_problem(self, cause: str, problem: str) -> None:
+        """Set the problem with this cause; "" means that it is solved."""

@@ -11,10 +11,9 @@ from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
-from ..core.deadline import Deadline
 from ..core.errors import NotFound
 from ..core.storage import DatabaseError
-from ..core.work import Work
+from ..core.work import Deadline, Work
 from ..index.messages import LinkFirst
 from ..privacy.policy import NO_POLICY, Policy
 from ..privacy.secret_gate import gate_of

@@ -10,8 +10,8 @@ from typing import Literal
 from msgspec import Struct
 
 from .patterns import compiled
-from .question_words import STOP_WORDS
 from .stack_trace import is_trace_line
+from .stop_words import STOP_WORDS
 
 BlockKind = Literal["prose", "code", "trace", "log", "diff", "command"]
 """`trace` is a stack trace or the output of a compiler or test runner, `log` also JSON or a table of data,

@@ -20,6 +20,7 @@ from ..project.named_files import best_suffix
 from ..project.tree import Tree
 from .filters import Filter
 from .mentions import QUOTED_CODE, SymbolMention
+from .query import Hit, Need, Route
 from .question import Question
 from .stack_trace import Frame
 
@@ -88,8 +89,7 @@ class Candidates(Struct, frozen=True):
     By file:
 
     - `named`: the certainty (0 to 1) that the question names the file or a line of it.
-    - `defined`: the certainty (0 to 1) that the file defines a name in the question.
-    - `why`: the reasons for both, in words.
+    - `why`: the reasons for it and for a definition of a name in the question, in words.
     - `commits`: the number of the latest commits that changed the file.
     - `changed`: how similar to the question the messages of past commits are that changed the file.
     - `exact`: the share (0 to 1) of a quoted text that the file contains word for word; `lines` has the line
@@ -108,7 +108,6 @@ class Candidates(Struct, frozen=True):
     tree: Sequence[tuple[int, float]] = ()
     chunks: Mapping[int, ChunkPlace] = field(default_factory=dict)
     named: Mapping[str, float] = field(default_factory=dict)
-    defined: Mapping[str, float] = field(default_factory=dict)
     why: Mapping[str, Sequence[str]] = field(default_factory=dict)
     commits: Mapping[str, int] = field(default_factory=dict)
     rare: frozenset[str] = frozenset()
@@ -119,6 +118,36 @@ class Candidates(Struct, frozen=True):
     cover: Mapping[int, tuple[float, float, float]] = field(default_factory=dict)
     coverage: float = 1.0
     changed: Mapping[str, Changed] = field(default_factory=dict)
+
+
+class GatheredCandidates(Struct, frozen=True):
+    """A question with its route and its candidates before the vector search.
+
+    `intent` is the route that the question's words ask for, `route` the route that is taken. `answer` has the
+    final hits, None if the candidates must be ranked. `files` are the ids of the files to search, None for
+    all. `degraded` says which index could not be asked and why. `lexical_damaged` says that the lexical index
+    must be rebuilt, `narrowed` that the question's own words limited the search to a part of the project.
+    """
+
+    question: Question
+    intent: Route
+    route: Route
+    evidence: tuple[str, ...]
+    filter: Filter
+    candidates: Candidates
+    rarity: Mapping[str, float]
+    files: tuple[int, ...] | None
+    answer: tuple[Hit, ...] | None = None
+    degraded: tuple[str, ...] = ()
+    lexical_damaged: bool = False
+    narrowed: bool = False
+    names: tuple[str, ...] = ()
+    """Names that the graph doesn't have and that are searched as text; `used` if their uses are wanted."""
+    used: bool = False
+    unlinked: tuple[str, ...] = ()
+    """Names that the answer is about and whose files may not be linked yet."""
+    need: Need | None = None
+    """The probability that the question needs code, if requested (see `with_need`)."""
 
 
 SURELY_NAMED = 0.5
@@ -182,9 +211,9 @@ def _beginning(word: str) -> str:
 
 def named_chunks(
     question: Question, tree: Tree, reader: Reader
-) -> tuple[list[tuple[ChunkPlace, float]], dict[str, float], dict[str, float], dict[str, list[str]]]:
+) -> tuple[list[tuple[ChunkPlace, float]], dict[str, float], dict[str, list[str]]]:
     """Return the chunks that a question names, with their certainties, best first; and, by file, the values
-    of `named`, `defined` and `why` in `Candidates`."""
+    of `named` and `why` in `Candidates`."""
     why: dict[str, list[str]] = {}
     lines: dict[str, dict[int, float]] = {}
     named: dict[str, float] = {}
@@ -192,10 +221,8 @@ def named_chunks(
         named[path] = max(named.get(path, 0.0), score)
         lines.setdefault(path, {}).setdefault(line, score)
         why.setdefault(path, []).append(reason)
-    defined: dict[str, float] = {}
     spans: dict[str, list[tuple[int, float]]] = {}
     for path, symbol, score in _definitions(question, reader):
-        defined[path] = max(defined.get(path, 0.0), score)
         spans.setdefault(path, []).append((symbol.start_line, score))
         why.setdefault(path, []).append(f"defines {symbol.name}")
     found: dict[int, tuple[ChunkPlace, float]] = {}
@@ -208,7 +235,7 @@ def named_chunks(
         if scores:
             found[chunk.id] = (chunk, max(scores))
     ordered = sorted(found.values(), key=lambda pair: (-pair[1], pair[0].path, pair[0].start_line))
-    return ordered, named, defined, why
+    return ordered, named, why
 
 
 def definitions_of(reader: Reader, name: str) -> Sequence[tuple[str, Symbol]]:

@@ -16,7 +16,7 @@ from ..languages.shared.records import Symbol
 from ..project.path_roles import role_of
 from .candidates import SURELY_NAMED, Candidates, RankedFile
 from .query import FoundDefinition, Hit
-from .question import Question, is_wanted
+from .question import Question
 
 FILES_MAX: Final = 16
 """Maximum number of files whose definitions are scored. In benchmarks/needed 30 files show no more of the
@@ -56,7 +56,6 @@ WEIGHTS: Final[Mapping[str, float]] = {
     "commits": -0.1375,
     "file": -0.6077,
     "file and chunk": 0.03987,
-    "file defines what is named": -0.4924,
     "file is named": 0.3058,
     "file, of the best": 3.457,
     "file, place": 0.7704,
@@ -120,7 +119,7 @@ def answered(question: Question, hits: Iterable[Hit]) -> list[Hit]:
     places = {True: 0, False: 0}
     for hit in hits:
         role = role_of(hit.path, hit.chunk.language)
-        lower = role in {"test", "example"} and not is_wanted(role, question)
+        lower = role in {"test", "example"} and role not in question.wanted
         share = ANSWERED[hit.certainty] * ANSWER_DECAY ** places[lower] * (USE_SHARE if lower else 1.0)
         places[lower] += 1
         first, last = hit.chunk.start_line, hit.chunk.end_line
@@ -157,14 +156,13 @@ def with_features(
     best = ranked[0].score if ranked else 1.0
     for place, file in enumerate(ranked[:FILES_MAX]):
         role = role_of(file.path, languages.get(file.path, ""))
-        if is_wanted(role, question) or candidates.named.get(file.path, 0.0) >= SURELY_NAMED:
+        if role in question.wanted or candidates.named.get(file.path, 0.0) >= SURELY_NAMED:
             role = "source"  # a test counts as source if the question asks for tests
         of_file = {
             "file": log(file.score + 0.001),
             "file, of the best": file.score / (best or 1.0),
             "file, place": 1 / (1 + place),
             "file is named": min(candidates.named.get(file.path, 0.0), 1.0),
-            "file defines what is named": min(candidates.defined.get(file.path, 0.0), 1.0),
             "commits": log1p(candidates.commits.get(file.path, 0)),
             "words asked": log(1 + words.count),
             f"role {role}": 1.0,

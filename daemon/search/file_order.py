@@ -47,7 +47,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "folder has others",
     ),
     "its size": ("lines", "definitions"),
-    "what the question names": ("defined", "named", "quoted", "rare"),
+    "what the question names": ("named", "quoted", "rare"),
     "its changes": ("commits", "changed for such words", "changed for such words, most"),
     "what kind of file it is": (*(f"role {role}" for role in ROLES), "no source"),
 }  # fmt: skip
@@ -152,7 +152,6 @@ def features(
                 around,
                 log1p(candidates.lines_of.get(file.path, 0)),
                 log1p(candidates.definitions.get(file.path, 0)),
-                min(candidates.defined.get(file.path, 0.0), 1.0),
                 min(candidates.named.get(file.path, 0.0), 1.0),
                 min(candidates.exact.get(file.path, 0.0), 1.0),
                 float(file.path in candidates.rare),

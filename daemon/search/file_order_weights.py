@@ -37,7 +37,6 @@ WEIGHTS: Final[Mapping[str, float]] = {
     "folder has others": 0.7396,
     "lines": -0.1281,
     "definitions": -0.02802,
-    "defined": 0.5305,
     "named": 0.3438,
     "quoted": -3.143,
     "rare": 0,

@@ -85,7 +85,7 @@ break suffer run update
 impact impact impacts impacted blast radius ripple consequences
 transitive transitive transitively indirect indirectly recursive recursively
 live live lives reside resides sit sits start starts return returns
-tail live from anywhere somewhere directly and or to already has have end get changes change
+tail are live from anywhere somewhere directly and or to already has have end get changes change
 out outgoing downstream
 nounlike imports call calls use uses exports extends overrides references
 first circles cycles loops circular dead unused import if i tell all any every anything everything hi hey

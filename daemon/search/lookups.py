@@ -19,7 +19,7 @@ from ..languages.shared.records import Symbol
 from ..privacy.policy import Policy
 from ..privacy.secret_values import mask_piece
 from ..project.content import ContentReader, is_current, split_lines
-from ..project.node_ids import split_node_id
+from ..project.named_files import split_node_id
 from ..project.path_roles import role_of
 from ..workspace.snapshot import ProjectSnapshot
 

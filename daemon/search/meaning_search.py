@@ -7,14 +7,13 @@ from contextlib import suppress
 from contextvars import copy_context
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..core.deadline import Deadline
 from ..core.errors import Busy, FovealError
-from ..core.work import Work
+from ..core.work import Deadline, Work
 from ..embedding.embedder_client import INCOMPLETE, EmbedderClient
 from ..embedding.messages import SearchVectors
 
 if TYPE_CHECKING:
-    from .gathered import GatheredCandidates
+    from .candidates import GatheredCandidates
     from .question import Question
 
 VECTORS_WAIT_S, VECTORS_SHARE = 2.0, 0.6
@@ -102,7 +101,6 @@ class MeaningSearch:
             texts,
             VECTOR_MAX,
             files,
-            (),
             first,
             min(FIRST_S, within_s / 4),
             wait_s=within_s * 0.8,

@@ -10,7 +10,7 @@ from msgspec import Struct
 from ..core.vocabulary import words
 from ..index.terms import MAX_WORD, looks_like_identifier
 from ..languages.shared.language import language_of
-from .patterns import compiled
+from .patterns import clean_path, compiled
 
 MAX_PATHS = 40
 """Maximum number of paths kept; a pasted listing has thousands."""
@@ -61,19 +61,6 @@ def read_path(word: str, *, loosely: bool = False) -> PathMention | None:
     if not bare or not compiled(_PATH).fullmatch(bare) or not (_is_file(bare) or _is_folder(bare, loosely)):
         return None
     return PathMention(bare, line)
-
-
-def clean_path(path: str) -> str:
-    """Return a path with `/` between its parts, without scheme, host, drive, `./` and bundler prefixes."""
-    path = path.strip()
-    path = compiled(_SCHEME).sub("", path)
-    if "\\" in path:
-        path = path.replace("\\\\", "/").replace("\\", "/")
-    path = compiled(_DRIVE).sub("/", path)
-    path = path.partition("?")[0] if "?" in path and "*" not in path else path
-    while path.startswith(("./", "../")):
-        path = path.partition("/")[2]
-    return path
 
 
 def _mentions(text: str) -> Iterator[PathMention]:
@@ -172,11 +159,6 @@ _LINE_AFTER = r"[\"'`)]{0,2}(?:,| on| at|\()? ?\(?lines? (?P<line>\d{1,7})"
 _PATH = r"(?:[/~]/?)?[\w.@+*\-\[\]()$%{},=~# ]{1,200}(?:/[\w.@+*\-\[\]()$%{},=~# ]{0,200}){0,60}"
 _URL = r"(?i)[a-z][a-z0-9+.-]{1,20}://|www\.|mailto:"
 _LOCAL_URL = r"(?i)(?:file|webpack(?:-internal)?|https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0))"
-_SCHEME = (
-    r"^(?:file:/{0,3}(?=[A-Za-z]:)|file://|webpack(?:-internal)?:/{2,3}(?:\.|[\w@-]{1,60}(?=/\.))?/?"
-    r"|https?://[^/\s]{1,200}/|package:|phar://|app://|(?=\w)\w{3,}://(?=/))"
-)
-_DRIVE = r"^[A-Za-z]:/"
 _HOST_LINK = (
     r"https?://[^/\s]{1,100}/[^/\s]{1,100}/[^/\s]{1,100}/(?:-/)?(?:blob|blame|tree|raw"
     r"|src/(?:branch|commit|tag))/[^/\s]{1,100}/(?P<path>[^\s#?()]{1,300})(?:\?[^\s#]{0,100})?(?:#(?:L"

@@ -104,7 +104,7 @@ RELATIONS: tuple[Relation, ...] = get_args(Relation)
 
 NEED_MIN: Final = 0.25
 """Minimum probability that a prompt needs code; below it no search results are sent. It is low because
-withholding needed code is worse than sending too much: 98 % of the prompts below it in benchmarks/silence, in
+withholding needed code is worse than sending too much: 96 % of the prompts below it in benchmarks/silence, in
 sets that weren't used for the fit, need nothing."""
 
 NEED_SURE: Final = 0.75

@@ -115,38 +115,14 @@ class Question:
         return find_errors([line for block in printed for line in block.lines], self.asked)
 
     @cached_property
-    def wants_tests(self) -> bool:
-        """Whether the question asks for tests, so that these get no penalty in ranking."""
-        return _wants("tests", self.prose)
-
-    @cached_property
-    def wants_docs(self) -> bool:
-        """Whether the question asks for documentation."""
-        return _wants("docs", self.prose)
-
-    @cached_property
-    def wants_config(self) -> bool:
-        """Whether the question asks for configuration."""
-        return _wants("config", self.prose)
-
-    @cached_property
-    def wants_examples(self) -> bool:
-        """Whether the question asks for examples."""
-        return _wants("examples", self.prose)
+    def wanted(self) -> frozenset[Role]:
+        """The roles of files other than source that it asks for, such as tests; these get no penalty in
+        ranking."""
+        return frozenset(role for role in _WANTED if _wants(role, self.prose))
 
     @cached_property
     def _paragraphs(self) -> list[str]:
         return paragraphs(list(map(plain, self._asked_lines))) or paragraphs(self._asked_lines)
-
-
-def is_wanted(role: Role, question: Question) -> bool:
-    """Whether a question asks for files of a role other than source, such as tests."""
-    return (
-        (role == "test" and question.wants_tests)
-        or (role == "document" and question.wants_docs)
-        or (role == "example" and question.wants_examples)
-        or (role == "data" and question.wants_config)
-    )
 
 
 def take_apart(text: str) -> Question:
@@ -198,10 +174,10 @@ def _sentence(error: ErrorMention) -> str:
     return f"{error.type}: {error.message}" if error.type and error.message else error.type or error.message
 
 
-def _wants(thing: str, prose: str) -> bool:
+def _wants(role: Role, prose: str) -> bool:
     """Whether a question asks for files of a role; a short question needs a word for it, a long one a
     phrase."""
-    short, phrase = _WANTED[thing]
+    short, phrase = _WANTED[role]
     if len(prose) <= SHORT_WORDS * 12 and len(prose.split()) <= SHORT_WORDS:
         return bool(compiled(short).search(prose))
     return bool(compiled(phrase).search(prose[: WINDOW_WORDS * 12]))
@@ -257,11 +233,11 @@ _EXAMPLES = (
     r"|sample (?:app|code|project)|Beispiele?|exemples?|ejemplos?|exemplos?|esempi[o]?)\b|示例|пример"
 )
 
-_WANTED = {
-    "tests": _pair(_TESTS, r"(?:unit |integration )?(?:tests?\b|specs\b|fixtures?\b)"),
-    "docs": _pair(_DOCS, r"(?:docs?\b|documentation\b|readme\b|changelog\b|tutorial|guide\b)"),
-    "config": _pair(
+_WANTED: Final[dict[Role, tuple[str, str]]] = {
+    "test": _pair(_TESTS, r"(?:unit |integration )?(?:tests?\b|specs\b|fixtures?\b)"),
+    "document": _pair(_DOCS, r"(?:docs?\b|documentation\b|readme\b|changelog\b|tutorial|guide\b)"),
+    "data": _pair(
         _CONFIG, r"(?:config(?:uration)? files?\b|workflows?\b|dockerfile\b|makefile\b|pipeline\b)"
     ),
-    "examples": _pair(_EXAMPLES, r"(?:examples?\b|demos?\b|samples?\b)"),
+    "example": _pair(_EXAMPLES, r"(?:examples?\b|demos?\b|samples?\b)"),
 }

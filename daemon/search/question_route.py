@@ -66,7 +66,7 @@ def route_question(question: Question, is_name: IsName) -> RoutedQuestion:
         reason = (f"names a {places[0].kind}: {places[0].name}",)
         return RoutedQuestion("positional", reason, places=places, whole_place=asks_for_whole(asked))
     if opener in WORDS["asking"] and opener != asked and not code:
-        return RoutedQuestion("semantic", (f"asks in words: {asked[:PROSE_MAX]}",))
+        return RoutedQuestion("semantic", (f"asks in words: {asked[:PROSE_MAX].rstrip(' ?')}",))
     return RoutedQuestion("hybrid", ("names no relation and no place, and asks no question in words",))
 
 
@@ -142,7 +142,8 @@ class _Sentence:
             stands = (before in CUES and not behind) or (before in WORDS["auxiliary"] and behind in CUES)
             stands = stands or (before in WORDS["article"] and behind in WORDS["kind"])
         else:
-            stands = not behind or behind in _BEHIND_NAME
+            stands = behind in WORDS["kind"] or before not in WORDS["article"]
+            stands = stands and (not behind or behind in _BEHIND_NAME)
         return stands and is_name(token.name)
 
     def _of_all(self) -> tuple[Relation, Sequence[int]] | None:
@@ -257,6 +258,7 @@ def _depth(sentence: str) -> int:
 _BEHIND_NAME: Final = (
     WORDS["tail"]
     | WORDS["placing"]
+    | WORDS["connect"]
     | set(CUES)
     | {kind for kind in WORDS["kind"] if kind[-1] != "s" or kind == "class"}
 )

@@ -15,7 +15,7 @@ from ..index.terms import path_terms
 from ..project.path_roles import Role, role_of
 from .candidates import SURELY_NAMED, Candidates, RankedFile
 from .file_order import ORDERED_MAX, KnownFile, PlacedFile, order_files
-from .question import Question, is_wanted
+from .question import Question
 
 K = TypeVar("K")
 
@@ -86,7 +86,7 @@ class RankWeights(Struct, frozen=True):
     - `fusion`: whether lists are merged by scores or by ranks.
     - `coherence`: other good chunks of the file.
     - `path`: the question's words in the file's path.
-    - `defined`, `named`: the file defines a name in the question, or is named itself.
+    - `named`: the question names the file.
     - `exact`: the file contains a text of the question word for word; more than all the rest together.
     - `commits`: the file is changed often.
     - `learned`: whether the learned model orders the best files (`file_order.py`).
@@ -100,7 +100,6 @@ class RankWeights(Struct, frozen=True):
     fusion: Fusion = "scores"
     coherence: float = 0.8
     path: float = 1.0
-    defined: float = 0.5
     named: float = 2.0
     exact: float = 4.0
     commits: float = 0.2
@@ -190,7 +189,7 @@ def by_evidence(
         scored.append((-round(score, 6), path, share, role))
     scored.sort(key=itemgetter(0, 1))
     return [
-        KnownFile(path, -score, by_file[path], share, role, is_wanted(role, question))
+        KnownFile(path, -score, by_file[path], share, role, role in question.wanted)
         for score, path, share, role in scored
     ]
 
@@ -235,11 +234,10 @@ class _Evidence:
 
     def __init__(self, question: Question, candidates: Candidates, weights: RankWeights) -> None:
         self._weights = weights
-        self._defined, self._exact = candidates.defined, candidates.exact
-        self._named, self._commits = candidates.named, candidates.commits
+        self._exact, self._named, self._commits = candidates.exact, candidates.named, candidates.commits
         self._definitions = candidates.definitions
         self._factors = {
-            role: 1.0 if is_wanted(role, question) else penalty for role, penalty in weights.penalties.items()
+            role: 1.0 if role in question.wanted else penalty for role, penalty in weights.penalties.items()
         }
         surely = (
             path for of in (self._named, self._exact) for path, score in of.items() if score >= SURELY_NAMED
@@ -254,7 +252,6 @@ class _Evidence:
             rest = sum([score for _, score in chunks[1:]])
             evidence += weights.coherence * rest / (1 + rest)
         evidence += weights.path * share
-        evidence += weights.defined * self._defined.get(path, 0.0)
         evidence += weights.exact * self._exact.get(path, 0.0)
         return evidence + weights.named * self._named.get(path, 0.0)
 

@@ -18,7 +18,7 @@ from ..index.lexical_files import LexicalDamaged
 from ..index.lexical_handle import LexicalHandle
 from ..index.lexical_reader import LexicalHit, LexicalReader
 from ..index.store import Reader
-from ..index.terms import document_terms, query_terms
+from ..index.terms import query_terms
 from ..project.tree import Tree
 from . import structural
 from .candidates import (
@@ -27,6 +27,7 @@ from .candidates import (
     LEXICAL_MAX,
     RARE_FILES,
     Candidates,
+    GatheredCandidates,
     RankedFile,
     as_they_are_now,
     held_chunks,
@@ -38,7 +39,6 @@ from .candidates import (
 from .definitions import FILES_MAX, FUNCTIONS, find_definitions
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
 from .filters import EVERYTHING, Filter
-from .gathered import GatheredCandidates
 from .need import need_of
 from .places import narrow
 from .query import FoundDefinition, Hit, Relation, Route
@@ -278,7 +278,7 @@ def _with_candidates(
     paths: Sequence[str] | None,
     files_wanted: int,
 ) -> GatheredCandidates:
-    named, by_name, by_definition, why = named_chunks(start.question, tree, reader)
+    named, by_name, why = named_chunks(start.question, tree, reader)
     if paths is not None:
         allowed = set(paths)
         named = [pair for pair in named if pair[0].path in allowed]
@@ -328,7 +328,6 @@ def _with_candidates(
         tree=in_order(outright.items(), chunks),
         chunks=chunks,
         named=by_name,
-        defined=by_definition,
         why=why,
         exact=shares,
         lines={place.chunk.id: place.line for place in reversed(exact)},
@@ -431,10 +430,7 @@ def _structural(
         for subject in subjects
         if structural.is_code(subject) and not (subject.isalpha() and subject.isupper())
     )
-    in_text = not forced and (
-        (found.guess and _stand_in_text(names, reader, handle))
-        or (found.misspelt and _are_words(subjects, handle))
-    )
+    in_text = not forced and found.guess and _stand_in_text(names, reader, handle)
     if found.hits and not in_text:
         return replace(start, answer=found.hits, evidence=evidence, degraded=degraded)
     if in_text:
@@ -454,16 +450,6 @@ def _stand_in_text(names: Sequence[str], reader: Reader, handle: LexicalHandle) 
     try:
         lexical = handle.current()
         return bool(names) and all(has_name(name, reader, lexical) for name in names)
-    except (LexicalDamaged, OSError):
-        return False
-
-
-def _are_words(subjects: Sequence[str], handle: LexicalHandle) -> bool:
-    """Whether all words occur in the project, and so aren't misspelt; False if that is unknown."""
-    try:
-        lexical = handle.current()
-        terms = [document_terms(subject) for subject in subjects]
-        return all(each and all(map(lexical.document_frequency, each)) for each in terms)
     except (LexicalDamaged, OSError):
         return False
 

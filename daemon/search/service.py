@@ -11,23 +11,22 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
-from ..core.deadline import Deadline
 from ..core.errors import FovealError
 from ..core.storage import DatabaseError
-from ..core.work import Work
+from ..core.work import Deadline, Work
 from ..embedding.embedder_client import EmbedderClient
 from ..index.messages import LinkFirst, RebuildLexical
 from ..index.store import Reader
 from ..privacy.policy import NO_POLICY, Policy
 from ..workspace.freshness import before_search
-from ..workspace.indexing import Indexing
+from ..workspace.indexer_client import IndexerClient
 from ..workspace.project import Project
 from ..workspace.snapshot import ProjectSnapshot
 from .meaning_search import MeaningSearch
 from .query import DescribedHits, Hit, SearchQuery, SearchResult
 
 if TYPE_CHECKING:
-    from .gathered import GatheredCandidates
+    from .candidates import GatheredCandidates
     from .pipeline import Turn
 
 log = logging.getLogger(__name__)
@@ -53,7 +52,7 @@ PREFERRED_HITS = 10
 class SearchService:
     """Answers questions. Runs on the event loop only; blocking work runs in the builder threads."""
 
-    def __init__(self, work: Work, indexing: Indexing, semantics: EmbedderClient) -> None:
+    def __init__(self, work: Work, indexing: IndexerClient, semantics: EmbedderClient) -> None:
         self._work = work
         self._indexing = indexing
         self._semantics = semantics

@@ -57,8 +57,6 @@ class GraphAnswer(Struct, frozen=True):
     degraded: tuple[str, ...]
     guess: bool = False
     """Whether a name that doesn't exist was replaced by a similar one, in another style or spelling."""
-    misspelt: bool = False
-    """Whether such a replacement corrected the spelling."""
     unlinked: tuple[str, ...] = ()
     """Names whose files may still wait to be linked; the answer may change when they are."""
 
@@ -174,7 +172,6 @@ def answer(
         tuple(dict.fromkeys(remarks)),
         _degraded(waiting, subjects, unread=tree.pending > 0, linked_first=linked_first),
         guess=any(each.guess for each in meanings),
-        misspelt=any(each.guess and each.near for each in meanings),
         unlinked=last_words(subjects) if waiting and not linked_first else (),
     )
 

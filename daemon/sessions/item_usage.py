@@ -12,6 +12,7 @@ A reply refers to an item if it names it, or uses words that only the item has:
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,11 +22,9 @@ from msgspec import Struct
 
 from ..core.storage import Database
 from ..rules.items import IncludeMode, ItemKey
-from . import request_table
-from .request_log import Ledger
-from .request_log_file import LedgerFile
+from .delivery_tables import count_items, data_of, text_of
+from .request_log import find_request, read_record, read_sent
 from .request_record import ItemPart, Sent
-from .request_table import ItemCounts, UsageShare
 
 MAX_CHARACTERS = 200_000
 """Maximum characters searched of a reply, a message or the context; a reply has about 4,000."""
@@ -59,65 +58,91 @@ class UsageSuggestion(Struct, frozen=True):
     text: str
 
 
-class Usage:
-    """The usage of items from the request log. Thread-safe; methods block for the disk and raise
-    `StateError`."""
+class ItemCounts(Struct, frozen=True):
+    """The number of requests with an item, of those with a reported reply, and of those whose reply referred
+    to it. `last_day` is the day of the latest request."""
 
-    def __init__(self, ledger: Ledger, file: LedgerFile) -> None:
-        self._ledger = ledger
-        self._file = file
+    key: ItemKey
+    requests: int
+    reported: int
+    referred: int
+    last_day: str
 
-    def report(
-        self, session_id: str, request_id: str, *, reply: str = "", used: Sequence[ItemKey] = ()
-    ) -> Reported:
-        """Record which items a reply referred to: those that the client names, and those found in its text.
 
-        Earlier reports of the same request stay. Raises `NotFound`.
-        """
-        self._ledger.write()
-        request = self._ledger.get(session_id, request_id)
-        keys = [item.key for item in request.record.items]
-        positions = {n for n, key in enumerate(keys) if key in used}
-        positions.update(referred(keys, request.sent, reply))
-        with self._file.writing() as database:
-            self._note(database, session_id, request_id, positions)
-        return Reported(
-            tuple(keys[n] for n in sorted(positions)),
-            tuple(key for key in dict.fromkeys(used) if key not in keys),
-        )
+class UsageShare(Struct, frozen=True):
+    """The usage of items chosen by a search on one day, counted once for each request."""
 
-    def items(self, project_root: str, since: str = "") -> tuple[ItemCounts, ...]:
-        """Return the counts of a project's items since a day (`2026-01-31`), those in most requests first."""
-        with self._file.reading() as database:
-            return tuple(request_table.item_totals(database, project_root, since))
+    day: str
+    selected: int
+    reported: int
+    referred: int
 
-    def shares(self, project_root: str, since: str = "") -> tuple[UsageShare, ...]:
-        """Return by day the share of items chosen by a search that replies referred to."""
-        with self._file.reading() as database:
-            return tuple(request_table.day_shares(database, project_root, since))
+    @property
+    def share(self) -> float | None:
+        """The share of selected items that a reply referred to; None while no reply was reported."""
+        return self.referred / self.reported if self.reported else None
 
-    def suggestions(
-        self, project_root: str, modes: Mapping[ItemKey, IncludeMode], since: str = ""
-    ) -> tuple[UsageSuggestion, ...]:
-        """Return suggestions for items that replies hardly refer to; `modes` are of the current items."""
-        found = []
-        for counts in self.items(project_root, since):
-            mode = modes.get(counts.key)
-            if mode is not None and (suggestion := suggestion_for(counts, mode)):
-                found.append(suggestion)
-        return tuple(found)
 
-    def _note(self, database: Database, session_id: str, request_id: str, positions: set[int]) -> None:
-        """Write the items that a reply referred to, and count the new ones."""
-        row = request_table.find(database, session_id, request_id)
-        if row is None:
-            return  # it was removed just now
-        record = request_table.read_record(database, row.number)
-        if record is None:
-            return
-        before = set(row.referred or ())
-        request_table.set_referred(database, row.number, before | positions)
-        request_table.count_reply(database, record, positions - before, first=row.referred is None)
+class ItemUsage(Struct, frozen=True):
+    """The usage of a project's items: those in most requests first, suggestions, and shares by day."""
+
+    items: tuple[ItemCounts, ...]
+    suggestions: tuple[UsageSuggestion, ...]
+    shares: tuple[UsageShare, ...]
+
+
+def report(
+    database: Database, session_id: str, request_id: str, reply: str, used: Sequence[ItemKey]
+) -> Reported:
+    """Record which items a reply referred to: those that the client names, and those found in its text.
+
+    Earlier reports of the same request stay. Needs a transaction. Raises `NotFound`.
+    """
+    row = find_request(database, session_id, request_id)
+    record = read_record(database, row)
+    if record is None:
+        return Reported((), tuple(dict.fromkeys(used)))
+    keys = [item.key for item in record.items]
+    sent = read_sent(database, row.content)
+    positions = {n for n, key in enumerate(keys) if key in used}
+    positions.update(referred(keys, None if sent is None else sent[0], reply))
+    before = set(row.referred or ())
+    database.execute(
+        "UPDATE requests SET referred = ? WHERE number = ?",
+        (json.dumps(sorted(before | positions)), row.number),
+    )
+    if row.referred is None:
+        count_items(database, record, record.items, "reported")
+    new = [record.items[n] for n in sorted(positions - before)]
+    count_items(database, record, new, "referred")
+    return Reported(
+        tuple(keys[n] for n in sorted(positions)),
+        tuple(key for key in dict.fromkeys(used) if key not in keys),
+    )
+
+
+def item_usage(
+    database: Database, project_root: str, modes: Mapping[ItemKey, IncludeMode], since: str = ""
+) -> ItemUsage:
+    """Return the usage of a project's items since a day (`2026-01-31`); `modes` are of the current items."""
+    where = "FROM items JOIN item_days ON item = id WHERE project = ? AND day >= ?"
+    values = data_of(project_root), since
+    rows = database.execute(
+        "SELECT type, name, server_name, SUM(requests), SUM(reported), SUM(referred), MAX(day)"
+        f" {where} GROUP BY id ORDER BY SUM(requests) DESC, type, name, server_name",
+        values,
+    )
+    items = tuple(
+        ItemCounts(ItemKey(kind, text_of(name), text_of(server)), *counts)
+        for kind, name, server, *counts in rows
+    )
+    days = database.execute(
+        f"SELECT day, SUM(requests), SUM(reported), SUM(referred) {where} AND include = 'agent'"
+        " GROUP BY day ORDER BY day",
+        values,
+    )
+    suggested = (suggestion_for(counts, modes[counts.key]) for counts in items if counts.key in modes)
+    return ItemUsage(items, tuple(filter(None, suggested)), tuple(UsageShare(*row) for row in days))
 
 
 def suggestion_for(counts: ItemCounts, mode: IncludeMode) -> UsageSuggestion | None:

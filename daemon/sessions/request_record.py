@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, convert, field, to_builtins
 
+from ..core.times import milliseconds_of, moment_in
 from ..rules.items import IncludeMode, Item, ItemKey, item_text, key_of
 
 LeftOut = Literal["floor", "near_best", "top_n", "removed", "denied", "budget"]
@@ -97,6 +98,11 @@ class RequestRecord(Struct, frozen=True):
     dropped: tuple[DroppedSlice, ...] = ()
     masked: int = 0
 
+    @property
+    def milliseconds(self) -> int:
+        """The time `at` in milliseconds since 1970."""
+        return milliseconds_of(moment_in(self.at))
+
 
 def new_request_id() -> str:
     """Return a new request id: 64 random bits."""
@@ -139,7 +145,7 @@ _INSTRUCTING_ROLES = frozenset({"system", "developer"})
 """Roles of system messages; `developer` is OpenAI's newer name."""
 
 
-class Said(Struct, frozen=True):
+class SentMessage(Struct, frozen=True):
     """A message of the conversation, as a client gave it or as it is sent."""
 
     role: str
@@ -174,7 +180,7 @@ class Sent(Struct, frozen=True):
     context: str = ""
     system_prompt: str = ""
     user_prompt: str = ""
-    history: tuple[Said, ...] = ()
+    history: tuple[SentMessage, ...] = ()
     references: tuple[ItemPart, ...] = ()
     rules: tuple[ItemPart, ...] = ()
     tools: tuple[ItemPart, ...] = ()
@@ -203,7 +209,7 @@ def sent(
     context: str = "",
     system_prompt: str = "",
     user_prompt: str = "",
-    history: Iterable[Said] = (),
+    history: Iterable[SentMessage] = (),
 ) -> Sent:
     """Return the parts of a request: items by priority level, server and name, the history without system
     messages."""
@@ -219,18 +225,18 @@ def sent(
     )
 
 
-def messages(parts: Sent) -> tuple[Said, ...]:
+def messages(parts: Sent) -> tuple[SentMessage, ...]:
     """Return the messages: system prompt, history, references, rules, the user's message.
 
     The system prompt and the user's message are included even if empty, since clients address them by
     position. The same parts always give the same messages, see `LAYOUT`.
     """
     return (
-        Said("system", parts.system_prompt),
+        SentMessage("system", parts.system_prompt),
         *parts.history,
-        *(Said("user", f"{REFERENCE_PREFIX}{item.text}") for item in parts.references),
-        *(Said("user", f"{RULE_PREFIX}{item.text}") for item in parts.rules),
-        Said("user", parts.user_prompt),
+        *(SentMessage("user", f"{REFERENCE_PREFIX}{item.text}") for item in parts.references),
+        *(SentMessage("user", f"{RULE_PREFIX}{item.text}") for item in parts.rules),
+        SentMessage("user", parts.user_prompt),
     )
 
 

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -23,9 +23,8 @@ from ..core.system import System
 from ..core.work import Work
 from ..rules.agent_items import AgentItems
 from ..rules.items import IncludeMode, ItemKey
+from ..rules.project_instructions import ItemOwner
 from ..rules.service import Items
-from ..workspace.open_projects import OpenProjects
-from ..workspace.project import Project
 from .context_sets import (
     Resume,
     SetMode,
@@ -84,19 +83,19 @@ class _Seen(Struct, frozen=True):
 
 
 class Sessions:
-    """The sessions of all projects. On the event loop only."""
+    """The sessions of all projects. On the event loop only. `open_project` opens the one with a root."""
 
     def __init__(
         self,
         environment: Environment,
-        projects: OpenProjects,
+        open_project: Callable[[str], Awaitable[ItemOwner]],
         items: Items,
         work: Work,
         events: EventHub,
         system: System,
     ) -> None:
         self._home = environment.home
-        self._projects = projects
+        self._open_project = open_project
         self._items = items
         self._work = work
         self._events = events
@@ -147,7 +146,7 @@ class Sessions:
 
     async def create(
         self,
-        project: Project,
+        project: ItemOwner,
         session_id: str,
         *,
         name: str,
@@ -258,7 +257,7 @@ class Sessions:
             return SessionState(None, f"the session {session_id} can't be read: {error}")
 
     async def _items_of(self, session: Session) -> AgentItems:
-        return await self._items.refresh(await self._projects.open_root(session.project_root))
+        return await self._items.refresh(await self._open_project(session.project_root))
 
     async def _apply(
         self, session_id: str, change: Callable[[Session], tuple[Session, T]]

@@ -6,7 +6,6 @@ import json
 import re
 import secrets
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -196,17 +195,6 @@ def idle(session: Session, at: str) -> Session:
 def ended(session: Session, at: str) -> Session:
     """Return an ended session; one that ended before keeps its time."""
     return session if session.ended else replace(session, ended=at)
-
-
-def timestamp_of(moment: datetime) -> str:
-    """Return an aware time as ISO 8601 UTC with milliseconds and `Z`, which sorts as text."""
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def moment_in(text: str) -> datetime:
-    """Return the time or day in ISO 8601, UTC without a zone. Raises `ValueError` or `OverflowError`."""
-    moment = datetime.fromisoformat(text)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _checked_count(session: Session) -> Session:

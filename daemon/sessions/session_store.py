@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest, NotFound, StateError
 from ..core.system import Stamp, System, latest_time
+from ..core.times import timestamp_of
 from ..rules.items import ItemKey
 from .session import (
     Session,
@@ -25,7 +26,6 @@ from .session import (
     new_id,
     new_session,
     summary_of,
-    timestamp_of,
 )
 from .session_files import KeptAside, OthersFolder, SessionFiles, SetAside
 

@@ -1,498 +1,232 @@
-"""The records of what happened in sessions and of what became of shown places, and their tables.
-
-A *turn* is a context that was given, a *place* a file that it showed. Times are milliseconds since the epoch.
-"""
+"""The timeline of sessions: takes the events of hosts and agents, and answers what happened."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from functools import cached_property
-from typing import Literal
+import secrets
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from ..core.storage import Database, settle_times
+from ..core.errors import InvalidRequest
+from ..core.storage import Database
+from ..memory.experience import Experience
+from ..transcripts.activity import Activity
+from .deliveries import Deliveries
+from .session_events import (
+    HOOK_MARK,
+    MASKED_CHARACTERS,
+    PATHS_MAX,
+    Entry,
+    SessionOrigin,
+    StoredEntry,
+    TimelineKind,
+    TranscriptPart,
+    Use,
+    UseSign,
+    entries_of,
+    milliseconds,
+    project_of,
+    sessions_of,
+)
 
-TimelineKind = Literal[
-    "start", "prompt", "subagent", "edit", "read", "decision", "compaction", "resume", "end"
-]
-Use = Literal["edited", "read", "named"]
-Outcome = Literal["", "too late"]
-"""What became of the context for an entry, if it isn't as usual: it wasn't ready when the agent went on."""
+K = TypeVar("K")
+V = TypeVar("V")
 
-LATE_MARK = "late:"
-"""The beginning of the mark of an entry whose context came too late; its number follows."""
+CONVERSATIONS_MAX = 1_000
+"""Maximum number of conversations whose latest entry is remembered."""
 
-ENTRIES_MAX = 2_000
-"""Maximum number of entries of a session, the latest."""
-
-TURNS_MAX = 50_000
-"""Maximum number of turns, the latest: 1,600 a day; a turn with 20 places takes a kilobyte."""
-
-PRUNED_AT_ONCE = 2_000
-"""Maximum number of turns removed in a transaction, so that writers don't wait for long."""
-
-REPORTED_MS = 60_000
-"""Milliseconds between an edit in a hook's event and the same edit in the transcript."""
-
-VERSION = 1
-SCHEMA = """
-CREATE TABLE sessions (
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, project TEXT NOT NULL, host TEXT NOT NULL,
-    observed INTEGER NOT NULL DEFAULT 0, mined INTEGER NOT NULL DEFAULT 0,
-    saved INTEGER NOT NULL DEFAULT 0, saved_files INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE entries (
-    number INTEGER PRIMARY KEY, session INTEGER NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL,
-    agent_id TEXT NOT NULL, agent_name TEXT NOT NULL, text TEXT NOT NULL, paths TEXT NOT NULL,
-    context_id TEXT NOT NULL, request_id TEXT NOT NULL, experience_id TEXT NOT NULL, mark TEXT NOT NULL);
-CREATE INDEX entries_by_session ON entries (session, at, number);
-CREATE INDEX entries_by_age ON entries (at);
-CREATE UNIQUE INDEX entries_by_mark ON entries (session, mark) WHERE mark != '';
-CREATE TABLE turns (
-    number INTEGER PRIMARY KEY, context_id TEXT NOT NULL UNIQUE, session INTEGER NOT NULL,
-    project TEXT NOT NULL, at INTEGER NOT NULL, times INTEGER NOT NULL, tokens INTEGER NOT NULL,
-    bytes INTEGER NOT NULL, tokens_before INTEGER NOT NULL, shown INTEGER NOT NULL,
-    used INTEGER NOT NULL DEFAULT 0, types TEXT NOT NULL);
-CREATE INDEX turns_by_session ON turns (session);
-CREATE INDEX turns_by_age ON turns (at);
-CREATE TABLE paths (
-    id INTEGER PRIMARY KEY, project TEXT NOT NULL, path TEXT NOT NULL, shown INTEGER NOT NULL DEFAULT 0,
-    used INTEGER NOT NULL DEFAULT 0, UNIQUE (project, path));
-CREATE INDEX paths_unused ON paths (shown) WHERE used = 0;
-CREATE TABLE places (
-    turn INTEGER NOT NULL, path INTEGER NOT NULL, type TEXT NOT NULL, characters INTEGER NOT NULL,
-    size INTEGER NOT NULL, edited INTEGER, read INTEGER, named INTEGER,
-    PRIMARY KEY (turn, path)) WITHOUT ROWID;
-CREATE INDEX places_by_path ON places (path);
-"""
-"""`observed` is the time of the last sign of use in a session, and `mined` that of the last reading of its
-transcript, 0 for none. `mark` identifies an entry that may be found again: such an entry is replaced. It
-also marks an entry whose context came too late.
-A place has the time of its first use of each kind.
-
-So that sums are fast, counts are kept: `shown` and `used` of a turn count its places, those of a path its
-places in observed sessions, and `types` has them by type of slice, as JSON: tokens, tokens before
-compression, bytes, shown, used. `saved` are the characters that reading `saved_files` files would have
-taken."""
-
-WHOLE_BYTES = 50_000
-"""Maximum bytes of a file that count as saved: about what the tools of hosts read at once."""
+MERGED_MS = 120_000
+"""Milliseconds within which the edits of an agent become one entry, if nothing else happens in between."""
 
 
-class Entry(Struct):
-    """Something that happened in a session. `paths` are relative to the root, or as the host wrote them until
-    they are stored."""
+class SessionEvent(Struct, frozen=True):
+    """Something that happened in a session of a host. `paths` are as the host wrote them; `read` are files
+    that a tool read."""
 
-    number: int
     session_id: str
-    at: int
+    host: str
+    cwd: str
     kind: TimelineKind
     agent_id: str = ""
     agent_name: str = ""
     text: str = ""
     paths: tuple[str, ...] = ()
-    context_id: str = ""
-    request_id: str = ""
-    experience_id: str = ""
-    mark: str = ""
-    last: int = 0
-    """For an entry of a transcript: the time of its last activity."""
 
 
-class Place(Struct, frozen=True):
-    """A file in a turn: the type of its slice, the characters shown of it, and its size in bytes, 0 if that
-    isn't known."""
+class TimelinePage(Struct, frozen=True):
+    """Entries of a session, the latest first, and the cursor of older ones or ""."""
 
-    path: str
-    type: str
-    characters: int
-    size: int
-
-
-class Turn(Struct, frozen=True):
-    """A context that was given `times` since the last write, at first `at`."""
-
-    context_id: str
-    session_id: str
     project: str
-    at: int
-    times: int
-    tokens: int
-    bytes: int
-    tokens_before: int
-    types: dict[str, tuple[int, int, int]]
-    """By type of slice: tokens, tokens before compression, bytes."""
-    places: tuple[Place, ...]
+    entries: tuple[StoredEntry, ...]
+    next: str
 
 
-class UseSign(Struct, frozen=True):
-    """A sign that a file was used: `path` is relative to the root, or if it isn't `exact` perhaps only the
-    last parts of that."""
+class Timeline:
+    """What happens in sessions. On the event loop only.
 
-    session_id: str
-    how: Use
-    path: str
-    at: int
-    exact: bool = True
-
-
-class SessionRow(Struct, frozen=True):
-    """What is stored of a session."""
-
-    session_id: str
-    project: str
-    host: str = ""
-
-
-class UsedPlace(Struct, frozen=True):
-    """A used place of a context."""
-
-    path: str
-    how: Use
-    at: int
-
-
-class StoredEntry(Struct, frozen=True):
-    """An entry as it is read; `tokens`, `shown` and `used` are of its context, None if they aren't known.
-    `paths_json` is a list of paths as JSON."""
-
-    number: int
-    at: int
-    kind: TimelineKind
-    agent_id: str
-    agent_name: str
-    text: str
-    context_id: str
-    request_id: str
-    experience_id: str
-    tokens: int | None
-    shown: int | None
-    used: int | None
-    outcome: Outcome
-    paths_json: str
-
-
-def clean(text: str) -> str:
-    """Return a text as SQLite takes it: without half surrogates, as the names of files may have them."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def put_session(database: Database, session: SessionRow) -> int:
-    """Store what is known of a session; returns its number."""
-    (number,) = database.execute(
-        "INSERT INTO sessions (name, project, host) VALUES (?, ?, ?)"
-        " ON CONFLICT (name) DO UPDATE SET project = iif(project = '', excluded.project, project),"
-        " host = iif(excluded.host = '', host, excluded.host) RETURNING id",
-        (clean(session.session_id), clean(session.project), clean(session.host)),
-    ).fetchone()
-    return int(number)
-
-
-def observe(database: Database, session: int, at: int, *, mined: bool = False) -> None:
-    """Note that use can be observed in a session, and whether its transcript was read."""
-    if not _is_observed(database, session):
-        database.execute(
-            "UPDATE paths SET shown = paths.shown + counted.places FROM (SELECT path, COUNT(*) AS places"
-            " FROM turns JOIN places ON turn = number WHERE session = ? GROUP BY path) AS counted"
-            " WHERE id = counted.path",
-            (session,),
-        )
-    database.execute(
-        "UPDATE sessions SET observed = max(observed, ?1), mined = max(mined, iif(?2, ?1, 0)) WHERE id = ?3",
-        (at, mined, session),
-    )
-
-
-def _is_observed(database: Database, session: int) -> bool:
-    row = database.execute("SELECT observed FROM sessions WHERE id = ?", (session,)).fetchone()
-    return row is not None and row[0] > 0
-
-
-def put_entry(database: Database, session: int, entry: Entry) -> None:
-    """Store an entry, in the place of the one with its number or its mark. Of an entry of a transcript the
-    paths are left out that a hook reported at that time; an entry without any other isn't stored."""
-    paths = entry.paths
-    if entry.mark and entry.kind in {"edit", "read"}:
-        known = _reported(database, session, entry)
-        paths = tuple(path for path in paths if path not in known)
-        if not paths:
-            return
-    database.execute(
-        "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            entry.number,
-            session,
-            entry.at,
-            entry.kind,
-            clean(entry.agent_id),
-            clean(entry.agent_name),
-            clean(entry.text),
-            json.dumps(paths),
-            clean(entry.context_id),
-            clean(entry.request_id),
-            clean(entry.experience_id),
-            clean(entry.mark),
-        ),
-    )
-
-
-def _reported(database: Database, session: int, entry: Entry) -> set[str]:
-    """Return the paths of the entries of the same kind that came from hooks at that time."""
-    rows = database.execute(
-        "SELECT paths FROM entries WHERE session = ? AND at BETWEEN ? AND ? AND kind = ? AND mark = ''",
-        (session, entry.at - REPORTED_MS, max(entry.last, entry.at) + REPORTED_MS, entry.kind),
-    )
-    return {path for (paths,) in rows for path in json.loads(paths)}
-
-
-def put_turn(database: Database, session: int, turn: Turn) -> None:
-    """Store a turn with its places, or count it once more."""
-    kinds = Counter(place.type for place in turn.places)
-    (number, times) = database.execute(
-        "INSERT INTO turns (context_id, session, project, at, times, tokens, bytes, tokens_before, shown,"
-        " types) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (context_id) DO UPDATE SET"
-        " times = times + excluded.times RETURNING number, times",
-        (
-            clean(turn.context_id),
-            session,
-            clean(turn.project),
-            turn.at,
-            turn.times,
-            turn.tokens,
-            turn.bytes,
-            turn.tokens_before,
-            len(turn.places),
-            json.dumps({name: (*sums, kinds[name], 0) for name, sums in turn.types.items()}),
-        ),
-    ).fetchone()
-    if times > turn.times:
-        return
-    database.executemany(
-        "INSERT OR IGNORE INTO paths (project, path) VALUES (?, ?)",
-        [(clean(turn.project), place.path) for place in turn.places],
-    )
-    database.executemany(
-        "INSERT OR IGNORE INTO places SELECT ?, id, ?, ?, ?, NULL, NULL, NULL FROM paths"
-        " WHERE project = ? AND path = ?",
-        [
-            (number, place.type, place.characters, place.size, clean(turn.project), place.path)
-            for place in turn.places
-        ],
-    )
-    if _is_observed(database, session):
-        database.execute(
-            "UPDATE paths SET shown = shown + 1 WHERE id IN (SELECT path FROM places WHERE turn = ?)",
-            (number,),
-        )
-
-
-_UNUSED = """
-SELECT turn, type FROM places WHERE COALESCE(edited, read, named) IS NULL
-AND path = ? AND turn IN (SELECT number FROM turns WHERE session = ? AND at <= ?)
-"""
-_MARK_USED = """
-UPDATE places SET {how} = ? WHERE {how} IS NULL
-AND path = ? AND turn IN (SELECT number FROM turns WHERE session = ? AND at <= ?)
-"""
-
-
-def mark_used(database: Database, session: int, signs: Sequence[UseSign]) -> None:
-    """Mark the places of a session that were shown before they were used."""
-    if not signs:
-        return
-    shown = _ShownPaths(database, session)
-    observe(database, session, max(sign.at for sign in signs))
-    for sign in signs:
-        for path in shown.meant(sign):
-            before = (path, session, sign.at)
-            newly_used = database.execute(_UNUSED, before).fetchall()
-            database.execute(_MARK_USED.replace("{how}", sign.how), (sign.at, *before))
-            _count_used(database, path, newly_used)
-
-
-def _count_used(database: Database, path: int, places: Sequence[tuple[int, str]]) -> None:
-    """Count places of a path, by turn and type of slice, as used."""
-    database.execute("UPDATE paths SET used = used + ? WHERE id = ?", (len(places), path))
-    for turn, kind in places:
-        (types,) = database.execute("SELECT types FROM turns WHERE number = ?", (turn,)).fetchone()
-        counts = json.loads(types)
-        if kind in counts:
-            counts[kind][-1] += 1
-        database.execute(
-            "UPDATE turns SET used = used + 1, types = ? WHERE number = ?", (json.dumps(counts), turn)
-        )
-
-
-def count_saved(database: Database, session: int) -> None:
-    """Count what an agent didn't have to read: the sizes of files that it named, and that the transcript
-    doesn't show it reading or editing, less all that was shown of them.
-
-    An edit without a reading tells nothing: what it needed was read in some way that wasn't seen, or written
-    blindly. Only uses before the last reading of the transcript count: the next may show a reading.
+    Whatever takes something needs microseconds and never raises; it is kept with the deliveries, or not at
+    all if their file can't be opened.
     """
-    database.execute(
-        "UPDATE sessions SET (saved, saved_files) = (SELECT COALESCE(SUM(saved), 0), COUNT(*) FROM ("
-        "SELECT MAX(MIN(MAX(size), ?) - SUM(characters), 0) AS saved FROM turns JOIN places ON turn = number"
-        " WHERE session = sessions.id GROUP BY path"
-        " HAVING MAX(read) IS NULL AND MAX(edited) IS NULL AND MIN(named) <= sessions.mined)) WHERE id = ?",
-        (WHOLE_BYTES, session),
-    )
+
+    def __init__(self, deliveries: Deliveries) -> None:
+        self._deliveries = deliveries
+        self._open: OrderedDict[tuple[str, str], Entry] = OrderedDict()
+        """The latest entry of each conversation that has no context yet, by session and agent."""
+        self._latest: OrderedDict[str, Entry] = OrderedDict()
+        """The latest entry of each session."""
+        self._tasks: OrderedDict[tuple[str, str], Entry] = OrderedDict()
+        """The first entry of each subagent, by session and agent."""
+        self._last_context: OrderedDict[tuple[str, str], str] = OrderedDict()
+
+    def record(self, event: SessionEvent) -> None:
+        """Take something that happened in a session."""
+        session_id, agent = event.session_id, event.agent_id
+        if not session_id:
+            return
+        self._deliveries.put(SessionOrigin(session_id, event.host, event.cwd))
+        if event.kind in {"edit", "read"} and event.paths:
+            self._touched(event, self._latest.get(session_id))
+            return
+        key = session_id, agent
+        begun, task = self._open.get(key), self._tasks.get(key)
+        if event.kind == "resume" and begun is not None and begun.kind == "compaction":
+            return  # the start that follows a compaction
+        if event.kind == "prompt" and task is not None and task.text.strip() in {"", event.text.strip()}:
+            task.text = event.text  # some hosts send a subagent's task once more as a prompt
+            self._deliveries.put(task)
+            return
+        entry = self._entry(session_id, event.kind, agent, event.agent_name, event.text)
+        if event.kind == "subagent" and agent:
+            _remember(self._tasks, key, entry)
+        if event.kind in {"start", "resume", "prompt", "subagent", "compaction"}:
+            _remember(self._open, key, entry)
+        self._deliveries.put(entry)
+
+    def attach(
+        self, conversation: tuple[str, str], context_id: str, request_id: str, prompt: str, agent_name: str
+    ) -> None:
+        """Give a context to the entry that it was asked for in a session by an agent, or make one for a
+        client without hooks."""
+        entry = self._open.pop(conversation, None)
+        if entry is None:
+            if self._last_context.get(conversation) == context_id:
+                return
+            entry = self._entry(conversation[0], "prompt" if prompt.strip() else "start", conversation[1])
+        entry.text = entry.text or prompt[:MASKED_CHARACTERS]
+        entry.agent_name = entry.agent_name or agent_name
+        entry.context_id, entry.request_id, entry.outcome = context_id, request_id, ""
+        self._deliveries.put(entry)
+        _remember(self._last_context, conversation, context_id)
+
+    def too_late(self, session_id: str, agent_id: str) -> bool:
+        """Take that what was prepared for a conversation's latest prompt or start wasn't ready in time; a
+        context that follows nevertheless takes that back. Returns whether there is such an entry."""
+        entry = self._open.get((session_id, agent_id))
+        if entry is None or entry.outcome:
+            return False
+        entry.outcome = "too late"
+        self._deliveries.put(entry)
+        return True
+
+    def decided(self, root: str, experiences: Iterable[Experience]) -> None:
+        """Take new decisions of a project."""
+        for experience in experiences:
+            if experience.session_id:
+                self._deliveries.put(SessionOrigin(experience.session_id, "", root, root))
+                at = milliseconds(experience.timestamp, self._deliveries.now())
+                entry = Entry(
+                    experience.session_id,
+                    at,
+                    "decision",
+                    experience.id,
+                    agent_name=experience.agent_id,
+                    text=experience.decision,
+                    paths=experience.files_touched[:PATHS_MAX],
+                    experience_id=experience.id,
+                )
+                self._deliveries.put(entry)
+
+    def read_transcript(self, root: str, session_id: str, cwd: str, activity: Sequence[Activity]) -> None:
+        """Take the activities in the new part of the transcript of a project's session."""
+        if session_id:
+            self._deliveries.put(SessionOrigin(session_id, "", root, root))
+            self._deliveries.put(TranscriptPart(session_id, cwd, tuple(activity), self._deliveries.now()))
+
+    def has_shown(self, session_id: str) -> bool:
+        """Whether this daemon gave the session a context, so that its transcript tells of use."""
+        return any(session == session_id for session, _ in self._last_context)
+
+    def named(self, session_id: str, paths: Iterable[str]) -> None:
+        """Take paths that an agent's reply names."""
+        self._sign(session_id, "named", paths)
+
+    async def page(self, session_id: str, limit: int, before: str) -> TimelinePage:
+        """Return entries of a session, the latest first. Raises `InvalidRequest` for an unusable cursor."""
+        start = _cursor_in(before)
+
+        def ask(database: Database) -> TimelinePage:
+            entries = entries_of(database, session_id, limit + 1, start)
+            more = (
+                f"{entries[limit - 1].entry.at}-{entries[limit - 1].number}" if len(entries) > limit else ""
+            )
+            return TimelinePage(project_of(database, session_id), tuple(entries[:limit]), more)
+
+        return await self._deliveries.read(ask)
+
+    async def forget_project(self, root: str) -> None:
+        """Remove all of a project: its requests, its contexts, and what happened in its sessions."""
+        gone = await self._deliveries.read(lambda database: sessions_of(database, root))
+        by_agent: tuple[OrderedDict[tuple[str, str], Any], ...] = self._open, self._tasks, self._last_context
+        for known in by_agent:
+            for key in [key for key in known if key[0] in gone]:
+                del known[key]
+        for session_id in gone:
+            self._latest.pop(session_id, None)
+        await self._deliveries.forget_project(root)
+
+    def _entry(
+        self, session_id: str, kind: TimelineKind, agent_id: str, agent_name: str = "", text: str = ""
+    ) -> Entry:
+        mark = f"{HOOK_MARK}{secrets.token_hex(8)}"
+        entry = Entry(session_id, self._deliveries.now(), kind, mark, agent_id, agent_name, text)
+        _remember(self._latest, session_id, entry)
+        return entry
+
+    def _touched(self, event: SessionEvent, latest: Entry | None) -> None:
+        """Take files that an agent edited or read: as an entry, and as a sign of their use."""
+        paths = tuple(os.path.join(event.cwd, path) for path in event.paths)
+        self._sign(event.session_id, "edited" if event.kind == "edit" else "read", paths)
+        if (
+            latest is None
+            or (latest.kind, latest.agent_id) != (event.kind, event.agent_id)
+            or self._deliveries.now() - latest.at >= MERGED_MS
+        ):
+            latest = self._entry(event.session_id, event.kind, event.agent_id, event.agent_name, event.text)
+        latest.paths = tuple(dict.fromkeys((*latest.paths, *paths)))[:PATHS_MAX]
+        self._deliveries.put(latest)
+
+    def _sign(self, session_id: str, how: Use, paths: Iterable[str]) -> None:
+        at = self._deliveries.now()
+        for path in paths:
+            self._deliveries.put(UseSign(session_id, how, path, at))
 
 
-class _ShownPaths:
-    """The paths that a session was shown."""
-
-    def __init__(self, database: Database, session: int) -> None:
-        self._database = database
-        self._session = session
-
-    def meant(self, sign: UseSign) -> list[int]:
-        """Return the number of the file that a sign means: the file itself, else of the shown files the only
-        one that ends in the same parts."""
-        if sign.exact:
-            query = "SELECT p.id FROM paths p JOIN sessions s USING (project) WHERE s.id = ? AND path = ?"
-            return [number for (number,) in self._database.execute(query, (self._session, sign.path))]
-        named = self._by_name.get(os.path.basename(sign.path), {})
-        if sign.path in named:
-            return [named[sign.path]]
-        ending = [number for path, number in named.items() if f"/{path}".endswith(f"/{sign.path}")]
-        return ending if len(ending) == 1 else []
-
-    @cached_property
-    def _by_name(self) -> Mapping[str, dict[str, int]]:
-        """The numbers of the shown files by path, by their last part."""
-        found: defaultdict[str, dict[str, int]] = defaultdict(dict)
-        rows = self._database.execute(
-            "SELECT DISTINCT p.path, p.id FROM turns JOIN places ON turn = number JOIN paths p"
-            " ON p.id = places.path WHERE session = ?",
-            (self._session,),
-        )
-        for path, number in rows:
-            found[os.path.basename(path)][path] = number
-        return found
+def _cursor_in(before: str) -> tuple[int, int] | None:
+    """Return the time and the number in a cursor. Raises `InvalidRequest`."""
+    if not before:
+        return None
+    at, _, number = before.partition("-")
+    if not (at.isdecimal() and number.isdecimal() and len(before) < 40 and before.isascii()):
+        raise InvalidRequest(f"before is no next of a page: {before!r:.60}", "before")
+    return int(at), int(number)
 
 
-def prune_session(database: Database, session: int) -> None:
-    """Remove the oldest entries above `ENTRIES_MAX`."""
-    database.execute(
-        "DELETE FROM entries WHERE number IN (SELECT number FROM entries WHERE session = ?"
-        " ORDER BY at DESC, number DESC LIMIT -1 OFFSET ?)",
-        (session, ENTRIES_MAX),
-    )
-
-
-def prune_round(database: Database, oldest: int, now: int) -> int:
-    """Remove some of what is older than a time or too much; returns how many turns and entries were
-    removed."""
-    for table in ("entries", "turns"):
-        settle_times(database, table, now, now)
-    entries = database.execute("DELETE FROM entries WHERE at < ?", (oldest,)).rowcount
-    turns = database.execute(
-        "SELECT number FROM turns WHERE at < ?1 UNION SELECT number FROM"
-        " (SELECT number FROM turns ORDER BY number DESC LIMIT -1 OFFSET ?2) LIMIT ?3",
-        (oldest, TURNS_MAX, PRUNED_AT_ONCE),
-    ).fetchall()
-    _remove_turns(database, turns)
-    if not turns:
-        _remove_unneeded(database)
-    return entries + len(turns)
-
-
-def count_of(database: Database, project: str) -> int:
-    """Return the number of entries of a project."""
-    query = "SELECT COUNT(*) FROM entries WHERE session IN (SELECT id FROM sessions WHERE project = ?)"
-    return int(database.execute(query, (clean(project),)).fetchone()[0])
-
-
-def sessions_of(database: Database, project: str) -> set[str]:
-    """Return the ids of a project's sessions."""
-    rows = database.execute("SELECT name FROM sessions WHERE project = ?", (clean(project),))
-    return {name for (name,) in rows}
-
-
-def forget_round(database: Database, project: str) -> int:
-    """Remove some of a project, also from sessions that worked in several; returns how many turns and entries
-    were removed."""
-    project = clean(project)
-    some = "FROM turns WHERE project = ? ORDER BY number LIMIT ?"
-    turns = database.execute(f"SELECT number {some}", (project, PRUNED_AT_ONCE)).fetchall()
-    entries = database.execute(
-        f"DELETE FROM entries WHERE context_id != '' AND context_id IN (SELECT context_id {some})",  # noqa: S608 - from above
-        (project, PRUNED_AT_ONCE),
-    ).rowcount
-    _remove_turns(database, turns)
-    entries += database.execute(
-        "DELETE FROM entries WHERE number IN (SELECT number FROM entries WHERE session IN"
-        " (SELECT id FROM sessions WHERE project = ?) LIMIT ?)",
-        (project, PRUNED_AT_ONCE),
-    ).rowcount
-    if not turns and not entries:
-        _remove_unneeded(database)
-    return entries + len(turns)
-
-
-def _remove_turns(database: Database, turns: Sequence[tuple[int]]) -> None:
-    database.executemany(
-        "UPDATE paths SET shown = paths.shown - 1, used = paths.used - gone.used FROM (SELECT path,"
-        " COALESCE(edited, read, named) IS NOT NULL AS used FROM places JOIN turns ON number = turn"
-        " JOIN sessions ON id = session WHERE turn = ? AND observed > 0) AS gone WHERE id = gone.path",
-        turns,
-    )
-    database.executemany("DELETE FROM places WHERE turn = ?", turns)
-    database.executemany("DELETE FROM turns WHERE number = ?", turns)
-
-
-def _remove_unneeded(database: Database) -> None:
-    """Remove paths without a place, and sessions without a turn or an entry."""
-    database.execute("DELETE FROM paths WHERE id NOT IN (SELECT path FROM places)")
-    database.execute(
-        "DELETE FROM sessions WHERE id NOT IN (SELECT session FROM turns)"
-        " AND id NOT IN (SELECT session FROM entries)"
-    )
-
-
-def last_number(database: Database) -> int:
-    """Return the number of the latest entry, 0 for none."""
-    return int(database.execute("SELECT COALESCE(MAX(number), 0) FROM entries").fetchone()[0])
-
-
-def session_row(database: Database, session_id: str) -> SessionRow | None:
-    """Return what is stored of a session, None for nothing."""
-    row = database.execute(
-        "SELECT name, project, host FROM sessions WHERE name = ?", (clean(session_id),)
-    ).fetchone()
-    return None if row is None else SessionRow(*row)
-
-
-def entries_of(
-    database: Database, session_id: str, limit: int, before: tuple[int, int] | None
-) -> list[StoredEntry]:
-    """Return entries of a session, the latest first; with `before`, a time and a number, only older ones."""
-    rows = database.execute(
-        "SELECT e.number, e.at, kind, agent_id, agent_name, text, e.context_id, request_id,"
-        " experience_id, tokens, t.shown, iif(s.observed, t.used, NULL),"
-        " iif(mark GLOB ?, 'too late', ''), paths"
-        " FROM sessions s JOIN entries e ON e.session = s.id"
-        " LEFT JOIN turns t ON e.context_id != '' AND t.context_id = e.context_id"
-        " WHERE s.name = ? AND (e.at, e.number) < (?, ?) ORDER BY e.at DESC, e.number DESC LIMIT ?",
-        (f"{LATE_MARK}*", clean(session_id), *(before or (2**62, 0)), limit),
-    )
-    return [StoredEntry(*row) for row in rows]
-
-
-def used_places(database: Database, context_id: str) -> list[UsedPlace]:
-    """Return the used places of a context, by path."""
-    rows = database.execute(
-        "SELECT p.path, edited, read, named FROM turns JOIN places ON turn = number"
-        " JOIN paths p ON p.id = places.path WHERE context_id = ?"
-        " AND COALESCE(edited, read, named) IS NOT NULL ORDER BY p.path",
-        (clean(context_id),),
-    )
-    found = []
-    for path, edited, read, named in rows:
-        how: Use = "edited" if edited is not None else "read" if read is not None else "named"
-        found.append(UsedPlace(path, how, next(at for at in (edited, read, named) if at is not None)))
-    return found
+def _remember(known: OrderedDict[K, V], key: K, value: V) -> None:
+    """Put a value last, and forget the oldest above `CONVERSATIONS_MAX`."""
+    known[key] = value
+    known.move_to_end(key)
+    if len(known) > CONVERSATIONS_MAX:
+        known.popitem(last=False)

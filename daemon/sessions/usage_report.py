@@ -1,4 +1,4 @@
-"""The cost and use of contexts, counted from the tables of the timeline."""
+"""The cost and use of contexts. Queries over the deliveries; a *turn* is a delivery that was no preview."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Literal
 from msgspec import Struct
 
 from ..core.storage import Database
-from .timeline import WHOLE_BYTES
+from .delivery_tables import data_of, text_of
+from .session_events import WHOLE_BYTES, first_prompt
 
 Grouping = Literal["day", "project", "host", "session", "type"]
 
@@ -32,7 +33,8 @@ class UsageFilter(Struct, frozen=True):
     @property
     def values(self) -> dict[str, object]:
         """The parameters of the queries."""
-        return {"project": self.project, "since": self.since, "until": self.until}
+        project = None if self.project is None else data_of(self.project)
+        return {"project": project, "since": self.since, "until": self.until}
 
 
 class UsageCounts(Struct):
@@ -85,11 +87,12 @@ def usage_report(database: Database, by: Grouping, wanted: UsageFilter) -> Usage
             row.project = ""
     if by == "session":
         for row in rows:
-            row.name = _first_prompt(database, row.key)
+            row.name = first_prompt(database, row.key)
     bounds = {"least": NEVER_USED_SHOWN, "limit": NEVER_USED_MAX}
     never = database.execute(_query(_NEVER_USED), {**wanted.values, **bounds})
-    characters, files = database.execute(_query(_SAVED), wanted.values).fetchone()
-    return UsageReport(tuple(rows), total, tuple(Unused(*row) for row in never), characters, _basis(files))
+    unused = tuple(Unused(text_of(path), text_of(project), shown) for path, project, shown in never)
+    saved = database.execute(_query(_SAVED), wanted.values).fetchone()
+    return UsageReport(tuple(rows), total, unused, saved[0], _basis(saved[1]))
 
 
 def _total(rows: Sequence[UsageCounts]) -> UsageCounts:
@@ -122,75 +125,79 @@ def _basis(files: int) -> str:
 
 
 _KEYS = {
-    "day": "date(t.at / 1000, 'unixepoch', 'localtime')",
-    "project": "t.project",
+    "day": "date(c.first_at / 1000, 'unixepoch', 'localtime')",
+    "project": "c.project",
     "host": "COALESCE(s.host, '')",
-    "session": "COALESCE(s.name, '')",
+    "session": "COALESCE(s.name, X'')",
 }
 
-_WANTED = "(:project IS NULL OR t.project = :project) AND t.at >= :since AND t.at < :until"
+_WANTED = (
+    "turns > 0 AND (:project IS NULL OR c.project = :project) AND c.first_at >= :since"
+    " AND c.first_at < :until"
+)
 
 _TURNS = """
-SELECT {key}, MAX(t.project), SUM(times), SUM(times * tokens), SUM(times * bytes),
-    SUM(times * MAX(tokens_before, tokens)), COUNT(DISTINCT NULLIF(session, 0)),
+SELECT {key}, MAX(c.project), SUM(turns), SUM(turns * tokens), SUM(turns * bytes),
+    SUM(turns * MAX(tokens_before, tokens)), COUNT(DISTINCT NULLIF(session, 0)),
     SUM(iif(s.observed, shown, 0)), SUM(iif(s.observed, used, 0))
-FROM turns t LEFT JOIN sessions s ON s.id = t.session WHERE {wanted} GROUP BY 1
+FROM contexts c LEFT JOIN sessions s ON s.id = session WHERE {wanted} GROUP BY 1
 """
 
-_SESSIONS = "SELECT COUNT(DISTINCT NULLIF(session, 0)) FROM turns t WHERE {wanted}"
+_SESSIONS = "SELECT COUNT(DISTINCT NULLIF(session, 0)) FROM contexts c WHERE {wanted}"
 
-_TYPES = """
-SELECT session, times, COALESCE(s.observed, 0), types
-FROM turns t LEFT JOIN sessions s ON s.id = t.session WHERE {wanted}
+_TYPES = "SELECT session, turns, types FROM contexts c WHERE {wanted}"
+
+_PLACES = "places JOIN contexts c ON c.number = context JOIN sessions s ON s.id = session"
+
+_TYPE_PLACES = """
+SELECT type, COUNT(*), COUNT(COALESCE(edited, read, named)) FROM {places}
+WHERE {wanted} AND type != '' AND observed GROUP BY type
 """
 
 _NEVER_USED = """
-SELECT path, project, shown FROM paths
-WHERE used = 0 AND shown >= :least AND (:project IS NULL OR project = :project)
-ORDER BY shown DESC, project, path LIMIT :limit
+SELECT path, f.project, COUNT(*) AS total FROM {places} JOIN files f ON f.id = file
+WHERE file IN (
+    SELECT file FROM places WHERE type != '' GROUP BY file
+    HAVING COUNT(COALESCE(edited, read, named)) = 0 AND COUNT(*) >= :least)
+AND type != '' AND turns > 0 AND observed AND (:project IS NULL OR f.project = :project)
+GROUP BY file HAVING total >= :least ORDER BY total DESC, f.project, path LIMIT :limit
 """
 
 _SAVED = """
 SELECT COALESCE(SUM(saved), 0), COALESCE(SUM(saved_files), 0) FROM sessions
-WHERE saved_files AND EXISTS (SELECT 1 FROM turns t WHERE session = sessions.id AND {wanted})
+WHERE saved_files AND EXISTS (SELECT 1 FROM contexts c WHERE session = sessions.id AND {wanted})
 """
-
-
-def _first_prompt(database: Database, session_id: str) -> str:
-    row = database.execute(
-        "SELECT text FROM entries JOIN sessions ON id = session WHERE name = ? AND kind = 'prompt'"
-        " AND text != '' ORDER BY entries.at, number LIMIT 1",
-        (session_id,),
-    ).fetchone()
-    return row[0] if row else ""
 
 
 def _query(query: str, key: str = "") -> str:
     """Return a query with the filter, and with the key of its groups."""
-    return query.replace("{wanted}", _WANTED).replace("{key}", key)
+    return query.replace("{wanted}", _WANTED).replace("{places}", _PLACES).replace("{key}", key)
 
 
 def _grouped(database: Database, key: str, wanted: UsageFilter) -> list[UsageCounts]:
-    return [UsageCounts(*row) for row in database.execute(_query(_TURNS, key), wanted.values)]
+    found = []
+    for name, project, *counts in database.execute(_query(_TURNS, key), wanted.values):
+        label = text_of(name) if isinstance(name, bytes) else name
+        found.append(UsageCounts(label, text_of(project), *counts))
+    return found
 
 
 def _by_type(database: Database, wanted: UsageFilter) -> list[UsageCounts]:
     """Count turns by the types of their slices; a turn counts for each of its types."""
     found: dict[str, UsageCounts] = {}
     sessions: defaultdict[str, set[int]] = defaultdict(set)
-    rows = database.execute(_query(_TYPES), wanted.values)
-    for session, times, observed, types in rows:
-        for name, (tokens, tokens_before, size, shown, used) in json.loads(types).items():
+    for session, turns, types in database.execute(_query(_TYPES), wanted.values):
+        for name, (tokens, tokens_before, size) in json.loads(types).items():
             row = found.setdefault(name, UsageCounts(name))
-            row.turns += times
-            row.tokens += times * tokens
-            row.tokens_before += times * max(tokens_before, tokens)
-            row.bytes += times * size
+            row.turns += turns
+            row.tokens += turns * tokens
+            row.tokens_before += turns * max(tokens_before, tokens)
+            row.bytes += turns * size
             if session:
                 sessions[name].add(session)
-            if observed:
-                row.places_shown += shown
-                row.places_used += used
+    for name, shown, used in database.execute(_query(_TYPE_PLACES), wanted.values):
+        if name in found:
+            found[name].places_shown, found[name].places_used = shown, used
     for name, row in found.items():
         row.sessions = len(sessions[name])
     return list(found.values())

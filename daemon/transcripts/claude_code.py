@@ -15,21 +15,19 @@ from msgspec.structs import replace
 
 from .entry import (
     TEXT_CHARACTERS,
+    TOOLS,
     Call,
     Entry,
     Recent,
     Record,
-    Tool,
     TranscriptReader,
-    call_entry,
+    call_of,
     cut,
     joined,
     map_at,
     maps_at,
-    message_entry,
     parts_at,
     record_of,
-    result_entry,
     text_at,
 )
 from .injections import is_own_command, is_own_tool, part_said, said
@@ -39,37 +37,14 @@ HANDBACK = "SubagentHandback"
 PLAN = "ExitPlanMode"
 QUESTION = "AskUserQuestion"
 
-_TOOLS: dict[str, Tool] = {
-    "Edit": "edit",
-    "MultiEdit": "edit",
-    "NotebookEdit": "edit",
-    "Write": "write",
-    "Read": "read",
-    "NotebookRead": "read",
-    "Bash": "run",
-    "PowerShell": "run",
-    "Grep": "search",
-    "Glob": "search",
-    "LS": "search",
-    "LSP": "search",
-    "WebSearch": "search",
-    "Agent": "agent",
-    "Task": "agent",  # the former name
-}
-_FILE_TOOLS = ("edit", "write", "read")
 _EXIT_CODE = re.compile(r"\A\s*Exit code (-?\d+)\b")
 
 
-def call_of(name: str, given: Record) -> Call:
+def claude_call(name: str, given: Record) -> Call:
     """Return the meaning of a call by the tool's name and input."""
-    tool = _TOOLS.get(name, "other")
-    path = text_at(given, "file_path", "notebook_path") if tool in _FILE_TOOLS else ""
-    return Call(
-        tool,
-        text_at(given, "prompt", "description") if tool in {"agent", "run"} else "",
-        (path,) if path else (),
-        text_at(given, "command") if tool == "run" else "",
-    )
+    call = call_of(TOOLS.get(name, "other"), given, "file_path", "notebook_path")
+    text = text_at(given, "prompt", "description") if call.tool in {"agent", "run"} else ""
+    return replace(call, text=text)
 
 
 def output_of(block: Record, outcome: object) -> str:
@@ -199,7 +174,7 @@ class ClaudeCodeReader(TranscriptReader):
             if kind == "text":
                 entries += self._text(blank, message_id, text_at(block, "text"))
             elif kind == "thinking":
-                if thought := message_entry(blank, "thinking", text_at(block, "thinking")):
+                if thought := blank.message("thinking", text_at(block, "thinking")):
                     entries += [*self.finish(), *thought]
             elif kind == "tool_use":
                 entries += [*self.finish(), *self._call(blank, block)]
@@ -226,23 +201,23 @@ class ClaudeCodeReader(TranscriptReader):
             return []
         if name == HANDBACK:
             self._calls.note(call_id, "handback")
-            return message_entry(blank, "handback", said(text_at(given, "message")))
-        call = call_of(name, given)
+            return blank.message("handback", said(text_at(given, "message")))
+        call = claude_call(name, given)
         if is_own_command(call.command):
             self._calls.note(call_id, "command")
         if name == QUESTION:
             self._calls.note(call_id, "question")
         plan = said(text_at(given, "plan")) if name == PLAN else ""
-        return [*message_entry(blank, "agent", plan), call_entry(blank, name, call_id, call)]
+        return [*blank.message("agent", plan), blank.called(name, call_id, call)]
 
     def _user(self, blank: Entry, record: Record) -> list[Entry]:
         entries = self.finish()
         message = map_at(record, "message")
         if record.get("isCompactSummary") is True:
             summary = said("\n".join(parts_at(message, "content")))
-            return [*entries, *message_entry(blank, "boundary", summary)]
+            return [*entries, *blank.message("boundary", summary)]
         if prompt := prompt_of(record):
-            return [*entries, *message_entry(blank, "user", prompt)]
+            return [*entries, *blank.message("user", prompt)]
         for block in maps_at(message, "content"):
             if text_at(block, "type") == "tool_result":
                 entries += self._result(blank, record, block)
@@ -257,10 +232,10 @@ class ClaudeCodeReader(TranscriptReader):
         if report := report_of(outcome):
             agent_id, text = report
             blank = replace(blank, agent_id=agent_id or blank.agent_id, call_id=call_id, sidechain=True)
-            return message_entry(blank, "handback", said(text))
+            return blank.message("handback", said(text))
         text = "" if special == "command" else output_of(block, outcome)
         answers = answers_of(outcome) if special == "question" else ""
-        return [result_entry(blank, call_id, text, failed=failed), *message_entry(blank, "user", answers)]
+        return [blank.result(call_id, text, failed=failed), *blank.message("user", answers)]
 
     def _attachment(self, blank: Entry, record: Record) -> list[Entry]:
         """Add a prompt that was typed while the agent worked, without text of hooks and hosts."""
@@ -271,7 +246,7 @@ class ClaudeCodeReader(TranscriptReader):
         ):
             return []
         prompt = said("\n".join(parts_at(attachment, "prompt")))
-        return [*self.finish(), *message_entry(blank, "user", prompt)] if prompt else []
+        return [*self.finish(), *blank.message("user", prompt)] if prompt else []
 
     def _blank(self, line: int, record: Record) -> Entry:
         """Return an entry with what all entries of a record share; the first record names the owner."""

@@ -16,39 +16,23 @@ from msgspec.structs import replace
 
 from .entry import (
     TEXT_CHARACTERS,
+    TOOLS,
     Call,
     Entry,
     EntryKind,
     Recent,
     Record,
-    Tool,
     TranscriptReader,
-    call_entry,
     cut,
     map_at,
     maps_at,
-    message_entry,
     parts_at,
     record_of,
-    result_entry,
     text_at,
     texts_at,
 )
 from .injections import is_own_command, is_own_tool, said
 
-_SHELLS = frozenset(
-    {"shell", "shell_command", "exec_command", "container.exec", "local_shell", "unified_exec"}
-)
-_TOOLS: dict[str, Tool] = {
-    "apply_patch": "edit",
-    "read_file": "read",
-    "view_image": "read",
-    "grep_files": "search",
-    "list_dir": "search",
-    "web_search": "search",
-    "tool_search": "search",
-    "spawn_agent": "agent",
-}
 _PATCHED = re.compile(
     r"(?m)^\*\*\* (Add|Update|Delete) File: (.+?)[ \t]*\r?$|^\*\*\* Move to: (.+?)[ \t]*\r?$"
 )
@@ -73,7 +57,7 @@ def call_of(name: str, given: str | Mapping[str, Any]) -> Call:
     fields: Record = (
         dict(given) if isinstance(given, Mapping) else record_of(given.encode("utf-8", "replace")) or {}
     )
-    tool: Tool = "run" if name in _SHELLS else _TOOLS.get(name, "other")
+    tool = TOOLS.get(name, "other")
     if tool == "run":
         command = command_of(fields)
         if _BEGIN_PATCH in command and "apply_patch" in command:
@@ -307,7 +291,7 @@ class CodexReader(TranscriptReader):
             others[key] -= 1
             return []
         by.note(key, by.pop(key, 0) + 1)
-        before, entries = self.finish(), message_entry(blank, kind, text)
+        before, entries = self.finish(), blank.message(kind, text)
         if kind != "agent":
             return [*before, *entries]
         (self._open,) = entries
@@ -325,12 +309,12 @@ class CodexReader(TranscriptReader):
         if not found or _FINAL not in head:
             return self.finish()
         author = replace(blank, agent_id=text_at(item, "author"), sidechain=True)
-        return [*self.finish(), *message_entry(author, "handback", said(report))]
+        return [*self.finish(), *author.message("handback", said(report))]
 
     def _call(self, blank: Entry, call_id: str, name: str, call: Call) -> list[Entry]:
         kind = "command" if is_own_command(call.command) else "patch" if name == "apply_patch" else "told"
         self._calls.note(call_id, kind)
-        return [*self.finish(), call_entry(blank, name, call_id, call)]
+        return [*self.finish(), blank.called(name, call_id, call)]
 
     def _output(self, blank: Entry, call_id: str, given: object) -> list[Entry]:
         what, failed = self._calls.pop(call_id, ""), call_id in self._failed
@@ -340,7 +324,7 @@ class CodexReader(TranscriptReader):
         output = output_of(given)
         failed = failed or output.failed or (what == "patch" and not _PATCH_APPLIED.match(output.text))
         text = "" if what == "command" else output.text
-        return [*self.finish(), result_entry(blank, call_id, text, failed=failed)]
+        return [*self.finish(), blank.result(call_id, text, failed=failed)]
 
     def _ended(
         self, blank: Entry, event: Record, named: tuple[str, Call], text: str, *, failed: bool
@@ -353,4 +337,4 @@ class CodexReader(TranscriptReader):
             return []
         entries = self._call(blank, call_id, *named)
         output = "" if self._calls.pop(call_id, "") == "command" else text
-        return [*entries, result_entry(blank, call_id, output, failed=failed)]
+        return [*entries, blank.result(call_id, output, failed=failed)]

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct, field
 
-from .candidates import (
-    MAX_CANDIDATES,
-    Candidate,
-    Scene,
-    best,
-    candidate_of,
-    folded,
-    is_source,
-    telling_words,
-)
-from .cues import meets
+from .candidates import MAX_CANDIDATES, Candidate, best, candidate_of, folded, telling_words, without_overlaps
 from .entry import Entry
-from .evidence import CAUSE
 from .outcomes import (
     MAX_FILES,
     CheckResult,
@@ -29,14 +19,30 @@ from .outcomes import (
     is_among,
     is_check,
     is_prose_file,
+    is_source,
     taken_back,
     telling_line,
 )
-from .report import MAX_TEXT, Voice
+from .sentences import MAX_TEXT, Voice
 from .statements import complains, statements_in
 
 _FEW_WORDS = 3
-"""Minimum characters of a new request; a shorter prompt, such as `ok`, requests nothing new."""
+"""Minimum telling words of a new request; a shorter prompt, such as `ok`, requests nothing new."""
+_MAX_EDITED = 400
+"""Maximum number of edited files kept for a turn and for a commit, the latest ones."""
+_MAX_WAITING = 200
+"""Maximum number of calls waiting for their results."""
+_SHARE_AS_ASKED = 0.6
+"""Minimum share of telling words shared with the user's request for a statement to repeat it."""
+_EDITED = re.compile(
+    r"(?i)^\W*(?:\w+ ){0,3}?(?:edited|wrote|written|updated|created|modified|patched|applied|saved|changed)\b"
+)
+"""The beginnings of outputs that report an edit without a call."""
+_MAX_USER_TEXT = 3_000
+"""Maximum characters of a typed message; a longer one is pasted."""
+_INTERRUPTED = "[Request interrupted"
+_SURE = 0.8
+"""Minimum probability of a decision of which no change is known."""
 
 
 class Turn(Struct):
@@ -56,41 +62,41 @@ class Turn(Struct):
     reported: bool = False
     source_edited: bool = False
     """Source files (neither tests nor prose) were edited."""
+    just_edited: bool = False
+    """They were edited since the agent's last words."""
     complaint: bool = False
     """The user asked about a fault."""
     asked: frozenset[str] = frozenset()
     """Telling words of the user's request."""
 
-    def ask(self, text: str, before: tuple[frozenset[str], bool]) -> None:
-        """Record the user's request; `continue` repeats the previous one."""
-        words = telling_words(text)
-        self.asked, self.complaint = (words, complains(text)) if len(words) >= _FEW_WORDS else before
-
     def settle(self) -> None:
-        """Drop narration that later events don't confirm; of several causes in a text keep the best."""
-        for candidate in self.open:
-            candidate.settle()
-        causes = [candidate for candidate in self.open if candidate.statement.kind == "cause"]
-        weak = [cause for cause in causes if cause.statement.needs]
-        best = max(weak, key=lambda cause: cause.weight, default=None) if len(weak) == len(causes) else None
-        dropped = {id(cause) for cause in weak if cause is not best and not cause.take_otherwise()}
-        self.candidates = [
-            candidate
-            for candidate in self.candidates
-            if id(candidate) not in dropped and (candidate.is_borne_out or candidate.voice != "narration")
-        ]
+        """Drop those of the last words that the events after them don't make likely."""
+        dropped = {id(candidate) for candidate in self.open if not candidate.is_likely}
+        self.candidates = [each for each in self.candidates if id(each) not in dropped]
+        self.candidates = without_overlaps(self.candidates)[-MAX_CANDIDATES:]
+        self.open = []
+
+    def events(self, candidate: Candidate) -> set[str]:
+        """Return what happened before a candidate, as evidence."""
+        found = {
+            "source was edited": self.source_edited,
+            "just edited": self.just_edited,
+            "complaint": self.complaint,
+            "complaint, before any edit": self.complaint and not self.source_edited,
+            "as asked": len(candidate.words & self.asked) >= _SHARE_AS_ASKED * len(candidate.words),
+        }
+        return {event for event, happened in found.items() if happened}
 
 
 def judge(candidate: Candidate, check: CheckResult | None) -> None:
     """Set a candidate's outcome from the last check after the edits, and from its own words."""
-    kind = candidate.statement.kind
+    kind, features = candidate.statement.kind, candidate.statement.features
     if kind == "standing":
         return
-    if kind == "undone":
+    if kind == "attempt" and "undone" in features:
         candidate.outcome, candidate.error = "reverted", ""
-    elif kind == "attempt" and not candidate.statement.replaced:
-        candidate.outcome = "reverted" if candidate.statement.removed else "failure"
-        candidate.error = "" if candidate.statement.removed else candidate.error
+    elif kind == "attempt" and "replacement" not in features:
+        candidate.outcome = "failure"
     elif check:
         candidate.outcome, candidate.error = ("success", "") if check.passed else ("failure", check.error)
     else:
@@ -98,39 +104,14 @@ def judge(candidate: Candidate, check: CheckResult | None) -> None:
 
 
 def with_one_cause(candidates: list[Candidate]) -> list[Candidate]:
-    """Return candidates of a turn without causes that the last one, or the report's, superseded.
-
-    An earlier cause stays if it led to an edit on which no check failed.
-    """
+    """Return candidates of a turn without causes that a check refuted, if a later one is as probable."""
     causes = [candidate for candidate in candidates if candidate.statement.kind == "cause"]
-    reported = [cause for cause in causes if cause.voice == "report"]
-    mended = [cause for cause in causes if cause.scene.edited_next and not cause.refuted]
-    if reported:  # a report may leave out the first repairs
-        wanted = reported + [cause for cause in mended if cause.statement.evidence[0] == CAUSE]
-    else:
-        wanted = mended + causes[-1:]
-    return [
-        candidate
-        for candidate in candidates
-        if candidate.statement.kind != "cause" or any(candidate is cause for cause in wanted)
-    ]
-
-
-_MAX_EDITED = 400
-"""Maximum number of edited files kept for a turn and for a commit, the latest ones."""
-_SURE = 5.0
-"""Minimum evidence for a choice if no file is known: a report that chose, with a reason."""
-_MAX_WAITING = 200
-"""Maximum number of calls waiting for their results."""
-_SHARED_WITH_ASKED = 2
-_SHARE_AS_ASKED = 0.6
-"""Minimum share and number of telling words shared with the user's request for a text to be about it."""
-_EDITED = (
-    r"(?i)^\W*(?:\w+ ){0,3}?(?:edited|wrote|written|updated|created|modified|patched|applied|saved|changed)\b"
-)
-"""The beginnings of outputs that report an edit without a call."""
-_MAX_USER_TEXT = 3_000
-"""Maximum characters of a typed message; a longer one is pasted."""
+    dropped = {
+        id(cause)
+        for at, cause in enumerate(causes)
+        if cause.refuted and any(cause.probability <= later.probability for later in causes[at + 1 :])
+    }
+    return [candidate for candidate in candidates if id(candidate) not in dropped]
 
 
 class AgentConversation:
@@ -149,8 +130,7 @@ class AgentConversation:
         self._committed: dict[str, None] = {}
         self._changed = self._called = False
         self._asked_before: tuple[frozenset[str], bool] = (frozenset(), False)
-        self._just_edited = self._ran = False
-        """Sources were edited since the agent's last words; something was run since the last edit."""
+        """Telling words of the last request that was more than `continue`, and whether it complained."""
         self._last: Entry | None = None
 
     def add(self, entry: Entry) -> None:
@@ -195,14 +175,16 @@ class AgentConversation:
         return folded(self._earlier)
 
     def _user(self, entry: Entry) -> None:
-        interrupted = "[Request interrupted" in entry.text[:200]
+        interrupted = _INTERRUPTED in entry.text[:200]
         finished = bool(self._said) or self._turn.reported
         self._speak("narration" if interrupted else "report")
         if interrupted or finished:
             self._end_turn(broken_off=interrupted)
         if not interrupted:
-            self._turn.ask(entry.text[:_MAX_USER_TEXT], self._asked_before)
-            self._asked_before = (self._turn.asked, self._turn.complaint)
+            text = entry.text[:_MAX_USER_TEXT]
+            if len(words := telling_words(text)) >= _FEW_WORDS:
+                self._asked_before = (words, complains(text))
+            self._turn.asked, self._turn.complaint = self._asked_before
         if interrupted or entry.sidechain or len(entry.text) > _MAX_USER_TEXT:
             return
         for statement in statements_in(entry.text, "user"):
@@ -213,43 +195,29 @@ class AgentConversation:
         """Process the agent's last words as a report or as narration, now that it is known which."""
         if not self._said:
             return
-        turn, failure = self._turn, self._failure
+        turn = self._turn
         turn.settle()
-        turn.open = []
         for entry in self._said:
             for statement in statements_in(entry.text, voice):
                 candidate = candidate_of(statement, voice, turn.number, entry)
-                candidate.scene = self._scene(candidate)
-                if failure and voice == "narration":
-                    candidate.evidence = ("something failed before it",)
-                    candidate.error = failure
+                candidate.events = turn.events(candidate)
+                if voice == "report" and (entry.agent_id or not self._called):
+                    candidate.events.add("source was edited")  # all that is left of the work
+                if self._failure and voice == "narration":
+                    candidate.events.add("something failed before it")
+                    candidate.error = self._failure
                 turn.candidates.append(candidate)
                 turn.open.append(candidate)
-        del turn.candidates[:-MAX_CANDIDATES]
         turn.reported = voice == "report"
+        turn.just_edited = False
         self._said, self._failure = [], ""
-        self._just_edited = False
-
-    def _scene(self, candidate: Candidate) -> Scene:
-        turn = self._turn
-        shared = (candidate.words | telling_words(candidate.statement.source)) & turn.asked
-        return Scene(
-            tried=turn.source_edited,
-            just_edited=self._just_edited,
-            ran=self._ran or bool(self._failure),
-            repairing=turn.source_edited and turn.check is not None and not turn.check.passed,
-            complaint=turn.complaint,
-            on_the_point=len(shared) >= _SHARED_WITH_ASKED,
-            as_asked=len(candidate.words & turn.asked) >= _SHARE_AS_ASKED * len(candidate.words),
-            reported=candidate.voice == "report",
-        )
 
     def _call(self, entry: Entry) -> None:
         self._called = True
         if entry.tool in ("edit", "write") and not entry.call_id:
             self._edit(entry.paths)
         elif entry.tool == "agent":
-            self._changed = self._turn.changed = True
+            self._changed = self._turn.changed = self._turn.source_edited = True
         elif entry.tool == "run":
             self._run(entry)
         elif entry.tool == "read":
@@ -264,10 +232,9 @@ class AgentConversation:
         turn.changed = self._changed = True
         turn.check = None
         if of_source and is_source(paths):
-            turn.source_edited = self._just_edited = True
-            self._ran = False
+            turn.source_edited = turn.just_edited = True
             for candidate in turn.open:
-                candidate.scene.edited_next = True
+                candidate.events.add("edited next")
         for candidate in turn.candidates:
             candidate.confirmed = True
         for candidate in turn.open:
@@ -294,15 +261,12 @@ class AgentConversation:
     def _take_back(self, paths: Sequence[str]) -> None:
         turn = self._turn
         turn.taken_back = tuple(paths)[-MAX_FILES:]
-        for candidate in turn.open:
-            candidate.scene.taken_back_next = True
         for candidate in (*self._earlier, *turn.candidates):
-            if candidate.statement.kind in ("attempt", "undone"):
+            if candidate.statement.kind == "attempt":
                 candidate.confirmed = True
+                continue  # it states its own outcome
             if candidate.voice == "narration" and not candidate.confirmed:
                 continue  # it announces the following text
-            if candidate.statement.kind == "attempt" and candidate.statement.needs:
-                continue  # it states its own outcome
             files = candidate.files or self._files(candidate)
             if candidate.voice != "user" and any(is_among(path, paths) for path in files):
                 candidate.outcome, candidate.error = "reverted", ""
@@ -313,7 +277,7 @@ class AgentConversation:
     def _result(self, entry: Entry) -> None:
         if not entry.call_id:
             # Plain text holds the output of tools, not their calls: they may have changed files.
-            self._edit((), of_source=meets(_EDITED, entry.text[:200]))
+            self._edit((), of_source=_EDITED.match(entry.text[:200]) is not None)
             return
         call = self._waiting.pop(entry.call_id, None)
         if call is None:
@@ -321,15 +285,9 @@ class AgentConversation:
         if call.tool in ("edit", "write"):
             if not entry.failed:  # a refused or failed edit changed nothing
                 self._edit(call.paths)
-        elif call.tool == "run":
-            self._ran = self._ran or not changes_files(call.command)
-            self._ran_to(call, entry)
-
-    def _ran_to(self, call: Entry, entry: Entry) -> None:
-        """Process the result of a command."""
-        if is_check(call.command):
+        elif call.tool == "run" and is_check(call.command):
             self._checked(check_of(entry.text, failed=entry.failed))
-        elif entry.failed:
+        elif call.tool == "run" and entry.failed:
             self._failure = telling_line(entry.text)
 
     def _checked(self, check: CheckResult) -> None:
@@ -352,34 +310,31 @@ class AgentConversation:
         held = [candidate for candidate in turn.candidates if self._holds(candidate, broken_off=broken_off)]
         for candidate in with_one_cause(held):
             candidate.files = candidate.files or self._files(candidate)
-            if candidate.outcome == "" and turn.check and turn.changed:
-                judge(candidate, turn.check)
-            elif candidate.outcome == "":
-                judge(candidate, None)
-            if broken_off and candidate.voice != "user":
-                candidate.evidence = (*candidate.evidence, "the run was broken off")
+            if candidate.outcome == "":
+                judge(candidate, turn.check if turn.changed else None)
             self._earlier.append(candidate)
         self._earlier = best(folded(self._earlier), MAX_CANDIDATES)
         self._turn = Turn(turn.number + 1)
 
     def _holds(self, candidate: Candidate, *, broken_off: bool) -> bool:
-        statement = candidate.statement
+        """Whether anything came of a candidate: without a change nothing was decided."""
         if candidate.voice == "user":
             return True
-        if not candidate.is_borne_out:
-            return False
-        if statement.needs_change:
-            return candidate.confirmed
+        is_finding = (
+            candidate.statement.kind == "cause"
+            and candidate.voice == "report"
+            and "contrast" not in candidate.statement.features
+        )
         if candidate.voice == "narration" or broken_off:
             return candidate.confirmed or self._turn.changed
-        if statement.describes and not any(not is_prose_file(path) for path in self._turn.edited):
-            return False
-        if not self._called:  # a transcript without calls, such as plain text, has no edits either
-            return statement.kind == "cause" or statement.weight >= _SURE
-        if self._changed or statement.kind == "cause":
-            return True
-        # A subagent that explores, plans or reviews edits nothing, and its report is all that is left of it.
-        return bool(candidate.entry.agent_id) and statement.kind == "choice" and statement.weight >= _SURE
+        if not self._called or not (self._changed or is_finding):
+            # Plain text has no calls. A subagent that explores or reviews edits nothing, and its report is
+            # all that is left of it.
+            is_all = not self._called or (candidate.entry.agent_id and candidate.statement.kind == "choice")
+            return is_finding or (bool(is_all) and candidate.probability >= _SURE)
+        if "acts" not in candidate.statement.features and self._turn.edited:
+            return not all(map(is_prose_file, self._turn.edited))
+        return True
 
     def _files(self, candidate: Candidate) -> tuple[str, ...]:
         if candidate.voice == "user":

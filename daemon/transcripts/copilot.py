@@ -9,35 +9,19 @@ from __future__ import annotations
 import re
 
 from .entry import (
+    TOOLS,
     Call,
     Entry,
     Recent,
     Record,
-    Tool,
     TranscriptReader,
-    call_entry,
+    call_of,
     map_at,
     maps_at,
-    message_entry,
-    result_entry,
     text_at,
 )
 from .injections import is_own_command, is_own_tool, said
 
-_TOOLS: dict[str, Tool] = {
-    "edit": "edit",
-    "str_replace_editor": "edit",
-    "apply_patch": "edit",
-    "create": "write",
-    "view": "read",
-    "bash": "run",
-    "powershell": "run",
-    "local_shell": "run",
-    "grep": "search",
-    "rg": "search",
-    "glob": "search",
-    "task": "agent",
-}
 _KINDS = re.compile(r"(?:session|user|assistant|tool|subagent|system|hook|permission)\.\w+|abort")
 _EXIT_CODE = re.compile(r"exit code (-?\d+)>\s*\Z")
 _INTERRUPTED = "[Request interrupted by user]"
@@ -71,14 +55,14 @@ class CopilotReader(TranscriptReader):
                 self.session_id = self.session_id or text_at(fields, "sessionId")
                 self.cwd = self.cwd or text_at(map_at(fields, "context"), "cwd")
             case "user.message":
-                return message_entry(blank, "user", said(text_at(fields, "content")))
+                return blank.message("user", said(text_at(fields, "content")))
             case "assistant.message":
-                thought = message_entry(blank, "thinking", text_at(fields, "reasoningText"))
-                return [*thought, *message_entry(blank, "agent", said(text_at(fields, "content")))]
+                thought = blank.message("thinking", text_at(fields, "reasoningText"))
+                return [*thought, *blank.message("agent", said(text_at(fields, "content")))]
             case "session.compaction_complete":
-                return message_entry(blank, "boundary", said(text_at(fields, "summaryContent")))
+                return blank.message("boundary", said(text_at(fields, "summaryContent")))
             case "abort":
-                return message_entry(blank, "user", _INTERRUPTED)
+                return blank.message("user", _INTERRUPTED)
             case "tool.execution_start":
                 return self._call(blank, fields)
             case "tool.execution_complete":
@@ -89,16 +73,12 @@ class CopilotReader(TranscriptReader):
 
     def _call(self, blank: Entry, fields: Record) -> list[Entry]:
         name, given = text_at(fields, "toolName"), map_at(fields, "arguments")
-        call_id, path = text_at(fields, "toolCallId"), text_at(given, "path")
-        tool = _TOOLS.get(name, "other")
-        if tool == "edit" and not path:
+        call_id, tool = text_at(fields, "toolCallId"), TOOLS.get(name, "other")
+        if tool == "edit" and not text_at(given, "path"):
             tool = "other"  # the files of a patch stand in its result
-        command = text_at(given, "command") if tool == "run" else ""
-        own = is_own_tool(name, text_at(fields, "mcpServerName"))
-        self._calls.note(call_id, "own" if own else "command" if is_own_command(command) else tool)
-        task = text_at(given, "prompt") if tool == "agent" else ""
-        call = Call(tool, task, (path,) if path else (), command)
-        return [] if own else [call_entry(blank, name, call_id, call)]
+        call, own = call_of(tool, given, "path"), is_own_tool(name, text_at(fields, "mcpServerName"))
+        self._calls.note(call_id, "own" if own else "command" if is_own_command(call.command) else tool)
+        return [] if own else [blank.called(name, call_id, call)]
 
     def _result(self, blank: Entry, fields: Record) -> list[Entry]:
         """Return a call's result, and before it the files that it edited if its arguments don't name them."""
@@ -110,8 +90,8 @@ class CopilotReader(TranscriptReader):
         code = map_at(fields, "shellExecution").get("exitCode", 0)
         ended = _EXIT_CODE.search(text[-100:])
         failed = fields.get("success") is not True or code != 0 or (ended is not None and ended[1] != "0")
-        result = result_entry(blank, call_id, "" if what == "command" else text, failed=failed)
+        result = blank.result(call_id, "" if what == "command" else text, failed=failed)
         edited = tuple(path for edit in maps_at(fields, "fileEdits") if (path := text_at(edit, "path")))
         if not edited or what in {"edit", "write"}:
             return [result]
-        return [call_entry(blank, "edit", "", Call("edit", paths=edited)), result]
+        return [blank.called("edit", "", Call("edit", paths=edited)), result]

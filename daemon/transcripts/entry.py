@@ -12,7 +12,8 @@ from typing import Any, Literal, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .injections import printed, said
+from ..core.vocabulary import words
+from .injections import is_own_command, is_own_tool, printed, said
 
 EntryKind = Literal["user", "agent", "thinking", "call", "result", "handback", "boundary"]
 Tool = Literal["edit", "write", "read", "run", "search", "agent", "other", ""]
@@ -60,6 +61,21 @@ class Entry(Struct, frozen=True):
 
     sidechain: bool = False
     """Whether the entry belongs to a subagent inside the transcript of another agent."""
+
+    def message(self, kind: EntryKind, text: str) -> list[Entry]:
+        """Return a text of this record as an entry, nothing for an empty text."""
+        return [replace(self, kind=kind, text=cut(text, TEXT_CHARACTERS))] if text.strip() else []
+
+    def called(self, name: str, call_id: str, call: Call) -> Entry:
+        """Return a call of this record as an entry."""
+        text, command = cut(said(call.text), TEXT_CHARACTERS), cut(call.command, TEXT_CHARACTERS)
+        found = replace(self, kind="call", text=text, tool=call.tool, name=name, call_id=call_id)
+        return replace(found, paths=call.paths, command=command)
+
+    def result(self, call_id: str, output: str, *, failed: bool) -> Entry:
+        """Return the result of a call in this record as an entry."""
+        text = cut(printed(output), RESULT_CHARACTERS)
+        return replace(self, kind="result", text=text, call_id=call_id, failed=failed)
 
 
 class Call(Struct, frozen=True):
@@ -147,30 +163,41 @@ def joined(parts: list[str]) -> str:
     return text
 
 
-def message_entry(blank: Entry, kind: EntryKind, text: str) -> list[Entry]:
-    """Return a text as the entry of a record, nothing for an empty text."""
-    return [replace(blank, kind=kind, text=cut(text, TEXT_CHARACTERS))] if text.strip() else []
+_TOOL_NAMES: Mapping[Tool, str] = {
+    "edit": "Edit MultiEdit NotebookEdit apply_patch edit str_replace_editor replace multiedit patch",
+    "write": "Write create write_file write",
+    "read": "Read NotebookRead read_file view_image view read",
+    "run": (
+        "Bash PowerShell bash powershell local_shell run_shell_command run shell shell_command "
+        "exec_command container.exec unified_exec"
+    ),
+    "search": (
+        "Grep Glob LS LSP WebSearch grep_files list_dir web_search tool_search grep rg glob "
+        "grep_search search_file_content list_directory google_web_search list websearch search"
+    ),
+    "agent": "Agent Task spawn_agent task invoke_agent agent",
+}
+TOOLS: Mapping[str, Tool] = {name: tool for tool, names in _TOOL_NAMES.items() for name in words(names)}
+"""The tools of all hosts by name."""
+
+_FILE_TOOLS = ("edit", "write", "read")
 
 
-def call_entry(blank: Entry, name: str, call_id: str, call: Call) -> Entry:
-    """Return a call as an entry."""
-    text, command = cut(said(call.text), TEXT_CHARACTERS), cut(call.command, TEXT_CHARACTERS)
-    return replace(
-        blank,
-        kind="call",
-        text=text,
-        tool=call.tool,
-        name=name,
-        call_id=call_id,
-        paths=call.paths,
-        command=command,
-    )
+def call_of(tool: Tool, given: Record, *path_fields: str) -> Call:
+    """Return the meaning of a call by its tool and input; `path_fields` are those that may name its file."""
+    path = text_at(given, *path_fields) if tool in _FILE_TOOLS else ""
+    task = text_at(given, "prompt") if tool == "agent" else ""
+    return Call(tool, task, (path,) if path else (), text_at(given, "command") if tool == "run" else "")
 
 
-def result_entry(blank: Entry, call_id: str, output: str, *, failed: bool) -> Entry:
-    """Return the result of a call as an entry."""
-    text = cut(printed(output), RESULT_CHARACTERS)
-    return replace(blank, kind="result", text=text, call_id=call_id, failed=failed)
+def ended_call(
+    blank: Entry, name: str, call_id: str, call: Call, output: str, *, failed: bool
+) -> list[Entry]:
+    """Return a call and its result, nothing for one of our tools; our program's output isn't kept."""
+    if is_own_tool(name):
+        return []
+    output = "" if is_own_command(call.command) else output
+    return [blank.called(name, call_id, call), blank.result(call_id, output, failed=failed)]
 
 
 class TranscriptReader:

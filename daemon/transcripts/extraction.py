@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 from typing import Literal
 
@@ -31,8 +32,8 @@ concluded."""
 class MinedDecision(Struct, frozen=True):
     """A decision in a transcript, the cause of a fault, or an abandoned attempt.
 
-    `files` are paths as the host wrote them, `line` the record that states it, `evidence` says why it
-    counts as one, `trust` is low if the text steers its reader. Secrets are not masked yet.
+    `files` are paths as the host wrote them, `line` the record that states it, `trust` is low if the text
+    steers its reader. Secrets are not masked yet.
     """
 
     decision: str
@@ -42,7 +43,6 @@ class MinedDecision(Struct, frozen=True):
     error: str
     line: int
     at: str
-    evidence: tuple[str, ...]
     trust: Literal["normal", "low"]
     agent_id: str
     session_id: str
@@ -79,7 +79,6 @@ def _finding(candidate: Candidate) -> MinedDecision:
         candidate.error,
         entry.line,
         entry.at,
-        (*statement.evidence, *candidate.evidence),
         "low" if steers else "normal",
         entry.agent_id,
         entry.session_id,
@@ -120,7 +119,9 @@ def drafts_of(mined: Mined, path: str, root: str, agent_id: str, session_id: str
 def _draft_of(
     finding: MinedDecision, mined: Mined, path: str, root: str, agent_id: str, session_id: str
 ) -> Draft:
-    own = finding.agent_id in {"", mined.owner}
+    own, at = finding.agent_id in {"", mined.owner}, ""
+    with suppress(ValueError):
+        at = finding.at if datetime.fromisoformat(finding.at) else ""
     return Draft(
         finding.decision,
         (agent_id if own else "") or finding.agent_id or mined.source,
@@ -129,7 +130,7 @@ def _draft_of(
         tuple(placed(file, mined.cwd, root) for file in finding.files),
         finding.outcome,
         finding.error,
-        finding.at if _is_time(finding.at) else "",
+        at,
         provenance=Provenance(mined.source, f"{path}:{finding.line}", finding.trust),
     )
 
@@ -148,11 +149,3 @@ def placed(file: str, cwd: str, root: str) -> str:
         return posixpath.join(base, file)
     inside = posixpath.relpath(posixpath.normpath(file), posixpath.normpath(cwd))
     return file if inside.startswith("../") or inside == ".." else posixpath.join(base, inside)
-
-
-def _is_time(text: str) -> bool:
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True

@@ -10,38 +10,23 @@ import re
 from collections.abc import Iterable, Iterator
 
 from .entry import (
-    Call,
+    TOOLS,
     Entry,
     EntryKind,
     Recent,
     Record,
-    Tool,
     TranscriptReader,
-    call_entry,
+    call_of,
+    ended_call,
     map_at,
     maps_at,
-    message_entry,
     parts_at,
     record_of,
-    result_entry,
     text_at,
 )
-from .injections import is_own_command, is_own_tool, said
+from .injections import said
 from .transcript_file import Line
 
-_TOOLS: dict[str, Tool] = {
-    "replace": "edit",
-    "edit": "edit",
-    "write_file": "write",
-    "read_file": "read",
-    "run_shell_command": "run",
-    "grep_search": "search",
-    "search_file_content": "search",
-    "glob": "search",
-    "list_directory": "search",
-    "google_web_search": "search",
-    "invoke_agent": "agent",
-}
 _ENDED = frozenset({"success", "error", "cancelled"})
 _SPEAKERS: dict[str, EntryKind] = {"user": "user", "gemini": "agent"}
 _QUIET = frozenset({"info", "warning", "error"})
@@ -83,10 +68,10 @@ class GeminiReader(TranscriptReader):
         for thought in maps_at(record, "thoughts"):
             text = text_at(thought, "description")
             if text and self._is_new(f"{message_id}\0{text}"):
-                entries += message_entry(blank, "thinking", text)
+                entries += blank.message("thinking", text)
         text = "\n".join(part for part in parts_at(record, "content") if not part.startswith(_SETUP))
         if (text := said(text)) and self._is_new(message_id):
-            entries += message_entry(blank, kind, text)
+            entries += blank.message(kind, text)
         for call in maps_at(record, "toolCalls"):
             if text_at(call, "status") in _ENDED and self._is_new(text_at(call, "id")):
                 entries += _call(blank, call)
@@ -100,23 +85,17 @@ class GeminiReader(TranscriptReader):
 
 def _call(blank: Entry, call: Record) -> list[Entry]:
     """Return a call and its result, which share a record."""
-    name, call_id, given = text_at(call, "name"), text_at(call, "id"), map_at(call, "args")
-    if is_own_tool(name):
-        return []
-    tool = _TOOLS.get(name, "other")
-    path = text_at(given, "file_path", "absolute_path") if tool in {"edit", "write", "read"} else ""
-    command = text_at(given, "command") if tool == "run" else ""
-    task = text_at(given, "prompt") if tool == "agent" else ""
-    entry = call_entry(blank, name, call_id, Call(tool, task, (path,) if path else (), command))
+    name, tool = text_at(call, "name"), TOOLS.get(text_at(call, "name"), "other")
+    meant = call_of(tool, map_at(call, "args"), "file_path", "absolute_path")
     text = "\n".join(
         text_at(map_at(map_at(part, "functionResponse"), "response"), "output", "error")
         for part in maps_at(call, "result")
     )
     failed = call.get("status") != "success" or (tool == "run" and bool(_EXIT_CODE.search(text)))
+    entries = ended_call(blank, name, text_at(call, "id"), meant, text, failed=failed)
     if tool == "agent" and not failed:
-        return [entry, *message_entry(blank, "handback", said(_REPORT.sub("", text)))]
-    output = "" if is_own_command(command) else text
-    return [entry, result_entry(blank, call_id, output, failed=failed)]
+        return [entries[0], *blank.message("handback", said(_REPORT.sub("", text)))]
+    return entries
 
 
 def gemini_rewinds(lines: Iterable[Line]) -> Iterator[tuple[int, int]]:

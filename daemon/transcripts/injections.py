@@ -89,28 +89,19 @@ def _before_context(text: str) -> str:
 def _without(text: str, tags: tuple[str, ...]) -> str:
     """Remove elements from a text, in linear time."""
     for tag in tags:
-        opening, closing = f"<{tag}", f"</{tag.partition(' ')[0]}"
-        if opening not in text:
+        if f"<{tag}" not in text:
             continue
+        # An element with a longer name isn't meant.
+        opening, closing = re.compile(rf"<{re.escape(tag)}[> \n\t]"), f"</{tag.partition(' ')[0]}"
         kept: list[str] = []
         place = 0
-        while (start := _find_tag(text, opening, place)) >= 0:
-            end = text.find(closing, start)
+        while found := opening.search(text, place):
+            end = text.find(closing, found.start())
             if end < 0:
                 break
-            kept.append(text[place:start])
+            kept.append(text[place : found.start()])
             bracket = text.find(">", end)
             place = len(text) if bracket < 0 else bracket + 1
         kept.append(text[place:])
         text = "".join(kept)
     return text
-
-
-def _find_tag(text: str, opening: str, place: int) -> int:
-    """Return the position of an element, ignoring elements with a longer name."""
-    while (start := text.find(opening, place)) >= 0:
-        after = text[start + len(opening) : start + len(opening) + 1]
-        if after in {">", " ", "\n", "\t"}:
-            return start
-        place = start + 1
-    return -1

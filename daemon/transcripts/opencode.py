@@ -8,37 +8,22 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from .codex import call_of
+from msgspec.structs import replace
+
+from .codex import call_of as codex_call
 from .entry import (
-    Call,
+    TOOLS,
     Entry,
     EntryKind,
     Record,
-    Tool,
     TranscriptReader,
-    call_entry,
+    call_of,
+    ended_call,
     map_at,
     maps_at,
-    message_entry,
-    result_entry,
     text_at,
 )
-from .injections import is_own_command, is_own_tool, said
-
-_TOOLS: dict[str, Tool] = {
-    "edit": "edit",
-    "multiedit": "edit",
-    "apply_patch": "edit",
-    "patch": "edit",
-    "write": "write",
-    "read": "read",
-    "bash": "run",
-    "grep": "search",
-    "glob": "search",
-    "list": "search",
-    "websearch": "search",
-    "task": "agent",
-}
+from .injections import said
 
 
 def is_opencode(record: Record) -> bool:
@@ -64,9 +49,9 @@ class OpenCodeReader(TranscriptReader):
         for part in maps_at(record, "parts"):
             match text_at(part, "type"):
                 case "text" if not (part.get("synthetic") or part.get("ignored")):
-                    entries += message_entry(blank, kind, said(text_at(part, "text")))
+                    entries += blank.message(kind, said(text_at(part, "text")))
                 case "reasoning":
-                    entries += message_entry(blank, "thinking", text_at(part, "text"))
+                    entries += blank.message("thinking", text_at(part, "text"))
                 case "tool":
                     entries += _call(blank, part)
         return entries
@@ -76,16 +61,13 @@ def _call(blank: Entry, part: Record) -> list[Entry]:
     """Return a call and its result, which share a part."""
     name, call_id, state = text_at(part, "tool"), text_at(part, "callID"), map_at(part, "state")
     given, status = map_at(state, "input"), text_at(state, "status")
-    if is_own_tool(name) or status not in {"completed", "error"}:
+    if status not in {"completed", "error"}:
         return []
-    tool = _TOOLS.get(name, "other")
-    path = text_at(given, "filePath") if tool in {"edit", "write", "read"} else ""
-    command = text_at(given, "command") if tool == "run" else ""
-    paths = (path,) if path else call_of("apply_patch", text_at(given, "patchText")).paths
-    call = Call(tool, text_at(given, "prompt") if tool == "agent" else "", paths, command)
-    output = "" if is_own_command(command) else text_at(state, "output", "error")
+    call = call_of(TOOLS.get(name, "other"), given, "filePath")
+    if patch := text_at(given, "patchText"):
+        call = replace(call, paths=codex_call("apply_patch", patch).paths)
     failed = status == "error" or map_at(state, "metadata").get("exit") not in (0, None)
-    return [call_entry(blank, name, call_id, call), result_entry(blank, call_id, output, failed=failed)]
+    return ended_call(blank, name, call_id, call, text_at(state, "output", "error"), failed=failed)
 
 
 def _time(info: Record) -> str:

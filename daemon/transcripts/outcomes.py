@@ -193,3 +193,15 @@ _PATH = (
 _NO_FILE = (
     r"(?i)(?:e\.g|i\.e|z\.b|d\.h|vs|[a-z]+\.(?:js|net|io)$(?<!/)(?=(?:node|vue|next|express|asp|socket)\.))"
 )
+
+
+def is_source(paths: Sequence[str]) -> bool:
+    """Whether any edited file holds neither tests nor prose; true if no path is known."""
+    return not paths or any(not is_prose_file(path) and not re.search(_TESTS, path) for path in paths)
+
+
+_TESTS = (
+    r"(?i)(?:^|[/\\])(?:tests?|specs?|__tests__|__snapshots__|fixtures?|testdata|mocks?|e2e|golden)[/\\]"
+    r"|(?:^|[/\\])(?:test_|conftest)[^/\\]*$|[._-](?:tests?|spec|snap|golden|stories)\.[^/\\]*$"
+    r"|(?:Test|Tests|Spec|IT)\.(?:java|kt|swift|scala|cs|php)$|(?:lock|\.lock|lock\.json|lock\.yaml|\.sum)$"
+)

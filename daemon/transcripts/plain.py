@@ -11,22 +11,21 @@ import re
 from .entry import (
     RESULT_CHARACTERS,
     TEXT_CHARACTERS,
+    TOOLS,
     Call,
     Entry,
     EntryKind,
     Record,
     Tool,
     TranscriptReader,
-    call_entry,
     cut,
+    ended_call,
     map_at,
-    message_entry,
     parts_at,
-    result_entry,
     text_at,
     texts_at,
 )
-from .injections import is_own_command, is_own_tool, printed, said
+from .injections import printed, said
 
 ROLES: dict[str, EntryKind] = {
     "user": "user",
@@ -39,20 +38,6 @@ ROLES: dict[str, EntryKind] = {
 }
 """The names of speakers, in records and in plain text. Others, such as `system`, are skipped."""
 _PASSED_OVER = frozenset({"system", "developer"})
-_TOOLS: dict[str, Tool] = {
-    "edit": "edit",
-    "apply_patch": "edit",
-    "write": "write",
-    "read": "read",
-    "run": "run",
-    "bash": "run",
-    "shell": "run",
-    "search": "search",
-    "grep": "search",
-    "glob": "search",
-    "agent": "agent",
-    "task": "agent",
-}
 
 
 def is_plain(record: Record) -> bool:
@@ -78,21 +63,16 @@ class PlainReader(TranscriptReader):
         at, agent_id = text_at(record, "at", "timestamp"), text_at(record, "agent_id")
         blank = Entry(kind, line, at=at, agent_id=agent_id, session_id=text_at(record, "session_id"))
         content = "\n".join(parts_at(record, "content"))
-        return (
-            _call(blank, record, content) if kind == "result" else message_entry(blank, kind, said(content))
-        )
+        return _call(blank, record, content) if kind == "result" else blank.message(kind, said(content))
 
 
 def _call(blank: Entry, record: Record, content: str) -> list[Entry]:
     """Return a tool's call and its result, which share a record."""
     fields, call_id = map_at(record, "tool"), f"{blank.line}"
     name, command = text_at(fields, "name"), text_at(fields, "command")
-    if is_own_tool(name):
-        return []
-    tool: Tool = _TOOLS.get(name.lower(), "run" if command else "other")
+    tool: Tool = TOOLS.get(name.lower(), "run" if command else "other")
     call = Call(tool, paths=texts_at(fields, "paths"), command=command)
-    output, failed = "" if is_own_command(command) else content, fields.get("failed") is True
-    return [call_entry(blank, name, call_id, call), result_entry(blank, call_id, output, failed=failed)]
+    return ended_call(blank, name, call_id, call, content, failed=fields.get("failed") is True)
 
 
 _SPEAKERS = "|".join(ROLES)

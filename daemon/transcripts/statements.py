@@ -1,237 +1,285 @@
-"""The decisions that a text states: choices, causes of faults, abandoned attempts."""
+"""Statements: what a sentence may decide, in words that stand alone, with the evidence in its words.
+
+Each sentence of an agent may be a choice, a cause or an abandoned attempt. decision_score.py decides which
+it is, and whether it is any, when the events around it are known.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from .cues import cues_for, meets
-from .evidence import (
-    REASON,
-    Kind,
-    Marked,
-    Wording,
-    can_state,
-    cut_short,
-    is_announcement,
-    marked,
-    names_another,
-    standing,
-    worded,
-)
-from .report import Sentence, SentenceInBlock, Voice, blocks_of
-from .weak_evidence import gives_up, weakly_marked
+from ..core.vocabulary import words
+from .cues import Cues, compiled, cues_for
+from .sentences import Sentence, Voice, blocks_of
+
+Kind = Literal["choice", "cause", "attempt", "standing"]
+"""A choice, the cause of a fault, an abandoned attempt, or a user's standing decision."""
+MAX_CHARACTERS = 600
+"""Maximum characters of a decision and of a rationale, cut at a word."""
+_MIN_BYTES = 18
+"""Minimum bytes of a sentence that stands alone; Chinese and Japanese need fewer characters."""
+_MAX_SENTENCE = 800
+"""Maximum characters of a sentence; a longer one is a dump."""
 
 
 class Statement(Struct, frozen=True):
-    """A decision as one or two sentences state it.
-
-    `evidence` names the reasons why it counts as one, `weight` their strength: 2 is one good reason, and each
-    further one adds 0.5 to 2.
-    """
+    """A decision as one or two sentences may state it."""
 
     kind: Kind
     decision: str
     rationale: str
-    evidence: tuple[str, ...]
-    weight: float
-    needs_change: bool = False
-    """Whether it was announced: it counts only if files changed afterwards."""
+    features: frozenset[str] = frozenset()
+    """The evidence in its words; see decision_score.py."""
     source: str = ""
     """The whole text, which may name files that the decision doesn't."""
-    replaced: bool = False
-    """For an attempt: it also names its replacement."""
-    removed: bool = False
-    """For an attempt: it says that it was removed again."""
-    describes: bool = False
-    """It describes a state; counts only if source files were edited."""
-    needs: int = 0
-    """Minimum signals from the events around it; 0 if its words are enough."""
-    otherwise: Statement | None = None
-    """The alternative statement, if events don't confirm this one."""
+    places: frozenset[int] = frozenset()
+    """The sentences used, counted within the text."""
 
 
 def statements_in(text: str, voice: Voice) -> Iterator[Statement]:
-    """Yield the decisions that a text states, in order; those with `needs` are uncertain."""
-    for block in blocks_of(text):
-        yield from _in_block(block, voice)
+    """Yield what the sentences of a text may state, in order; of a user the standing decisions."""
+    first, announced = 0, list[Sentence]()
+    for paragraph in blocks_of(text):
+        block = [*announced, *paragraph]
+        announced = block if all(map(_announces, block)) else []
+        for at, sentence in enumerate(block):
+            if can_state(sentence):
+                reading = _Reading(block, at, first)
+                found = _standing(reading) if voice == "user" else _statements(reading, voice)
+                yield from filter(None, found)
+        first += len(block)
 
 
 def complains(text: str) -> bool:
     """Whether a user reports a fault or asks for its repair; complaints about prose and style don't count."""
-    form = text.lower()
-    return meets(cues_for(text).COMPLAINS, form) and not meets(_OF_STYLE, form)
+    cues, form = cues_for(text), text.lower()
+    return cues.meets("complains", form) and not cues.meets("of_style", form)
 
 
-def _in_block(block: Sequence[Sentence], voice: Voice) -> Iterator[Statement]:
-    """Yield the decisions of a block; an attempt and the choice next to it are one decision."""
-    last: Statement | None = None
-    used = -1
-    for at in range(len(block)):
-        found = _judged(SentenceInBlock(block, at, voice)) if at > used else None
-        if found is None:
-            continue
-        statement, end = found
-        if _is_given_up_behind(block, at, statement):
-            continue
-        if (
-            statement.needs
-            and statement.kind == "attempt"
-            and last
-            and last.kind == "attempt"
-            and at == used + 1
-        ):
-            used = end  # it repeats that this was given up
-            continue
-        if (
-            last
-            and last.kind == "attempt"
-            and not last.replaced
-            and statement.kind == "choice"
-            and not last.needs
-            and not statement.needs
-            and at == used + 1
-        ):
-            last = _joined(last, statement)
-        else:
-            if last:
-                yield last
-            last = statement
-        used = end
-    if last:
-        yield last
+def can_state(sentence: Sentence) -> bool:
+    """Whether a sentence can state a decision: it isn't too short, a question, advice or only a quotation."""
+    form = sentence.form.strip()
+    if len(form.encode("utf-8", "replace")) < _MIN_BYTES or len(form) > _MAX_SENTENCE or sentence.asks:
+        return False
+    if sentence.section == "advice" or not re.search(r"[^\W\d_x]", form):
+        return False
+    return not sentence.meets("advice", "routine") and not _announces(sentence)
 
 
-def _judged(reading: SentenceInBlock) -> tuple[Statement, int] | None:
-    """Return a sentence's statement, if any, and the place of the last sentence used for it."""
-    if reading.voice == "user":
-        found = standing(reading)
-        return _stated(reading, found) if found else None
-    found = marked(reading)
-    if found is not None:
-        return _stated(reading, found)
-    stated = [
-        found for found in (_stated(reading, each) for each in weakly_marked(reading)) if found is not None
-    ]
-    if len(stated) < 2:
-        return stated[0] if stated else None
-    (first, last), (other, other_last) = stated[:2]
-    return replace(first, otherwise=other), max(last, other_last)
+def is_doubtful(sentence: Sentence) -> bool:
+    """Whether a sentence, before its reason, is unsure, conditional, somebody else's, or in the future."""
+    head = sentence.form[: _reason_start(sentence)]
+    doubts = any(sentence.cues.meets(cue, head) for cue in ("unsure", "to_do", "others"))
+    return doubts or sentence.cues.pattern("supposed").match(sentence.form) is not None
 
 
-def _stated(reading: SentenceInBlock, found: Marked) -> tuple[Statement, int] | None:
-    """Return the statement of a marked sentence, and the place of the last sentence used for it."""
-    cues = reading.cues
+class _Reading(Struct, frozen=True):
+    """A sentence in its block; `first` counts the sentences of the text before the block."""
+
+    block: Sequence[Sentence]
+    at: int
+    first: int
+
+    @property
+    def sentence(self) -> Sentence:
+        return self.block[self.at]
+
+    @property
+    def before(self) -> Sentence | None:
+        """The previous sentence, if it can be the subject or the reason of this one."""
+        before = self.block[self.at - 1] if self.at else None
+        return None if before is None or before.asks or is_doubtful(before) else before
+
+    @property
+    def after(self) -> Sentence | None:
+        return self.block[self.at + 1] if self.at + 1 < len(self.block) else None
+
+
+def _standing(reading: _Reading) -> Iterator[Statement | None]:
+    """Yield a user's standing decision: not a plan, a doubt, a condition, or one of somebody else."""
+    sentence, meets = reading.sentence, reading.sentence.cues.meets
+    if match := sentence.cues.pattern("rules").search(sentence.form):
+        before, upto = sentence.form[: match.start()], sentence.form[: match.end()]
+        if not (sentence.meets("to_do", "unsure") or meets("supposed", upto) or meets("others", before)):
+            yield _stated(reading, "standing", frozenset())
+
+
+def _statements(reading: _Reading, voice: Voice) -> Iterator[Statement | None]:
+    """Yield what an agent's sentence may be, by the cues that each kind needs at least."""
     sentence = reading.sentence
-    if found.needs and found.kind == "attempt":
-        return _attempt(reading, found)
-    is_choice = found.kind in ("choice", "standing")
-    wording = worded(reading, found.end, explained=is_choice, may_explain=REASON in found.evidence)
-    if wording is None:
-        return None
-    before = reading.before
-    if found.kind == "cause" and before and meets(cues.THEREFORE, sentence.form):
-        wording = Wording(f"{before.text} {sentence.text}", "", wording.last)
-    if found.explained_behind and reading.after and not wording.rationale:
-        is_free = marked(replace(reading, at=reading.at + 1)) is None
-        wording = Wording(wording.decision, reading.after.text, reading.at + is_free)
-    if found.kind == "cause" and not wording.rationale and wording.last == reading.at and _goes_on(reading):
-        wording = Wording(wording.decision, reading.block[reading.at + 1].text, reading.at + 1)
-    source = " ".join(each.text for each in reading.block) if sentence.listed else sentence.text
-    statement = Statement(
-        found.kind,
-        cut_short(_introduced(wording.decision, found, reading)),
-        cut_short(wording.rationale),
-        found.evidence,
-        found.weight,
-        found.needs_change,
-        cut_short(source),
-        found.kind == "attempt" and names_another(sentence.form, found.end),
-        found.kind == "attempt" and meets(cues.REMOVED, sentence.form),
-        found.describes,
-        found.needs,
+    if is_doubtful(sentence):
+        return
+    features = word_features(reading, voice)
+    chose = "chose" in features
+    given_up = features & {"gave_up", "abandons", "undone", "in tried"}
+    given_up |= features & {"removes"} if features & {"judges", "judges after"} else set()
+    chooses = chose or {"acts", "contrast"} <= features
+    is_left = given_up or "abandons after" in features
+    explains = (
+        features & {"cause", "in cause", "after found", "narration"} or {"symptom", "reason"} <= features
     )
-    return statement, wording.last
+    if explains and not is_left and ("cause" in features or not chooses):
+        yield _stated(reading, "cause", features)
+    if sentence.section in ("fault", "why"):
+        return
+    if given_up or (not chooses and {"judges", "reason" if voice == "report" else "links"} <= features):
+        yield _stated(reading, "attempt", features)
+    if features & _OF_CHOICE and (chose or not is_left):
+        yield _stated(reading, "choice", features)
 
 
-def _goes_on(reading: SentenceInBlock) -> bool:
-    """Whether the sentence after a cause completes it by its consequence or the symptom."""
-    cues = reading.cues
-    after = reading.after
-    if after is None or after.place == 0 or not can_state(after) or is_announcement(after):
-        return False
-    form = after.form
-    if meets(cues.UNSURE, form) or meets(cues.TO_DO, form) or meets(cues.ACTS, form):
-        return False
-    if gives_up(after) or meets(cues.CHECKS, form) or meets(cues.NOW, form):
-        return False
-    if not (meets(cues.SYMPTOM, form) or form.startswith("so ")):
-        return False
-    return marked(replace(reading, at=reading.at + 1)) is None
-
-
-def _attempt(reading: SentenceInBlock, found: Marked) -> tuple[Statement, int]:
-    """Return an abandoned attempt with the surrounding sentences, which describe it and the reason."""
-    cues = reading.cues
-    sentence, before, after = reading.sentence, reading.before, reading.after
-    abandons = gives_up(sentence)
-    decision, rationale, last = sentence.text, "", reading.at
-    asks = before is not None and before.form.rstrip().endswith("?")
-    if before and ((abandons and not asks) or meets(cues.BARE, sentence.form)):
-        decision = f"{before.text} {decision}"
-    if after and (not abandons and gives_up(after)):
-        decision, last = f"{decision} {after.text}", reading.at + 1
-    elif after and not meets(cues.ADVICE, after.form) and not meets(cues.ROUTINE, after.form):
-        rationale = after.text
-    statement = Statement(
-        "attempt",
-        cut_short(decision),
-        cut_short(rationale),
-        found.evidence,
-        found.weight,
-        source=cut_short(f"{decision} {rationale}"),
-        replaced=names_another(sentence.form, found.end),
-        removed=meets(cues.REMOVED, decision.lower()),
-        needs=found.needs,
-    )
-    return statement, last
-
-
-def _is_given_up_behind(block: Sequence[Sentence], at: int, statement: Statement) -> bool:
-    """Whether a statement other than an attempt explains why the next sentence abandons something."""
-    if (
-        statement.kind == "attempt"
-        or (statement.kind == "choice" and not statement.needs)
-        or at + 1 >= len(block)
-    ):
-        return False
-    return gives_up(block[at + 1])
-
-
-def _introduced(decision: str, found: Marked, reading: SentenceInBlock) -> str:
-    """Return a decision, introduced by its section's title if the sentence doesn't name its subject."""
-    cues = reading.cues
-    if found.kind == "cause" and not found.end and not meets(cues.CAUSE, reading.sentence.form):
-        return f"Root cause: {decision}"
-    return f"Rejected: {decision}" if found.kind == "attempt" and not found.end else decision
-
-
-def _joined(attempt: Statement, choice: Statement) -> Statement:
-    """Return an attempt and the choice that replaced it as one decision."""
-    rationale = " ".join(dict.fromkeys(filter(None, (attempt.rationale, choice.rationale))))
-    return replace(
-        choice,
-        decision=cut_short(f"{attempt.decision.rstrip('.')}. {choice.decision}"),
-        rationale="" if rationale in attempt.decision else cut_short(rationale),
-        evidence=tuple(dict.fromkeys((*attempt.evidence, *choice.evidence))),
-        weight=max(attempt.weight, choice.weight),
-        source=cut_short(f"{attempt.source} {choice.source}"),
-    )
-
-
-_OF_STYLE = (
-    r"(?<![/.])\b(?:lint\w*|readme|typos?|changelog|formatter|formatting|docs?|docstrings?|wording|spelling)"
-    r"\b(?![/.]\w)"
+_OF_CHOICE = frozenset(
+    {"acts", "chose", "now", "contrast", "purpose", "alternative after", "reason", "in decision"}
 )
+
+
+def word_features(reading: _Reading, voice: Voice) -> frozenset[str]:
+    """Return the evidence in a sentence's words, its neighbours, its place and its speaker."""
+    sentence, after = reading.sentence, reading.after
+    head = sentence.form[: _reason_start(sentence)]
+    found = {cue for cue in _IN_SENTENCE if sentence.meets(cue)}
+    found |= {cue for cue in _BEFORE_REASON if sentence.cues.meets(cue, head)}
+    found |= {f"{cue} after" for cue in _AFTER if after is not None and after.meets(cue)}
+    follows = reading.before is not None and sentence.meets("therefore") and sentence.form[:3] != "so "
+    more = {
+        voice: True,
+        f"in {sentence.section}": bool(sentence.section) and sentence.place == 0,
+        "after found": any(map(_announces, reading.block[max(reading.at - 1, 0) : reading.at + 2])),
+        "reason": follows or sentence.meets("reason", "leading_reason"),
+        "listed": sentence.listed,
+        "clause": re.search(r"(?:;| \u2014| \u2013|\uff1b) (?=\S+ \S+ \S+)", sentence.form) is not None,
+        "short": len(sentence.form.encode("utf-8", "replace")) < _SHORT_BYTES,
+    }
+    return frozenset(found | {name for name, holds in more.items() if holds})
+
+
+_IN_SENTENCE = words(
+    "contrast purpose meant limits cause symptom links gave_up removes judges checks"
+    " mechanical bare replacement"
+)
+_BEFORE_REASON = words("chose acts now abandons undone")
+"""A reason tells what others do, and how it was."""
+_AFTER = words("alternative judges abandons trade")
+_SHORT_BYTES = 45
+
+
+def _announces(sentence: Sentence) -> bool:
+    """Whether a sentence only announces a cause, which a neighbour states, such as `Found it`."""
+    return sentence.cues.pattern("found").fullmatch(sentence.form.strip()) is not None
+
+
+def _reason_start(sentence: Sentence) -> int:
+    """Return the offset of a sentence's reason, its length if it gives none."""
+    match = _reason_in(sentence.form, sentence.cues, 0)
+    return match.start() if match else len(sentence.form)
+
+
+def _reason_in(form: str, cues: Cues, start: int) -> re.Match[str] | None:
+    """Return the words before a reason, at or after `start`."""
+    start = max(start, 12 if form.isascii() else 5)
+    found = (match for match in cues.pattern("reason").finditer(form) if match.start() >= start)
+    match = next(found, None)
+    return match if match and len(form) - match.end() > 3 else None
+
+
+def _stated(reading: _Reading, kind: Kind, features: frozenset[str]) -> Statement | None:
+    """Return a sentence as decision and rationale, with what it needs of the sentences around it.
+
+    None if it speaks of `it` without an antecedent.
+    """
+    sentence, before, after = reading.sentence, reading.before, reading.after
+    text, rationale, used = _split(reading, kind)
+    weak_attempt = kind == "attempt" and not features & {"gave_up", "in tried"}
+    is_weak = weak_attempt and not rationale and before is not None and "abandons" in features
+    if -1 not in used and (is_weak or _is_bare(sentence)):
+        if before is None:
+            return None
+        text, used = f"{before.text} {text}", {*used, -1}
+    if not rationale and after is not None and (weak_attempt or _explains(after, sentence, kind)):
+        rationale, used = after.text, {*used, 1}
+    if kind == "cause" and "in cause" in features and "cause" not in features:
+        text = f"Root cause: {text}"
+    if kind == "attempt" and "in tried" in features and sentence.labelled:
+        text = f"Rejected: {text}"
+    source = (
+        reading.block
+        if sentence.listed
+        else [reading.block[reading.at + step] for step in sorted({0, *used})]
+    )
+    return Statement(
+        kind,
+        cut_short(_trimmed(text)),
+        cut_short(_trimmed(rationale)),
+        features,
+        cut_short(" ".join(each.text for each in source)),
+        frozenset(reading.first + reading.at + step for step in {0, *used}),
+    )
+
+
+_PHRASES: Mapping[Kind, tuple[str, ...]] = {
+    "choice": ("chose", "acts", "now"), "attempt": ("gave_up", "abandons"), "standing": ("rules",),
+}  # fmt: skip
+"""The cues of the decision itself, which its reason follows."""
+
+
+def _split(reading: _Reading, kind: Kind) -> tuple[str, str, set[int]]:
+    """Return a sentence without its reason, the reason, and the neighbours used: -1 is the one before.
+
+    A cause keeps all that it says. After the phrase of a choice a colon begins a reason.
+    """
+    sentence, before = reading.sentence, reading.before
+    text, form, cues = sentence.text, sentence.form, sentence.cues
+    if before and (match := cues.pattern("therefore").match(form)):
+        if kind == "cause":
+            return f"{before.text} {text}", "", {-1}
+        return text[match.end() :], before.text, {-1}
+    if match := cues.pattern("call_out").match(form):
+        text, form = text[match.end() :], form[match.end() :]
+    if kind == "cause":
+        return text, "", set()
+    if kind == "choice" and (match := cues.pattern("leading_reason").match(form)):
+        reason, done = ("reason", "decision") if match.groupdict()["reason"] else ("cause", "done")
+        return text[match.start(done) :], text[match.start(reason) : match.end(reason)], set()
+    phrases = (cues.pattern(name).search(form) for name in _PHRASES[kind])
+    end = next((match.end() for match in phrases if match), 0)
+    cut = _reason_in(form, cues, end)
+    if cut is None and kind == "choice" and end:
+        cut = compiled(_EXPLANATION).search(form, end)
+    return (text[: cut.start()], text[cut.end() :], set()) if cut else (text, "", set())
+
+
+_EXPLANATION = r"(?<=\w)\s?(?:: |\uff1a| \u2014 | - )(?=\S+\s?\S)"
+
+
+def _is_bare(sentence: Sentence) -> bool:
+    """Whether a sentence refers to something that another sentence names."""
+    form = sentence.cues.pattern("call_out").sub("", sentence.form)
+    match = sentence.cues.pattern("bare_object").search(form)
+    return sentence.cues.meets("bare", form) or (match is not None and match.start() < 6 and "`" not in form)
+
+
+def _explains(after: Sentence, sentence: Sentence, kind: Kind) -> bool:
+    """Whether the next sentence gives the reason, the rejected alternative, or a cause's consequence."""
+    if after.asks or _announces(after) or after.meets("routine"):
+        return False
+    if kind == "cause":
+        goes_on = after.meets("symptom") or after.form.startswith("so ")
+        return goes_on and not after.meets("unsure", "to_do", "acts", "abandons", "checks", "now")
+    listed = sentence.listed and sentence.section in ("decision", "tried")
+    return listed or after.meets("goes_on", "alternative")
+
+
+def cut_short(text: str) -> str:
+    """Return a text of at most `MAX_CHARACTERS`."""
+    if len(text) <= MAX_CHARACTERS:
+        return text
+    return f"{text[: MAX_CHARACTERS - 1].rsplit(' ', 1)[0]}\u2026"
+
+
+def _trimmed(text: str) -> str:
+    text = text.strip(" ,;:\u2014-\uff0c\u3001")
+    return text if re.match(r"\w+[_./(]|\W", text) else text[:1].upper() + text[1:]

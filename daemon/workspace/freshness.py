@@ -7,12 +7,11 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from ..core.deadline import Deadline
 from ..core.errors import FovealError
-from ..core.work import Work
+from ..core.work import Deadline, Work
 from ..index.messages import RefreshFiles
 from ..project.tree import Tree
-from .indexing import Indexing
+from .indexer_client import IndexerClient
 from .project import Project
 
 log = logging.getLogger(__name__)
@@ -47,7 +46,7 @@ def deadline_of(project: Project, deadline_ms: int | None) -> Deadline:
 class TreeFreshness:
     """Waits for the indexer before an answer, within a deadline; after it, answers use the current index."""
 
-    def __init__(self, work: Work, indexing: Indexing) -> None:
+    def __init__(self, work: Work, indexing: IndexerClient) -> None:
         self._work = work
         self._indexing = indexing
         self._syncs: dict[Project, list[asyncio.Future[Tree | None]]] = {}

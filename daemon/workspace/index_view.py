@@ -154,7 +154,7 @@ class _PartialView:
 def read_tree(root: str, folder: str) -> tuple[Tree | None, tuple[Activity, ...]]:
     """Read a project's tree and activity from its index; the tree is None without a readable index."""
     try:
-        reader = Reader(folder, sealed=True)
+        reader = Reader(folder)
     except DatabaseError:
         return None, ()  # none yet, or a damaged one that the indexer will quarantine and say so
     try:

@@ -34,7 +34,7 @@ from ..project.roots import (
     relative_path,
     resolved,
 )
-from .indexing import Indexing
+from .indexer_client import IndexerClient
 from .project import Project, load
 from .project_settings import read_settings
 
@@ -51,7 +51,12 @@ class OpenProjects:
     """The open projects by root. On the event loop only; iterating gives them in the order of opening."""
 
     def __init__(
-        self, environment: Environment, config: UserConfig, system: System, work: Work, indexing: Indexing
+        self,
+        environment: Environment,
+        config: UserConfig,
+        system: System,
+        work: Work,
+        indexing: IndexerClient,
     ) -> None:
         self._environment = environment
         self._config = config

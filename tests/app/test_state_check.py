@@ -11,12 +11,12 @@ import pytest
 from foveal.benchmarks.faults.damages import KINDS
 from foveal.benchmarks.faults.filled import fill, project_files
 from foveal.benchmarks.faults.home import PROJECT, home
+from foveal.daemon.app.migrations import MIGRATIONS
 from foveal.daemon.app.state_check import Finding, check_state_files, repair
-from foveal.daemon.core.state_folder import bring_up
+from foveal.daemon.core.state_folder import STATE_VERSION, bring_up
 from foveal.daemon.core.system import System
 from foveal.daemon.index.store import Store
 
-V1_DUMP = Path(__file__).parents[1] / "ledger_v1.sql"
 FOLDERS = {"session": "sessions", "items": "projects/p", "pool": "projects/p",
            "lexical": "projects/p", "embeddings": "embeddings", "vectors": "projects/p/vectors"}  # fmt: skip
 
@@ -29,7 +29,7 @@ def state(tmp_path: Path) -> Path:
         KINDS[kind].make(folder)
     (vectors,) = (tmp_path / "projects/p/vectors").glob("*.bin")
     vectors.rename(vectors.with_name("vectors-1.bin"))
-    bring_up(str(tmp_path), System())
+    bring_up(str(tmp_path), System(), STATE_VERSION, MIGRATIONS)
     return tmp_path
 
 
@@ -106,15 +106,10 @@ def test_a_newer_session_is_no_damage(state: Path) -> None:
     assert found(state)["sessions/one/meta.json"].condition == "unreadable"
 
 
-def test_requests_of_an_earlier_version_are_no_damage(tmp_path: Path) -> None:
-    for name in ("requests.sqlite", "requests-v1.sqlite"):
-        with closing(sqlite3.connect(tmp_path / name)) as database:
-            database.executescript(V1_DUMP.read_text("utf-8") + "PRAGMA user_version = 1;")
-    names = {"requests.sqlite", "requests-v1.sqlite"}
-    assert {name: one.condition for name, one in found(tmp_path).items()} == dict.fromkeys(names, "whole")
-    with closing(sqlite3.connect(tmp_path / "requests.sqlite")) as database:
+def test_a_newer_database_is_no_damage(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "deliveries.sqlite")) as database:
         database.execute("PRAGMA user_version = 99")
-    finding = found(tmp_path)["requests.sqlite"]
+    finding = found(tmp_path)["deliveries.sqlite"]
     assert finding.condition == "unreadable"
     assert "newer foveal (version 99" in finding.text
 

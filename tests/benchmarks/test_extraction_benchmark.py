@@ -6,15 +6,29 @@ import json
 from pathlib import Path
 
 import pytest
-from foveal.benchmarks.transcripts.__main__ import findings_in, is_met, is_worth_its_file
+from foveal.benchmarks.transcripts.__main__ import (
+    findings_in,
+    is_met,
+    is_met_unseen,
+    is_worth_its_file,
+)
 from foveal.benchmarks.transcripts.filler import filler_lines
-from foveal.benchmarks.transcripts.labelled import OTHER_LANGUAGES, SETS, Label, read_set, transcript_lines
+from foveal.benchmarks.transcripts.fit import MIN_WEIGHT, fitted
+from foveal.benchmarks.transcripts.labelled import (
+    OTHER_LANGUAGES,
+    SETS,
+    UNSEEN,
+    Label,
+    read_set,
+    transcript_lines,
+)
 from foveal.benchmarks.transcripts.matching import compare, figures, matches
+from foveal.daemon.transcripts.decision_score import WEIGHTS
 from foveal.daemon.transcripts.extraction import MinedDecision
 
 
 def finding(decision: str, rationale: str = "") -> MinedDecision:
-    return MinedDecision(decision, rationale, (), "", "", 1, "", (), "normal", "", "")
+    return MinedDecision(decision, rationale, (), "", "", 1, "", "normal", "", "")
 
 
 def label(key: str, *words: str, optional: bool = False) -> Label:
@@ -57,6 +71,19 @@ def test_what_somebody_else_wrote_meets_the_targets(name: str, least: int) -> No
     result = figures(compare(one, findings_in(one.path)) for one in read_set(SETS[name]) if one.is_english)
     assert result.transcripts >= least
     assert is_met(result)
+
+
+def test_sets_that_nothing_was_fitted_to_meet_the_targets() -> None:
+    unseen = [one for name in UNSEEN for one in read_set(SETS[name])]
+    assert len(unseen) >= 30
+    assert is_met_unseen(figures(compare(one, findings_in(one.path)) for one in unseen))
+
+
+def test_weights_are_those_of_the_fit() -> None:
+    names = {name: weights for name, weights in fitted() if max(map(abs, weights)) >= MIN_WEIGHT}
+    assert names.keys() == WEIGHTS.keys()
+    for name, weights in names.items():
+        assert weights == pytest.approx(WEIGHTS[name], rel=0.1, abs=0.01)
 
 
 @pytest.mark.parametrize("language", sorted(OTHER_LANGUAGES))

@@ -132,7 +132,7 @@ def test_paper_shows_no_header_and_no_form(site: Site, browser: Browser, ids: di
         for address in (
             "/knowledge?project={root}",
             "/knowledge/decisions/{experience}?project={root}",
-            "/contexts",
+            "/sessions",
         ):
             page.goto(site.address + address.format(**ids))
             page.emulate_media(media="print")

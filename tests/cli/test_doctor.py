@@ -23,13 +23,12 @@ from foveal.cli.doctor import (
     check_log,
     check_open_files,
     check_python,
-    check_reports,
     check_state,
     check_watches,
 )
 from foveal.cli.settings import Settings
 
-from tests.conftest import DaemonProcess, write_files
+from tests.conftest import DaemonProcess
 
 
 def fine(state: str) -> Check:
@@ -61,26 +60,6 @@ def test_state_folder(tmp_path: Path) -> None:
     state.rmdir()
     state.write_text("")
     check([("state folder", "wrong")], f"mv {state} {state}.old")
-
-
-@pytest.mark.parametrize("variable", ["HOME", "XDG_CACHE_HOME"])
-def test_reports_of_onnxruntime_are_named_and_kept(tmp_path: Path, variable: str) -> None:
-    environ = {variable: str(tmp_path), "TMPDIR": str(tmp_path / "tmp")}
-    cache = tmp_path if variable == "XDG_CACHE_HOME" else tmp_path / ".cache"
-    folder = cache / "Microsoft" / "DeveloperTools" / ".onnxruntime"
-    session = tmp_path / "tmp" / ".ses"
-    assert list(check_reports(environ)) == []
-    write_files(folder, {"deviceid": "x", "onnxruntime.db": "", "onnxruntime.db-wal": ""})
-    (found,) = check_reports(environ)
-    assert (found.level, found.fix) == ("warning", f"rm -r {folder}")
-    assert "Microsoft" in found.text
-    write_files(session.parent, {".ses": "1795517571177\n08c614d9-8c89-d2f6-9406-4e7af78c824a\n"})
-    (found,) = check_reports(environ)
-    assert found.fix == f"rm -r {folder} {session}"
-    assert sorted(os.listdir(folder)) == ["deviceid", "onnxruntime.db", "onnxruntime.db-wal"]
-    session.write_text("somebody's notes")
-    (folder / "somebody's.txt").touch()
-    assert list(check_reports(environ)) == []
 
 
 def test_log_of_the_last_day(tmp_path: Path) -> None:

@@ -103,6 +103,7 @@ def test_a_pause_holds_until_it_is_ended(daemon: DaemonProcess, project: Path) -
 def test_any_folder_will_do_to_pause_and_go_on(tmp_path: Path, project: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
+    (tmp_path / "d").mkdir()
     with running_daemon(tmp_path / "d", embedding=True) as daemon:
         assert run_program(daemon.environ, elsewhere, "embed", "--resume") == (
             0,
@@ -125,6 +126,7 @@ def test_any_folder_will_do_to_pause_and_go_on(tmp_path: Path, project: Path) ->
 
 
 def test_after_a_restart_nothing_embedded_waits(tmp_path: Path, project: Path) -> None:
+    (tmp_path / "d").mkdir()
     with running_daemon(tmp_path / "d", embedding=True) as daemon:
         assert run_program(daemon.environ, project, "embed")[0] == 0
         assert run_program(daemon.environ, project, "restart")[0] == 0

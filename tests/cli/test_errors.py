@@ -93,6 +93,13 @@ def test_fields_of_the_wire_become_what_was_typed() -> None:
     check("reserve", "reserve leaves nothing of max_tokens (5)", "reserve leaves nothing of --max-tokens (5)")
     check("cwd", "'/a/max_tokens' is no folder: max_tokens_a", "'/a/max_tokens' is no folder: max_tokens_a")
     check("name", "names are unlike name", "names are unlike name")
+    advice = "call ResumeSession, or choose another scope_id"
+    explained = explain(RpcError("invalid_params", f"it is there; {advice}", {"advice": advice}), typed)
+    assert explained is not None
+    assert (explained.message, explained.hint) == (
+        "it is there",
+        "foveal sessions resume, or choose another --scope",
+    )
 
 
 def test_a_hint_of_the_command_goes_first() -> None:

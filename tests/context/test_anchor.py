@@ -2,42 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
 from foveal.daemon.context.anchor import (
     METADATA_CHARACTERS_MIN,
-    SKELETON_CHARACTERS,
-    SkeletonForms,
     experience_form,
     hot_form,
     metadata_form,
 )
 from foveal.daemon.context.selection import Form
 from foveal.daemon.memory.experience import Experience, ExperienceMark
-from foveal.daemon.memory.recall import Chosen, Staleness
+from foveal.daemon.memory.file_sketches import Staleness
+from foveal.daemon.memory.recall import Chosen
 from foveal.daemon.project.git import LatestCommit
 from foveal.daemon.project.metadata import ProjectCommand, ProjectMetadata
-from foveal.daemon.project.tree import Layout
 from foveal.daemon.workspace.hot_files import HotNode
-
-WIDE = Layout(f"folder_{n // 50}/file_{n}.py" for n in range(5_000))
-
-
-@pytest.mark.parametrize("characters", [-1, 0, 1, 12, 40, 79])
-def test_the_smallest_map_is_the_line_of_the_root(characters: int) -> None:
-    form = SkeletonForms(WIDE, (), (), 4_000)(characters)
-    assert form.text == "```text\n./ (5,000 files)\n```\n"
-    assert form.compressed
-
-
-def test_a_map_keeps_to_its_room() -> None:
-    forms = SkeletonForms(WIDE, (), ("folder_7/file_350.py",), 1 << 30)
-    assert forms.full_characters == SKELETON_CHARACTERS
-    for characters in (80, 200, 1_000, 10_000):
-        assert len(forms(characters).text) <= characters
-    assert len(forms(1 << 30).text) <= SKELETON_CHARACTERS
-    small = SkeletonForms(Layout(["a.py", "b/c.py"]), ("a.py",), (), 4_000)(1_000)
-    assert small.text == "```text\nb/\n  c.py\n```\n"
-    assert not small.compressed
 
 
 def decided(**values: object) -> Experience:

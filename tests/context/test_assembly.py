@@ -8,7 +8,6 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from math import sqrt
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -16,8 +15,9 @@ from typing import Any
 import pytest
 from foveal.daemon.config.settings import ContextConfig, ProjectConfig, WeightsConfig
 from foveal.daemon.context import known_files
-from foveal.daemon.context.assembly import Built, build
+from foveal.daemon.context.assembly import build
 from foveal.daemon.context.build_state import GatheredSources
+from foveal.daemon.context.built import Built
 from foveal.daemon.context.rendered import all_hold
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.tokens import counter_of
@@ -208,14 +208,6 @@ def test_imports_that_lead_nowhere_are_gaps(shop: Desk) -> None:
     gaps = shop.build("many.py").reply["gaps"]
     assert len(gaps) == 20
     assert gaps[-1] == "31 more gaps"
-
-
-def test_circular_imports_and_imports_of_oneself(desk: Desk) -> None:
-    desk.write({"a.py": "import b\nimport a\n\ndef fa(): ...\n", "b.py": "import a\n\ndef fb(): ...\n"})
-    context = desk.context("a.py")
-    assert "def fb()" in block(context, "b.py")
-    assert context.count("### `a.py`") == 1
-    assert desk.build("a.py", "b.py").reply["gaps"] == []
 
 
 def test_a_barrel_says_what_it_passes_on(desk: Desk) -> None:
@@ -497,19 +489,6 @@ def test_it_stays_within_its_bytes_in_every_format(desk: Desk, kind: str, limit:
         assert reply["slices"]
 
 
-def test_what_has_no_room_is_named(shop: Desk) -> None:
-    built = shop.build(
-        "src/shop/auth.py", "src/shop/sessions.py", "README.md", max_tokens=60, reserve_tokens=0
-    )
-    assert built.reply["truncated"]
-    assert any(
-        gap.startswith("no room in the budget for ") and "max_tokens" in gap for gap in built.reply["gaps"]
-    )
-    shown = {os.path.relpath(shown.path, shop.root) for shown in built.shown}
-    there = {one.get("path") for one in built.reply["slices"]}
-    assert shown - there <= {"src/shop/__init__.py"}, "only what is there, or what is bare, has to hold"
-
-
 def test_a_cut_file_shows_its_definitions_and_says_how_to_get_the_rest(desk: Desk) -> None:
     text = "".join(
         f"def f{n}(a, b):\n    '''About f{n}.'''\n" + "    a += b\n" * 30 + "\n\n" for n in range(20)
@@ -605,18 +584,6 @@ def test_a_type_of_task_has_its_own_weights(shop: Desk) -> None:
     assert slices(shop.build(task_type="review"))["skeleton"]["weight"] == 0.9
 
 
-def test_a_hit_weighs_what_its_score_is_worth_and_says_so(desk: Desk) -> None:
-    desk.write(many(6))
-    hits = [found("lib0/m0.py", 0.8), found("lib0/m5.py", 0.8), found("lib1/m1.py", 0.5)]
-    known = slices(desk.build(hits=hits, prompt="what is f?"))
-    weights = [known[f"document:{one}.py:1"]["weight"] for one in ("lib0/m0", "lib0/m5", "lib1/m1")]
-    assert weights == [weights[0], weights[0], round(weights[0] * sqrt(0.5 / 0.8), 4)]
-    first = known["document:lib0/m0.py:1"]
-    assert first["score"] == 0.8
-    assert first["tokens_before"] == first["tokens"]
-    assert not first["compressed"]
-
-
 def test_a_shortened_slice_says_how_much_there_was(desk: Desk) -> None:
     desk.write(many(1, lines=300))
     (one,) = [
@@ -649,12 +616,6 @@ def test_larger_contexts_have_more_of_what_was_found_and_lose_nothing_else(desk:
     assert counts[0] <= 8
     assert counts[-1] > 30
     assert "dependency:user.py" in last
-
-
-def test_who_imports_the_focus_is_shown_by_its_signatures(shop: Desk) -> None:
-    heading = "### `src/shop/cart.py` (imports `src/shop/auth.py`)"
-    assert heading in shop.context("src/shop/auth.py", prompt="end a session")
-    assert heading not in shop.context("src/shop/auth.py"), "nothing is to be done"
 
 
 def test_what_lies_beside_the_focus_is_shown_where_there_is_something_to_do(desk: Desk) -> None:

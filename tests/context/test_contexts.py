@@ -14,14 +14,14 @@ import pytest
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
 from foveal.daemon.context import service as contexts
 from foveal.daemon.context import sources
-from foveal.daemon.context.assembly import Built, build
+from foveal.daemon.context.assembly import build
 from foveal.daemon.context.build_state import GatheredSources
+from foveal.daemon.context.built import Built
 from foveal.daemon.context.item_plans import plan_items
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scoping import ScopeSelector
-from foveal.daemon.core.deadline import Deadline
 from foveal.daemon.core.system import System
-from foveal.daemon.core.work import BUILD_THREADS
+from foveal.daemon.core.work import BUILD_THREADS, Deadline
 from foveal.daemon.engine.engine import Engine
 from foveal.daemon.index.messages import TreeDelta
 from foveal.daemon.project.tree import Tree
@@ -246,22 +246,3 @@ async def test_no_time_at_all_still_gives_the_files_in_focus(tmp_path: Path) -> 
         assert "import b" in reply["context"]
         assert reply["partial"]
         check_whole(await ask(engine, project, scope))
-
-
-async def test_a_partial_answer_is_none_of_who_has_more_time(tmp_path: Path) -> None:
-    async with running(tmp_path) as (engine, project, scope):
-        soon, late = await asyncio.gather(
-            ask(engine, project, scope, deadline_ms=0), ask(engine, project, scope, deadline_ms=LATE_MS)
-        )
-        assert soon["partial"]
-        check_whole(late)
-
-
-@pytest.mark.parametrize("total", [3_000.0, 0.0])
-async def test_the_time_is_divided(total: float) -> None:
-    deadline = Deadline(asyncio.get_running_loop().time() + total)
-    times = contexts._Times.until(deadline)
-    assert times.gathered.at <= times.built.at <= deadline.at
-    if total:
-        assert deadline.at - times.gathered.at == pytest.approx(contexts.BUILD_S + contexts.QUICK_S)
-        assert deadline.at - times.built.at == pytest.approx(contexts.QUICK_S)

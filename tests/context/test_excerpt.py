@@ -10,7 +10,6 @@ from foveal.daemon.context.excerpt import (
     FileSource,
     fenced,
     is_document,
-    left_out_note,
     outline,
     shorten,
     shorten_definition,
@@ -180,19 +179,6 @@ SHOP = """
 """
 
 
-def test_shortened_code_shows_numbered_lines_of_the_file() -> None:
-    source = source_of(SHOP)
-    text, left_out = show(source, 300, words="sell")
-    numbers = check_lines(source, text)
-    assert left_out == sum(bool(line.strip()) for line in source.lines) - len(numbers)
-
-
-def test_shortened_code_without_words_shows_the_heads_of_definitions() -> None:
-    text, _ = show(source_of(SHOP), 330)
-    for head in ("class Shop:", "def sell(self, thing):", "def stock(self):", "def count(things):"):
-        assert head in text
-
-
 @pytest.mark.parametrize("word", ["expire", "expires", "expired", "expiring", "expiration"])
 def test_word_is_found_whatever_its_ending(word: str) -> None:
     for name in ("set_expiry", "expiration", "Expired"):
@@ -292,10 +278,6 @@ def test_a_signature_with_a_comment_in_it_keeps_its_lines() -> None:
     assert "# the first\n" in outline(source.symbols, "python", docs=False)
 
 
-def test_an_outline_of_nothing_is_empty() -> None:
-    assert outline((), "python", docs=True) == ""
-
-
 CODE = "".join(f"def f{n}(a):\n    b = a + {n}\n    c = b * 2\n    return c\n\n\n" for n in range(60))
 PROSE = "# Shop\n\n" + "\n\n".join(
     f"## Part {n}\n\nThis part is about {'refunds' if n == 17 else 'parcels'}. It says little."
@@ -334,8 +316,3 @@ def test_a_definition_keeps_its_line_numbers() -> None:
 def test_a_text_is_never_longer_than_its_room(text: str, characters: int, words: list[str]) -> None:
     assert len(shorten_text(text, "", words, characters).text) <= characters
     assert shorten_text(text, "", words, len(text)).text == text
-
-
-def test_a_note_counts_what_is_left_out() -> None:
-    assert left_out_note(1, "read it") == "[COMPRESSED] 1 line left out: read it"
-    assert left_out_note(1_200, "read it") == "[COMPRESSED] 1,200 lines left out: read it"

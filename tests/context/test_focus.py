@@ -10,20 +10,16 @@ from foveal.daemon.context.focus import (
     FOCUS_MAX,
     FOLDER_MAX,
     GLOBS_MAX,
-    HINTS_MAX,
     MENTIONS_MAX,
-    WORDS_MAX,
-    folder_files,
     mentioned,
-    package_files,
     prompt_words,
     resolve_paths,
 )
 from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.store import FileContent, Reader, Store
 from foveal.daemon.languages.shared.records import Symbol
-from foveal.daemon.project.node_ids import split_node_id
-from foveal.daemon.project.tree import FileRecord, Layout, Tree
+from foveal.daemon.project.named_files import split_node_id
+from foveal.daemon.project.tree import FileRecord, Tree
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,20 +73,6 @@ def test_paths_lead_to_nodes(given_paths: list[str], found: list[str]) -> None:
     assert gaps == []
 
 
-def test_nodes_keep_the_order_in_which_they_were_given() -> None:
-    assert resolve("web", "README.md", "src/db")[0] == ["web/auth.py", "README.md", "src/db/query.py"]
-
-
-def test_a_node_says_why_it_is_there() -> None:
-    nodes, _ = resolve_paths(tree_of(FILES), ["README.md", "web", "src/x*", "src/auth.py#f"], "expansion")
-    assert [(node.source, node.role, node.symbol) for node in nodes] == [
-        ("asked for", "expansion", ""),
-        ("in folder web", "expansion", ""),
-        ("matches src/x*", "expansion", ""),
-        ("asked for", "expansion", "f"),
-    ]
-
-
 def test_a_file_that_the_tree_does_not_know_is_looked_for_on_the_disk(tmp_path: Path) -> None:
     (tmp_path / "new.py").write_text("x")
     (tmp_path / "folder").mkdir()
@@ -127,12 +109,6 @@ def test_a_very_long_path_does_not_make_a_very_long_gap() -> None:
     for path in ("x" * 1_000_000, "*" * 1_000_000):
         _, (gap,) = resolve(path)
         assert len(gap) < 1_000
-
-
-def test_many_missing_paths_are_counted() -> None:
-    _, gaps = resolve(*(f"gone{index}" for index in range(1_000)))
-    assert len(gaps) == HINTS_MAX + 1
-    assert gaps[-1] == f"{1_000 - HINTS_MAX} more focus paths don't exist in the project"
 
 
 def test_a_large_folder_is_taken_in_part_and_said_so() -> None:
@@ -246,12 +222,6 @@ def test_a_name_that_many_files_bear_says_nothing(reader: Reader) -> None:
     assert mentioned(tree_of([f"d{index}/index.js" for index in range(9)]), reader, "see index.js") == []
 
 
-def test_of_a_huge_prompt_both_ends_are_read(reader: Reader) -> None:
-    filler = "lorem ipsum " * 400_000
-    nodes = mentioned(tree_of(FILES), reader, f"src/x.py {filler} check_token")
-    assert [node.node_id for node in nodes] == ["src/x.py", "src/auth.py#check_token"]
-
-
 @pytest.mark.parametrize("letters", ["a", "a.", "a/", "a_", "aB", "a/b.", "-", "`a", "a(", "."])
 def test_a_prompt_made_to_be_hard_is_read_in_linear_time(reader: Reader, letters: str) -> None:
     assert mentioned(tree_of(FILES), reader, letters * 20_000) == []
@@ -270,30 +240,4 @@ def test_the_telling_words_of_a_prompt(prompt: str, words: str) -> None:
     assert prompt_words(prompt) == frozenset(words.split())
 
 
-def test_of_many_words_the_first_count() -> None:
-    letters = "abcdefghijklmnopqrst"
-    words = [f"{one}{other}{one}" for one in letters for other in letters]
-    assert prompt_words(" ".join(words)) == frozenset(words[:WORDS_MAX])
-
-
 # Folders and packages
-
-
-def test_the_files_of_a_folder_come_before_those_of_its_folders() -> None:
-    layout = Layout(["a/b/c.py", "a/d.py", "a/a/e.py", "f.py"])
-    assert list(folder_files(layout, "a")) == ["a/d.py", "a/a/e.py", "a/b/c.py"]
-    assert list(folder_files(layout, "")) == ["f.py", "a/d.py", "a/a/e.py", "a/b/c.py"]
-
-
-@pytest.mark.parametrize(
-    ("target", "files"),
-    [
-        ("pkg/a.go", ["pkg/a.go", "pkg/b.go"]),
-        ("main.go", ["main.go"]),
-        ("pkg/x.py", ["pkg/x.py"]),
-        ("new/a.go", ["new/a.go"]),
-    ],
-)
-def test_an_import_in_go_brings_the_package(target: str, files: list[str]) -> None:
-    layout = Layout(["main.go", "pkg/a.go", "pkg/a_test.go", "pkg/b.go", "pkg/x.py", "pkg/sub/c.go"])
-    assert list(package_files(layout, target)) == files

@@ -92,31 +92,6 @@ def test_definitions_and_imports_are_those_of_the_file_on_the_disk(opener: Opene
     assert (files.symbols("a.py"), files.imports("a.py"), list(files.stale)) == ((), (), ["a.py"])
 
 
-def test_an_unsaved_file_keeps_the_imports_that_it_was_saved_with(opener: Opener) -> None:
-    files = opener.known({"a.py": "def half"})
-    assert files.unsaved("a.py")
-    assert [one.target for one in files.imports("a.py")] == ["b.py"]
-    assert not files.stale
-
-
-def test_without_an_index_nothing_is_known_and_nothing_lasts(opener: Opener) -> None:
-    files = opener.known(indexed=False)
-    assert files.read("a.py").text
-    assert (files.symbols("a.py"), files.imports("a.py"), files.lasting) == ((), (), False)
-
-
-def test_only_what_was_noted_is_proved(opener: Opener) -> None:
-    files = opener.known()
-    files.read("a.py")
-    files.note("b.py")
-    files.note("logo.png")
-    assert sorted(files.shown) == ["b.py", "logo.png"]
-    assert files.lasting
-    files.note("gone.py")
-    assert sorted(files.shown) == ["b.py", "logo.png"]
-    assert not files.lasting, "no stamp tells when it will be there"
-
-
 def test_what_is_bare(opener: Opener) -> None:
     files = opener.known()
     for path, expected in {
@@ -143,20 +118,6 @@ def reading(count: int, name: str = "one") -> Callable[[str], tuple[Symbol, ...]
     return lambda path: tuple(
         Symbol(f"{name}{number}", "function", 1, 1, "def f()", "", 0) for number in range(count)
     )
-
-
-def test_the_same_content_is_read_once() -> None:
-    kept = KeptSymbols()
-    first = kept.of(record(b"a", 2), reading(2))
-    assert kept.of(record(b"a", 2), reading(2, "other")) is first
-    assert kept.count == 2
-
-
-def test_another_content_language_or_number_is_read() -> None:
-    kept = KeptSymbols()
-    kept.of(record(b"a", 2), reading(2))
-    for other in (record(b"b", 2), record(b"a", 2, "lua"), record(b"a", 1)):
-        assert kept.of(other, reading(other.symbols, "other"))[0].name == "other0"
 
 
 def test_definitions_of_another_moment_than_the_record_are_not_kept() -> None:
@@ -221,12 +182,6 @@ def test_a_head_is_no_longer_than_in_the_index() -> None:
     line = f'x = "{TOKEN}" + {"1 + " * 200}1'
     (found,) = masked_symbols([symbol(1, line[:SIGNATURE_MAX])], mask_secrets(line).text)
     assert len(found.signature) == SIGNATURE_MAX
-
-
-def test_others_stay_as_they_are() -> None:
-    plain = symbol(3, "def g()", "Do it.")
-    assert masked_symbols([plain], f'k = "{mask_secrets(TOKEN).text}"\n\ndef g(): "Do it."\n') == (plain,)
-    assert masked_symbols([symbol(9, "gone")], "short") == (symbol(9, "gone"),)
 
 
 def test_a_secret_in_a_body_leaves_the_other_definitions_as_they_are() -> None:

@@ -29,14 +29,6 @@ def values(prompt: str = "", task_type: str = "") -> PromptValues:
     return PromptValues(PROJECT, "# PROJECT CONTEXT\n\n<T> & {{ no }}\n", prompt, task_type)
 
 
-def test_the_built_in_prompts_name_project_task_and_context() -> None:
-    found = templates().render(values(task_type="review"))
-    assert found.system.startswith("You work on the project kite (Flies.). Task type: review. What follows")
-    assert found.system.endswith("# PROJECT CONTEXT\n\n<T> & {{ no }}\n")
-    assert found.user == "Review the code in focus: name what is wrong, and why."
-    assert found.problems == ()
-
-
 def test_a_rendering_leaves_no_cycles_behind() -> None:
     first = templates().render(values())
     gc.collect()
@@ -133,15 +125,6 @@ def test_a_template_that_is_not_trusted_is_named_and_not_used(tmp_path: Path) ->
     assert found.user == "mine"
     assert found.system.startswith("You work on")
     assert "isn't trusted" in found.problems[0]
-
-
-def test_a_type_of_task_names_no_file_elsewhere(tmp_path: Path) -> None:
-    inside = tmp_path / "inside"
-    inside.mkdir()
-    (tmp_path / "secret.j2").write_text("secret")
-    found = templates(inside).render(values(task_type="/../../secret"))
-    assert "secret" not in found.user
-    assert found.problems == ()
 
 
 def test_the_key_changes_with_each_template(tmp_path: Path) -> None:

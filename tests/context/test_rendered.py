@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from foveal.daemon.context.assembly import Built
+from foveal.daemon.context.built import Built
 from foveal.daemon.context.rendered import ENTRIES_PER_SCOPE, RenderedContexts, RenderedEntry
 from foveal.daemon.core.system import Stamp
 from foveal.daemon.project.content import Shown
@@ -24,20 +24,11 @@ def hold(shown: Sequence[Shown]) -> bool:
     return True
 
 
-def fail(shown: Sequence[Shown]) -> bool:
-    return False
-
-
 @pytest.fixture
 def kept() -> RenderedContexts:
     contexts = RenderedContexts()
     contexts.put("s", b"key", RenderedEntry(1, ("v",), built()))
     return contexts
-
-
-def test_what_was_kept_is_found(kept: RenderedContexts) -> None:
-    assert kept.find("s", b"key", 1, ("v",), hold) == built()
-    assert (kept.hits, kept.misses) == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -49,10 +40,6 @@ def test_whatever_differs_is_a_miss(
 ) -> None:
     assert kept.find(scope, key, revision, (validity,), hold) is None
     assert (kept.hits, kept.misses) == (0, 1)
-
-
-def test_a_context_whose_file_changed_is_a_miss(kept: RenderedContexts) -> None:
-    assert kept.find("s", b"key", 1, ("v",), fail) is None
 
 
 def test_what_is_dropped_is_gone(kept: RenderedContexts) -> None:
@@ -77,13 +64,6 @@ def test_the_same_request_anew_takes_the_place_of_the_former(kept: RenderedConte
     kept.put("s", b"key", RenderedEntry(1, ("w",), built("newer", 30)))
     assert kept.bytes == 30
     assert kept.find("s", b"key", 1, ("w",), hold) == built("newer", 30)
-
-
-def test_contexts_of_an_earlier_revision_are_not_held_on_to(kept: RenderedContexts) -> None:
-    kept.put("s", b"other", RenderedEntry(2, ("v",), built(memory_bytes=5)))
-    assert kept.bytes == 5
-    kept.put("t", b"key", RenderedEntry(1, ("v",), built(memory_bytes=7)))
-    assert kept.bytes == 12
 
 
 def test_contexts_of_all_scopes_together_have_a_limit_the_least_recently_used_scope_goes() -> None:

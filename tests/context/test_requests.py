@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from foveal.daemon.context.requests import ContextRequest, Message
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,15 +48,3 @@ def _differs(other: ContextRequest, name: str) -> bool:
 @given(st.text(), st.text())
 def test_equal_requests_have_equal_keys(prompt: str, task: str) -> None:
     assert ContextRequest(prompt, task_type=task).key == ContextRequest(prompt, task_type=task).key
-
-
-def test_a_lone_surrogate_has_a_key_too() -> None:
-    assert ContextRequest("\ud800").key != ContextRequest("\ud801").key
-
-
-@pytest.mark.parametrize(
-    ("max_tokens", "reserve", "left"), [(8_000, 2_000, 6_000), (100, 100, 0), (100, 200, 0)]
-)
-def test_the_reserve_is_taken_off_the_budget(max_tokens: int, reserve: int, left: int) -> None:
-    request = ContextRequest(max_tokens=max_tokens, reserve_tokens=reserve)
-    assert request.context_tokens == left

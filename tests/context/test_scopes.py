@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from foveal.daemon.context.scopes import ANCESTORS_MAX, ScopeStore, ScopeTable, identity_of
+from foveal.daemon.context.scopes import ANCESTORS_MAX, ScopeStore, ScopeTable
 from foveal.daemon.core.errors import NotFound
 from foveal.daemon.core.system import System
 from foveal.daemon.sessions.scope import Scope
@@ -48,40 +47,6 @@ def add(scopes: ScopeTable, name: str, **values: object) -> Scope:
 # Identity
 
 
-def test_with_a_session_only_project_session_and_agent_count() -> None:
-    same = identity_of("/p", session_id="s", agent_id="a")
-    assert identity_of("/p", session_id="s", agent_id="a", focus_paths=["x"], constraints=["y"]) == same
-    assert identity_of("/p", session_id="s", agent_id="a", agent_name="n", parent_id="p") == same
-    assert same != identity_of("/q", session_id="s", agent_id="a")
-    assert same != identity_of("/p", session_id="s", agent_id="b")
-    assert same != identity_of("/p", session_id="t", agent_id="a")
-
-
-def test_without_a_session_all_that_the_scope_is_made_of_counts() -> None:
-    kinds = [
-        identity_of("/p"),
-        identity_of("/q"),
-        identity_of("/p", focus_paths=["a"]),
-        identity_of("/p", focus_paths=["a", "b"]),
-        identity_of("/p", focus_paths=["a,b"]),
-        identity_of("/p", constraints=["a"]),
-        identity_of("/p", parent_id="a"),
-        identity_of("/p", agent_name="a"),
-        identity_of("/p", session_id="a"),
-    ]
-    assert len(set(kinds)) == len(kinds)
-    assert identity_of("/p", focus_paths=["b", "a"]) == identity_of("/p", focus_paths=["a", "b"])
-    assert identity_of("/p", agent_id="a") == identity_of("/p")
-
-
-def test_a_scope_is_found_by_its_identity_and_its_id() -> None:
-    scopes = table()
-    scope = add(scopes, "one")
-    assert scopes.find("one") is scopes.get(scope.id) is scope
-    assert scopes.find("two") is None
-    assert len(scopes) == 1
-
-
 def test_a_scope_that_is_gone_is_not_found_and_says_what_to_do() -> None:
     scopes = table()
     scope = add(scopes, "one")
@@ -94,31 +59,12 @@ def test_a_scope_that_is_gone_is_not_found_and_says_what_to_do() -> None:
         scopes.update(scope)
 
 
-def test_an_update_is_a_new_revision_in_the_place_of_the_former() -> None:
-    scopes = table()
-    scope = add(scopes, "one")
-    changed = scopes.update(replace(scope, expanded=("a",)))
-    assert (changed.id, changed.revision, changed.expanded) == (scope.id, 1, ("a",))
-    assert scopes.find("one") is changed
-    assert scope.expanded == ()
-    moved = scopes.update(replace(changed, identity="two"))
-    assert (scopes.find("one"), scopes.find("two"), moved.revision) == (None, moved, 2)
-
-
 def test_the_later_of_two_scopes_with_one_identity_is_found_and_both_can_be_removed() -> None:
     scopes = table()
     first, second = add(scopes, "same"), add(scopes, "same")
     assert scopes.find("same") is second
     scopes.remove(first.id)
     assert scopes.find("same") is second
-
-
-def test_projects_list_their_scopes_the_most_recently_used_first() -> None:
-    scopes = table()
-    one, two, other = add(scopes, "1"), add(scopes, "2"), add(scopes, "3", root="/q")
-    scopes.get(one.id)
-    assert scopes.of_project("/p") == [one, two]
-    assert scopes.of_project(None) == [one, other, two]
 
 
 # Memory
@@ -131,25 +77,6 @@ def test_the_least_recently_used_are_evicted_by_count() -> None:
     assert scopes.evict() == [two]
     assert scopes.of_project(None) == [one, three]
     assert scopes.evict() == []
-
-
-def test_nothing_is_looked_through_while_nothing_has_to_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    scopes = table(max_count=2)
-    one = add(scopes, "1")
-    monkeypatch.setattr(scopes, "_scopes", _Unread(scopes._scopes))
-    assert scopes.evict() == []
-    assert scopes.get(one.id) is one
-
-
-class _Unread(OrderedDict[str, Scope]):
-    """Scopes that nobody may go through."""
-
-    def __init__(self, scopes: Mapping[str, Scope]) -> None:
-        super().__init__()
-        self.update(scopes)
-
-    def __iter__(self) -> Iterator[str]:
-        raise AssertionError("all scopes were gone through")
 
 
 def test_the_scope_at_hand_is_never_evicted() -> None:
@@ -266,14 +193,6 @@ def test_a_chain_longer_than_is_followed_keeps_the_constraints_of_its_far_end() 
     assert scopes.constraints_above(scope) == scope.inherited
 
 
-def test_a_circle_of_parents_ends() -> None:
-    scopes = table()
-    one = add(scopes, "1", constraints=("a",))
-    two = add(scopes, "2", constraints=("b",), parent_id=one.id)
-    one = scopes.update(replace(one, parent_id=two.id))
-    assert scopes.constraints_above(one) == ("b",)
-
-
 # What is written
 
 
@@ -282,17 +201,6 @@ def store(tmp_path: Path) -> Iterator[ScopeStore]:
     opened = ScopeStore(str(tmp_path / "scopes.sqlite"), System())
     yield opened
     opened.close()
-
-
-def test_changes_are_taken_once_in_their_order() -> None:
-    scopes = table()
-    one, two = add(scopes, "1"), add(scopes, "2")
-    two = scopes.update(replace(two, expanded=("x",)))
-    scopes.remove(one.id)
-    assert scopes.changed
-    assert list(scopes.take_changes().items()) == [(one.id, None), (two.id, two)]
-    assert not scopes.changed
-    assert scopes.take_changes() == {}
 
 
 def test_changes_that_could_not_be_written_are_taken_again_as_they_are_by_then() -> None:
@@ -318,14 +226,6 @@ def test_every_field_survives_a_restart(tmp_path: Path, store: ScopeStore) -> No
     assert again.load() == [FULL]
     assert again.replaced == ""
     again.close()
-
-
-def test_scopes_come_back_the_least_recently_written_first(store: ScopeStore) -> None:
-    scopes = [replace(SCOPE, id=name) for name in ("z", "a", "m")]
-    for scope in scopes:
-        store.write({scope.id: scope})
-    store.write({"z": scopes[0], "m": None, "unknown": None})
-    assert [scope.id for scope in store.load()] == ["a", "z"]
 
 
 def test_a_write_that_fails_changes_nothing(store: ScopeStore) -> None:

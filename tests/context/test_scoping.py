@@ -23,7 +23,7 @@ from foveal.daemon.embedding.embedder_client import EmbedderClient
 from foveal.daemon.index.messages import TreeDelta
 from foveal.daemon.project.tree import FileRecord
 from foveal.daemon.sessions.scope import Scope
-from foveal.daemon.workspace.indexing import Indexing
+from foveal.daemon.workspace.indexer_client import IndexerClient
 from foveal.daemon.workspace.open_projects import OpenProjects
 
 from tests.conftest import write_files
@@ -40,7 +40,7 @@ class Desk:
         self.events = EventHub(system)
         self.scopes = ScopeTable(1 << 20, most)
         semantics = EmbedderClient(EmbeddingConfig(enabled=False), self.state, self.work, self.events)
-        indexing = Indexing(self.work, self.events, semantics)
+        indexing = IndexerClient(self.work, self.events, semantics)
         self.projects = OpenProjects(environment, UserConfig(), system, self.work, indexing)
         self.scoping = Scoping(self.scopes, RenderedContexts(), self.projects, self.work, self.events, system)
 

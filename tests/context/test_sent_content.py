@@ -49,15 +49,6 @@ def chosen(*names_and_texts: tuple[str, str]) -> list[tuple[Slice, Form]]:
     return [(slice_of(name, text), Form(text, compressed=True)) for name, text in names_and_texts]
 
 
-def test_what_is_held_as_it_is_is_named_in_a_line() -> None:
-    resident = Resident(dict([held("a.py", LONG, 160)]))
-    unsent = named_if_held(chosen(("a.py", LONG), ("b.py", LONG)), resident, no_lines)
-    kept, named = unsent.chosen, unsent.named
-    assert [form.text for _, form in kept] == ["- `a.py`: unchanged, as sent before\n", LONG]
-    assert named == {"focus:a.py"}
-    assert kept[0][0].order > kept[1][0].order
-
-
 def test_what_is_shown_in_another_form_is_sent_again() -> None:
     resident = Resident(dict([held("a.py", LONG[:200], 50)]))
     assert named_if_held(chosen(("a.py", LONG[:200])), resident, no_lines).named == {"focus:a.py"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import pytest
-from foveal.daemon.context.skeleton import NAMES_MAX, draw_skeleton, drawn_files, printable
+from foveal.daemon.context.skeleton import draw_skeleton, drawn_files, printable
 from foveal.daemon.project.tree import Folder, Layout
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,80 +55,12 @@ def test_the_files_that_a_map_names_are_read_from_it(names: set[str], characters
     assert folded or set(read) == paths
 
 
-def test_a_map_reads_as_a_tree() -> None:
-    assert draw(["README.md", "src/app/main.py", "src/app/views/list.py", "src/lib.py", "setup.py"]) == (
-        "README.md  setup.py\nsrc/\n  lib.py\n  app/\n    main.py\n    views/\n      list.py"
-    )
-
-
-def test_folders_with_nothing_but_a_folder_share_a_line() -> None:
-    assert draw(["src/main/java/App.java", "x"]) == "x\nsrc/main/java/\n  App.java"
-
-
-def test_what_is_shown_elsewhere_is_left_out() -> None:
-    assert draw(["a.py", "b.py", "src/c.py"], hidden="b.py src/c.py") == "a.py\nsrc/"
-
-
-def test_a_small_map_counts_what_it_folds() -> None:
-    paths = [*(f"big/f{i}.py" for i in range(30)), "one/only.py", "top.py"]
-    text, folded = draw_skeleton(Layout(paths), (), (), 60)
-    assert text == "top.py\nbig/ (30 files)\none/\n  only.py"
-    assert folded
-
-
-def test_a_map_that_fits_to_the_character_is_drawn() -> None:
-    layout = Layout([*(f"big/file_number_{i}.py" for i in range(30)), "a/b/c.py", "top.py"])
-    for text in ("top.py\na/ (1 file)\nbig/ (30 files)", "top.py\na/b/ (1 file)\nbig/ (30 files)"):
-        assert text in {draw_skeleton(layout, (), (), size)[0] for size in range(200)}
-    for size in range(200):
-        assert len(draw_skeleton(layout, (), (), size)[0]) <= size
-    root = "top.py\na/ (1 file)\nbig/ (30 files)"
-    assert draw_skeleton(layout, (), (), len(root)) == (root, True)
-
-
 def test_the_way_to_the_focus_unfolds_before_anything_else() -> None:
     paths = [f"{folder}/f{i}.py" for folder in ("a", "b", "tests/unit") for i in range(20)]
     text = draw(paths, 250, near="tests/unit/f3.py")
     assert "f19.py" in text
     assert "a/ (20 files)" in text
     assert "tests/unit/\n" in text
-
-
-def test_tests_and_documentation_unfold_last() -> None:
-    paths = [f"{folder}/m{i}.py" for folder in ("tests", "docs/deep", "core") for i in range(9)]
-    assert draw(paths, 140) == (
-        "core/\n  m0.py  m1.py  m2.py  m3.py  m4.py  m5.py  m6.py  m7.py  m8.py\n"
-        "docs/deep/ (9 files)\ntests/ (9 files)"
-    )
-
-
-@pytest.mark.parametrize(("characters", "text"), [(0, ""), (13, ""), (14, "./ (999 files)")])
-def test_a_map_without_room_is_a_count_or_nothing(characters: int, text: str) -> None:
-    assert draw_skeleton(Layout(f"f{i}" for i in range(999)), (), (), characters) == (text, True)
-
-
-def test_many_names_in_one_folder_are_counted_and_that_counts_as_folded() -> None:
-    text, folded = draw_skeleton(Layout(f"f{i:04}" for i in range(1_000)), {"f0000"}, (), 10_000)
-    names = text.split("  ")
-    assert len(names) == NAMES_MAX + 1
-    assert names[0] == "f0001"
-    assert names[-1] == "… 959 more"
-    assert folded
-
-
-def test_one_name_too_many_is_named() -> None:
-    text, folded = draw_skeleton(Layout(f"f{i:04}" for i in range(NAMES_MAX + 1)), (), (), 10_000)
-    assert "more" not in text
-    assert not folded
-
-
-def test_of_many_folders_the_near_and_the_large_are_named() -> None:
-    paths = [f"d{i:03}/f.py" for i in range(300)] + [f"d123/g{i}.py" for i in range(5)]
-    text, folded = draw_skeleton(Layout(paths), (), ["d299/f.py"], 100_000)
-    lines = text.split("\n")
-    assert {"d299/", "d123/"} <= set(lines)
-    assert lines[-1] == f"… {300 - NAMES_MAX} more folders ({300 - NAMES_MAX} files)"
-    assert folded
 
 
 def test_a_crowded_root_shows_some_of_its_names_rather_than_none() -> None:
@@ -152,10 +84,6 @@ def test_a_crowded_root_shows_some_of_its_names_rather_than_none() -> None:
 )
 def test_a_name_can_not_end_its_line_or_its_fence(name: str, shown: str) -> None:
     assert printable(name) == shown
-
-
-def test_folder_names_are_escaped_too() -> None:
-    assert draw(["a\nb/c`d/e\x07.py"]) == "a\\nb/c\\x60d/\n  e\\x07.py"
 
 
 def test_paths_deeper_than_the_interpreters_recursion_are_drawn() -> None:

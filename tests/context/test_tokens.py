@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from foveal.daemon.context import tokens as token_counters
 from foveal.daemon.context.tokens import (
     CACHE_CHARACTERS,
     ESTIMATE,
@@ -41,9 +43,7 @@ def test_the_estimate_is_taken_unless_another_is_wanted() -> None:
 
 
 def test_without_the_package_tokens_are_estimated_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    from foveal.daemon.context import tokens
-
-    tokens._counter.cache_clear()
+    token_counters._counter.cache_clear()
     monkeypatch.setitem(sys.modules, "bpe_openai", None)
     counter, problem = counter_of("exact", "")
     assert counter is ESTIMATE
@@ -51,8 +51,10 @@ def test_without_the_package_tokens_are_estimated_and_that_is_said(monkeypatch: 
 
 
 @pytest.fixture(scope="module")
-def counter() -> ExactCounter:
-    return exact_counter("")
+def counter() -> Iterator[ExactCounter]:
+    """Give the counter, and forget its vocabulary of 140 MB at last."""
+    yield exact_counter("")
+    token_counters._counter.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from foveal.daemon.index.messages import (
     SyncTree,
     TreeDelta,
 )
-from foveal.daemon.workspace.indexing import ARGV
+from foveal.daemon.workspace.indexer_client import ARGV
 
 from tests.both_loops import on_both_loops
 from tests.conftest import start_python, write_files
@@ -376,7 +376,7 @@ def pauses_of(caplog: pytest.LogCaptureFixture) -> list[object]:
 PARENT = """
 import asyncio, sys
 from foveal.daemon.core.child import ChildProcess
-from foveal.daemon.workspace.indexing import ARGV
+from foveal.daemon.workspace.indexer_client import ARGV
 from foveal.daemon.core.pipe import LENGTH
 
 async def main():

@@ -115,7 +115,7 @@ def test_an_older_program_leaves_a_half_migrated_folder_alone(tmp_path: Path) ->
         bring_up(str(folder), System(), 2, {1: stop})
     before = content(folder)
     with pytest.raises(StateError, match="newer foveal"):
-        bring_up(str(folder), System(), 1)
+        bring_up(str(folder), System(), 1, {})
     assert content(folder) == before
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from foveal.daemon.app.migrations import MIGRATIONS
 from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.state_folder import (
     STATE_VERSION,
@@ -95,7 +96,7 @@ def version_file(folder: Path) -> Path:
 
 
 def bring(folder: Path) -> tuple[str, ...]:
-    return bring_up(str(folder), System())
+    return bring_up(str(folder), System(), STATE_VERSION, MIGRATIONS)
 
 
 def test_a_new_folder_is_marked_and_known_again(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import cast
 
 import pytest
 from foveal.daemon.core.system import LATEST_NS, RACY_NS, Stamp, System, is_racy, is_stamp_of, stamp_of
-from foveal.daemon.sessions.session import timestamp_of
+from foveal.daemon.core.times import timestamp_of
 from msgspec.structs import replace
 
 

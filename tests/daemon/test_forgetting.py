@@ -64,7 +64,7 @@ def test_contexts_outlast_the_daemon(daemon: DaemonProcess, shop: Path, number: 
 def test_contexts_are_written_without_being_asked_for(daemon: DaemonProcess, shop: Path) -> None:
     daemon.open_ready(shop)
     context_id = daemon.call("GetContext", cwd=str(shop), prompt="how does login end?")["context_id"]
-    file = daemon.state / "requests.sqlite"
+    file = daemon.state / "deliveries.sqlite"
 
     def written() -> int:
         with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
@@ -175,7 +175,9 @@ def hook(daemon: DaemonProcess, cwd: Path, event: str, transcript: Path, **field
 
 def decide(cwd: Path, transcript: Path) -> None:
     """Write a transcript of Claude Code in which an agent decides something."""
-    said = f"I decided to use {WORD} for the melt in src/shop/auth.py because it resists heat."
+    said = (
+        f"I decided to use {WORD} instead of iron for the melt in src/shop/auth.py because it resists heat."
+    )
     shared = {"sessionId": "talk", "cwd": str(cwd), "timestamp": "2026-01-24T10:00:00Z"}
     lines = [
         {"type": "user", "uuid": "1", "message": {"role": "user", "content": "What melts?"}},
@@ -205,7 +207,7 @@ def test_no_file_holds_a_word_of_a_forgotten_project(daemon: DaemonProcess, tmp_
         )
     hook(daemon, root, "UserPromptSubmit", tmp_path / "t.jsonl", prompt=f"Tell of {WORD}")
     daemon.call("GetTimeline", session_id="talk")
-    assert {"approvals.json", "project.json", "requests.sqlite-wal"} <= set(
+    assert {"approvals.json", "project.json", "deliveries.sqlite-wal"} <= set(
         traces(daemon.state, str(root), WORD)
     )
     assert daemon.call("ForgetProject", path=str(root))["problem"] == ""
@@ -220,10 +222,10 @@ def test_forgetting_writes_no_file_outside_the_state_folder(daemon: DaemonProces
     root = tmp_path.resolve() / "gone"
     filled(daemon, root)
     daemon.stop()
-    with closing(sqlite3.connect(daemon.state / "requests.sqlite")) as database, database:
+    with closing(sqlite3.connect(daemon.state / "deliveries.sqlite")) as database, database:
         # More than SQLite rewrites in memory.
-        database.execute("INSERT INTO context_packs VALUES (1000, 1000, 1, 9, randomblob(20000000))")
-    (daemon.state / "requests.sqlite-seal").unlink()
+        database.execute("INSERT INTO contents VALUES (1000, 1, randomblob(20000000), x'')")
+    (daemon.state / "deliveries.sqlite-seal").unlink()
     output = tmp_path / "trace"
     program = [sys.executable, "-m", "foveal", "up", "--foreground"]
     with subprocess.Popen(strace_command(program, output, ["openat", "open"]), env=daemon.environ) as traced:
@@ -266,15 +268,15 @@ def test_what_can_be_removed_goes_although_one_file_cannot_be_opened(
     root = tmp_path.resolve() / "gone"
     filled(daemon, root)
     daemon.stop()
-    with closing(sqlite3.connect(daemon.state / "timeline.sqlite")) as database:
+    with closing(sqlite3.connect(daemon.state / "deliveries.sqlite")) as database:
         database.execute("PRAGMA user_version = 99")
     counted = daemon.call("ForgetProject", path=str(root), dry_run=True)
     assert "timelines can't be counted" in counted["problem"]
     found = daemon.call("ForgetProject", path=str(root))
-    assert "its timelines could not be removed" in found["problem"]
+    assert "its contexts, requests and timelines could not be removed" in found["problem"]
     assert "newer foveal" in found["problem"]
-    assert (found["removed"]["requests"], found["removed"]["sessions"]) == (1, 1)
-    assert {*traces(daemon.state, str(root), "Chose gone")} == {"timeline.sqlite"}
+    assert found["removed"]["sessions"] == 1
+    assert {*traces(daemon.state, str(root), "Chose gone")} == {"deliveries.sqlite"}
 
 
 def test_forgetting_again_removes_what_a_full_disk_kept(daemon: DaemonProcess, tmp_path: Path) -> None:
@@ -283,16 +285,16 @@ def test_forgetting_again_removes_what_a_full_disk_kept(daemon: DaemonProcess, t
     daemon.call("ForgetProject", path=str(root))
     daemon.stop()
     # Rows are gone, but the file could not be rewritten.
-    with closing(sqlite3.connect(daemon.state / "requests.sqlite")) as database:
+    with closing(sqlite3.connect(daemon.state / "deliveries.sqlite")) as database:
         for statement in (
             "PRAGMA secure_delete = OFF",
-            f"INSERT INTO context_access VALUES (7, CAST('{WORD * 2_000}' AS BLOB))",
-            "DELETE FROM context_access",
+            f"INSERT INTO access VALUES (7, '{WORD * 2_000}')",
+            "DELETE FROM access",
         ):
             database.execute(statement)
             database.commit()
-    (daemon.state / "requests.sqlite-seal").unlink()
-    assert traces(daemon.state, WORD) == ["requests.sqlite"]
+    (daemon.state / "deliveries.sqlite-seal").unlink()
+    assert traces(daemon.state, WORD) == ["deliveries.sqlite"]
     assert "nothing is known" in str(daemon.error("ForgetProject", path=str(root)))
     assert traces(daemon.state, WORD) == []
 
@@ -300,8 +302,8 @@ def test_forgetting_again_removes_what_a_full_disk_kept(daemon: DaemonProcess, t
 def test_files_set_aside_are_named_when_a_project_is_forgotten(daemon: DaemonProcess, tmp_path: Path) -> None:
     root = tmp_path.resolve() / "gone"
     filled(daemon, root)
-    (daemon.state / "requests.sqlite.damaged-7").write_text(f"what was sent for {root}")
-    assert "requests.sqlite.damaged-7" in daemon.call("ForgetProject", path=str(root))["problem"]
+    (daemon.state / "deliveries.sqlite.damaged-7").write_text(f"what was sent for {root}")
+    assert "deliveries.sqlite.damaged-7" in daemon.call("ForgetProject", path=str(root))["problem"]
 
 
 def test_embeddings_that_only_a_forgotten_project_used_go(tmp_path: Path) -> None:
@@ -309,7 +311,6 @@ def test_embeddings_that_only_a_forgotten_project_used_go(tmp_path: Path) -> Non
     for root in roots:
         own = f'def walk_{root.name}():\n    """Walk in {root.name}."""\n'
         write_files(root, {**SMALL_PROJECT, "own.py": own})
-    (tmp_path / "d").mkdir(exist_ok=True)
     with running_daemon(tmp_path / "d", embedding=True) as daemon:
 
         def is_embedded(root: Path) -> bool:

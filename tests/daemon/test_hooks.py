@@ -424,7 +424,7 @@ def test_a_quoted_prompt_of_opencode_needs_what_it_says(up: DaemonProcess, shop:
     up.open_ready(shop)
     sid = {"session_id": "ses_quoted"}
     assert run(up, shop, "opencode", "SessionStart", **sid)
-    assert run(up, shop, "opencode", "UserPromptSubmit", prompt='"yes, continue"', **sid) == ""
+    assert run(up, shop, "opencode", "UserPromptSubmit", prompt='"do it"', **sid) == ""
     assert run(up, shop, "opencode", "UserPromptSubmit", prompt='"how does expire() end a session?"', **sid)
 
 

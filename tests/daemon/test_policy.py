@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.daemon.api.given_contexts import LIST_MAX
+from foveal.daemon.api.deliveries import LIST_MAX
 from foveal.ipc.errors import PERMISSION_DENIED, RpcError
 
 from tests.conftest import DEADLINE_S, DaemonProcess, git, write_files

@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from foveal.ipc.client import Client
 from foveal.ipc.errors import NOT_FOUND, PERMISSION_DENIED, UNSUPPORTED
 from msgspec import convert
 
-from tests.conftest import DEADLINE_S, DaemonProcess, running_daemon, write_files
+from tests.conftest import DEADLINE_S, running_daemon, write_files
 from tests.policy_cases import (
     HIDDEN_FROM,
     ITEM_WORDS,
@@ -67,8 +67,9 @@ SHOW_ITEMS = frozenset(
 
 
 @pytest.fixture(scope="module")
-def world(shared_daemon: DaemonProcess, tmp_path_factory: pytest.TempPathFactory) -> World:
-    return World(shared_daemon, tmp_path_factory.mktemp("matrix"))
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with running_daemon(tmp_path_factory.mktemp("d")) as daemon:
+        yield World(daemon, tmp_path_factory.mktemp("matrix"))
 
 
 def test_every_method_of_the_daemon_is_asked(world: World) -> None:

@@ -263,12 +263,12 @@ def test_a_damaged_ledger_costs_no_answer(daemon: DaemonProcess, project: Path) 
     session = prepared(daemon, project)
     ask(daemon, project, session)
     daemon.stop()
-    path = daemon.state / "requests.sqlite"
+    path = daemon.state / "deliveries.sqlite"
     path.write_bytes(b"no database" * 1_000)
     reply = ask(daemon, project, session)
     assert "x = 1" in reply["context"]
     assert recorded(daemon, session, reply)["context"] == reply["context"]
-    assert any("requests.sqlite" in one for one in daemon.call("Status")["degraded"])
+    assert any("deliveries.sqlite" in one for one in daemon.call("Status")["degraded"])
 
 
 def test_records_hold_what_json_has_no_form_for(shared_daemon: DaemonProcess, project: Path) -> None:

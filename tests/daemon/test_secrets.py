@@ -166,7 +166,7 @@ def test_no_file_of_the_state_folder_has_a_secret(given: Given) -> None:
     ]  # is written
     files = [path for path in sorted(given.daemon.state.rglob("*")) if path.is_file()]
     files = [path for path in files if path.relative_to(given.daemon.state).parts[0] != "projects"]
-    assert {"requests.sqlite", "meta.json"} <= {path.name for path in files}
+    assert {"deliveries.sqlite", "meta.json"} <= {path.name for path in files}
     data = b"\0".join(path.read_bytes() for path in files).lower()
     assert [form.id for form in FORMS if str(form.secret).lower().encode() in data] == []
 

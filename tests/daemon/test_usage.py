@@ -164,10 +164,10 @@ def test_damaged_timeline_is_replaced_and_told(daemon: DaemonProcess, shop: Path
     daemon.open_ready(shop)
     daemon.call("GetContext", cwd=str(shop), session_id="s1")
     daemon.stop()
-    (daemon.state / "timeline.sqlite").write_bytes(b"no database" * 5000)
+    (daemon.state / "deliveries.sqlite").write_bytes(b"no database" * 5000)
     assert usage(daemon, "day")["total"]["turns"] == 0
     degraded = daemon.call("Status")["degraded"]
-    assert any("timeline" in one and "damaged" in one for one in degraded)
+    assert any("sessions is lost" in one and "damaged" in one for one in degraded)
     daemon.call("GetContext", cwd=str(shop), session_id="s1")
     with daemon.client() as client:
         assert client.call("GetUsage", {"by": "day"}, DEADLINE_S)["total"]["turns"] == 1

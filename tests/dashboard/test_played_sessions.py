@@ -121,8 +121,11 @@ def pruned(host: Host) -> None:
     asked(host)
     asked(host, SILENT, 2)
     assert host.daemon.call("ListContexts", session_id=host.session_id)["contexts"], "they are on the disk"
-    with closing(sqlite3.connect(host.daemon.state / "requests.sqlite")) as database, database:
-        gone = database.execute("DELETE FROM contexts WHERE session_id = ?", (host.session_id.encode(),))
+    with closing(sqlite3.connect(host.daemon.state / "deliveries.sqlite")) as database, database:
+        gone = database.execute(
+            "DELETE FROM contexts WHERE session IN (SELECT id FROM sessions WHERE name = ?)",
+            (host.session_id.encode(),),
+        )
         assert gone.rowcount == 2
 
 

@@ -152,9 +152,7 @@ async def test_a_project_that_is_not_open_is_offered_to_be_opened(
         "/",
         f"/sessions?{query}",
         f"/turns/{reply['context_id']}?why=a.py",
-        f"/scopes/{reply['scope_id']}",
         "/sessions/of-my-shop",
-        f"/sessions/of-my-shop/requests/{reply['request_id']}",
     ):
         assert "my shop" in await read(pages, address), address
     for address in (f"/files?{query}&q=a", f"/knowledge/one?{query}&type=rule&name=x"):
@@ -231,7 +229,7 @@ async def test_no_parameter_makes_a_page_fail(
 
 async def test_a_method_that_an_address_has_not_is_refused_as_the_wire_refuses(pages: Pages) -> None:
     for verb, address, allowed in (
-        ("POST", "/contexts", "GET,HEAD"),
+        ("POST", "/sessions", "GET,HEAD"),
         ("DELETE", "/actions/PutItem", "POST"),
         ("GET", "/actions/PutItem", "POST"),
     ):

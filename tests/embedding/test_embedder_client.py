@@ -129,17 +129,6 @@ async def test_nothing_is_started_before_it_is_needed_and_then_all_works(tmp_pat
         assert (phases[0], phases[-1]) == ("loading", "ready")
 
 
-async def test_the_first_request_finds_a_process_that_knows_everything(tmp_path: Path) -> None:
-    async with running(tmp_path) as one:
-        for name in ("/p", "/q"):
-            one.put(name, "a.py", "alpha")
-            one.keep(name)
-        one.client.note_change("/p")
-        assert await one.search("/q") <= 1
-        assert len(one.told) >= 2
-        assert "Error" not in str(one.told)
-
-
 async def test_progress_of_loading_the_model_is_reported(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,15 +153,6 @@ async def test_progress_of_loading_the_model_is_reported(
     assert "was killed" not in caplog.text, "its end doesn't wait for the model"
 
 
-async def test_a_model_that_could_not_be_had_is_not_being_loaded(tmp_path: Path) -> None:
-    async with running(tmp_path, dataclasses.replace(CONFIG, model="no/such-model")) as one:
-        one.put("/p", "a.py", "alpha")
-        one.keep("/p")
-        await one.until(lambda: {"model": {"phase": "failed", "fraction": 1.0}} in one.told)
-        await one.until(lambda: "no/such-model" in one.client.problem("/p"))
-        assert one.client.loading is None
-
-
 async def test_nothing_is_called_done_while_the_process_hears_of_changes(tmp_path: Path) -> None:
     async with running(tmp_path) as one:
         one.put("/p", "a.py", "alpha")
@@ -183,12 +163,6 @@ async def test_nothing_is_called_done_while_the_process_hears_of_changes(tmp_pat
         assert one.client.progress("/p") is None
         await one.until(lambda: one.client.progress("/p") is not None)
         assert (one.told[-1]["project"], one.told[-1]["pending"]) == ("/p", 0), "who asks then gets the truth"
-
-
-async def test_changes_are_followed_many_at_once_too(tmp_path: Path) -> None:
-    async with running(tmp_path) as one:
-        one.put("/p", "a.py", "alpha")
-        one.keep("/p")
         for n in range(20):
             one.put("/p", f"f{n}.py", f"name{n}")
             one.client.note_change("/p")

@@ -42,6 +42,7 @@ from foveal.daemon.embedding.messages import (
 )
 from foveal.daemon.embedding.model import EmbeddingModel, model_key
 from foveal.daemon.embedding.text_scores import TextScorer
+from foveal.daemon.embedding.vector_search import VectorSearch
 from foveal.daemon.embedding.vector_updater import NICENESS, STORE_FILE
 from foveal.daemon.embedding.worker import Embedder
 from foveal.daemon.index.store import Store
@@ -159,26 +160,9 @@ def test_questions_find_texts_by_meaning(running: Running) -> None:
         assert found.hits[0][0] == expected.digest
         assert (len(found.hits), found.pending) == (3, 0)
     assert ModelLoaded(DEFAULT_MODEL, DEFAULT_DIMENSIONS) in running.messages
-
-
-def test_a_question_of_several_parts_counts_the_best(running: Running) -> None:
-    put(running.store, "a.py", [LOGIN, PARSE, PRICE])
-    running.keep()
-    running.wait_embedded(3)
     found = running.ask(SearchVectors("/p", ("sign in", "calendar day"), 2))
-    assert {digest for digest, _ in found.hits} == {LOGIN.digest, PARSE.digest}
+    assert {digest for digest, _ in found.hits} == {LOGIN.digest, PARSE.digest}, "the best of several parts"
     assert running.ask(SearchVectors("/p", (), 2)) == VectorHits((), 0)
-
-
-def test_texts_of_no_project_are_compared(running: Running) -> None:
-    with pytest.raises(RuntimeError, match="isn't configured"):
-        running.ask(ScoreTexts(("a",), ("b",), GENEROUS_S))
-    running.configure()
-    rules = ("Take a screenshot of the page", "Write a commit message")
-    scores = running.ask(ScoreTexts(("what do I write when I commit?",), rules, GENEROUS_S, GENEROUS_S))
-    assert isinstance(scores, TextScores)
-    ((screenshot, commit),) = scores.rows
-    assert (scores.pending, screenshot < commit) == ((), True)
 
 
 def test_a_search_does_not_wait_for_texts(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,52 +182,6 @@ def test_a_search_does_not_wait_for_texts(running: Running, monkeypatch: pytest.
     assert len(running.search("sign in").hits) == 1
     goes_on.set()
     running.wait(lambda message: isinstance(message, Reply) and message.number == number)
-
-
-def test_an_unexpected_error_of_texts_ends_the_process(
-    running: Running, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(scorer: TextScorer, command: ScoreTexts) -> TextScores:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(TextScorer, "answer", broken)
-    running.configure()
-    running.submit(ScoreTexts((), ("a",), GENEROUS_S))
-    running.threads[0].join(GENEROUS_S)
-    assert isinstance(running.failure, ZeroDivisionError)
-    running.failure = None
-
-
-def test_chunks_for_a_question_are_embedded_first_and_stored(running: Running) -> None:
-    put(running.store, "a.py", [LOGIN, PARSE, PRICE])
-    running.configure()
-    running.ask(SetPaused(True))
-    running.ask(KeepVectors("/p", str(running.index)))
-    assert running.search("sign in") == VectorHits((), 3)
-    (second,) = (one.id for one in running.store.chunks.of_file(1) if one.digest == PARSE.digest)
-    found = running.search("calendar day", first=(second, 999), first_s=GENEROUS_S)
-    assert [digest for digest, _ in found.hits] == [PARSE.digest]
-    assert found.pending == 2
-    running.wait_progress(lambda one: one.pending == 2)
-    assert running.search("calendar day").hits == found.hits, "the same, embedded for a question or read"
-    assert running.search("calendar day", first=(second,), first_s=0.0).pending == 2
-    running.ask(SetPaused(False))
-    running.wait_embedded(3)
-
-
-def test_limits_filters_and_scores(running: Running) -> None:
-    put(running.store, "a.py", [LOGIN, PARSE])
-    put(running.store, "b.py", [PRICE])
-    running.keep()
-    running.wait_embedded(3)
-    everything = running.search("sign in").hits
-    assert [score for _, score in everything] == sorted((score for _, score in everything), reverse=True)
-    assert running.search("sign in", 1).hits == everything[:1]
-    assert running.search("sign in", files=(2,)).hits[0][0] == PRICE.digest
-    assert running.search("sign in", files=()).hits == ()
-    assert running.search("sign in", kinds=("class",)).hits == ()
-    assert running.search("sign in", min_score=everything[1][1]).hits == everything[:2]
-    assert running.search("sign in", min_score=1.0).hits == ()
 
 
 def test_changes_and_preferences(running: Running) -> None:
@@ -280,15 +218,6 @@ def test_a_project_whose_index_is_missing_says_so(running: Running) -> None:
     running.ask(KeepVectors("/p", str(running.index / "nowhere")))
     with pytest.raises(RuntimeError, match="can't be kept for now"):
         running.search("sign in")
-
-
-def test_without_a_model_each_question_says_why(running: Running) -> None:
-    put(running.store, "a.py", [LOGIN])
-    running.configure("no/such-model")
-    running.ask(KeepVectors("/p", str(running.index)))
-    for _ in range(2):
-        with pytest.raises(RuntimeError, match="knows no embedding model named no/such-model"):
-            running.search("sign in")
 
 
 def test_nothing_waits_for_a_model_that_is_made_ready(tmp_path: Path) -> None:
@@ -331,13 +260,17 @@ def test_an_error_of_a_question_is_its_answer(running: Running, monkeypatch: pyt
     assert len(running.search("sign in").hits) == 1
 
 
-def test_an_error_that_nobody_foresaw_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("owner", "command"),
+    [(VectorSearch, SearchVectors("/p", ("sign in",), 3)), (TextScorer, ScoreTexts((), ("a",), GENEROUS_S))],
+)
+def test_an_error_that_nobody_foresaw_ends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: type, command: object
+) -> None:
     running = Running(tmp_path)
-    put(running.store, "a.py", [LOGIN])
     running.keep()
-    running.wait_embedded(1)
-    monkeypatch.setattr(EmbeddingModel, "embed_query", _unforeseen)
-    running.submit(SearchVectors("/p", ("sign in",), 3))
+    monkeypatch.setattr(owner, "answer", _unforeseen)
+    running.submit(command)
     running.threads[0].join(GENEROUS_S)
     running.stop()
     assert isinstance(running.failure, ZeroDivisionError), "the daemon starts another one"
@@ -446,7 +379,8 @@ def test_a_killed_process_loses_at_most_its_batch(tmp_path: Path) -> None:
         until_pending(pipe, lambda pending: not pending)
     store.close()
     embeddings = EmbeddingStore(str(tmp_path / "embeddings" / STORE_FILE), System())
-    assert sum(len(batch.ids) for batch in embeddings.rows(model_key(DEFAULT_MODEL))) == 400
+    contents = [chunk(f"def f{n}(): return {n}", f"f{n}").digest for n in range(400)]
+    assert len(embeddings.ids(model_key(DEFAULT_MODEL), contents)) == 400
     embeddings.close()
 
 

@@ -100,7 +100,6 @@ def test_nothing_is_put_and_nothing_is_found(store: EmbeddingStore) -> None:
     assert store.put("m", [], np.empty((0, DIM), np.float32)).tolist() == []
     assert store.vectors("m", []).matrix.shape == (0, 0)
     assert store.ids("m", []) == {}
-    assert list(store.rows("m")) == []
     assert store.dim("m") is None
 
 
@@ -115,28 +114,6 @@ def test_a_refused_batch_leaves_nothing_behind(store: EmbeddingStore, count: int
         store.put("m", digests(*range(count)), matrix)
     assert store.ids("m", digests(*range(count))) == {}
     store.put("m", digests("next"), vectors(1))
-
-
-def test_many_go_through_many_statements(store: EmbeddingStore) -> None:
-    ids = put_many(store, 12_000)
-    assert len(store.vectors("m", ids).ids) == 12_000
-    assert list(store.ids("m", digests(*range(12_000))).values()) != []
-    assert len(store.ids("m", digests(*range(12_000)))) == 12_000
-
-
-def test_rows_come_in_batches_by_id(store: EmbeddingStore) -> None:
-    ids = put_many(store, 10)
-    store.put("other", digests("x"), vectors(1))
-    batches = list(store.rows("m", batch=4))
-    assert [len(one.ids) for one in batches] == [4, 4, 2]
-    assert [number for one in batches for number in one.ids.tolist()] == sorted(ids)
-    assert [one for batch in batches for one in batch.digests] == digests(*range(10))
-
-
-def test_a_row_of_384_dimensions_takes_less_than_900_bytes(store: EmbeddingStore) -> None:
-    for start in range(0, 5_000, 500):
-        store.put("m", digests(*range(start, start + 500)), vectors(500, dim=384))
-    assert store.used_bytes() / 5_000 < 900
 
 
 # Ids
@@ -176,13 +153,6 @@ def test_those_unused_for_longest_are_forgotten_first(store: EmbeddingStore, clo
     assert len(left) == 800 - gone
     assert left >= set(used) | set(new)
     assert store.used_bytes() <= size * 3 // 4
-
-
-def test_kept_ones_stay_whatever_the_size(store: EmbeddingStore) -> None:
-    ids = put_many(store, 200)
-    assert store.prune(0, keep=ids[:20]) == 180
-    assert store.vectors("m", ids).ids.tolist() == sorted(ids[:20])
-    assert store.prune(0, keep=set(ids)) == 0
 
 
 def test_many_are_spared_among_many(store: EmbeddingStore) -> None:
@@ -246,8 +216,9 @@ def test_stored_embeddings_survive_a_kill(tmp_path: Path) -> None:
     store = EmbeddingStore(path, System(), check=True)
     assert store.replaced == ""
     contents = [bytes([n]) * 16 for n in range(101)]
-    assert store.ids("m", contents).keys() == set(contents[:100])
-    assert sum(len(batch.ids) for batch in store.rows("m")) == 100
+    ids = store.ids("m", contents)
+    assert ids.keys() == set(contents[:100])
+    assert len(store.vectors("m", ids.values()).ids) == 100
     store.close()
 
 
@@ -307,4 +278,4 @@ def test_threads_put_and_look_up_at_once(store: EmbeddingStore) -> None:
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(4)))
-    assert sum(len(batch.ids) for batch in store.rows("m")) == 4 * 20 + 20
+    assert len(store.ids("m", digests(*(f"shared {n}" for n in range(20))))) == 20

@@ -62,10 +62,6 @@ def test_a_stored_vector_that_comes_back_stays_as_it_is(matrix: np.ndarray) -> N
     assert stored_halves(stored.astype(np.float32), 6).tolist() == stored.tolist()
 
 
-def test_no_vectors_are_a_matrix_without_rows() -> None:
-    assert unit(np.empty((0, 3)), 3).shape == (0, 3)
-
-
 # Scores
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -56,45 +55,6 @@ def test_a_graph_is_continued(tmp_path: Path) -> None:
     graph = saved(tmp_path, second)
     check_rows(graph, ids, matrix)
     check_rows(start, ids[:1_500], matrix[:1_500])
-
-
-def test_the_nearest_are_found(tmp_path: Path) -> None:
-    ids, matrix = random_ids(3_000), random_halves(3_000)
-    builder = GraphBuilder(DIM)
-    builder.add(ids, matrix)
-    graph = saved(tmp_path, builder)
-    queries = random_halves(50, seed=1).astype(np.float32)
-    expected = [ids[np.argsort(-(matrix.astype(np.float32) @ query))[:10]].tolist() for query in queries]
-    found = graph.nearest(queries, 10)
-    hits = sum(len(set(one.tolist()) & set(wanted)) for one, wanted in zip(found, expected, strict=True))
-    assert hits / 500 >= 0.99
-    (alone,) = graph.nearest(queries[:1], 10)
-    assert alone.tolist() == found[0].tolist()
-    assert [len(one) for one in graph.nearest(queries[:2], 5_000)] == [3_000, 3_000]
-
-
-def test_ids_are_looked_up(tmp_path: Path) -> None:
-    ids = as_ids([5, 1, 3])
-    builder = GraphBuilder(DIM)
-    builder.add(ids, random_halves(3))
-    graph = saved(tmp_path, builder)
-    assert graph.contains(as_ids([1, 2, 3, 9, 0])).tolist() == [True, False, True, False, False]
-    assert graph.ids[graph.rows_of(as_ids([3, 2, 5]))].tolist() == [3, 5]
-    assert graph.ordered_ids.tolist() == [1, 3, 5]
-
-
-def test_many_threads_search_at_once(tmp_path: Path) -> None:
-    ids, matrix = random_ids(2_000), random_halves(2_000)
-    builder = GraphBuilder(DIM)
-    builder.add(ids, matrix)
-    graph = saved(tmp_path, builder)
-
-    def search(row: int) -> bool:
-        (found,) = graph.nearest(matrix[row : row + 1].astype(np.float32), 5)
-        return int(found[0]) == int(ids[row])
-
-    with ThreadPoolExecutor(8) as pool:
-        assert sum(pool.map(search, range(1_000))) >= 995
 
 
 def test_a_graph_that_can_not_be_written_is_an_error_of_the_disk(tmp_path: Path) -> None:

@@ -65,14 +65,6 @@ def test_the_first_caller_loads_the_model_once() -> None:
     assert bench.model.get(0.0) is found[0]
 
 
-def test_a_caller_that_does_not_wait_starts_loading() -> None:
-    bench = Bench(DEFAULT_MODEL)
-    assert bench.model.get_nowait() is None
-    assert bench.model.settle(GENEROUS_S)
-    assert bench.model.get_nowait() is not None
-    assert bench.loads() == 1
-
-
 def test_a_question_does_not_wait_for_a_download() -> None:
     bench = Bench(DEFAULT_MODEL)
     with slow_download():

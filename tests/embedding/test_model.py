@@ -62,18 +62,6 @@ def test_progress_ends_with_ready(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [], "nothing is prepared on the machine"
 
 
-def test_a_question_is_nearer_to_its_answer(model: EmbeddingModel) -> None:
-    chunks = model.embed([LOGIN, MATRIX])
-    for question, best in [
-        ("how does a user log in", 0),
-        ("where is authentication done?", 0),
-        ("product of two matrices", 1),
-        ("multiply", 1),
-    ]:
-        similarity = chunks @ model.embed_query(question).T
-        assert int(similarity.max(axis=1).argmax()) == best, question
-
-
 STRANGE = [
     "",
     " ",
@@ -104,10 +92,6 @@ def test_any_query_has_vectors(model: EmbeddingModel, text: str) -> None:
     vectors = model.embed_query(text)
     assert 1 <= len(vectors) <= QUERY_WINDOWS_MAX
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
-
-
-def test_no_texts_have_no_vectors(model: EmbeddingModel) -> None:
-    assert model.embed([]).shape == (0, 384)
 
 
 def test_a_text_is_embedded_alike_whatever_comes_with_it(model: EmbeddingModel, cache: Path) -> None:

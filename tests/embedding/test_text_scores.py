@@ -71,26 +71,6 @@ def test_each_query_is_compared_with_each_document(embedded: Embedded, tmp_path:
     assert all(-1 <= score <= 1 and len(row) == 3 for row in scores.rows for score in row)
 
 
-def test_a_long_query_counts_by_its_best_window(embedded: Embedded, tmp_path: Path) -> None:
-    scorer = embedded.scorer(tmp_path)
-    long = "The sea was calm. " * 100 + f"{TEXTS[0]}. " * 40 + "The sun shone. " * 100
-    ((alone, *_),), ((within, *_),) = (ask(scorer, [text]).rows for text in (TEXTS[0], long))
-    assert alone == pytest.approx(1, abs=1e-3)
-    assert within > 0.7
-
-
-@pytest.mark.parametrize(
-    ("queries", "documents", "rows"),
-    [([], TEXTS, 0), ([], [], 0), (["a"], [], 1), (["a", "a"], ["b", "b"], 2)],
-)
-def test_any_number_of_texts(
-    embedded: Embedded, tmp_path: Path, queries: list[str], documents: Sequence[str], rows: int
-) -> None:
-    scores = ask(embedded.scorer(tmp_path), queries, documents)
-    assert (len(scores.rows), scores.pending) == (rows, ())
-    assert {len(row) for row in scores.rows} <= {len(documents)}
-
-
 def test_nothing_is_embedded_twice_not_even_by_another_process(embedded: Embedded, tmp_path: Path) -> None:
     first = embedded.scorer(tmp_path)
     before = ask(first, ["commit"])
@@ -114,13 +94,6 @@ def test_a_process_that_ends_embeds_no_more(embedded: Embedded, tmp_path: Path) 
     scorer = embedded.scorer(tmp_path)
     scorer.hurry()
     assert ask(scorer, ["a"]).pending == (0, 1, 2)
-
-
-@pytest.mark.parametrize("text", ["", "\0", "\ud800 a half", "x" * 2_000_000, "\n" * 5_000, "🙂"])
-def test_any_text_can_be_compared(embedded: Embedded, tmp_path: Path, text: str) -> None:
-    scores = ask(embedded.scorer(tmp_path), [text], [text, *TEXTS])
-    assert scores.pending == ()
-    assert np.isfinite(scores.rows).all()
 
 
 def test_a_text_without_direction_scores_zero(embedded: Embedded, tmp_path: Path) -> None:

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-import shutil
+import queue
 import sqlite3
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.errors import FovealError
 from foveal.daemon.core.storage import DatabaseError, OperationalError
+from foveal.daemon.core.system import System
 from foveal.daemon.embedding.embeddings import EmbeddingStore
 from foveal.daemon.embedding.lazy_model import RETRY_S as MODEL_RETRY_S
-from foveal.daemon.embedding.messages import DEFAULT_MODEL, ForgetVectors, Forgotten
+from foveal.daemon.embedding.messages import DEFAULT_MODEL, ForgetVectors, Forgotten, Pushed, SharedStore
 from foveal.daemon.embedding.model import model_key
+from foveal.daemon.embedding.redis_source import RedisSource
+from foveal.daemon.embedding.shared_source import VectorCodec
+from foveal.daemon.embedding.sharing import SharedEmbeddings, Vectors
 from foveal.daemon.embedding.vector_updater import (
     BATCH,
     RETRY_S,
     STORE_FILE,
+    OpenShared,
 )
 from foveal.daemon.index.store import FILE_NAME
 
+from tests.redis_cases import redis_server
 from tests.search_cases import put, remove
 from tests.updater_cases import GENEROUS_S, Bench, some
 
@@ -126,58 +134,28 @@ def test_an_index_that_is_not_there_yet_is_waited_for(bench: Bench) -> None:
     assert bench.counts("p") == (2, 0, "")
 
 
-def test_news_of_a_project_end_its_waiting(bench: Bench) -> None:
-    bench.updater.keep("p", bench.folder("p"))
-    put(bench.index("p"), "a.py", some("f", 2))
-    bench.updater.note_change("p")
-    bench.run()
-    assert bench.counts("p") == (2, 0, "")
-
-
-def test_a_full_disk_loses_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = bench.keep("p", *some("f", 3))
+@pytest.mark.parametrize(
+    ("method", "said", "pending"),
+    [
+        ("embeddings.EmbeddingStore.put", "database or disk is full", BATCH + 1),
+        ("vectors.VectorIndex.save", "No space", 1),
+    ],
+)
+def test_a_full_disk_loses_nothing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, method: str, said: str, pending: int
+) -> None:
+    kept = bench.keep("p", *some("f", BATCH + 1))
     with monkeypatch.context() as patched:
-        patched.setattr("foveal.daemon.embedding.embeddings.EmbeddingStore.put", _full)
+        patched.setattr(f"foveal.daemon.embedding.{method}", _full if "put" in method else _no_space)
         bench.run()
-    assert bench.counts("p")[1:] == (3, "vectors can't be kept for now (database or disk is full)")
+    assert bench.counts("p")[1] == pending
+    assert said in bench.counts("p")[2]
     assert kept.vectors is not None, "it goes on answering"
     bench.run()
-    assert bench.counts("p")[1] == 3
+    assert bench.counts("p")[1] == pending
     bench.clock.skipped_s += RETRY_S
     bench.run()
-    assert bench.counts("p") == (3, 0, "")
-
-
-def test_a_file_of_vectors_that_can_not_be_written_loses_nothing(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bench.keep("p", *some("f", BATCH + 1))
-    with monkeypatch.context() as patched:
-        patched.setattr("foveal.daemon.embedding.vectors.VectorIndex.save", _no_space)
-        bench.run()
-    assert bench.counts("p")[:2] == (BATCH + 1, 1), "those of the batch are in the database"
-    assert "No space" in bench.counts("p")[2]
-    bench.clock.skipped_s += RETRY_S
-    bench.run()
-    assert (bench.counts("p"), bench.texts) == ((BATCH + 1, 0, ""), BATCH + 1)
-
-
-def test_damaged_embeddings_are_set_aside(bench: Bench) -> None:
-    bench.keep("p", *some("f", 3))
-    other = bench.keep("other", *some("g", 3))
-    bench.run()
-    path = bench.base / "embeddings" / STORE_FILE
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("PRAGMA writable_schema = ON")
-        database.execute("DELETE FROM sqlite_master WHERE name = 'digests'")
-    kept = bench.kept("p")
-    assert kept.vectors is not None
-    bench.updater.note_failure(kept, kept.vectors, DatabaseError("database disk image is malformed"))
-    assert other.vectors is None, "all are loaded anew"
-    bench.clock.skipped_s += RETRY_S
-    bench.run()
-    assert (bench.counts("p"), bench.counts("other")) == ((3, 0, ""), (3, 0, ""))
-    assert list(path.parent.glob(f"{STORE_FILE}.damaged-*"))
+    assert bench.counts("p") == (BATCH + 1, 0, "")
 
 
 @pytest.mark.parametrize("table", ["digests", "embeddings", "models", "meta"])
@@ -265,15 +243,6 @@ def test_a_store_that_grows_too_large_forgets_unused_embeddings(tmp_path: Path) 
         bench.close()
 
 
-def test_a_deleted_folder_is_made_again(bench: Bench) -> None:
-    bench.keep("p", *some("f", 3))
-    bench.run()
-    bench.updater.drop("p")
-    shutil.rmtree(Path(bench.folder("p"), "vectors"))
-    bench.updater.keep("p", bench.folder("p"))
-    assert bench.counts("p") == (3, 0, "")
-
-
 def _full(*_: object) -> None:
     error = OperationalError("database or disk is full")
     error.sqlite_errorcode = 13  # as SQLite itself raises it
@@ -282,3 +251,40 @@ def _full(*_: object) -> None:
 
 def _no_space(*_: object) -> None:
     raise OSError(28, "No space left on device")
+
+
+def shared_at(url: str) -> OpenShared:
+    def open_shared(key: str, load: Callable[[Sequence[bytes]], Vectors]) -> SharedEmbeddings:
+        source, codec = RedisSource(SharedStore(url, "", "", 7), ""), VectorCodec(key, "team")
+        sharing = SharedEmbeddings(source, codec, load, lambda progress: None, System())
+        threading.Thread(target=sharing.run, daemon=True).start()
+        return sharing
+
+    return open_shared
+
+
+def test_a_content_of_the_shared_store_is_not_embedded(tmp_path: Path) -> None:
+    with redis_server(tmp_path) as server:
+        for name, embedded in (("first", 5), ("second", 0)):
+            (tmp_path / name).mkdir()
+            bench = Bench(tmp_path / name, open_shared=shared_at(server.url))
+            bench.keep("p", *some("f", 5))
+            bench.run()
+            assert (bench.counts("p"), bench.texts) == ((5, 0, ""), embedded)
+            answers: queue.SimpleQueue[Pushed] = queue.SimpleQueue()
+            bench.updater.push("p", answers.put)
+            pushed = answers.get(timeout=GENEROUS_S)
+            assert (pushed.contents, pushed.written + pushed.present, pushed.problem) == (5, 5, "")
+            bench.close()
+
+
+def test_a_shared_store_that_is_gone_holds_nothing_up(tmp_path: Path) -> None:
+    with redis_server(tmp_path) as server:
+        url = server.url
+    bench = Bench(tmp_path, open_shared=shared_at(url))
+    bench.keep("p", *some("f", 5))
+    bench.run()
+    assert (bench.counts("p"), bench.texts) == ((5, 0, ""), 5)
+    with pytest.raises(FovealError, match="not loaded yet"):
+        bench.updater.push("unknown", lambda pushed: None)
+    bench.close()

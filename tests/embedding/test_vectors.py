@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding import vectors
-from foveal.daemon.embedding.embeddings import EmbeddingStore, StoredVectors
+from foveal.daemon.embedding.embeddings import StoredVectors
 from foveal.daemon.embedding.exact import Floats, Ids, as_ids, unit
 from foveal.daemon.embedding.vector_file import file_name
 from foveal.daemon.embedding.vectors import VectorIndex
@@ -128,16 +128,6 @@ def test_the_nearest_are_found_however_many_there_are(tmp_path: Path, count: int
             check_found(index, embeddings, query, k, embeddings.ids, recall=0.9)
 
 
-def test_recall_is_high_over_many_questions(tmp_path: Path) -> None:
-    embeddings = Embeddings(6_000)
-    index = filled(tmp_path, embeddings)
-    hits = 0
-    for query in Embeddings(200, seed=1).matrix:
-        expected = {number for number, _ in embeddings.best(query, embeddings.ids)[:10]}
-        hits += len(expected & set(index.search(query, 10).ids.tolist()))
-    assert hits / 2_000 >= 0.99
-
-
 @pytest.fixture(scope="module")
 def thousands(tmp_path_factory: pytest.TempPathFactory) -> tuple[Embeddings, VectorIndex]:
     """Give an index to those who only ask it."""
@@ -167,15 +157,6 @@ def test_a_filter_far_from_the_question_still_fills_the_answer(tmp_path: Path) -
     check_found(index, embeddings, query, 10, embeddings.ids, farthest)
 
 
-def test_several_questions_count_by_the_best(tmp_path: Path) -> None:
-    embeddings = Embeddings(3_000)
-    index = filled(tmp_path, embeddings)
-    asked = embeddings.matrix[[3, 900, 2_000]]
-    found = index.search(asked, 3)
-    assert sorted(found.ids.tolist()) == sorted(embeddings.ids[[3, 900, 2_000]].tolist())
-    check_found(index, embeddings, asked, 50, embeddings.ids, recall=0.95)
-
-
 def test_equal_vectors_come_by_id_in_graph_and_tail(tmp_path: Path) -> None:
     index = make(tmp_path)
     same = np.ones((TAIL + 50, DIM))
@@ -189,27 +170,10 @@ def test_equal_vectors_come_by_id_in_graph_and_tail(tmp_path: Path) -> None:
     assert len(set(found.scores.tolist())) == 1
 
 
-@pytest.mark.parametrize("count", [TAIL, 3_000])
-@pytest.mark.parametrize("score", [-1.0, 0.0, 0.5, 0.95, 1.0, 1.1])
-def test_all_above_a_score_are_found(tmp_path: Path, count: int, score: float) -> None:
-    embeddings = Embeddings(count)
-    index = filled(tmp_path, embeddings)
-    for query in (embeddings.matrix[0], Embeddings(3, seed=2).matrix):
-        for among in (None, embeddings.ids[::3], embeddings.ids[:0]):
-            allowed = embeddings.ids if among is None else among
-            truth = dict(embeddings.best(query, allowed))
-            found = index.above(query, score, among)
-            surely = {number for number, value in truth.items() if value >= score + 2e-6}
-            perhaps = {number for number, value in truth.items() if value >= score - 2e-6}
-            assert surely <= set(found.ids.tolist()) <= perhaps
-            assert np.all(np.diff(found.scores) <= 0)
-
-
 def test_nothing_is_found_in_nothing(tmp_path: Path) -> None:
     index = make(tmp_path)
     for found in (
         index.search(np.ones(DIM), 5),
-        index.above(np.ones(DIM), -1),
         index.search(np.ones(DIM), 5, []),
     ):
         assert (found.ids.tolist(), found.scores.tolist()) == ([], [])
@@ -424,18 +388,6 @@ def test_a_save_that_is_killed_leaves_the_former_file(tmp_path: Path) -> None:
     index = make(tmp_path)
     assert len(os.listdir(tmp_path)) == 1
     assert sorted(index.search(np.ones(DIM), 2_000).ids.tolist()) == sorted(embeddings.ids.tolist())
-
-
-def test_missing_vectors_come_from_the_database(tmp_path: Path) -> None:
-    store = EmbeddingStore(str(tmp_path / "embeddings.sqlite"), System())
-    matrix = Embeddings(1_000).matrix
-    ids = store.put("model", [n.to_bytes(16, "big") for n in range(1_000)], matrix)
-    index = make(tmp_path)
-    forgotten = ids[:1] - np.uint64(1)
-    index.sync(np.concatenate([ids, forgotten]), lambda wanted: store.vectors("model", wanted))
-    assert index.search(matrix[123], 1).ids.tolist() == ids[123:124].tolist()
-    assert len(index) == 1_000
-    store.close()
 
 
 # Threads

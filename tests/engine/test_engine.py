@@ -18,7 +18,8 @@ import pytest
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, ScopesConfig, UserConfig
 from foveal.daemon.context import service as contexts
 from foveal.daemon.context import sources
-from foveal.daemon.context.assembly import Built, build
+from foveal.daemon.context.assembly import build
+from foveal.daemon.context.built import Built
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scoping import ScopeSelector
 from foveal.daemon.core import child as child_process
@@ -31,7 +32,7 @@ from foveal.daemon.project.tree import Tree
 from foveal.daemon.search.answers import ProjectCall
 from foveal.daemon.search.query import SearchQuery
 from foveal.daemon.sessions.scope import Scope
-from foveal.daemon.workspace import freshness, indexing, open_projects
+from foveal.daemon.workspace import freshness, indexer_client, open_projects
 from foveal.daemon.workspace.index_view import read_tree
 from foveal.daemon.workspace.project import Project, load
 
@@ -123,7 +124,7 @@ async def test_a_project_is_not_ready_before_the_tree_of_its_index_is_read(
         await ready(project)
         known = project.tree
         project.tree = Tree(root, known.generation - 1)
-        monkeypatch.setattr(indexing, "read_tree", read_later)
+        monkeypatch.setattr(indexer_client, "read_tree", read_later)
         reopened = asyncio.create_task(engine.indexing.reopen(project))
         await asyncio.to_thread(reads.wait, GENEROUS_S)
         try:
@@ -252,7 +253,7 @@ async def test_a_project_that_ends_the_indexer_is_left_out_while_others_go_on(
     base: Path, root: str, asked: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(child_process, "BACKOFF_S", (0.001,))
-    monkeypatch.setattr(indexing, "DEATHS_MAX", 3)
+    monkeypatch.setattr(indexer_client, "DEATHS_MAX", 3)
     write_files(base, {"bad/fatal": "", "bad/a.py": "def f(): ...\n"})
     async with running(base, argv=(sys.executable, "-c", FATAL)) as engine:
         bad = await engine.projects.open_named(str(base / "bad"))

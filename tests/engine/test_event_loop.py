@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
 from foveal.daemon.context import service
-from foveal.daemon.context.assembly import Built, build
+from foveal.daemon.context.assembly import build
 from foveal.daemon.context.build_state import GatheredSources
+from foveal.daemon.context.built import Built
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scoping import ScopeSelector
 from foveal.daemon.core.system import System

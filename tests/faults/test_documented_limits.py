@@ -6,15 +6,15 @@ import pytest
 from foveal.benchmarks.mutations.mutation import ROOT
 from foveal.daemon.access import dashboard
 from foveal.daemon.api import contexts, handlers
-from foveal.daemon.context import context_history, rendered, sent_content
-from foveal.daemon.core import storage
+from foveal.daemon.context import rendered, sent_content
+from foveal.daemon.core import storage, write_behind
 from foveal.daemon.core.system import RACY_NS
 from foveal.daemon.hooks import payloads, responder
 from foveal.daemon.index import chunk_table, suspects, symbol_cache
 from foveal.daemon.memory import pool_file
 from foveal.daemon.search import results
-from foveal.daemon.sessions import request_log, session_store, timeline, timeline_service
-from foveal.daemon.sessions.stored_contents import LedgerLimits
+from foveal.daemon.sessions import session_store
+from foveal.daemon.sessions.delivery_tables import DeliveryLimits
 from foveal.daemon.workspace import unsaved_buffers
 from foveal.hooks import spool
 from foveal.ipc.connection import HEAVY_BYTES, Limits
@@ -22,7 +22,7 @@ from foveal.ipc.holdings import TURN_MESSAGES
 
 PAGE = " ".join((ROOT / "docs" / "reliability.md").read_text(encoding="utf-8").split())
 
-IPC, LOG = Limits(), LedgerLimits()
+IPC, LOG = Limits(), DeliveryLimits()
 MB = 1 << 20
 WORDS = {2: "twice", 4: "four"}
 
@@ -39,13 +39,12 @@ PHRASES = (
     f"if that is less; {rendered.ENTRIES_PER_SCOPE} per scope",
     f"{sent_content.WINDOWS_MAX:,} conversations, {sent_content.SLICES_MAX:,} slices each",
     f"{sent_content.HELD_MAX:,} slices in total",
-    f"`history.days`, and {LOG.max_contexts:,} contexts; {context_history.WAITING_BYTES // MB} MB waiting",
+    f"`history.days`, and {LOG.max_contexts:,} contexts |",
     f"{handlers.MEMORY_MAX_BYTES // MB} MB; {contexts.CALLS_MAX} requests of 4 KB",
     f"{results.KEPT_CHARACTERS // 1_000_000} million characters; {chunk_table.UNPACKED_BYTES // 1_000_000} MB",
     f"records for {LOG.record_days} days; {LOG.max_per_session:,} records per session, {LOG.max_requests:,} in total",
-    f"{request_log.MAX_WAITING_BYTES // MB} MB waiting to be written | `test_request_log.py`",
-    f"{timeline.ENTRIES_MAX:,} entries per session; {timeline.TURNS_MAX:,} contexts",
-    f"waiting to be written: {timeline_service.WAITING_MAX:,} entries, {timeline_service.TURNS_WAITING_MAX:,} contexts",
+    f"{LOG.entries_per_session:,} entries per session",
+    f"{write_behind.WAITING_BYTES // MB} MB waiting to be written | `test_write_behind.py`",
     f"{session_store.MAX_SESSIONS:,} on disk, fewer in memory",
     f"parts of {pool_file.ROTATE_BYTES // 1_000_000} MB",
     f"cut to {storage.WAL_BYTES // MB} MB at a checkpoint",

@@ -5,31 +5,38 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from foveal.benchmarks.faults.home import NO_EMBEDDING, Home, home
 from foveal.daemon.context.scopes import ScopeStore
 from foveal.daemon.core.system import System
 from foveal.daemon.memory.experience import ExperienceMark, Provenance
+from foveal.daemon.memory.file_sketches import decoded, sketch_of
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.memory.pool_filters import ExperienceListing
-from foveal.daemon.memory.recall import decoded, sketch_of
 from foveal.daemon.rules.approvals import Approvals
 from foveal.daemon.rules.item_store import ItemStore
 from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.rules.server_config import McpServer, ServerFile
 from foveal.daemon.rules.tool_lists import ListedTool, ToolList, ToolLists
-from foveal.daemon.sessions.request_log import Recalled
+from foveal.daemon.sessions.former_stores import move_former
+from foveal.daemon.sessions.request_log import LoggedRequest
 from foveal.daemon.sessions.scope import Scope
 from foveal.daemon.sessions.session import IncludedItem
 from foveal.daemon.sessions.session_store import SessionStore
 from foveal.daemon.workspace.hot_files import HotNode
 
-from tests.ledger_cases import STYLE, opened, record_of, sent_for
+from tests.delivery_cases import STYLE, opened, record_of, sent_for
 
 WRITTEN = Path(__file__).parents[1] / "former_state"
+VERSION_2 = WRITTEN / "version_2"
 SERVER = McpServer(
     name="github", host="cursor", scope="project", source="/srv/shop/.cursor/mcp.json", line=3, base="/srv/shop", command="npx",
     arguments=("-y", "server"), environment=(("TOKEN", "${env:T}"),),
@@ -39,10 +46,7 @@ SERVER = McpServer(
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
     shutil.copytree(WRITTEN, tmp_path / "state")
-    for name, target in (("requests.sql", "requests.db"), ("scopes.sql", "scopes.sqlite")):
-        database = sqlite3.connect(tmp_path / "state" / target)
-        database.executescript((WRITTEN / name).read_text("utf-8"))
-        database.close()
+    fill(tmp_path / "state" / "scopes.sqlite", WRITTEN / "scopes.sql")
     return tmp_path / "state"
 
 
@@ -105,18 +109,76 @@ def test_items_modes_tools_and_approvals_of_a_former_version_open(state: Path) -
     assert approved.covers(file)
 
 
-def test_requests_of_a_former_version_come_back_exactly(state: Path) -> None:
-    with opened(state) as at:
-        assert at.file.take_warnings() == ()
-        first = Recalled(record_of(1), sent_for(record_of(1)), "", (STYLE,))
-        assert at.ledger.get("ses_a", "req_1") == first
-        assert at.ledger.get("ses_a", "req_2") == Recalled(record_of(2), sent_for(record_of(2)))
-        assert [one.id for one in at.ledger.list("ses_a")] == ["req_2", "req_1"]
-        counts = {
-            one.key: (one.requests, one.reported, one.referred)
-            for one in at.usage.items("/home/user/project")
-        }
-        assert counts[STYLE] == (2, 1, 1)
+def fill(path: Path, dump: Path) -> None:
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(dump.read_text("utf-8"))
+
+
+@pytest.fixture
+def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """Give a user whose state has the requests and timelines of version 2, and whose project is gone."""
+    config = f"{NO_EMBEDDING}[history]\ndays = 3650\n"
+    with home(tmp_path_factory.mktemp("h"), config=config, files={}, TZ="UTC") as made:
+        made.state.mkdir(mode=0o700)
+        shutil.copy(VERSION_2 / "version.json", made.state)
+        for name in ("requests", "timeline"):
+            fill(made.state / f"{name}.sqlite", VERSION_2 / f"{name}.sql")
+        yield made
+
+
+def test_requests_contexts_timelines_and_usage_of_version_2_are_shown_as_before(user: Home) -> None:
+    answers = json.loads((VERSION_2 / "answers.json").read_text("utf-8"))
+    for _ in range(2):
+        for method, params, answer in answers:
+            assert user.call(method, **params) == answer, (method, params)
+        user.end()
+        assert [path.name for path in user.state.glob("*damaged*")] == []
+        assert {"requests.sqlite", "timeline.sqlite"}.isdisjoint(os.listdir(user.state))
+        assert (user.state / "backups" / "v2" / "requests.sqlite").is_file()
+
+
+async def test_requests_of_version_1_come_back_exactly(tmp_path: Path) -> None:
+    fill(tmp_path / "requests.sqlite", WRITTEN / "requests.sql")
+    move_former(str(tmp_path), System())
+    async with opened(tmp_path) as at:
+        for number, referred in ((1, (STYLE,)), (2, None)):
+            record = record_of(number, "ses_a", project_root="/home/user/project")
+            found = await at.deliveries.request("ses_a", f"req_{number}")
+            assert found == LoggedRequest(record, sent_for(record), "", referred)
+        usage = await at.deliveries.item_usage("/home/user/project", {}, "")
+        assert {one.key: (one.requests, one.reported, one.referred) for one in usage.items}[STYLE] == (
+            2,
+            1,
+            1,
+        )
+
+
+def test_a_damaged_file_of_version_2_costs_only_what_it_has(user: Home) -> None:
+    path = user.state / "requests.sqlite"
+    path.write_bytes(b"no database" * 1_000)
+    entries = user.call("GetTimeline", session_id="ses_shop")["entries"]
+    assert [entry["kind"] for entry in entries] == ["end", "decision", "edit", "prompt", "start"]
+    assert user.call("ListContexts")["contexts"] == []
+    assert len(list(user.state.glob("requests.sqlite.damaged-*"))) == 1
+
+
+def test_a_move_that_was_killed_is_made_again(user: Home) -> None:
+    shutil.copy(user.state / "timeline.sqlite", user.state / "deliveries.sqlite.tmp")
+    move_former(str(user.state), System())
+    fill(user.state / "requests.sqlite", VERSION_2 / "requests.sql")  # it was killed before it removed that
+    assert len(user.call("ListContexts")["contexts"]) == 22
+    assert "requests.sqlite" not in os.listdir(user.state)
+
+
+def test_what_could_not_be_moved_is_told_and_never_replaced(user: Home) -> None:
+    user.call("Ping")
+    user.end()
+    (user.state / "deliveries.sqlite").unlink()
+    fill(user.state / "timeline.sqlite", VERSION_2 / "timeline.sql")
+    told = user.call("Status")["degraded"]
+    assert any("isn't moved to" in text and "foveal down" in text for text in told)
+    user.end()
+    assert "deliveries.sqlite" not in os.listdir(user.state)
 
 
 def test_scopes_of_a_former_version_open(state: Path) -> None:

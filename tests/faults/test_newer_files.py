@@ -18,7 +18,7 @@ from foveal.benchmarks.faults.home import PROJECT, Home, home
 from foveal.daemon.app.state_check import layout_of_state
 from foveal.ipc.errors import RpcError
 
-DATABASES = ("requests.sqlite", "scopes.sqlite", "timeline.sqlite", "metrics.sqlite")
+DATABASES = ("deliveries.sqlite", "scopes.sqlite", "metrics.sqlite")
 JSON = ("trusted.json", "approvals.json", "dashboard.json", "sessions/*/meta.json", "projects/*/items.json")  # fmt: skip
 POOL = "projects/*/experiences.jsonl"
 

@@ -13,12 +13,11 @@ from foveal.hooks.editors.lsp_frames import (
     FrameTooLarge,
     encode,
     frame,
-    method_of,
     read_frame,
     read_message,
 )
 from foveal.hooks.editors.lsp_pump import LspOpening
-from foveal.hooks.pump import REPLAY_ID, id_of
+from foveal.hooks.pump import REPLAY_ID
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -85,13 +84,6 @@ def test_too_large_frames_are_skipped() -> None:
 )
 def test_messages(body: bytes, message: Any) -> None:
     assert read_message(body) == message
-
-
-def test_ids_and_methods_of_any_type() -> None:
-    ids: list[Any] = [1, "a", 1.5, None, True, []]
-    assert [id_of({"id": one}) for one in ids] == [1, "a", None, None, None, None]
-    methods: list[Any] = ["a", 1, None]
-    assert [method_of({"method": one}) for one in methods] == ["a", "", ""]
 
 
 def told(opening: LspOpening, *messages: tuple[str, Any]) -> list[Any]:

@@ -81,18 +81,6 @@ async def test_subagent_transcript_is_grafted(tmp_path: Path) -> None:
     assert (cwd, session[:4], agent, speaker) == ("/home/ada/shop", "6f1e", "explorer", "ab12")
 
 
-async def test_subagent_report_is_grafted(tmp_path: Path) -> None:
-    pool = Pool()
-    async with running(tmp_path, pool) as grafts:
-        await grafts.keep(*told("codex"))
-        _, text, _, agent, speaker = await next_graft(pool)
-        await until(lambda: waiting(tmp_path) == 0)
-    assert json.loads(text)["role"] == "report"
-    assert json.loads(text)["content"].startswith("I decided to expire sessions")
-    assert (agent, speaker) == ("explorer", "")
-    assert not list((tmp_path / "hook-reports").iterdir())
-
-
 async def test_report_is_grafted_if_transcript_is_unreadable(tmp_path: Path) -> None:
     pool = Pool(InvalidRequest("no transcript"))
     async with running(tmp_path, pool) as grafts:

@@ -100,7 +100,7 @@ async def test_search_code(client: Client) -> None:
     assert (hit["path"], hit["symbol"], hit["certainty"]) == ("src/shop/cart.py", "checkout", "resolved")
     none = await answer(client, "search_code", query="who calls checkout")
     assert "no callers of checkout is known" in none["remarks"] or none["hint"]
-    first = await answer(client, "search_code", query="references of Session", limit=1)
+    first = await answer(client, "search_code", query="Session", relation="references", limit=1)
     assert any("1 shown of" in remark for remark in first["remarks"])
     narrow = await answer(client, "search_code", query="session", path="src/shop", kinds=["class"])
     assert all(one["path"].startswith("src/shop/") for one in narrow["results"])

@@ -81,11 +81,6 @@ def test_copies_of_native_files_are_native() -> None:
     check("claude-code", items, set(), files={"CLAUDE.md": "Else."})
 
 
-def test_only_rules_are_native() -> None:
-    reference = Item("reference", "CLAUDE.md", "always", "text", "config.toml")
-    check("claude-code", [reference], set())
-
-
 def test_folders() -> None:
     assert folder_in("/w", "/w") == ""
     assert folder_in("/w", "/w/web/src") == "web/src"

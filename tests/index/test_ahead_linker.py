@@ -11,7 +11,6 @@ from foveal.daemon.core.system import System
 from foveal.daemon.index.link_ahead import AheadLinker, LinkOpening, QueuedFile
 from foveal.daemon.index.store import Store
 
-from tests.indexer_cases import put
 from tests.search_cases import Indexed, indexed
 
 FILES: dict[str, str | bytes] = {"a.py": "from b import f\nf()\n", "b.py": "def f(): ...\n"}
@@ -40,16 +39,6 @@ def targets(linker: AheadLinker, project: Indexed, epoch: int) -> set[str]:
 
 def test_ahead_linker_links_by_the_index(linker: AheadLinker, project: Indexed) -> None:
     assert targets(linker, project, 1) == {"f"}
-
-
-def test_ahead_linker_sees_changes_in_the_next_epoch(
-    linker: AheadLinker, project: Indexed, tmp_path: Path
-) -> None:
-    assert targets(linker, project, 1) == {"f"}
-    put(project.root, {"b.py": "def g(): ...\n"})
-    indexed(tmp_path, {})
-    assert targets(linker, project, 1) == {"f"}, "what it knew is kept within an epoch"
-    assert targets(linker, project, 2) == {""}
 
 
 def test_facts_that_are_damaged_are_left_to_the_indexer(linker: AheadLinker, project: Indexed) -> None:

@@ -45,11 +45,6 @@ WHOLE = 1_000
 SMALL = 150
 
 
-def test_a_definition_is_whole_where_it_fits() -> None:
-    source = "import a\n\n\n" + function("f", WHOLE) + "\n" + function("g", ALONE_CHARACTERS) + "\nx = 1\n"
-    check("a.py", source, "1-1 code", "4-42 function f", "45-60 function g", "63-63 variable x")
-
-
 def test_small_neighbours_are_merged() -> None:
     source = "class A:\n" + function("f", SMALL, "    ") + function("g", SMALL, "    ")
     check("a.py", source, "1-14 class A")
@@ -75,11 +70,6 @@ def test_a_large_definition_is_divided_along_its_statements() -> None:
     assert {(each.symbol, each.kind, each.names) for each in chunks} == {("f", "function", ("f",))}
 
 
-def test_the_head_of_a_class_stays_with_its_first_member() -> None:
-    source = "class A:\n" + function("f", WHOLE, "    ") + function("g", WHOLE, "    ")
-    check("a.py", source, "1-35 class A", "37-70 method A.g")
-
-
 @pytest.mark.parametrize(
     ("path", "above", "definition"),
     [
@@ -102,14 +92,6 @@ def test_sections_of_a_document() -> None:
     assert chunks_of(source, "a.md")[3].names == ("Top", "Top/Small", "Top/Tiny")
     underlined = f"Top\n===\n\n{text}\n\nSub\n---\n\n{text}\n"
     check("a.rst", underlined, "1-4 section Top", "6-9 section Top/Sub")
-
-
-def test_a_large_section_is_divided_by_paragraphs() -> None:
-    paragraph = "Some words that stand here to be read by people. " * 15
-    chunks = chunks_of(f"# Top\n\n{f'{paragraph.strip()}{chr(10) * 2}' * 6}", "a.md")
-    assert len(chunks) > 2
-    assert {each.symbol for each in chunks} == {"Top"}
-    assert all(each.text.endswith("people.") for each in chunks)
 
 
 def test_code_without_a_grammar_is_divided_by_its_looks() -> None:
@@ -162,17 +144,6 @@ def test_a_long_line_is_cut_into_a_few_pieces() -> None:
     chunks = chunks_of(f"x = '{words}'\n" + "y = 1\n" * 3_000)
     assert sum(each.start_line == 1 for each in chunks) == LINE_PIECES["code"]
     assert len(chunks_of("a" * 1_000_000, "a.txt")) == LINE_PIECES["prose"]
-
-
-def test_a_file_of_many_hundred_kilobytes_is_kept_whole() -> None:
-    chunks = chunks_of("".join(function(f"f{number}", 450) for number in range(1_000)))
-    assert len(chunks) == 1_000
-    assert [each.symbol for each in chunks] == [f"f{number}" for number in range(1_000)]
-
-
-def test_names_are_bounded() -> None:
-    (chunk,) = chunks_of("".join(f"x{number} = 1\n" for number in range(40)))
-    assert chunk.names == tuple(f"x{number}" for number in range(MAX_NAMES))
 
 
 def test_the_digest_is_that_of_names_and_text() -> None:

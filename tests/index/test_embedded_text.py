@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import pytest
 from foveal.daemon.index.chunks import (
     HEADER_NAMES,
@@ -12,11 +10,6 @@ from foveal.daemon.index.chunks import (
     header,
     is_worth_embedding,
 )
-
-
-class Piece(NamedTuple):
-    names: tuple[str, ...]
-    text: str = ""
 
 
 @pytest.mark.parametrize(
@@ -63,19 +56,6 @@ CODE = "def login(user):\n    return user.token"
 def test_licenses_are_left_out(above: str) -> None:
     assert embedded_text("a.py", ("login",), above + CODE) == f"a.py :: login\n{CODE}"
     assert not is_worth_embedding(above.rstrip(), ())
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "# Checks the license of a user\n" + CODE,
-        '"""Copyright (c) 2020 in a string stays."""\n' + CODE,
-        CODE + "\n# Copyright (c) 2020 further down\n",
-        "/** Unclosed, Copyright (c) 2020\n" + CODE,
-    ],
-)
-def test_other_comments_stay(text: str) -> None:
-    assert embedded_text("a.py", (), text) == f"a.py\n{text}"
 
 
 def test_ornaments_are_left_out() -> None:

@@ -6,9 +6,7 @@ import pytest
 from foveal.daemon.core.system import Stamp
 from foveal.daemon.index.fact_table import FactsDamaged
 from foveal.daemon.index.store import FileContent, Store
-from foveal.daemon.languages.shared.interface import interface_of
 from foveal.daemon.languages.shared.parse import parse_source
-from foveal.daemon.languages.shared.records import References
 from foveal.daemon.project.tree import FileRecord
 
 STAMP = Stamp(10, 1_700_000_000_000_000_000, 1_700_000_000_000_000_001, 42)
@@ -37,34 +35,6 @@ def put(store: Store, path: str, source: bytes, *, referring: bool = True) -> in
     found = store.chunks.id_of(path)
     assert found is not None
     return found
-
-
-def test_facts_come_back(store: Store) -> None:
-    number = put(store, "a.py", SOURCE)
-    parsed = parse_source(SOURCE, "python")
-    interface, size = store.facts.interface("a.py")
-    assert interface == interface_of("python", parsed.symbols, parsed.references)
-    assert size > 100
-    found = store.facts.references(number)
-    assert found == References(
-        references=parsed.references.references,
-        bindings=tuple(each for each in parsed.references.bindings if each.scope >= 0),
-        types=tuple(each for each in parsed.references.types if each.scope >= 0),
-    )
-    assert found.references
-    assert found.bindings
-    assert found.types
-
-
-def test_a_file_without_facts_has_none(store: Store) -> None:
-    number = put(store, "a.py", SOURCE)
-    assert put(store, "a.py", SOURCE, referring=False) == number
-    assert (store.facts.interface("a.py"), store.facts.references(number)) == ((None, 0), None)
-    assert store.facts.interface("none.py") == (None, 0)
-    put(store, "a.py", SOURCE)
-    with store.transaction():
-        store.remove_files(["a.py"])
-    assert store.facts.references(number) is None
 
 
 @pytest.mark.parametrize(

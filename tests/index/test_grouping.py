@@ -11,29 +11,6 @@ from hypothesis import strategies as st
 UNITS = st.lists(st.tuples(st.integers(1, 900), st.integers(0, 50)), min_size=1, max_size=60)
 
 
-def check(sizes: list[int], strengths: list[int], limit: int, expected: list[tuple[int, int]]) -> None:
-    assert group(sizes, strengths, limit) == expected
-
-
-def test_a_run_is_cut_at_its_strongest_gaps_until_it_fits() -> None:
-    check([200, 200, 200], [0, 1, 2], 600, [(0, 3)])
-    check([200, 200, 200], [0, 1, 2], 500, [(0, 2), (2, 3)])
-    check([200, 200, 200], [0, 2, 1], 500, [(0, 1), (1, 3)])
-    check([200, 200, 200], [0, 1, 2], 300, [(0, 1), (1, 2), (2, 3)])
-    check([900], [0], 500, [(0, 1)])
-    check([900, 10, 900], [0, 1, 2], 500, [(0, 1), (1, 2), (2, 3)])
-
-
-def test_tiny_groups_join_a_neighbour() -> None:
-    check([300, 50, 390], [0, 9, 8], 400, [(0, 2), (2, 3)])
-    check([390, 50, 300], [0, 8, 9], 400, [(0, 1), (1, 3)])
-
-
-def test_many_equal_strengths_leave_full_groups() -> None:
-    groups = group([10] * 1_000, [1] * 1_000, 600)
-    assert len(groups) < 1_000 * 10 / TINY + 2
-
-
 @given(UNITS, st.integers(1, 1_500))
 def test_every_unit_is_in_one_group_of_bounded_size(units: list[tuple[int, int]], limit: int) -> None:
     sizes, strengths = [size for size, _ in units], [strength for _, strength in units]

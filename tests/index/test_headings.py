@@ -15,15 +15,6 @@ def check(source: str, language: str, expected: list[str]) -> None:
     assert found == expected
 
 
-def test_underlines_rank_by_their_first_use() -> None:
-    source = (
-        "=====\nGuide\n=====\n\nIntro\n\nInstall\n=======\n\npip\n\nLinux\n-----\n\napt\n\nUse\n===\n\nrun"
-    )
-    check(
-        source, "text", ["Guide 1-20", "Guide/Install 7-16", "Guide/Install/Linux 12-16", "Guide/Use 17-20"]
-    )
-
-
 def test_labels_belong_to_the_heading_below_and_markup_is_no_part_of_a_title() -> None:
     title = "Use :setting:`KEY` and ``code``"
     source = f"One\n===\n\ntext\n\n.. _a:\n.. _b:\n\n{title}\n{'=' * len(title)}\n"
@@ -55,8 +46,3 @@ def test_asciidoc() -> None:
 def test_mdx() -> None:
     check("import A from 'a'\n\n# Top\n\n```sh\n# no heading\n```\n\n## Sub\n#nor this", "mdx",
           ["Top 3-10", "Top/Sub 9-10"])  # fmt: skip
-
-
-def test_many_headings_are_read_once() -> None:
-    source = "abc\n===\n\n" * 50_000
-    assert len(find_sections(source.split("\n"), "text")) == 50_000

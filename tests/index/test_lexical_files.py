@@ -12,12 +12,9 @@ import pytest
 from foveal.daemon.index.lexical_files import (
     LISTING,
     LexicalDamaged,
-    LexicalStatistics,
-    Segment,
     check_files,
     check_sizes,
     read_listing,
-    statistics,
 )
 
 NAME = "0123456789abcdef0123456789abcdef"
@@ -33,16 +30,6 @@ def write_listing(folder: Path, **changes: object) -> None:
 def with_footer(body: bytes, crc: int | None = None, magic: int = 1337, extra: int = 0) -> bytes:
     footer = json.dumps({"version": {}, "crc": zlib.crc32(body) if crc is None else crc}).encode()
     return body + footer + struct.pack("<II", len(footer) + extra, magic)
-
-
-def test_a_listing_names_the_format_and_the_segments(tmp_path: Path) -> None:
-    deleted = SEGMENT | {"deletes": {"num_deleted_docs": 4, "opstamp": 12}}
-    write_listing(tmp_path, segments=[SEGMENT, deleted])
-    listing = read_listing(str(tmp_path))
-    assert (listing.format, listing.segments) == ("format-7", (Segment(NAME, 9, 0), Segment(NAME, 9, 4)))
-    assert listing.raw == (tmp_path / LISTING).read_bytes()
-    size = (tmp_path / LISTING).stat().st_size
-    assert statistics(str(tmp_path)) == LexicalStatistics(documents=14, deleted=4, segments=2, bytes=size)
 
 
 @pytest.mark.parametrize(
@@ -76,16 +63,6 @@ def test_a_listing_that_is_missing_or_no_file_is_damage(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / LISTING)
     with pytest.raises(LexicalDamaged):
         read_listing(str(tmp_path))
-
-
-@pytest.mark.parametrize("body", [b"", b"terms", b"x" * 3_000_000])
-def test_whole_files_are_named(tmp_path: Path, body: bytes) -> None:
-    write_listing(tmp_path)
-    (tmp_path / f"{NAME}.term").write_bytes(with_footer(body))
-    (tmp_path / f"{NAME}.12.del").write_bytes(with_footer(body))
-    size = len(with_footer(body))
-    sizes = {f"{NAME}.term": size, f"{NAME}.12.del": size}
-    assert check_files(str(tmp_path), read_listing(str(tmp_path))) == sizes
 
 
 @pytest.mark.parametrize(

@@ -5,17 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.daemon.index import lexical_indexer, terms
 from foveal.daemon.index import lexical_reader as lexical_format
-from foveal.daemon.index.lexical_files import LexicalDamaged, LexicalUnwritable, read_listing
-from foveal.daemon.index.lexical_indexer import LexicalDocument, LexicalWriter
+from foveal.daemon.index.lexical_files import LexicalDamaged, LexicalUnwritable
+from foveal.daemon.index.lexical_indexer import LexicalWriter
 from foveal.daemon.index.lexical_reader import FORMAT, LexicalReader, check_format, raising
-
-
-def test_an_index_bears_the_format_that_it_was_made_in(tmp_path: Path) -> None:
-    LexicalWriter.create(str(tmp_path)).close()
-    assert read_listing(str(tmp_path)).format == FORMAT
-    assert terms.VERSION in FORMAT
 
 
 def test_an_index_of_another_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,18 +20,6 @@ def test_an_index_of_another_format_is_refused(tmp_path: Path, monkeypatch: pyte
         with pytest.raises(LexicalDamaged, match="of yesterday"):
             opened(str(tmp_path))
     check_format(FORMAT)
-
-
-def test_terms_are_taken_as_they_come(tmp_path: Path) -> None:
-    body = ["größe", "Upper", "dotted.name", "用户", "x" * 64, "the"]
-    writer = LexicalWriter.create(str(tmp_path))
-    writer.replace(1, [LexicalDocument(1, "code", body, [], [])])
-    writer.commit()
-    reader = LexicalReader(str(tmp_path))
-    for term in body:
-        assert reader.document_frequency(term) == 1
-    assert reader.document_frequency("upper") == 0
-    assert lexical_indexer.WRITER_BYTES >= 15_000_000
 
 
 class PanicException(BaseException):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from foveal.daemon.index import lexical_indexer as indexer_file
 from foveal.daemon.index.chunk_table import ChunkText
-from foveal.daemon.index.lexical_files import FOLDER, LexicalDamaged
+from foveal.daemon.index.lexical_files import FOLDER, read_listing
 from foveal.daemon.index.lexical_indexer import (
     APART_S,
     COMMIT_S,
@@ -87,12 +87,6 @@ def test_lexical_index_follows_added_and_removed_files(bench: Bench) -> None:
     assert bench.documents() == 1
 
 
-def test_paths_and_names_are_found_too(bench: Bench) -> None:
-    put(bench.store, "billing/invoice.py", [chunk("...", "Invoice.totalAmount")])
-    bench.fill()
-    assert bench.found("invoic") == bench.found("totalamount") == ["billing/invoice.py"]
-
-
 def test_nothing_is_lost_by_a_crash_before_the_commit(bench: Bench) -> None:
     put(bench.store, "a.py", [chunk("alpha", "one")])
     bench.fill()
@@ -125,16 +119,6 @@ def test_while_more_comes_commits_are_rare_but_come(bench: Bench) -> None:
         bench.clock.skipped_s += COMMIT_S
         bench.lexical_indexer.step(LONG_S, more=True)
         assert bench.documents() == n + 2
-
-
-def test_a_step_takes_no_longer_than_it_may(bench: Bench) -> None:
-    for n in range(20):
-        put(bench.store, f"f{n}.py", [chunk("alpha", "one")])
-    steps = 1
-    while bench.lexical_indexer.step(0.0):
-        steps += 1
-    assert steps > 20, "one file each"
-    assert bench.documents() == 20
 
 
 def test_requested_files_are_written_first_and_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,14 +182,6 @@ def test_deferred_words_are_written_for_a_request_that_needs_them(bench: Bench) 
     assert (bench.found("beta"), bench.lexical_indexer.patience()) == (["b.py", "c.py"], None)
 
 
-def test_an_index_that_is_made_anew_is_filled_at_once(bench: Bench) -> None:
-    put(bench.store, "a.py", [chunk("alpha", "one")])
-    bench.fill()
-    bench.lexical_indexer.rebuild()
-    assert not bench.lexical_indexer.saved(LONG_S)
-    assert (bench.found("alpha"), bench.lexical_indexer.patience()) == (["a.py"], None)
-
-
 def test_deferred_words_survive_a_crash(bench: Bench) -> None:
     for text in ("alpha", "beta"):
         put(bench.store, "a.py", [chunk(text, "one")])
@@ -213,34 +189,6 @@ def test_deferred_words_survive_a_crash(bench: Bench) -> None:
     bench.crash()
     bench.fill()
     assert (bench.found("alpha"), bench.found("beta")) == ([], ["a.py"])
-
-
-def test_files_that_wait_for_nothing_are_not_written_again(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put(bench.store, "a.py", [chunk("alpha", "one")])
-    bench.fill()
-    written = files_read(bench, monkeypatch)
-    bench.lexical_indexer.write_now(["a.py"])
-    assert written == []
-
-
-def test_a_file_that_changed_often_is_written_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    for n in range(5):
-        put(bench.store, "a.py", [chunk(f"text {n}", "one")])
-    written = files_read(bench, monkeypatch)
-    bench.fill()
-    assert len(written) == 1
-
-
-def test_without_changes_no_writer_is_opened(bench: Bench) -> None:
-    put(bench.store, "a.py", [chunk("alpha", "one")])
-    bench.fill()
-    bench.crash()
-    until(lambda: engine_threads() == 0, "the threads of writers that were let go have ended")
-    assert not bench.lexical_indexer.step(LONG_S)
-    bench.lexical_indexer.write_now([])
-    assert engine_threads() == 0
 
 
 def test_an_idle_writer_is_let_go(bench: Bench) -> None:
@@ -280,8 +228,7 @@ def test_an_index_that_is_mostly_deleted_is_built_anew(bench: Bench, monkeypatch
 
 
 def deleted(bench: Bench) -> int:
-    assert bench.lexical_indexer._writer is not None
-    return bench.lexical_indexer._writer.statistics().deleted
+    return read_listing(str(bench.folder / FOLDER)).deleted
 
 
 @pytest.mark.parametrize("harm", ["removed", "emptied", "cut", "flipped", "of_another_format"])
@@ -471,11 +418,6 @@ def test_texts_that_are_damaged_are_read_again(bench: Bench) -> None:
     bench.fill()
     assert bench.found("alpha") == ["b.py"]
     assert bench.store.load_files()["a.py"].digest == b""
-
-
-def test_nothing_is_there_before_the_first_step(bench: Bench) -> None:
-    with pytest.raises(LexicalDamaged):
-        bench.documents()
 
 
 def _die(change: int) -> None:

@@ -13,7 +13,7 @@ import pytest
 from foveal.daemon.index import lexical_reader
 from foveal.daemon.index.lexical_files import LexicalDamaged
 from foveal.daemon.index.lexical_indexer import LexicalDocument, LexicalWriter
-from foveal.daemon.index.lexical_reader import MAX_TERMS, FieldWeights, LexicalReader
+from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.terms import document_terms, path_terms, query_terms
 
 SESSION = "src/auth/session.py"
@@ -80,25 +80,6 @@ def test_chunks_are_found_by_their_text_their_path_and_their_symbols(
     assert ask(library, text) == expected
 
 
-def test_hits_name_their_file_and_come_by_score(library: LexicalReader) -> None:
-    hits = library.search({"password": 1.0, "check": 1.0}, 10)
-    assert [(hit.chunk_id, hit.file_id) for hit in hits] == [(10, 1), (20, 2)]
-    assert hits[0].score > hits[1].score > 0
-
-
-def test_weights_of_terms_and_of_fields_count(library: LexicalReader) -> None:
-    def best(terms: Mapping[str, float], weights: FieldWeights) -> int:
-        return library.search(terms, 1, weights=weights)[0].chunk_id
-
-    everywhere = FieldWeights()
-    assert best({"colon": 1.0, "forget": 9.0}, everywhere) == 11
-    assert best({"colon": 9.0, "forget": 1.0}, everywhere) == 30
-    assert best({"login": 1.0}, FieldWeights(body=1.0, path=0.0, symbols=0.0)) == 10
-    assert best({"login": 1.0}, FieldWeights(body=0.0, path=1.0, symbols=0.0)) == 20
-    assert library.search({"login": 1.0}, 9, weights=FieldWeights(0.0, 0.0, 0.0)) == []
-    assert library.search({"login": 0.0}, 9) == []
-
-
 # Limits and filters
 
 
@@ -145,77 +126,13 @@ def test_a_filter_reaches_far_below_the_best(
     assert ask(LexicalReader(str(tmp_path)), "needle", 2, files=frozenset(worse)) == [900, 901]
 
 
-def test_an_empty_index_finds_nothing(tmp_path: Path) -> None:
-    index(tmp_path, {})
-    reader = LexicalReader(str(tmp_path))
-    assert (ask(reader, "anything"), reader.documents, reader.document_frequency("anything")) == ([], 0, 0)
-
-
 # Order
-
-
-def test_equal_chunks_come_by_their_id_wherever_they_lie(tmp_path: Path) -> None:
-    writer = index(tmp_path, {1: [document(chunk_id, "same words here") for chunk_id in (9, 3, 7)]})
-    for file_id, chunk_id in ((2, 8), (3, 1), (4, 5)):
-        writer.replace(file_id, [document(chunk_id, "same words here")])
-        writer.commit()
-    reader = LexicalReader(str(tmp_path))
-    assert ask(reader, "same words here") == [1, 3, 5, 7, 8, 9]
-    assert ask(reader, "same words here", 2) == [1, 3]
-
-
-def test_the_same_question_gives_the_same_answer(tmp_path: Path) -> None:
-    index(tmp_path, {n: [document(n, f"alpha word{n % 7} beta{n % 3}")] for n in range(200)})
-    reader, other = LexicalReader(str(tmp_path)), LexicalReader(str(tmp_path))
-    terms = query_terms("alpha word1 word2 beta0 beta1").weights
-    first = reader.search(terms, 50)
-    assert first == reader.search(dict(reversed(terms.items())), 50) == other.search(terms, 50)
 
 
 # Questions of any length
 
 
-def test_a_long_question_asks_for_the_terms_that_say_most(tmp_path: Path) -> None:
-    common = " ".join(f"common{n}" for n in range(MAX_TERMS + 50))
-    files = {n: [document(n, common)] for n in range(20)}
-    index(tmp_path, files | {99: [document(99, "needle")]})
-    reader = LexicalReader(str(tmp_path))
-    assert 99 in ask(reader, f"{common} needle", 1000)
-    assert len(ask(reader, f"{common} needle", 1000)) == 21
-
-
-def test_terms_that_no_chunk_has_take_no_room(tmp_path: Path) -> None:
-    index(tmp_path, {1: [document(10, "needle")]})
-    unknown = " ".join(f"unknown{n}" for n in range(3 * MAX_TERMS))
-    assert ask(LexicalReader(str(tmp_path)), f"{unknown} needle") == [10]
-
-
-def test_terms_may_be_any_text(library: LexicalReader) -> None:
-    odd = ("", " ", "a b", '"', "body:password", "*", "\0", "x" * 100_000, "🎉", "用户")
-    assert library.search(dict.fromkeys(odd, 1.0), 9) == []
-
-
-def test_rare_terms_score_above_common_ones(library: LexicalReader) -> None:
-    assert library.document_frequency("password") == 2
-    assert library.document_frequency("src") == 3  # in the path alone
-    assert library.document_frequency("unheard") == 0
-    assert library.documents == 4
-
-
 # Freshness
-
-
-def test_a_reader_sees_a_commit_when_it_refreshes_and_not_before(tmp_path: Path) -> None:
-    writer = index(tmp_path, {1: [document(10, "alpha")]})
-    reader = LexicalReader(str(tmp_path))
-    assert reader.refresh() is False
-    writer.replace(1, [document(11, "alpha")])
-    writer.replace(2, [document(20, "alpha")])
-    assert reader.refresh() is False
-    writer.commit()
-    assert ask(reader, "alpha") == [10]
-    assert reader.refresh() is True
-    assert (ask(reader, "alpha"), reader.documents) == ([11, 20], 2)
 
 
 READER = """
@@ -287,12 +204,6 @@ def test_nothing_is_lost_while_the_segments_of_many_commits_are_merged(tmp_path:
 
 
 # Damage
-
-
-def test_a_missing_index_is_damage(tmp_path: Path) -> None:
-    for folder in (tmp_path, tmp_path / "missing"):
-        with pytest.raises(LexicalDamaged):
-            LexicalReader(str(folder))
 
 
 def test_any_damaged_file_of_a_segment_is_noticed_before_it_answers(tmp_path: Path) -> None:

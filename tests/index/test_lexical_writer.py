@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from foveal.daemon.index.lexical_files import LexicalDamaged, LexicalStatistics, LexicalUnwritable, statistics
+from foveal.daemon.index.lexical_files import LexicalDamaged, LexicalUnwritable
 from foveal.daemon.index.lexical_indexer import LexicalDocument, LexicalWriter
 from foveal.daemon.index.lexical_reader import LexicalReader
-
-LARGEST = 2**64 - 1
 
 
 def document(chunk_id: int, *body: str) -> LexicalDocument:
@@ -29,44 +26,6 @@ def run_python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_files_are_found_once_they_are_committed(tmp_path: Path) -> None:
-    writer = LexicalWriter.create(str(tmp_path))
-    writer.replace(1, [document(10, "alpha"), document(11, "beta")])
-    writer.replace(2, [document(20, "alpha")])
-    assert found(tmp_path, "alpha") == []
-    writer.commit()
-    assert found(tmp_path, "alpha") == [10, 20]
-
-
-def test_a_replaced_file_leaves_no_former_terms(tmp_path: Path) -> None:
-    writer = LexicalWriter.create(str(tmp_path))
-    writer.replace(1, [document(10, "alpha"), document(11, "alpha")])
-    writer.commit()
-    writer.replace(1, [document(12, "beta")])
-    writer.replace(1, [document(13, "beta")])
-    writer.commit()
-    assert (found(tmp_path, "alpha"), found(tmp_path, "beta")) == ([], [13])
-
-
-def test_removed_files_are_gone_and_unknown_ones_do_not_matter(tmp_path: Path) -> None:
-    writer = LexicalWriter.create(str(tmp_path))
-    for file_id in (1, 11, 111, LARGEST):
-        writer.replace(file_id, [document(file_id, "alpha")])
-    writer.commit()
-    writer.remove([11, LARGEST, 12345])
-    writer.commit()
-    assert found(tmp_path, "alpha") == [1, 111]
-    assert writer.statistics().documents == 2
-
-
-def test_ids_have_64_bits(tmp_path: Path) -> None:
-    writer = LexicalWriter.create(str(tmp_path))
-    writer.replace(LARGEST, [document(LARGEST, "alpha")])
-    writer.commit()
-    (hit,) = LexicalReader(str(tmp_path)).search({"alpha": 1.0}, 1)
-    assert (hit.chunk_id, hit.file_id) == (LARGEST, LARGEST)
-
-
 def test_a_file_with_a_chunk_that_cannot_be_indexed_stays_as_it_was(tmp_path: Path) -> None:
     writer = LexicalWriter.create(str(tmp_path))
     writer.replace(1, [document(10, "alpha")])
@@ -74,38 +33,6 @@ def test_a_file_with_a_chunk_that_cannot_be_indexed_stays_as_it_was(tmp_path: Pa
         writer.replace(1, [document(11, "alpha"), document(-1, "alpha")])
     writer.commit()
     assert found(tmp_path, "alpha") == [10]
-
-
-def test_a_file_may_have_no_chunks_and_a_chunk_no_terms(tmp_path: Path) -> None:
-    writer = LexicalWriter.create(str(tmp_path))
-    writer.replace(1, [document(10, "alpha")])
-    writer.replace(1, [])
-    writer.replace(2, [LexicalDocument(20, "", [], [], [])])
-    writer.commit()
-    assert found(tmp_path, "alpha") == []
-    assert writer.statistics().documents == 1
-
-
-def test_an_index_is_opened_again_and_goes_on(tmp_path: Path) -> None:
-    first = LexicalWriter.create(str(tmp_path))
-    first.replace(1, [document(10, "alpha")])
-    first.commit()
-    first.replace(2, [document(20, "alpha")])
-    first.close()
-    second = LexicalWriter(str(tmp_path))
-    second.replace(3, [document(30, "alpha")])
-    second.commit()
-    assert found(tmp_path, "alpha") == [10, 30]
-
-
-def test_creating_an_index_replaces_the_former(tmp_path: Path) -> None:
-    first = LexicalWriter.create(str(tmp_path / "lexical"))
-    first.replace(1, [document(10, "alpha")])
-    first.commit()
-    first.close()
-    LexicalWriter.create(str(tmp_path / "lexical")).close()
-    assert found(tmp_path / "lexical", "alpha") == []
-    assert os.stat(tmp_path / "lexical").st_mode & 0o777 == 0o700
 
 
 def test_there_must_be_an_index_to_open(tmp_path: Path) -> None:
@@ -141,30 +68,6 @@ def test_only_one_writer_at_a_time(tmp_path: Path) -> None:
         LexicalWriter(str(tmp_path))
     first.close()
     LexicalWriter(str(tmp_path)).close()
-
-
-def test_a_commit_without_changes_leaves_the_index_alone(tmp_path: Path) -> None:
-    writer = LexicalWriter.create(str(tmp_path))
-    writer.replace(1, [document(10, "alpha")])
-    writer.commit()
-    before = (tmp_path / "meta.json").stat()
-    writer.remove([])
-    writer.commit()
-    assert (tmp_path / "meta.json").stat() == before
-
-
-def test_statistics_count_the_living_and_the_dead(tmp_path: Path) -> None:
-    writer = LexicalWriter.create(str(tmp_path))
-    assert writer.statistics().documents == 0
-    for file_id in range(10):
-        writer.replace(file_id, [document(file_id, "alpha")])
-    writer.commit()
-    writer.remove([0, 1, 2])
-    writer.commit()
-    found = writer.statistics()
-    assert found == statistics(str(tmp_path))
-    assert found == LexicalStatistics(documents=7, deleted=3, segments=1, bytes=found.bytes)
-    assert found.bytes == sum(path.stat().st_size for path in tmp_path.iterdir())
 
 
 KILLED = """

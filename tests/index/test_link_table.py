@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 
 import pytest
 from foveal.daemon.core.system import Stamp
-from foveal.daemon.index import link_table
 from foveal.daemon.index.link_table import KINDS, STATES, Link, LinkRow
 from foveal.daemon.index.store import FileContent, Reader, Store
 from foveal.daemon.languages.shared.records import NOTHING, Symbol
@@ -57,21 +56,6 @@ def where(links: Sequence[Link]) -> list[tuple[str, int]]:
     return [(each.path, each.line) for each in links]
 
 
-def test_a_link_is_found_from_both_ends(store: Store, reader: Reader) -> None:
-    target = define(store, "b.py", symbol("f"))["f"]
-    scope = define(store, "a.py", symbol("g", 2, 9))["g"]
-    link(store, "a.py", (3, "call", "h", scope, target, "resolved"), (1, "call", "open", 0, 0, "external"))
-    expected = Link("a.py", 3, "call", "h", scope, target, "resolved")
-    assert reader.links.into([target]) == reader.links.out_of([scope]) == [expected]
-    assert reader.links.into([scope]) == reader.links.out_of([target]) == []
-    assert reader.links.into([target], ["call"]) == reader.links.into([target], ["call", "use"]) == [expected]
-    assert reader.links.into([target], ["inherit"]) == reader.links.out_of([scope], ["use"]) == []
-    assert reader.links.named("open") == []
-    assert where(reader.links.named("open", states=["external"])) == [("a.py", 1)]
-    assert where(reader.links.named("h", ["call"], STATES)) == [("a.py", 3)]
-    assert reader.links.named("unheard of", states=STATES) == []
-
-
 def test_links_come_by_path_and_line_and_as_many_as_are_wanted(store: Store, reader: Reader) -> None:
     target = define(store, "t.py", symbol("f"))["f"]
     for path in ("c.py", "a.py", "b.py"):  # which gives them ids in that order
@@ -87,41 +71,6 @@ def test_links_come_by_path_and_line_and_as_many_as_are_wanted(store: Store, rea
         assert where(reader.links.out_of(scopes, limit=limit)) == every[:limit]
         assert where(reader.links.named("f", states=STATES, limit=limit)) == every[:limit]
     assert where(reader.links.named("f", limit=2)) == [("a.py", 5), ("b.py", 5)]
-
-
-def test_many_ids_are_queried_at_once(store: Store, reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(link_table, "BATCH", 3)
-    targets = define(store, "t.py", *(symbol(f"f{n}", n + 1, n + 1) for n in range(10)))
-    scopes = define(store, "a.py", *(symbol(f"g{n}", n + 1, n + 1) for n in range(10)))
-    rows = [
-        (n + 1, "call", f"f{n}", scopes[f"g{n}"], targets[f"f{n}"], "resolved") for n in reversed(range(10))
-    ]
-    link(store, "a.py", *rows)
-    expected = [("a.py", n + 1) for n in range(10)]
-    assert where(reader.links.into(list(targets.values()))) == expected
-    assert where(reader.links.out_of(list(reversed(scopes.values())))) == expected
-    assert where(reader.links.out_of(list(scopes.values()), limit=4)) == expected[:4]
-    assert list(reader.links.definitions([*targets.values(), 10_000])) == sorted(targets.values())
-    assert reader.links.into([]) == reader.links.out_of([]) == []
-    assert reader.links.inside([]) == []
-    assert reader.links.definitions([]) == {}
-
-
-def test_definitions_are_found_at_a_place_with_their_twins(store: Store, reader: Reader) -> None:
-    names = ["S", "S.f", "S.f~2", "S.f~2.inner", "S.f~x", "S.ff", "S~2"]
-    ids = define(store, "a.py", *(symbol(name, line, line) for line, name in enumerate(names, 1)))
-    define(store, "b.py", symbol("S.f"))
-
-    def at(path: str, name: str = "") -> list[str]:
-        found = reader.links.definitions_at(path, name)
-        assert all(each.id == ids[each.symbol.name] for each in found if each.path == "a.py")
-        return [each.symbol.name for each in found]
-
-    assert at("a.py", "S.f") == ["S.f", "S.f~2"]
-    assert at("a.py", "S.f~2") == ["S.f~2"]
-    assert at("a.py", "S") == ["S", "S~2"]
-    assert at("a.py") == names
-    assert at("a.py", "%") == at("a.py", "f") == at("none.py") == []
 
 
 def test_links_inside_a_definition_are_found_by_lines_and_names(store: Store, reader: Reader) -> None:
@@ -144,19 +93,6 @@ def test_links_inside_a_definition_are_found_by_lines_and_names(store: Store, re
     assert inside("S.f") == ["S.f.inner"]
     assert inside("S", "S.f") == ["S.f.inner", "S.far"]
     assert inside("Sx") == []
-
-
-def test_links_take_the_place_of_the_former_and_the_same_are_not_written(
-    store: Store, reader: Reader
-) -> None:
-    target = define(store, "a.py", symbol("f"))["f"]
-    row = (2, "call", "f", 0, target, "resolved")
-    assert link(store, "a.py", row, (1, "use", "g", 0, target, "resolved")) == 1
-    assert link(store, "a.py", row, (1, "use", "g", 0, target, "resolved")) == 0
-    assert link(store, "a.py", row) == 1
-    assert where(reader.links.into([target])) == [("a.py", 2)]
-    assert link(store, "a.py") == 1
-    assert reader.links.into([target]) == []
 
 
 def test_a_definition_that_is_gone_is_meant_by_nothing(store: Store, reader: Reader) -> None:
@@ -184,13 +120,6 @@ def test_a_definition_that_is_gone_is_meant_by_nothing(store: Store, reader: Rea
     assert queued(store) == ["t.py"]
 
 
-def test_ids_of_definitions_are_never_used_again(store: Store) -> None:
-    first = define(store, "a.py", symbol("f"))["f"]
-    with store.transaction():
-        store.remove_files(["a.py"])
-    assert define(store, "b.py", symbol("f"))["f"] > first
-
-
 def test_the_queue_has_the_urgent_first_and_each_file_once(store: Store, reader: Reader) -> None:
     for path in ("a.py", "b.py", "c.py"):
         define(store, path)
@@ -208,27 +137,6 @@ def test_the_queue_has_the_urgent_first_and_each_file_once(store: Store, reader:
     with store.side_notes():
         store.links.queue_all()
     assert queued(store) == ["a.py", "b.py", "c.py"]
-
-
-def test_files_linked_through_a_place_are_found(store: Store) -> None:
-    for path in ("a.py", "b.py", "c.py"):
-        define(store, path)
-    link(store, "a.py", consulted=["c.py", "pkg/", "gone.py"])
-    link(store, "b.py", consulted=["c.py"])
-
-    def consulting(*places: str) -> list[int]:
-        return store.links.consulting(places)
-
-    ids = [file_id(store, path) for path in ("a.py", "b.py", "c.py")]
-    assert consulting("c.py") == ids[:2]
-    assert consulting("pkg/", "gone.py") == ids[:1]
-    assert consulting("pkg", "other.py") == consulting() == []
-    assert store.links.consulting_files([ids[2]]) == ids[:2]
-    link(store, "a.py", consulted=["pkg/", "new/"])
-    assert (consulting("c.py"), consulting("new/")) == (ids[1:2], ids[:1])
-    with store.transaction():
-        store.remove_files(["b.py"])
-    assert consulting("c.py") == []
 
 
 def test_a_word_that_is_no_kind_or_state_is_an_error(store: Store, reader: Reader) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
-from foveal.daemon.index.message_table import COMMIT_FILES_MAX, Messages
+from foveal.daemon.index.message_table import Messages
 from foveal.daemon.index.store import Reader, Store
 
 PATHS = ("src/auth.py", "src/cart.py", "src/mail.py")
@@ -50,13 +50,6 @@ def test_files_are_found_by_the_words_of_the_commits_that_changed_them(reader: R
     reader.close()
 
 
-def test_a_message_that_says_all_is_more_alike_than_one_that_says_a_part(reader: Reader) -> None:
-    found = reader.changed_for({"cart": 1.0, "articl": 1.0}, PATHS)
-    assert 1.2 > found["src/cart.py"].nearest > found["src/mail.py"].nearest > 0
-    assert found["src/cart.py"].ranked > found["src/cart.py"].nearest, "two commits changed it"
-    reader.close()
-
-
 def test_a_term_of_most_commits_says_nothing(reader: Reader) -> None:
     assert asked(reader, "releas") == []
     reader.close()
@@ -65,28 +58,6 @@ def test_a_term_of_most_commits_says_nothing(reader: Reader) -> None:
 def test_only_asked_files_are_told(reader: Reader) -> None:
     assert set(reader.changed_for({"cart": 1.0}, ["src/mail.py"])) == {"src/mail.py"}
     reader.close()
-
-
-def test_messages_are_replaced_as_a_whole(tmp_path: Path) -> None:
-    store = Store(str(tmp_path), System())
-    put(store, *COMMITS)
-    put(store, ("Translate the mail", ("src/mail.py",)), ("Nothing known", ("gone.py",)))
-    reader = Reader(str(tmp_path))
-    assert asked(reader, "cart", "translat", "known") == []  # each term is in all of one commit
-    put(store, ("Translate the mail", ("src/mail.py",)), *((f"x{number}", PATHS) for number in range(5)))
-    assert asked(reader, "cart", "translat") == ["src/mail.py"]
-    reader.close()
-    store.close()
-
-
-def test_a_commit_of_very_many_files_says_nothing_of_each(tmp_path: Path) -> None:
-    store = Store(str(tmp_path), System())
-    many = tuple(f"f{number}" for number in range(COMMIT_FILES_MAX))
-    put(store, ("Reformat carts", (*PATHS, *many)), *COMMITS[3:])
-    reader = Reader(str(tmp_path))
-    assert asked(reader, "reformat") == []
-    reader.close()
-    store.close()
 
 
 @pytest.mark.parametrize(

@@ -106,15 +106,6 @@ def test_new_files_are_hidden_in_the_next_snapshot(index: Index) -> None:
             assert [path for path, _ in part.definitions_named("late")] == ["open.py"]
 
 
-def test_caches_keep_partial_readers_apart(index: Index) -> None:
-    with (
-        closing(PartialReader(index.folder, is_hidden, "a")) as one,
-        closing(PartialReader(index.folder, is_hidden, "b")) as other,
-        closing(Reader(index.folder)) as whole,
-    ):
-        assert len({one.path, other.path, whole.path}) == 3
-
-
 def test_hidden_files_take_no_places_from_others(tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {
         f"hidden/m{n}.py": f"def treasure_{n}(): return 'treasure chamber'\n" for n in range(450)

@@ -8,11 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from foveal.daemon.core.system import Stamp
-from foveal.daemon.index.reading import FileToRead
-from foveal.daemon.index.reading_queue import asked_of
-from foveal.daemon.project.tree import FileRecord
-from msgspec.structs import replace
 
 from tests.indexer_cases import Bench, check_true, open_bench, put, skipped, symbols
 
@@ -81,10 +76,3 @@ def test_a_text_that_becomes_binary_and_text_again(bench: Bench) -> None:
         assert bench.sync().complete
         assert (skipped(bench, "a.py"), symbols(bench, "a.py")) == expected
         check_true(bench)
-
-
-def test_known_contents_are_not_sent_again() -> None:
-    record = FileRecord("a.py", Stamp(1, 2, 3, 4), language="python")
-    former = replace(record, language="text", digest=b"d", lines=7)
-    assert asked_of(record, None) == FileToRead("a.py", "python")
-    assert asked_of(record, former, words=True) == FileToRead("a.py", "python", b"d", "text", words=True)

@@ -52,22 +52,6 @@ def take_all(readers: Readers) -> list[str]:
     return found
 
 
-def test_each_reads_a_part(readers: Readers, root: Path, started: Started) -> None:
-    names = ask(readers, root, 30)
-    assert [len(one) for one in readers._all] == [10, 10, 10]
-    assert (len(started.made), readers.away, names[7] in readers) == (PROCESSES, 30, True)
-    assert sorted(take_all(readers)) == sorted(names)
-    assert (names[7] in readers, list(readers.take(32, 0.0))) == (False, [])
-
-
-def test_readers_get_a_share_of_the_unread_files(readers: Readers, root: Path) -> None:
-    assert readers.share(4) == 3, "one stays for the indexer"
-    assert readers.share(100_000) == readers.room == PROCESSES * FILES_MAX
-    names = ask(readers, root, PROCESSES * FILES_MAX)
-    assert (readers.away, readers.room, readers.share(100_000)) == (len(names), 0, 0)
-    assert sorted(take_all(readers)) == sorted(names)
-
-
 def test_remaining_readers_read_the_files_of_a_dead_reader(
     readers: Readers, root: Path, started: Started
 ) -> None:

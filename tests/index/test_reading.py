@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
 from pathlib import Path
 
 import pytest
 from foveal.daemon.core.system import System
-from foveal.daemon.index.reading import FileReader, FileToRead, contents_of
+from foveal.daemon.index.reading import FileReader, FileToRead
 
 from tests.conftest import write_files
 
@@ -41,13 +40,6 @@ def test_reading_gives_the_stored_contents(reader: FileReader) -> None:
     assert pickle.loads(pickle.dumps(read)) == read
 
 
-def test_unchanged_contents_are_not_parsed(reader: FileReader) -> None:
-    known = reader.look(FileToRead("a.py", "python"))
-    assert reader.read(FileToRead("a.py", "python", known.digest, "python")) == (known, None, "")
-    assert reader.read(FileToRead("a.py", "python", known.digest, "ruby")).contents is not None
-    assert reader.read(FileToRead("a.py", "python", b"other", "python")).contents is not None
-
-
 @pytest.mark.parametrize(
     ("name", "skipped"), [("logo.bin", "binary"), ("large.txt", "too_large"), ("gone.py", "gone")]
 )
@@ -59,16 +51,3 @@ def test_files_that_are_not_indexed_have_a_reason(reader: FileReader, name: str,
 
 def test_a_language_is_known_by_the_first_line_too(reader: FileReader) -> None:
     assert reader.look(FileToRead("tool", "")).language == "bash"
-
-
-def test_a_file_that_was_just_written_is_racy(reader: FileReader, tmp_path: Path) -> None:
-    os.utime(tmp_path / "a.py", ns=(1, 1))
-    now = System().time_ns()
-    assert reader.look(FileToRead("a.py", "python")).racy == (
-        os.stat(tmp_path / "a.py").st_ctime_ns > now - 10_000_000
-    )
-
-
-def test_terms_are_cut_only_where_they_are_wanted() -> None:
-    assert contents_of("a.py", SOURCE, "python").terms is None
-    assert contents_of("a.txt", b"plain words\n", "").facts is None

@@ -18,7 +18,7 @@ import psutil
 import pytest
 from foveal.daemon.core.pipe import encode
 from foveal.daemon.index import side_process
-from foveal.daemon.index.reading import FileOpening, FileToRead, Read
+from foveal.daemon.index.reading import FileOpening, FileToRead
 from foveal.daemon.index.side_process import Opening, SideProcess
 
 from tests.conftest import write_files
@@ -30,27 +30,6 @@ def process(tmp_path: Path) -> Iterator[SideProcess]:
     write_files(tmp_path, {"a.py": "def f(): ...\n"})
     with closing(SideProcess(FileOpening(str(tmp_path), 1_000))) as process:
         yield process
-
-
-def test_a_message_is_answered_and_nothing_else_comes(process: SideProcess) -> None:
-    process.ask(None, [FileToRead("a.py", "python")])
-    read = process.take(GENEROUS_S)
-    assert isinstance(read, Read)
-    assert read.look.path == "a.py"
-    with pytest.raises(Empty):
-        process.take(0.0)
-
-
-def test_a_process_that_ends_is_seen_and_takes_no_messages(process: SideProcess) -> None:
-    os.kill(process.pid, signal.SIGKILL)
-    assert process.take(GENEROUS_S) is None
-    process.ask(None, [FileToRead("a.py", "python")])
-
-
-def test_a_process_that_is_closed_is_gone(tmp_path: Path) -> None:
-    process = SideProcess(FileOpening(str(tmp_path), 1_000))
-    process.close()
-    assert not psutil.pid_exists(process.pid)
 
 
 def test_an_opening_that_cant_begin_ends_the_process(

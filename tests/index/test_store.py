@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import Stamp, System
-from foveal.daemon.index.import_table import ImportRow, StoredImport
-from foveal.daemon.index.store import SCHEMA_VERSION, Activity, FileContent, Reader, Store
+from foveal.daemon.index.import_table import ImportRow
+from foveal.daemon.index.store import SCHEMA_VERSION, FileContent, Reader, Store
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import Import, Symbol
-from foveal.daemon.project.tree import FileRecord, ResolvedImport
+from foveal.daemon.project.tree import FileRecord
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -74,72 +74,7 @@ def test_records_come_back_as_they_were(store: Store, reader: Reader, records: l
     assert list(reader.load_files()) == sorted(expected, key=str.encode)
 
 
-def test_written_records_survive_the_store(tmp_path: Path) -> None:
-    store = Store(str(tmp_path), System())
-    put(store, content("a.py", [symbol("f")], [row("b", "b.py")]))
-    store.set_meta("parser", "7")
-    store.close()
-    store = Store(str(tmp_path), System())
-    assert (list(store.load_files()), store.get_meta("parser"), store.generation) == (["a.py"], "7", 1)
-    assert (store.get_meta("unknown"), store.replaced) == (None, "")
-    store.close()
-    reader = Reader(str(tmp_path))
-    assert reader.symbols("a.py") == (symbol("f"),)
-    assert reader.record("b.py") is None
-    reader.close()
-
-
-def test_writing_a_content_takes_the_place_of_the_former(store: Store, reader: Reader) -> None:
-    put(store, content("a.py", [symbol("f"), symbol("g", 3)], [row("b", "b.py", "b"), row("c", "c.py", "c")]))
-    put(store, content("a.py", [symbol("h")], [row("d", "d.py", "d")]))
-    assert reader.symbols("a.py") == (symbol("h"),)
-    assert reader.imports("a.py") == (ResolvedImport(Import("d", "", 1), "d.py", False),)
-    assert (reader.definitions_named("f"), reader.importers("b.py")) == ((), ())
-    assert store.imports.to_retry(["b", "c"], ["b.py"]) == []
-
-
-def test_a_record_alone_leaves_its_content_unchanged(store: Store, reader: Reader) -> None:
-    put(store, content("a.py", [symbol("f")], [row("b", "b.py")]))
-    changed = FileRecord("a.py", Stamp(11, 1, 1, 42))
-    with store.transaction():
-        store.put_records([changed])
-    assert reader.record("a.py") == changed
-    assert reader.symbols("a.py") == (symbol("f"),)
-    assert reader.importers("b.py") == (("a.py", 1),)
-
-
-def test_a_file_that_is_skipped_now_has_no_definitions_and_imports_nothing(
-    store: Store, reader: Reader
-) -> None:
-    put(store, content("a.py", [symbol("f")], [row("b", "b.py", "b")]))
-    with store.transaction():
-        store.put_records([FileRecord("a.py", STAMP, skipped="binary")])
-    assert (reader.symbols("a.py"), reader.definitions_named("f")) == ((), ())
-    assert (reader.imports("a.py"), reader.importers("b.py")) == ((), ())
-    assert store.imports.to_retry(["b"], ["b.py"]) == store.imports.all() == []
-
-
-def test_a_removed_file_takes_everything_with_it(store: Store, reader: Reader) -> None:
-    put(store, content("a.py", [symbol("f")], [row("b", "b.py", "b")]), content("c.py", [symbol("g")]))
-    with store.transaction():
-        store.remove_files(["a.py", "unknown.py"])
-    assert list(reader.load_files()) == ["c.py"]
-    assert (reader.definitions_named("f"), reader.importers("b.py")) == ((), ())
-    assert store.imports.all() == store.imports.to_retry(["b"], []) == []
-    put(store, content("a.py"))
-    assert reader.symbols("a.py") == ()
-
-
 # Transactions
-
-
-def test_each_transaction_is_a_generation(store: Store, reader: Reader) -> None:
-    assert store.generation == 0
-    for expected in (1, 2):
-        with store.transaction() as generation:
-            assert generation == expected
-    with reader.snapshot() as seen:
-        assert seen == store.generation == 2
 
 
 def test_a_transaction_that_fails_leaves_nothing(store: Store, reader: Reader) -> None:
@@ -178,48 +113,10 @@ def test_a_snapshot_ends_with_the_error_in_it(reader: Reader) -> None:
 # Imports
 
 
-def test_imports_keep_their_order_and_fields(store: Store, reader: Reader) -> None:
-    rows = [
-        ImportRow(Import("z", "", 1), "z.py", False, ()),
-        ImportRow(Import("a", "name", 2, required=False), "", False, ("a",)),
-        ImportRow(Import(".gone", "", 3), "", True, ("gone",)),
-    ]
-    put(store, content("a.py", (), rows))
-    assert reader.imports("a.py") == tuple(
-        ResolvedImport(one.imported, one.target, one.missing) for one in rows
-    )
-
-
 def test_importers_are_named_once_with_their_first_line(store: Store, reader: Reader) -> None:
     put(store, content("b.py", (), [row("t", "t.py", line=5), row("t", "t.py", line=3)]))
     put(store, content("a.py", (), [row("t", "t.py", line=9)]), content("c.py", (), [row("t", "u.py")]))
     assert reader.importers("t.py") == (("a.py", 9), ("b.py", 3))
-
-
-def test_imports_wait_under_their_keys_and_their_targets(store: Store) -> None:
-    put(store, content("a.py", (), [row("new", "", "new", "pkg", missing=True), row("b", "b.py", "b")]))
-    put(store, content("c.py", (), [row("new.x", "", "new", "new")]))
-
-    def retried(keys: list[str], targets: list[str]) -> list[tuple[str, str]]:
-        return [(one.importer, one.imported.module) for one in store.imports.to_retry(keys, targets)]
-
-    assert retried(["new"], []) == [("a.py", "new"), ("c.py", "new.x")]
-    assert retried(["pkg", "new", "new"], ["b.py"]) == [("a.py", "new"), ("a.py", "b"), ("c.py", "new.x")]
-    assert retried([], ["b.py"]) == [("a.py", "b")]
-    assert retried(["other"], ["other.py"]) == retried([], []) == []
-
-
-def test_where_an_import_leads_can_be_written_anew(store: Store, reader: Reader) -> None:
-    put(store, content("a.py", (), [row("b", "", "b", missing=True)]))
-    (waiting,) = store.imports.to_retry(["b"], [])
-    assert waiting == StoredImport(waiting.row, "a.py", "python", Import("b", "", 1), "", True)
-    with store.transaction():
-        store.imports.update([(waiting.row, "b.py", False)])
-    assert reader.importers("b.py") == (("a.py", 1),)
-    assert store.imports.to_retry(["b"], ["b.py"]) == store.imports.all()
-    with store.transaction():
-        store.imports.update([(waiting.row, "", True)])
-    assert reader.importers("b.py") == ()
 
 
 # Interfaces
@@ -245,43 +142,6 @@ def test_interface_changes_are_reported(store: Store) -> None:
 # Definitions by name
 
 
-DEFINED = {
-    "a.py": ["login", "Session", "Session.login", "Session~2", "Session~2.login", "Session.login~2"],
-    "b.py": ["Admin.Session.login", "Session.login.inner", "relogin", "XSession.login"],
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "found"),
-    [
-        ("relogin", ["relogin"]),
-        ("login", ["login", "Session.login", "Session.login~2", "Session~2.login", "XSession.login",
-                   "Admin.Session.login"]),
-        ("Session.login", ["Session.login", "Session.login~2", "Admin.Session.login"]),
-        ("Session", ["Session", "Session~2"]),
-        ("Session.login~2", ["Session.login~2"]),
-        ("Refresh", ["Tokens/Refresh"]),
-        ("Tokens/Refresh", ["Tokens/Refresh"]),
-        ("v1.2", ["Changes/v1.2"]),
-        ("Changes/v1.2", ["Changes/v1.2"]),
-        ("~/.config", ["~/.config"]),
-        ("2", []),
-        ("ogin", []),
-        ("", []),
-        ("%", []),
-        (".login", []),
-    ],
-)  # fmt: skip
-def test_definitions_are_found_by_their_whole_name_or_the_end_of_it(
-    store: Store, reader: Reader, name: str, found: list[str]
-) -> None:
-    for path, names in DEFINED.items():
-        put(store, content(path, [symbol(one, depth=one.count(".")) for one in names]))
-    sections = ["Tokens", "Tokens/Refresh", "Changes/v1.2", "~/.config"]
-    put(store, content("c.md", [symbol(one, kind="section") for one in sections]))
-    assert sorted(one.name for _, one in reader.definitions_named(name)) == sorted(found)
-
-
 def test_many_definitions_of_a_last_name_do_not_hide_the_full_name(store: Store, reader: Reader) -> None:
     for index in range(60):
         put(store, content(f"a{index:02}.py", [symbol("save")]))
@@ -291,26 +151,6 @@ def test_many_definitions_of_a_last_name_do_not_hide_the_full_name(store: Store,
 
 
 # Activity
-
-
-def test_edits_and_commits_are_counted_apart(store: Store, reader: Reader) -> None:
-    with store.transaction():
-        store.put_commits({"a": (5, 1_700_000_000), "b": (9, 1)})
-        store.add_edits(["a", "c"], 100)
-        store.add_edits(["a"], 200)
-    assert reader.activity(10) == (Activity("a", 5, 2, 200), Activity("b", 9, 0, 0), Activity("c", 0, 1, 100))
-    with store.transaction():
-        store.put_commits({"c": (1, 1)})
-    assert reader.activity(10) == (Activity("a", 0, 2, 200), Activity("c", 1, 1, 100))
-
-
-def test_the_most_active_by_each_measure_are_given(store: Store, reader: Reader) -> None:
-    with store.transaction():
-        store.put_commits({f"f{index}": (index + 1, 0) for index in range(9)})
-        for when, path in enumerate(["x", "x", "y", "z"]):
-            store.add_edits([path], when + 1)
-    assert [one.path for one in reader.activity(1)] == ["f8", "x", "z"]
-    assert reader.activity(0) == ()
 
 
 # Damage

@@ -10,7 +10,6 @@ from foveal.daemon.index.terms import (
     MAX_WORD,
     document_terms,
     looks_like_identifier,
-    path_terms,
     query_terms,
 )
 from hypothesis import given
@@ -136,12 +135,6 @@ def test_a_question_is_cut_like_a_document_without_stop_words() -> None:
     ]  # fmt: skip
 
 
-def test_repeated_terms_weigh_more_but_not_in_proportion() -> None:
-    weights = query_terms("error error error error disk").weights
-    assert weights["disk"] == 1
-    assert 2 < weights["error"] < 4
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -201,9 +194,3 @@ def test_which_words_look_like_identifiers(word: str, expected: bool) -> None:
 
 
 # Paths
-
-
-def test_a_path_gives_each_of_its_terms_once() -> None:
-    assert path_terms("src/auth/loginForm/login-form.test.tsx") == [
-        "src", "auth", "login", "form", "loginform", "test", "tsx",
-    ]  # fmt: skip

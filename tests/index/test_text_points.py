@@ -23,14 +23,6 @@ def test_prose() -> None:
     check_prose("", [])
 
 
-def test_indented_and_fenced_text_belongs_to_the_paragraph_above() -> None:
-    check_prose(".. note::\n\n    a\n\n    b\n\nc", [7])
-    check_prose("    a\n\n    b", [3])
-    check_prose("a\n```\nb\n\nc\n```\n\nd", [8])
-    check_prose("a\n~~~\n```\n\nb\n~~~\n\nd", [8])
-    check_prose("a\n\nb\n  c", [3, 4], MAX_LEVEL)
-
-
 def test_code() -> None:
     check_code("a {\n  b\n}\n\nc {\n\n  d\n}", [5])
     check_code("a {\n  b\n}\nc {\n  d\n}", [4])
@@ -40,8 +32,3 @@ def test_code() -> None:
     check_code("if a\n  b\nelse\n  c\nend\nelsewhere", [6])
     check_code("a\n b\n\n  c", [2, 4], MAX_LEVEL)
     check_code("a", [])
-
-
-def test_a_range_ends_where_it_ends() -> None:
-    assert block_starts(["a", "", "b", "", "c"], 2, 4, 0) == [3]
-    assert paragraph_starts(["a", "", "b", "", "c"], 3, 5, 0) == [5]

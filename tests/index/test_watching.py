@@ -71,15 +71,6 @@ def test_events_before_a_cookie_can_be_taken_after_it(watched: Watched) -> None:
     assert "a.py" in names
 
 
-def test_a_folder_is_watched_from_when_it_is_added(watched: Watched) -> None:
-    later = watched.root / "later"
-    later.mkdir()
-    watched.watch.begin([str(watched.root)])
-    watched.watch.add([str(later)])
-    (later / "b.py").write_text("")
-    watched.wait_seen("b.py")
-
-
 def test_without_its_folder_no_cookie_is_waited_for(
     watched: Watched, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -100,18 +91,6 @@ def test_why_the_system_tells_of_nothing_is_said(tmp_path: Path) -> None:
         watch.begin([str(tmp_path)])
         assert (watch.active, watch.mode, watch.native) == (True, "polling", False)
         assert "native events are switched off" in watch.problem
-
-
-def test_events_before_the_end_of_a_watch_can_be_taken(watched: Watched) -> None:
-    watched.watch.begin([str(watched.root)])
-    first = WatchBatch(frozenset({"/p/1"}), lost_folders=frozenset({"/p/lost"}))
-    watched.watch._hear(first)
-    watched.watch.end()
-    assert (watched.watch.active, watched.watch.mode) == (False, "off")
-    assert watched.watch.next_batch() == first
-    watched.watch._hear(first)
-    watched.watch.close()
-    assert watched.watch.next_batch() is None
 
 
 def test_batches_that_wait_become_one(watched: Watched) -> None:

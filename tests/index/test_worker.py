@@ -14,7 +14,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from functools import partial
 from pathlib import Path
 
 import psutil
@@ -121,15 +120,6 @@ def test_requests_are_taken_in_order() -> None:
     assert done == ["request", "request 2"]
 
 
-@pytest.mark.parametrize("asked", [True, False])
-def test_another_thread_ends_the_wait(asked: bool) -> None:
-    work = WorkQueue()
-    thread = threading.Thread(target=partial(work.put, lambda: None) if asked else work.wake)
-    thread.start()
-    assert (work.take(None) is not None) == asked
-    thread.join()
-
-
 def test_turns_are_fair_by_time() -> None:
     turns = IndexTurns()
     took = {"busy": 0.4, "bulk": 0.04}
@@ -219,24 +209,6 @@ def test_an_index_that_cant_be_opened_is_that_projects_trouble(running: Running,
     assert f"the index in {bad.folder} can't be opened" in running.answer(bad).error
     assert not running.answer(good).error
     running.wait(lambda message: is_state(message, good.root, "ready"))
-
-
-def test_opening_twice_and_closing(running: Running, tmp_path: Path) -> None:
-    command = open_command(tmp_path, "p", 3)
-    first = running.answer(command).value
-    running.wait(lambda message: is_state(message, command.root, "ready"))
-    second = running.answer(command).value
-    assert isinstance(first, Refreshed)
-    assert isinstance(second, Refreshed)
-    assert second.generation > first.generation
-    running.wait(lambda message: is_state(message, command.root, "ready"))
-    assert not running.answer(CloseProject(command.root)).error
-    assert running.worker.projects == {}
-    # Nothing more is said of a closed project.
-    said = len(running.messages)
-    write_files(Path(command.root), {"new.py": ""})
-    assert running.answer(SyncTree(command.root)).error
-    assert len(running.messages) == said + 1
 
 
 def test_endless_changes_of_a_project_do_not_delay_others(running: Running, tmp_path: Path) -> None:

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.store import FileContent, Store
-from foveal.daemon.index.world import StoredWorld, missing_key
+from foveal.daemon.index.world import StoredWorld
 from foveal.daemon.languages.shared.imports import ImportResolver
 from foveal.daemon.languages.shared.language import language_of
-from foveal.daemon.languages.shared.link_rules import ModuleFiles
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.project.tree import FileRecord
 
@@ -58,46 +57,12 @@ def project(tmp_path: Path) -> Iterator[Project]:
     store.close()
 
 
-def test_interfaces_are_those_of_the_latest_content(project: Project) -> None:
-    assert project.names("a.py") is None
-    project.put("a.py", "def f(): ...\n")
-    assert project.names("a.py") == ["f"]
-    assert project.world.interface("a.py") is project.world.interface("a.py")
-    project.put("a.py", "def g(): ...\n")
-    assert project.names("a.py") == ["g"]
-    project.remove("a.py")
-    assert project.names("a.py") is None
-
-
 def test_damaged_facts_are_noted_and_none(project: Project) -> None:
     project.put("a.py", "def f(): ...\n")
     with project.store.side_notes():
         project.store._db.execute("UPDATE facts SET interface = x'00'")
     assert project.names("a.py") is None
     assert project.world.damaged == {"a.py"}
-
-
-def test_imports_lead_to_present_files_and_name_missing_ones(project: Project) -> None:
-    world = project.world
-    project.put("pkg/a.py")
-
-    def missed() -> set[str]:
-        found = set(world.missed)
-        world.missed.clear()
-        return found
-
-    for _ in range(2):
-        assert world.module("pkg/a.py", "python", ".b") == ModuleFiles((), internal=True)
-        assert missed() == {missing_key("b")}
-    assert world.module("pkg/a.py", "python", "os") == ModuleFiles((), internal=False)
-    assert missed() == {missing_key("os")}
-    project.put("pkg/b.py")
-    assert world.module("pkg/a.py", "python", ".b") == ModuleFiles(("pkg/b.py",), internal=True)
-    assert missed() == set()
-    assert world.module("pkg/a.py", "python", ".b", "f").paths == ()
-    assert missed() == {missing_key("f")}
-    project.remove("pkg/b.py")
-    assert world.module("pkg/a.py", "python", ".b").paths == ()
 
 
 def test_siblings_are_the_files_of_a_language_family_in_a_folder(project: Project) -> None:

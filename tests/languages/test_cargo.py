@@ -43,19 +43,6 @@ def test_a_crate_says_where_its_roots_are() -> None:
     assert crate.renamed == {"kernel": "core_kit"}
 
 
-def test_crates_go_by_their_names_as_use_writes_them() -> None:
-    known = crates(FILES)
-    found = {name: known.named(name, "a-b/src/lib.rs") for name in ("a_b", "see", "c", "a-b", "gone")}
-    assert {name: crate.folder for name, crate in found.items() if crate} == {
-        "a_b": "a-b",
-        "see": "c",
-        "c": "c",
-    }
-    nearest = known.named("c", "far/src/lib.rs")
-    assert nearest is not None
-    assert nearest.folder == "far/c"
-
-
 def test_a_crate_without_an_edition_is_of_the_first() -> None:
     crate = crates(FILES).around("c/lib/root.rs")
     assert crate is not None
@@ -64,13 +51,3 @@ def test_a_crate_without_an_edition_is_of_the_first() -> None:
     assert outside is not None
     assert not outside.is_old
     assert crates({"x.rs": ""}).around("x.rs") is None
-
-
-def test_a_manifest_is_read_again_when_told() -> None:
-    files = dict(FILES)
-    known = crates(files)
-    assert known.named("a_b", "x") is not None
-    files["a-b/Cargo.toml"] = '[package]\nname = "other"\n'
-    known.clear()
-    assert known.named("a_b", "x") is None
-    assert known.named("other", "x") is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.languages.shared.chains import EXPRESSION_MAX, chain_of, last_name, parts_of
+from foveal.daemon.languages.shared.chains import chain_of, last_name
 from foveal.daemon.languages.shared.records import CHAIN_MAX, UNKNOWN
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,27 +57,6 @@ def test_expressions(expression: str, chain: str) -> None:
 def test_marks_belong_to_names_where_a_language_has_them(expression: str, chain: str) -> None:
     assert chain_of(expression, marks=True) == chain
     assert chain_of(expression) == chain[:-1]
-
-
-def test_of_what_is_too_long_the_last_name_is_kept() -> None:
-    fluent = "a" + ".b(x)" * EXPRESSION_MAX + ".last"
-    assert chain_of(fluent) == "?.last"
-    assert chain_of(".".join(["part"] * CHAIN_MAX)) == "?.part"
-    assert chain_of("x" * (CHAIN_MAX + 1)) == UNKNOWN
-
-
-@pytest.mark.parametrize(
-    ("chain", "steps"),
-    [
-        ("a.b()[].c", ("a", ".b", "()", "[]", ".c")),
-        ("''.join", ("''", ".join")),
-        ("?.get", ("?", ".get")),
-        ("[].map", ("[]", ".map")),
-    ],
-)
-def test_steps(chain: str, steps: tuple[str, ...]) -> None:
-    assert parts_of(chain) == steps
-    assert "".join(steps) == chain
 
 
 @pytest.mark.parametrize(

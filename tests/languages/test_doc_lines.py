@@ -4,50 +4,6 @@ from __future__ import annotations
 
 from tests.parse_cases import docs
 
-PYTHON = '''\
-LIMIT: int = 3
-@overload
-def load(a: int) -> int: ...
-@overload
-# why
-@other(
-    1)
-async def load(
-    a: str,
-    # which
-    b={"x": 1},
-) -> str:  # noqa
-    # lead
-    r"""
-    Load it from
-    the disk. Then more.
-    """
-    local = 1
-    def inner(): pass
-    class Deep:
-        def method(self): pass
-
-class Session(Base, metaclass=M):
-    """Hold one login"""
-    attribute = 1
-    @property
-    def user(self): "The user."
-    @user.setter
-    def user(self, value): ...
-    class Meta:
-        pass
-'''
-
-
-def test_python_docs_are_the_first_sentence() -> None:
-    found = docs(PYTHON, "python")
-    assert found["load~2"] == "Load it from the disk."
-    assert found["Session"] == "Hold one login"
-    assert found["Session.user"] == "The user."
-    assert found["load"] == found["LIMIT"] == ""
-    assert docs('def f():\n    "E.g. this one. Not that."\n', "python") == {"f": "E.g. this one."}
-
-
 TYPESCRIPT = """\
 /** Holds things. All of them. */
 @Component({a: 1})
@@ -129,12 +85,3 @@ class A { }
 class B { }
 """
     assert docs(source, "csharp") == {"A": "One a to b", "B": ""}
-
-
-def test_the_mark_of_comments_is_the_languages() -> None:
-    assert docs("#!/bin/sh\nf() { :; }\n", "bash") == {"f": ""}
-    assert docs("# Runs.\n# @api private\ndef f; end\n", "ruby") == {"f": "Runs."}
-    assert docs("---@param a number\nlocal function f(a) end\n", "lua") == {"f": ""}
-    assert docs("--[[ Runs\nit. ]]\nlocal function f() end\n", "lua") == {"f": "Runs it."}
-    assert docs("/// @brief Runs. More.\nvoid f() {}\n", "cpp") == {"f": "Runs."}
-    assert docs("#define A 1\nvoid f(void) {}\n", "c")["f"] == ""

@@ -6,33 +6,10 @@ import pytest
 from foveal.daemon.languages.bash import readable_parts
 from foveal.daemon.languages.c import is_cpp
 from foveal.daemon.languages.shared.language import LANGUAGES
-from foveal.daemon.languages.shared.parse import MAX_OPEN, is_tangled, parse_source, readable
+from foveal.daemon.languages.shared.parse import MAX_OPEN, is_tangled, parse_source
 from foveal.daemon.languages.shared.records import ParsedFile
 from hypothesis import given
 from hypothesis import strategies as st
-
-
-@pytest.mark.parametrize(
-    ("source", "language", "expected"),
-    [
-        ("class API_EXPORT A {", "cpp", "class            A {"),
-        ("class LIB_API(1) A : public B {", "cpp", "class            A : public B {"),
-        ("class NAME final {", "cpp", "class NAME final {"),
-        ("struct NAME value = {1};", "c", "struct NAME value = {1};"),
-        ("LIB_API int f(void);", "c", "        int f(void);"),
-        ("int a GUARDED_BY(m);", "cpp", "int a              ;"),
-        ("[[ $a == @(b|c)* ]]", "bash", "[[ $a == xxxxxx* ]]"),
-        ("a=$(date)", "bash", "a=$(date)"),
-        ("in1.close() in 2", "kotlin", "xx1.close() in 2"),
-        ("@A(\n  1,\n)\nannotation class B", "kotlin", "@A \n    \n \n           class B"),
-        ("class API_EXPORT A {", "java", "class API_EXPORT A {"),
-    ],
-)
-def test_gaps_are_written_over_in_place(source: str, language: str, expected: str) -> None:
-    found = readable(source.encode(), LANGUAGES[language].gaps).decode()
-    assert found == expected
-    assert len(found) == len(source)
-    assert found.count("\n") == source.count("\n")
 
 
 @pytest.mark.parametrize(
@@ -77,21 +54,6 @@ def test_what_stalls_a_parser_is_refused(piece: str, language: str) -> None:
 )
 def test_long_statements_alone_are_not_refused(source: str, language: str) -> None:
     assert not is_tangled(source.encode(), LANGUAGES[language].stalling)
-
-
-def test_definitions_survive_what_the_grammar_cannot_read() -> None:
-    source = b"""\
-class API_EXPORT Store : public Base {
-  int a_ GUARDED_BY(m_);
-  void f() LOCKS_REQUIRED(m_) {}
-};
-"""
-    parsed = parse_source(source, "cpp")
-    assert [(each.name, each.signature) for each in parsed.symbols] == [
-        ("Store", "class API_EXPORT Store : public Base"),
-        ("Store.f", "void f() LOCKS_REQUIRED(m_)"),
-    ]
-    assert not parsed.broken
 
 
 def test_shell_functions_survive_what_only_another_shell_reads() -> None:

@@ -22,38 +22,6 @@ def check(language: str, clause: str, *expected: str) -> None:
 @pytest.mark.parametrize(
     ("clause", "expected"),
     [
-        ("import a.b.C;", ["C: C from a.b"]),
-        ("import a.b.*;", ["*: * from a.b"]),
-        ("import static a.b.C.max;", ["max: max from a.b.C"]),
-        ("import static a.b.C.*;", ["*: * from a.b.C"]),
-        ("import a . b /* c */ . C ;", ["C: C from a.b"]),
-        ("import staticy.C;", ["C: C from staticy"]),
-        ("import C;", []),
-        ("import a..C;", []),
-        ("import", []),
-        ("", []),
-    ],
-)
-def test_java(clause: str, expected: list[str]) -> None:
-    check("java", clause, *expected)
-
-
-@pytest.mark.parametrize(
-    ("clause", "expected"),
-    [
-        ("import a.b.C", ["C: C from a.b"]),
-        ("import a.b.c as d", ["d: c from a.b"]),
-        ("import a.b.*", ["*: * from a.b"]),
-        ("import a.`in`.C", ["C: C from a.in"]),
-    ],
-)
-def test_kotlin(clause: str, expected: list[str]) -> None:
-    check("kotlin", clause, *expected)
-
-
-@pytest.mark.parametrize(
-    ("clause", "expected"),
-    [
         ("import a.b.C", ["C: C from a.b"]),
         ("import a.b._", ["*: * from a.b"]),
         ("import a.b.*", ["*: * from a.b"]),
@@ -66,22 +34,6 @@ def test_kotlin(clause: str, expected: list[str]) -> None:
 def test_scala(clause: str, expected: list[str]) -> None:
     wildcard = ["*: * from a.b"] if clause.endswith(", _}") else []
     check("scala", clause, *expected, *wildcard)
-
-
-@pytest.mark.parametrize(
-    ("clause", "expected"),
-    [
-        ("using A.B;", ["*: * from A.B"]),
-        ("global using A;", ["*: * from A"]),
-        ("using static A.B.C;", ["*: * from A.B.C"]),
-        ("using F = A.B.C;", ["F: C from A.B"]),
-        ("using F = A.List<int>;", ["F: List from A"]),
-        ("using global::A.B;", ["*: * from A.B"]),
-        ("using (x)", []),
-    ],
-)
-def test_csharp(clause: str, expected: list[str]) -> None:
-    check("csharp", clause, *expected)
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from foveal.daemon.languages.shared.parse import parse_source
-from foveal.daemon.languages.shared.reference_reader import IMPORTS_MAX
-
 from tests.parse_cases import imports
 
 
@@ -115,8 +112,3 @@ load_all x
             ("${DIR}/e.sh", False), ("$DIR/f.sh", False), ("./g.sh", False), ("./helper", False),
         ],
     )  # fmt: skip
-
-
-def test_a_file_of_imports_alone_is_bounded() -> None:
-    found = parse_source(b'#include "a.h"\n' * (IMPORTS_MAX + 5), "c").imports
-    assert len(found) == IMPORTS_MAX

@@ -194,20 +194,6 @@ def test_circles_end() -> None:
     )
 
 
-def test_what_had_a_say_is_told() -> None:
-    world = SourceWorld(
-        {
-            "a.py": "from b import f\nf()\n",
-            "b.py": "from c import f\n",
-            "c.py": "def f(): ...\n",
-            "d.py": "def f(): ...\n",
-        }
-    )
-    linked = world.link("a.py")
-    assert linked.consulted == {"b.py", "c.py"}
-    assert linked == world.link("a.py")
-
-
 def test_a_source_made_to_branch_ends() -> None:
     lines = ["x0 = 1"]
     for n in range(200):
@@ -253,17 +239,6 @@ def test_patterns_bind_names() -> None:
             )
         }
     )
-
-
-def test_the_order_of_lines_changes_nothing() -> None:
-    files = {
-        "a.py": "from b import *\nfrom d import *\n",
-        "b.py": "from a import *\n",
-        "d.py": "def x(): ...\n",
-    }
-    one = "import a, b\na.x()  # => d.py#x\nb.x()  # => d.py#x\n"
-    other = "import a, b\nb.x()  # => d.py#x\na.x()  # => d.py#x\n"
-    check(files | {"use.py": one, "use2.py": other})
 
 
 def test_an_object_bound_to_many_things_on_one_line_may_be_anything() -> None:

@@ -8,8 +8,6 @@ import pytest
 from foveal.daemon.languages.shared.language import LANGUAGES
 from foveal.daemon.languages.shared.parse import LARGE_BYTES, SPLIT_DEPTH, SPLIT_STEPS, parse_source
 
-LONG = "x" * LARGE_BYTES
-
 
 def check(source: str, language: str, expected: list[str]) -> None:
     """Check the points, written as the lines that they stand at, indented by their order of depth."""
@@ -17,38 +15,6 @@ def check(source: str, language: str, expected: list[str]) -> None:
     points = parse_source(source.encode(), language).split_points
     depths = sorted({point.depth for point in points})
     assert [f"{depths.index(each.depth)} {lines[each.line - 1].strip()[:12]}" for each in points] == expected
-
-
-def test_small_parts_of_the_root_are_not_entered() -> None:
-    check(
-        "import a\n\ndef f():\n    a\n    b\n\nx = 1; y = 2\n",
-        "python",
-        ["0 import a", "0 def f():", "0 x = 1; y = 2"],
-    )
-
-
-def test_large_parts_are_entered() -> None:
-    source = (
-        f"class A:\n    '''{LONG}'''\n\n    @d\n    # why\n    def f(self):\n        a\n\n    b = 1\nc = 2\n"
-    )
-    check(source, "python", ["0 class A:", "1 '''xxxxxxxxx", "2 @d", "2 b = 1", "0 c = 2"])
-    source = f"class A {{\n  a = '{LONG}'\n  f() {{\n    g()\n  }}\n}}\nh(1,\n  2)\n"
-    check(source, "javascript", ["0 class A {", "1 a = 'xxxxxxx", "1 f() {", "0 h(1,"])
-
-
-@pytest.mark.parametrize(
-    ("source", "language", "expected"),
-    [
-        ("a()\n# about b\n# and c\nb()\n# end\n", "python", ["0 a()", "0 # about b", "0 # end"]),
-        ("a()\n# apart\n\nb()\n", "python", ["0 a()", "0 # apart", "0 b()"]),
-        ("a()  # behind\nb()\n", "python", ["0 a()  # behin", "0 b()"]),
-        ("a()\n/**\n * b\n */\n\nb()\n", "javascript", ["0 a()", "0 /**"]),
-        ("a()\n/* b */\n\nb()\n", "javascript", ["0 a()", "0 /* b */", "0 b()"]),
-        ("package a\n\n// F is\n// one\nfunc F() {}\n", "go", ["0 package a", "0 // F is"]),
-    ],
-)
-def test_comments_belong_to_what_stands_below(source: str, language: str, expected: list[str]) -> None:
-    check(source, language, expected)
 
 
 def test_documents_and_unknown_languages_have_none() -> None:

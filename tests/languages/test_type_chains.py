@@ -45,12 +45,6 @@ def test_written_types(written: str, chains: list[str]) -> None:
     assert list(type_chains(written)) == chains
 
 
-def test_nothing_is_followed_without_end() -> None:
-    assert type_chains("Optional[" * 100 + "Foo" + "]" * 100) == ()
-    assert type_chains("list[" * 10 + "Foo" + "]" * 10) == ()
-    assert type_chains("Foo | " * 200) == ()
-
-
 @given(st.text(alphabet="AB[]<>|,. :*&'\"()?", max_size=80))
 def test_any_text_ends(written: str) -> None:
     assert all(chain for chain in type_chains(written))

@@ -302,12 +302,3 @@ def test_java_facts() -> None:
         "h is Bar in Api.get",
     ):
         assert expected in found, (expected, found)
-
-
-def test_java_bindings() -> None:
-    assert bindings(JAVA, "java") == [
-        "Session: Session from com.shop.auth",
-        "*: * from com.shop.util",
-        "max: max from com.shop.Texts",
-    ]
-    assert parsed(JAVA, "java").references.package == "com.shop"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.languages.rust_imports import BRACES_MAX, USE_MAX, declared_module, used_names
+from foveal.daemon.languages.rust_imports import BRACES_MAX, USE_MAX, used_names
 from foveal.daemon.languages.shared.language import UseItem
 from foveal.daemon.languages.shared.reference_reader import UseBlock, inside_of
 
@@ -36,44 +36,12 @@ def test_trees(tree: str, expected: list[tuple[str, str, str]]) -> None:
     assert used_names(tree) == [UseItem(*each) for each in expected]
 
 
-@pytest.mark.parametrize(
-    ("tree", "inside", "expected"),
-    [
-        ("super::*", ("tests",), ("self", "*", "*")),
-        ("super::x", ("tests",), ("self", "x", "x")),
-        ("super::super::x", ("tests",), ("super", "x", "x")),
-        ("super::x", ("a", "b"), ("self::a", "x", "x")),
-        ("self::x", ("tests",), ("self::tests", "x", "x")),
-        ("crate::x", ("tests",), ("crate", "x", "x")),
-        ("serde::X", ("tests",), ("serde", "X", "X")),
-    ],
-)
-def test_inline_modules_are_left_out(
-    tree: str, inside: tuple[str, ...], expected: tuple[str, str, str]
-) -> None:
-    assert used_names(tree, inside) == [UseItem(*expected)]
-
-
 def test_hostile_trees_end() -> None:
     assert used_names("a::{" * 100_000) == []
     assert len(used_names("a," * 100_000)) <= USE_MAX
     assert used_names("a::" * 100_000) == []
     deep = "a::{" * (BRACES_MAX - 1) + "b" + "}" * (BRACES_MAX - 1)
     assert used_names(deep) == [UseItem("::".join("a" * (BRACES_MAX - 1)), "b", "b")]
-
-
-@pytest.mark.parametrize(
-    ("before", "inside", "expected"),
-    [
-        ("pub mod ", (), (UseItem("self", "x", "x"), True)),
-        ("mod ", ("a",), (UseItem("self::a", "x", "x"), True)),
-        ('#[path = "other/y.rs"]\nmod ', (), (UseItem("./other/y.rs", "*", "x"), True)),
-        ("#[cfg(unix)]\nmod ", (), (UseItem("self", "x", "x"), False)),
-        ('#[path = "y.rs"]\nmod y;\nmod ', (), (UseItem("self", "x", "x"), True)),
-    ],
-)
-def test_declared_modules(before: str, inside: tuple[str, ...], expected: tuple[UseItem, bool]) -> None:
-    assert declared_module("x", before, inside) == expected
 
 
 def test_what_stands_inside_of_what() -> None:

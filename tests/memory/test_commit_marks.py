@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import UTC, datetime
 
+from foveal.daemon.core.times import timestamp_of
 from foveal.daemon.memory.commit_marks import CommitHistory, due_edits, is_held
 from foveal.daemon.memory.edits import DueEdit, Edit, EditKind, PoolChanges, applied
-from foveal.daemon.memory.experience import Experience, timestamp_of
+from foveal.daemon.memory.experience import Experience
 from foveal.daemon.memory.records import Known
 from foveal.daemon.project.commits import Commit, Reverts
 from msgspec.structs import replace

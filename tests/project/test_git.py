@@ -48,14 +48,6 @@ def commit(root: Path, time: int, **files: str) -> str:
     return run(root, "rev-parse", "HEAD")
 
 
-def test_is_repository(root: Path, tmp_path: Path) -> None:
-    assert git.is_repository(str(root))
-    (root / "sub").mkdir()
-    assert not git.is_repository(str(root / "sub"))
-    assert git.problem(str(root / "sub")) == "not a git repository"
-    assert not git.is_repository(str(tmp_path / "nowhere"))
-
-
 def test_a_broken_git_folder_never_leads_to_a_parent(root: Path) -> None:
     for content in (None, "", "gitdir: /nowhere\n", "garbage"):
         inner = root / f"inner{content and len(content)}"
@@ -68,14 +60,6 @@ def test_a_broken_git_folder_never_leads_to_a_parent(root: Path) -> None:
         assert git.problem(str(inner))
         with pytest.raises(git.GitError):
             list(git.tracked_files(str(inner)))
-
-
-def test_a_folder_that_looks_like_a_bare_repository_is_not_believed(root: Path) -> None:
-    (root / ".git").rename(root / "moved")
-    for entry in (root / "moved").iterdir():
-        entry.rename(root / entry.name)
-    (root / ".git").mkdir()
-    assert not git.is_repository(str(root))
 
 
 def test_git_missing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,18 +88,6 @@ def test_inherited_variables_steer_nothing(
     monkeypatch.setenv("GIT_TRACE", str(tmp_path / "trace"))
     assert list(git.tracked_files(str(root))) == ["a"]
     assert not (tmp_path / "trace").exists()
-
-
-def test_tracked_files(root: Path) -> None:
-    names = ["a", "new\nline", ":(top)", "sub/日本", os.fsdecode(b"b\xff")]
-    for name in (*names, "untracked", "x.log"):
-        (root / name).parent.mkdir(exist_ok=True)
-        (root / name).write_text("x")
-    (root / ".gitignore").write_text("*.log\nsub/\n")
-    run(root, "--literal-pathspecs", "add", "-f", *names, "x.log")
-    (root / "a").unlink()
-    assert sorted(git.tracked_files(str(root))) == sorted([*names, "x.log"])
-    assert sorted(git.tracked_ignored_files(str(root))) == ["sub/日本", "x.log"]
 
 
 def test_ignore_check(root: Path) -> None:
@@ -186,15 +158,6 @@ def test_change_counts(root: Path) -> None:
         "new\nline": (1, 2_000),
     }
     assert git.change_counts(git.history(str(root), 2)) == {"a": (1, 5_000), "b": (1, 4_000), "c": (1, 5_000)}
-
-
-def test_change_counts_of_a_damaged_repository(root: Path) -> None:
-    commit(root, 1_000, a="1")
-    for path in (root / ".git/objects").glob("??/*"):
-        path.chmod(0o600)
-        path.write_bytes(b"")
-    with pytest.raises(git.GitError):
-        git.change_counts(git.history(str(root), 500))
 
 
 def test_latest_commits(root: Path) -> None:
@@ -283,16 +246,6 @@ def test_a_reference_that_is_no_commit_is_not_passed_on(root: Path) -> None:
     (root / ".git/HEAD").unlink()
     os.mkfifo(root / ".git/HEAD")
     assert git.head(str(root)) is None
-
-
-def test_control_files(root: Path, user: Path) -> None:
-    files = git.control_files(str(root))
-    assert {str(root / ".git/index"), str(root / ".git/info/exclude"), str(root / ".git/config")} <= set(
-        files
-    )
-    assert files[-1] == str(user / ".config/git/ignore")
-    (user / ".gitconfig").write_text("[core]\nexcludesFile = ~/mine\n")
-    assert git.control_files(str(root))[-1] == str(user / "mine")
 
 
 def test_a_hostile_repository_runs_nothing(root: Path, tmp_path: Path) -> None:

@@ -30,39 +30,6 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def test_outside_of_git(root: Path) -> None:
-    make(root, "a.py", "pkg/b.py", "pkg/skip.log", "pkg/keep.log", "pkg/deep/c.log", "gen/x.py", "docs/y.md")
-    make(root, "vendor/lib.c", "node_modules/m/index.js", "build/out.js", "src/dist/z.js", "video/out/vo.c")
-    make(root, "Makefile", "src/package.json")
-    (root / ".gitignore").write_text("*.log\n/gen/\n")
-    (root / "pkg/.gitignore").write_text("!keep.log\n")
-    (root / ".fovealignore").write_text("docs\n")
-    assert listed(root) == {
-        ".gitignore",
-        ".fovealignore",
-        "a.py",
-        "pkg/.gitignore",
-        "pkg/b.py",
-        "pkg/keep.log",
-        "Makefile",
-        "src/package.json",
-        "video/out/vo.c",  # nothing beside it is built into such a folder
-    }
-    scanner = scanner_of(root)
-    full(scanner)
-    assert scanner.skipped_folders == {
-        "gen": "ignored",
-        "docs": "excluded",
-        "vendor": "vendored",
-        "node_modules": "vendored",
-        "build": "vendored",
-        "src/dist": "vendored",
-    }
-    assert scanner.statistics().skipped_folders == {"ignored": 1, "excluded": 1, "vendored": 4}
-    assert scanner.statistics().ignored_files == 2
-    assert scanner.statistics().git_problem
-
-
 def test_in_git(root: Path, user: Path) -> None:
     git(root, "init", "-q")
     make(root, "a.py", "ignored.log", "tracked.log", "sub/b.py", "sub/c.tmp", "secret.txt", "cache/kept.py")
@@ -77,29 +44,6 @@ def test_in_git(root: Path, user: Path) -> None:
     assert listed(root) == expected | {"cache/kept.py", "open.py"}
 
 
-def test_agrees_with_git_on_names(root: Path) -> None:
-    git(root, "init", "-q")
-    make(
-        root,
-        ":(top)x",
-        ":/y",
-        "*.py",
-        "[a]",
-        "!b",
-        "#c",
-        " d",
-        "e ",
-        "new\nline",
-        "日本",
-        "-f",
-        "'q'\"",
-        "sub/:z",
-    )
-    (root / ".gitignore").write_text("[a]\n\\!b\n日*\n")
-    expected = git(root, "ls-files", "-z", "-co", "--exclude-standard").split("\0")
-    assert listed(root) == set(filter(None, expected))
-
-
 def test_fovealignore_counts_for_tracked_files_too(root: Path) -> None:
     git(root, "init", "-q")
     make(root, "a.py", "fixtures/big.json", "sub/x.snap")
@@ -108,18 +52,6 @@ def test_fovealignore_counts_for_tracked_files_too(root: Path) -> None:
     git(root, "add", ".")
     assert listed(root) == {".fovealignore", "a.py", "sub/.fovealignore"}
     assert "a.py" not in listed(root, ScanSettings(exclude=("a.*",)))
-
-
-def test_settings(root: Path) -> None:
-    make(root, "small", "docs/x.md", "mine/y", "vendor/z")
-    make(root, "large", text="x" * 101)
-    settings = ScanSettings(100, ("docs/",), frozenset({"mine"}), frozenset())
-    records = full(scanner_of(root, settings))
-    assert {path: record.skipped for path, record in records.items()} == {
-        "small": "",
-        "large": "too_large",
-        "vendor/z": "",
-    }
 
 
 def test_a_skipped_name_above_the_root_does_not_count(tmp_path: Path) -> None:
@@ -258,10 +190,3 @@ def test_records(root: Path) -> None:
     assert (stamp.size, stamp.mtime_ns, stamp.inode) == (2, status.st_mtime_ns, status.st_ino)
     assert (records["a.py"].language, records["b.unknown"].language) == ("python", "")
     assert not records["a.py"].parsed
-
-
-def test_large_trees_come_in_batches(root: Path) -> None:
-    make(root, *(f"d{number}/f{file}.py" for number in range(40) for file in range(60)))
-    batches = list(scanner_of(root).full())
-    assert sum(map(len, batches)) == 2400
-    assert max(map(len, batches)) <= 1000

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.system import System
-from foveal.daemon.project.metadata import TEXT_CHARACTERS, Manifest, read_manifests
+from foveal.daemon.project.metadata import Manifest, read_manifests
 
 
 def read(folder: Path, files: dict[str, str]) -> list[Manifest]:
@@ -132,21 +132,6 @@ HOSTILE = [
 @pytest.mark.parametrize("files", HOSTILE)
 def test_unreadable_manifests_give_nothing(tmp_path: Path, files: dict[str, str]) -> None:
     assert all(not one.name and not one.description for one in read(tmp_path, files))
-
-
-def test_a_text_is_one_line_of_bounded_length(tmp_path: Path) -> None:
-    text = "a\x1b[31m\n```\n" * 1000
-    found = read(
-        tmp_path,
-        {
-            "package.json": '{"name": "x", "description": '
-            + repr(text).replace("'", '"').replace("\\x1b", "\\u001b")
-            + "}"
-        },
-    )
-    assert "\n" not in found[0].description
-    assert "\x1b" not in found[0].description
-    assert len(found[0].description) == TEXT_CHARACTERS
 
 
 def test_package_json_follows_the_manifest_of_another_language(tmp_path: Path) -> None:

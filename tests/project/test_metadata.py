@@ -73,18 +73,6 @@ def test_a_tree_that_was_not_listed_yet_has_the_manifests_on_the_disk(tmp_path: 
     assert metadata_key(empty, System()) != nothing
 
 
-def test_without_anything_it_is_called_as_its_folder(tmp_path: Path) -> None:
-    found = read_metadata(tree_of(tmp_path), System())
-    assert found.name == tmp_path.name
-    assert (found.description, found.languages, found.commands, found.branch, found.commits) == (
-        "",
-        (),
-        (),
-        "",
-        (),
-    )
-
-
 def test_the_key_changes_with_a_manifest_a_commit_and_a_name(tmp_path: Path) -> None:
     (tmp_path / "go.mod").write_text("module kite\n")
     git(tmp_path, "init", "-q", "-b", "trunk")

@@ -185,67 +185,6 @@ def tick(probe: Path) -> None:
         probe.write_text("")
 
 
-@pytest.mark.parametrize("mode", ["sweep", "examine"])
-@pytest.mark.parametrize("in_git", [False, True])
-@pytest.mark.parametrize("system", [System(), Later()])
-def test_every_kind_of_change(root: Path, mode: str, in_git: bool, system: System) -> None:
-    make(
-        root,
-        "a.py",
-        "b.py",
-        "c.py",
-        "sub/d.py",
-        "sub/deep/e.py",
-        "moved/f.py",
-        "Case.py",
-        "node",
-        "tree/g.py",
-    )
-    (root / ".gitignore").write_text("*.log\n")
-    if in_git:
-        git(root, "init", "-q")
-        git(root, "add", ".")
-    scanner = scanner_of(root, system=system)
-    known = full(scanner)
-
-    def check(change: Callable[[], object], named: list[str], upserted: set[str], removed: set[str]) -> None:
-        nonlocal known
-        tick(root.parent / "probe")
-        change()
-        paths = [str(root / name) for name in named]
-        changes = scanner.sweep(known) if mode == "sweep" else scanner.examine(paths, known)
-        assert ({record.path for record in changes.upserted}, set(changes.removed)) == (upserted, removed)
-        known = applied(known, changes)
-        fresh = scanner_of(root)
-        assert known == full(fresh)
-        assert set(scanner.folders) == set(fresh.folders)
-
-    check(lambda: (root / "a.py").write_text("new\n"), ["a.py"], {"a.py"}, set())
-    check((root / "b.py").unlink, ["b.py"], set(), {"b.py"})
-    check(lambda: make(root, "new.py", "new.log"), ["new.py", "new.log"], {"new.py"}, set())
-    check(lambda: (root / "c.py").rename(root / "h.py"), ["c.py", "h.py"], {"h.py"}, {"c.py"})
-    check(
-        lambda: (root / "Case.py").rename(root / "case.py"), ["Case.py", "case.py"], {"case.py"}, {"Case.py"}
-    )
-    check(lambda: make(root, "top/x/y.py", "top/x/z.log", "top/w/"), ["top"], {"top/x/y.py"}, set())
-    check(lambda: make(root, "top/w/v.py"), ["top/w/v.py"], {"top/w/v.py"}, set())
-    check(lambda: shutil.rmtree(root / "sub"), ["sub"], set(), {"sub/d.py", "sub/deep/e.py"})
-    check(lambda: (root / "moved").rename(root / "away"), ["moved", "away"], {"away/f.py"}, {"moved/f.py"})
-    replace_node = in_turn((root / "node").unlink, lambda: make(root, "node/i.py"))
-    check(replace_node, ["node"], {"node/i.py"}, {"node"})
-    replace_node = in_turn(lambda: shutil.rmtree(root / "node"), lambda: make(root, "node"))
-    check(replace_node, ["node"], {"node"}, {"node/i.py"})
-    check(
-        in_turn(lambda: shutil.rmtree(root / "tree"), lambda: (root / "top").rename(root / "tree")),
-        ["tree", "top"],
-        {"tree/x/y.py", "tree/w/v.py"},
-        {"tree/g.py", "top/x/y.py", "top/w/v.py"},
-    )
-    link = in_turn((root / "h.py").unlink, lambda: (root / "h.py").symlink_to("a.py"))
-    check(link, ["h.py"], {"h.py"}, set())
-    check(lambda: None, ["a.py", "tree", "nowhere/at/all", "../outside", ".git/HEAD"], set(), set())
-
-
 def test_a_folder_that_was_named_too_early_is_examined_again(root: Path) -> None:
     make(root, "a.py")
     scanner = scanner_of(root)
@@ -322,29 +261,6 @@ def test_racy_files_are_given_until_they_were_read_again(root: Path) -> None:
     assert not scanner.sweep(read)
 
 
-def test_a_reading_result_holds_while_the_file_is_unchanged(root: Path) -> None:
-    make(root, "a.bin", "b.py")
-    scanner = scanner_of(root)
-    known = full(scanner)
-    known["a.bin"] = FileRecord("a.bin", known["a.bin"].stamp, b"digest", skipped="binary")
-    assert not scanner.sweep(known)
-    assert not scanner_of(root).sweep(known)
-    (root / "a.bin").write_text("longer text\n")
-    assert [record.skipped for record in scanner.sweep(known).upserted] == [""]
-
-
-def test_a_first_sweep_starts_from_the_stored_tree(root: Path) -> None:
-    make(root, "same.py", "changed.py", "gone.py")
-    known = full(scanner_of(root))
-    (root / "changed.py").write_text("other\n")
-    (root / "gone.py").unlink()
-    make(root, "new.py")
-    changes = scanner_of(root).sweep(known)
-    assert {record.path for record in changes.upserted} == {"changed.py", "new.py"}
-    assert changes.removed == ("gone.py",)
-    assert changes.folders_added == ("",)
-
-
 @pytest.mark.parametrize(
     ("file", "text"),
     [
@@ -392,39 +308,6 @@ def test_the_index_decides_on_folders_people_use_too(root: Path) -> None:
     assert set(known) == {".gitignore", "a.py", "x/d.log"}
     git(root, "add", ".gitignore")
     assert not scanner.sweep(known).ignored_changed
-
-
-def test_a_repository_that_comes_and_goes(root: Path) -> None:
-    make(root, "sub/a.log", "sub/b.py")
-    (root / ".gitignore").write_text("*.log\n")
-    scanner = scanner_of(root)
-    known = full(scanner)
-    for change in (
-        lambda: git(root / "sub", "init", "-q"),
-        lambda: git(root, "init", "-q"),
-        lambda: shutil.rmtree(root / "sub/.git"),
-        lambda: shutil.rmtree(root / ".git"),
-    ):
-        change()
-        known = applied(known, scanner.sweep(known))
-        assert known == full(scanner_of(root))
-    assert set(known) == {".gitignore", "sub/b.py"}
-
-
-def test_a_branch_switch(root: Path) -> None:
-    git(root, "init", "-q", "-b", "main")
-    make(root, *(f"old{number % 9}/f{number}.py" for number in range(90)), "same.py")
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "first")
-    git(root, "checkout", "-q", "-b", "other")
-    git(root, "mv", *(f"old{number}" for number in range(5)), "same.py", "old8/")
-    git(root, "commit", "-qm", "second")
-    scanner = scanner_of(root)
-    known = full(scanner)
-    for branch in ("main", "other"):
-        git(root, "checkout", "-q", branch)
-        known = applied(known, scanner.sweep(known))
-        assert known == full(scanner_of(root))
 
 
 def test_a_large_tree_is_listed_in_steps_and_examined_after_them(
@@ -529,7 +412,7 @@ class Chaos:
         self.touched.append(str(self.root / ".git/index"))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("in_git", [False, True])
 @pytest.mark.parametrize("mode", ["sweep", "examine", "steps"])
 def test_any_operations(

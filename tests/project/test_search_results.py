@@ -15,7 +15,7 @@ from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.privacy.policy import NO_POLICY
 from foveal.daemon.rules.instruction_files import RuleSet
 from foveal.daemon.search.query import NOTHING_FOUND, DescribedHits, Hit, SearchQuery
-from foveal.daemon.search.results import LINE_CHARACTERS, SNIPPET_CHARACTERS, SNIPPET_LINES, describe_hits
+from foveal.daemon.search.results import SNIPPET_LINES, describe_hits
 from foveal.daemon.workspace.snapshot import ProjectSnapshot
 from msgspec.structs import replace
 
@@ -114,26 +114,10 @@ def test_the_line_of_a_reference_is_shown(project: Indexed, line: int, shown: in
     assert one(project, "open session", "auth.py", line=line)["line"] == shown
 
 
-def test_long_lines_are_cut(project: Indexed) -> None:
-    result = one(project, "function", "minified.js")
-    assert result["snippet"] == str(FILES["minified.js"])[:LINE_CHARACTERS] + "…"
-    assert len(result["snippet"]) <= SNIPPET_CHARACTERS
-
-
-def test_a_question_of_any_size(project: Indexed) -> None:
-    assert one(project, "x " * 1_000_000 + "session", "auth.py")["line"] == 4
-
-
 def test_nothing_is_nothing(project: Indexed) -> None:
     assert described(project, "x") == ([], [])
     broken = replace(snapshot(project), reader=_unreadable)
     assert describe_all(broken, "x") == ([], [])
-
-
-def test_without_an_index_it_is_an_error(project: Indexed) -> None:
-    hit = Hit(chunks(project, "auth.py")[0], 0.5)
-    with pytest.raises(DatabaseError):
-        describe_all(replace(snapshot(project), reader=_unreadable), "x", hit)
 
 
 def test_a_file_that_changed_on_the_disk_is_named(project: Indexed) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from foveal.daemon.core.system import Stamp
 from foveal.daemon.project.tree import FileRecord, Layout, Tree
 from hypothesis import given
@@ -65,30 +64,6 @@ def test_a_tree_read_anew_follows_the_former() -> None:
     assert tree.names_generation == former.names_generation + 1
     assert (tree.generation, dict(tree.files)) == (9, dict(read.files))
     assert counts(tree) == counts(read)
-
-
-def test_a_tree_can_not_be_changed_in_place() -> None:
-    files = {"a": FileRecord("a", STAMP)}
-    tree = Tree("/root", 0, files)
-    files["b"] = FileRecord("b", STAMP)
-    assert list(tree.files) == ["a"]
-    with pytest.raises(TypeError):
-        tree.files["b"] = FileRecord("b", STAMP)  # type: ignore[index]  # that it can't be is the point
-
-
-@pytest.mark.parametrize(
-    ("record", "pending", "parsed"),
-    [
-        (FileRecord("a", STAMP), 1, False),
-        (FileRecord("a", STAMP, b"d"), 0, True),
-        (FileRecord("a", STAMP, skipped="binary"), 0, False),
-    ],
-)
-def test_a_file_is_pending_until_it_is_read_or_skipped(
-    record: FileRecord, pending: int, parsed: bool
-) -> None:
-    assert tree_of(record).pending == pending
-    assert record.parsed is parsed
 
 
 @given(st.sets(PATHS))

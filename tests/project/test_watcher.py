@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.system import System
-from foveal.daemon.project import watcher as watcher_module
 from foveal.daemon.project.scan import Scanner
 from foveal.daemon.project.watcher import WatchBatch, Watcher, WatchSettings
 
@@ -86,20 +85,6 @@ def start(root: Path, collector: Collector) -> Iterator[Callable[..., Watcher]]:
 def settle(watcher: Watcher) -> None:
     """Return when everything until now was delivered."""
     assert watcher.wait_cookie(watcher.write_cookie(), GENEROUS_S)
-
-
-def test_changes_arrive(root: Path, collector: Collector, start: Callable[..., Watcher]) -> None:
-    watcher = start("", "a")
-    assert (watcher.mode, watcher.reason) == ("native", "")
-    (root / "new").write_text("1")
-    (root / "a/new").write_text("1")
-    settle(watcher)
-    (root / "new").write_text("2")
-    (root / "a/new").rename(root / "a/moved")
-    (root / "b/unwatched").write_text("1")
-    settle(watcher)
-    assert collector.paths == {f"{root}/{name}" for name in ("new", "a/new", "a/moved")}
-    assert not any(batch.overflow for batch in collector.batches)
 
 
 def test_a_cookie_proves_that_all_before_it_was_delivered(
@@ -229,17 +214,6 @@ def test_replaced_folders_are_named(root: Path, collector: Collector, start: Cal
     (root / "a/new").write_text("x")
     settle(watcher)
     assert f"{root}/a/new" in collector.paths
-
-
-def test_many_paths_are_an_overflow(
-    root: Path, collector: Collector, start: Callable[..., Watcher], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(watcher_module, "OVERFLOW_PATHS", 50)
-    watcher = start("a", debounce_ms=5_000, step_ms=200)
-    for number in range(60):
-        (root / f"a/f{number}").write_text("x")
-    settle(watcher)
-    assert [batch.overflow for batch in collector.batches] == [True]
 
 
 def test_a_name_that_cant_be_passed_on_is_an_overflow(

@@ -17,7 +17,7 @@ from foveal.daemon.rules.agent_items import (
 )
 from foveal.daemon.rules.instruction_files import discover
 from foveal.daemon.rules.item_store import ItemStore
-from foveal.daemon.rules.items import Item, ItemKey, key_of
+from foveal.daemon.rules.items import Item, ItemKey
 from msgspec.structs import replace
 
 RULE = Item("rule", "CLAUDE.md", "always", "Use the logger.", "/p/CLAUDE.md", line=3, priority_level=300)
@@ -79,14 +79,6 @@ def test_all_sources_are_sorted_by_level(agent: Agent) -> None:
     assert agent.items.warnings == ()
     assert agent.get("rule", "CLAUDE.md") == RULE
     assert agent.get("reference", "glossary").source == "PutItem"
-
-
-def test_items_differ_by_type_name_and_server(agent: Agent) -> None:
-    agent.put("tool", "search", server_name="files")
-    agent.put("rule", "search", text="x")
-    agent.put("reference", "search", text="y")
-    found = [key_of(item) for item in agent.items.items if item.name == "search"]
-    assert len(set(found)) == len(found) == 4
 
 
 def test_first_source_wins_and_the_other_is_in_a_warning() -> None:

@@ -13,7 +13,6 @@ import pytest
 from foveal.daemon.core.globs import compile_glob
 from foveal.daemon.core.system import Stamp, System, stamp_of
 from foveal.daemon.rules.instruction_files import RuleSet, discover
-from foveal.daemon.rules.instruction_places import is_instruction_path
 from foveal.daemon.rules.items import IncludeMode, Item
 
 
@@ -202,11 +201,6 @@ def test_a_rule_for_other_agents_is_left_out(place: Place) -> None:
     assert place.items() == {}
 
 
-def test_a_skill_without_a_description_is_offered_by_its_name(place: Place) -> None:
-    place.write({".claude/skills/pdf/SKILL.md": "---\nname: pdf-forms\n---\nFill."})
-    assert place.only().description == "pdf-forms"
-
-
 def test_they_come_in_order_of_precedence(place: Place) -> None:
     files = [
         "!/CLAUDE.md",
@@ -257,51 +251,7 @@ def test_an_override_stands_for_the_agents_file_beside_it_only(place: Place) -> 
     assert [item.text for item in place.items().values()] == ["mine", "root", "shown"]
 
 
-def test_without_a_managed_folder_there_are_no_managed_rules(place: Place) -> None:
-    place.write({"!/CLAUDE.md": "x"})
-    assert discover(str(place.root), str(place.home), (), System(), managed=None).items == ()
-
-
-def test_nothing_exists_at_all(tmp_path: Path) -> None:
-    gone = str(tmp_path / "gone")
-    found = discover(gone, gone, ["a/CLAUDE.md"], System(), managed=gone)
-    assert (found.items, found.warnings) == ((), ())
-    assert found.unchanged(System())
-
-
 # The same twice
-
-
-def test_a_link_or_a_copy_is_the_same_rule(place: Place) -> None:
-    place.write({"CLAUDE.md": "\ufeffDo it.\r\n", "GEMINI.md": "Do it.\n"})
-    (place.root / "AGENTS.md").symlink_to("CLAUDE.md")
-    assert list(place.items()) == ["AGENTS.md"]
-
-
-def test_a_file_that_only_imports_another_is_the_same_rule(place: Place) -> None:
-    place.write({"CLAUDE.md": "@AGENTS.md\n", "AGENTS.md": "Do it.\n<!-- by hand -->\n"})
-    assert place.only().name == "AGENTS.md"
-
-
-def test_first_duplicate_is_included_wherever_either_would_be(place: Place) -> None:
-    place.write({"a/AGENTS.md": "Do it.", "b/AGENTS.md": "Do it.", "c/AGENTS.md": "Else."})
-    items = place.items()
-    assert [(item.name, item.globs) for item in items.values()] == [
-        ("a/AGENTS.md", ("a/**", "b/**")),
-        ("c/AGENTS.md", ("c/**",)),
-    ]
-    place.write({".cursor/rules/x.mdc": "---\ndescription: d\n---\nDo it.", "CLAUDE.md": "Else."})
-    items = place.items()
-    assert [(item.name, item.include, item.globs, item.description) for item in items.values()] == [
-        ("CLAUDE.md", "always", (), ""),
-        (".cursor/rules/x.mdc", "glob", ("a/**", "b/**"), "d"),
-    ]
-
-
-def test_the_home_as_project_gives_nothing_twice(place: Place) -> None:
-    place.write({"~/.claude/CLAUDE.md": "Mine.", "~/.claude/rules/a.md": "A."})
-    found = discover(str(place.home), str(place.home), (), System(), managed=None)
-    assert [item.name for item in found.items] == ["~/.claude/CLAUDE.md", "~/.claude/rules/a.md"]
 
 
 # Text
@@ -366,14 +316,6 @@ def test_bad_frontmatter_is_as_none_with_a_warning(
     assert found.warnings[0].startswith(f"{path}: {warning}")
 
 
-def test_warnings_are_fit_for_a_terminal_and_bounded(place: Place) -> None:
-    place.write({f".cursor/rules/\x1b[31m{n}.mdc": "---\na: [\n---\nx" for n in range(150)})
-    warnings = place.discover().warnings
-    assert len(warnings) == 101
-    assert "50 more" in warnings[-1]
-    assert all(line.isprintable() for line in warnings)
-
-
 # Imports
 
 
@@ -403,34 +345,15 @@ def test_imports_are_put_where_they_stand(place: Place, name: str) -> None:
     } <= place.discover().sources
 
 
-def test_other_files_import_nothing(place: Place) -> None:
-    text, warnings = imported(place, {"AGENTS.md": "@a.md", "a.md": "A"}, "AGENTS.md")
-    assert (text, warnings) == ("@a.md", [])
-
-
 def test_no_import_in_code(place: Place) -> None:
     source = "`@a.md`\n\n```\n@a.md\n```"
     assert imported(place, {"CLAUDE.md": source, "a.md": "A"}) == (source, [])
-
-
-def test_text_that_only_looks_like_an_import_stays_without_warning(place: Place) -> None:
-    source = "@dataclass @angular/core @you mail@host.md @src @a\0b @" + "x" * 5000
-    place.write({"src/x": "x"})
-    place.write({"CLAUDE.md": source.replace("\0", "?")})
-    assert place.only().text == source.replace("\0", "?")
 
 
 def test_missing_import_is_reported(place: Place) -> None:
     text, warnings = imported(place, {"CLAUDE.md": "x @docs/gone.md"})
     assert text == "x @docs/gone.md"
     assert warnings == ["CLAUDE.md: the import @docs/gone.md doesn't exist: mend the path"]
-
-
-def test_imports_go_four_deep(place: Place) -> None:
-    files: dict[str, str | bytes] = {f"{n}.md": f"{n}\n@{n + 1}.md" for n in range(1, 7)}
-    text, warnings = imported(place, {"CLAUDE.md": "@1.md", **files})
-    assert text == "1\n2\n3\n4\n@5.md"
-    assert warnings == ["4.md: the import @5.md is nested more than 4 deep: import it further up"]
 
 
 @pytest.mark.parametrize(
@@ -447,16 +370,6 @@ def test_cycles_end(place: Place, files: dict[str, str | bytes], text: str, warn
     assert len(warnings) == 1
     assert warnings[0].startswith(f"{warned}: the import @")
     assert "cyclic" in warnings[0]
-
-
-def test_a_file_that_two_import_is_put_in_once(place: Place) -> None:
-    files: dict[str, str | bytes] = {
-        "CLAUDE.md": "@a.md\n@b.md",
-        "a.md": "a\n@c.md",
-        "b.md": "b\n@c.md",
-        "c.md": "c",
-    }
-    assert imported(place, files) == ("a\nc\nb\n@c.md", [])
 
 
 def test_imports_that_multiply_are_bounded(place: Place) -> None:
@@ -501,37 +414,6 @@ def test_a_project_imports_nothing_from_outside(place: Place, target: str) -> No
     text, warnings = imported(place, {"CLAUDE.md": f"x\n@{target}\ny"})
     assert text == f"x\n@{target}\ny"
     assert [warning.partition(" leads ")[0] for warning in warnings] == [f"CLAUDE.md: the import @{target}"]
-
-
-def test_within_the_project_links_are_followed(place: Place) -> None:
-    place.write({"docs/x.md": "X", "~/x": "x"})
-    (place.root / "a.md").symlink_to(place.root / "docs" / "x.md")
-    (place.root / "d").symlink_to("docs")
-    (place.root / "e").symlink_to(f"../{place.root.name}/d")
-    source = f"@a.md\n@d/../CLAUDE.md\n@{place.root}/docs/./x.md"
-    text, warnings = imported(place, {"CLAUDE.md": source, "GEMINI.md": "@e/x.md"})
-    assert text.startswith("X\n")
-    assert [warning for warning in warnings if "cyclic" not in warning] == []
-    assert next(item for item in place.discover().items if item.name == "GEMINI.md").text == "X"
-
-
-def test_a_project_below_a_link_is_the_same(place: Place, tmp_path: Path) -> None:
-    place.write({"CLAUDE.md": "@docs/a.md", "docs/a.md": "A"})
-    (place.root / "AGENTS.md").symlink_to(place.root / "docs" / "a.md")
-    (tmp_path / "alias").symlink_to(place.root)
-    found = discover(str(tmp_path / "alias"), str(place.home), (), System(), managed=None)
-    assert [(item.name, item.text) for item in found.items] == [("AGENTS.md", "A")]
-    assert found.warnings == ()
-
-
-def test_user_instructions_import_files_of_the_home_folder(place: Place) -> None:
-    (place.root / "x.md").write_text("SECRET")
-    place.write({"~/notes/a.md": "A", "~/.claude/b.md": "B"})
-    name = "~/.claude/CLAUDE.md"
-    text, warnings = imported(place, {name: f"@~/notes/a.md\n@b.md\n@{place.root}/x.md"}, name)
-    assert text == f"A\nB\n@{place.root}/x.md"
-    assert len(warnings) == 1
-    assert warnings[0].startswith(f"{name}: the import @{place.root}/x.md leads out of")
 
 
 # Files that are links, and files that are none
@@ -681,13 +563,6 @@ def test_a_file_that_goes_while_it_is_read_is_nothing(place: Place) -> None:
     assert not found.unchanged(System())
 
 
-def test_names_that_lead_nowhere_harm_nothing(place: Place) -> None:
-    names = ["../CLAUDE.md", "/CLAUDE.md", "a/../../x/CLAUDE.md", "gone/AGENTS.md", "a\0b/CLAUDE.md"]
-    names += ["\udcff/CLAUDE.md", "\ud800/CLAUDE.md"]
-    (place.root.parent / "CLAUDE.md").write_text("SECRET")
-    assert discover(str(place.root), str(place.home), names, System(), managed=None).items == ()
-
-
 # Probes
 
 
@@ -797,45 +672,6 @@ def test_a_change_within_one_tick_of_the_clock_shows(place: Place, change: str) 
     assert found.unchanged(system)
     place.write({change: "B" if change == "docs/a.md" else "@docs/b.md"})
     assert not found.unchanged(system)
-
-
-def test_an_older_file_is_not_read_again(place: Place) -> None:
-    place.write({"CLAUDE.md": "A"})
-    system = Frozen(1_000_000_000, 2_000_000_000)
-    assert place.discover(system).racy == ()
-
-
-def test_sources_name_the_files_that_were_read(place: Place) -> None:
-    fill(place)
-    names = [
-        "CLAUDE.md",
-        "docs/a.md",
-        "docs/g.md",
-        "GEMINI.md",
-        "web/AGENTS.md",
-        ".cursor/rules/x/a.mdc",
-        ".cursorrules",
-    ]
-    expected = {str(place.root / name) for name in names} | {str(place.home / ".claude/CLAUDE.md")}
-    assert place.discover().sources == expected
-
-
-COULD_CHANGE_THE_RULES = """
-CLAUDE.md a/b/CLAUDE.md CLAUDE.local.md .claude/CLAUDE.md a/.claude/CLAUDE.md AGENTS.md a/AGENTS.override.md
-.claude/AGENTS.md GEMINI.md .claude .claude/rules .claude/rules/x .claude/rules/x/y.md a/.claude/rules/y.md
-.claude/skills/a/SKILL.md .claude/skills/a .agents/skills .agents .cursor .cursor/rules/a.mdc
-a/.cursor/rules/a.mdc .cursorrules .github .github/copilot-instructions.md .windsurfrules
-.github/instructions/x/a.instructions.md .windsurf/rules/a.md .devin/rules/a.md .clinerules .clinerules/a.md
-"""
-COULD_NOT = """
-README.md MYCLAUDE.md CLAUDE.md.bak claude.md .claude/settings.json .claude/projects/x .cursor/mcp.json
-.github/workflows/ci.yml src/a.py a/rules/x.md .claude-x/rules/a.md x.cursorrules docs/.github2
-"""
-
-
-def test_paths_that_could_change_the_rules() -> None:
-    assert [path for path in COULD_CHANGE_THE_RULES.split() if not is_instruction_path(path)] == []
-    assert [path for path in COULD_NOT.split() if is_instruction_path(path)] == []
 
 
 def test_many_names_and_many_files_are_bounded(place: Place) -> None:

@@ -125,21 +125,6 @@ def test_the_first_line_keeps_its_number(text: str, number: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "alone"),
-    [
-        ("@a.md", True),
-        ("  @a.md ", True),
-        ("- @a.md", False),
-        ("@a.md.", True),
-        ("@a.md @b.md", False),
-        ("x", False),
-    ],
-)
-def test_alone(text: str, alone: bool) -> None:
-    assert [line.alone for line in prose_lines(text)] == [alone]
-
-
-@pytest.mark.parametrize(
     "text",
     [
         "<!-- " * 200_000,
@@ -236,37 +221,6 @@ def test_a_head_is_parted_from_its_body(
 def test_globs_as_they_are_written_in_the_wild(text: str, key: str, texts: tuple[str, ...]) -> None:
     parsed = head(text)
     assert (parsed.texts(key), parsed.problem, parsed.body) == (texts, "", "body\n")
-
-
-@pytest.mark.parametrize(
-    ("text", "description"),
-    [
-        ("description: plain text", "plain text"),
-        ("description: Use this: for that", "Use this: for that"),
-        ("description: it's [here] # now", "it's [here]"),
-        ("description: >-\n  folded\n  lines", "folded lines"),
-        ('description: "quoted: \\"so\\" # yes"', 'quoted: "so" # yes'),
-        ("description: @mention and `code`", "@mention and `code`"),
-        ("description: [a]", ""),
-        ("description:", ""),
-        ("description: 1" + "0" * 10_000, "1" + "0" * 10_000),
-        ("description: 2024-99-99", "2024-99-99"),
-        ("description: first\ndescription: second", "second"),
-    ],
-)
-def test_texts(text: str, description: str) -> None:
-    parsed = head(text)
-    assert (parsed.text("description"), parsed.problem) == (description, "")
-
-
-@pytest.mark.parametrize(
-    ("value", "flag"),
-    [("true", True), ("True", True), ("yes", True), ("on", True), ("'true'", True)]
-    + [(value, False) for value in ("false", "no", "", "1.5", "[true]", "truely")],
-)
-def test_flags(value: str, flag: bool) -> None:
-    assert head(f"alwaysApply: {value}").flag("alwaysApply") is flag
-    assert not head("other: true").flag("alwaysApply")
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,6 @@ from foveal.daemon.embedding.text_scores import TextScorer
 from foveal.daemon.rules import item_search as item_search_file
 from foveal.daemon.rules.item_search import (
     HISTORY_CHUNKS,
-    HISTORY_DECAY,
-    HISTORY_MESSAGES,
     HISTORY_WEIGHT,
     MESSAGE_CHUNKS,
     NAMED_MAX,
@@ -152,13 +150,6 @@ async def test_earlier_messages_count_less(real: RealScores) -> None:
     assert score < best
 
 
-async def test_names_in_old_messages_do_not_count(real: RealScores) -> None:
-    search = ItemSearch(real, in_thread)
-    said = [{"role": "user", "content": "retry_captures"}, *[{"role": "assistant", "content": "ok"}] * 3]
-    found = await search.search(ITEMS, "and now?", NORMAL, within_s=GENEROUS_S, history=said)
-    assert "named" not in {one.reason for one in found.taken}
-
-
 async def test_removed_and_denied_items_are_listed_with_their_score(real: RealScores) -> None:
     barred = {ItemKey("rule", "commits"): "removed", ItemKey("tool", "git_log", "git"): "denied"}
     found = await ItemSearch(real, in_thread).search(
@@ -171,18 +162,6 @@ async def test_removed_and_denied_items_are_listed_with_their_score(real: RealSc
     reasons = {one.item.name: one.reason for one in found.considered}
     assert (reasons["commits"], reasons["git_log"]) == ("removed", "denied")
     assert next(one.score for one in found.considered if one.item is COMMITS) > 0.5
-
-
-async def test_a_long_rule_counts_by_its_best_part(real: RealScores) -> None:
-    filler = "\n\n".join(
-        f"Chapter {n}: the weather of the {n}th day was fine and the sea was calm." for n in range(60)
-    )
-    part = "Take a screenshot of the page for each visual change, before it and after it. " * 6
-    long = rule("long", f"{filler}\n\n{part}\n\n{filler}")
-    found = await ItemSearch(real, in_thread).search(
-        [long, *ITEMS], "make a screenshot of the page", NORMAL, within_s=GENEROUS_S
-    )
-    assert "long" in names(found)
 
 
 async def test_a_kind_that_is_off_is_not_even_embedded(real: RealScores) -> None:
@@ -274,16 +253,6 @@ def evidence(*texts: str, name: str = "n{}") -> WordEvidence:
     return WordEvidence([item_words(one) for one in items])
 
 
-def test_an_item_with_more_of_the_words_covers_more() -> None:
-    both, one, none = evidence("retries with backoff", "retries", "colours").cover("retry with backoff")
-    assert 1 > both > one > none == 0
-
-
-def test_rare_words_weigh_more() -> None:
-    rare, *_, common = evidence("backoff", "test a", "test b", "test c").cover("test backoff")
-    assert rare > common > 0
-
-
 def test_a_short_query_proves_less_than_a_long_one() -> None:
     found = evidence("retry a request with exponential backoff and jitter", "colours of buttons")
     assert found.cover("retry")[0] < found.cover("retry a request with exponential backoff and jitter")[0]
@@ -294,11 +263,6 @@ def test_any_text_can_be_searched(text: str) -> None:
     found = evidence("retries", "")
     assert all(0 <= cover < 1 for cover in found.cover(text))
     assert found.named(text) == set()
-
-
-def test_without_items_there_is_nothing() -> None:
-    assert evidence().cover("a word") == []
-    assert evidence().named("a_word") == set()
 
 
 @pytest.mark.parametrize(
@@ -341,44 +305,13 @@ def test_a_name_unlike_everyday_words_names_its_item(name: str, text: str, expec
     assert evidence("nothing", name=name).named(text) == ({0} if expected else set())
 
 
-def test_a_tool_is_known_by_its_server_too() -> None:
-    tool = Item("tool", "send", "agent", "{}", "s", description="Sends it", server_name="slack")
-    other = Item("tool", "send", "agent", "{}", "s", description="Sends it", server_name="mail")
-    of_slack, of_mail = WordEvidence([item_words(tool), item_words(other)]).cover("send it with slack")
-    assert of_slack > of_mail
-
-
 def said(*contents: str, role: str = "user") -> list[dict[str, object]]:
     return [{"role": role, "content": content} for content in contents]
-
-
-def test_the_latest_comes_first_and_weighs_most() -> None:
-    texts = query_texts(
-        "now", [*said("first"), *said("second", role="assistant"), *said("hidden", role="system")]
-    )
-    assert [(one.text, one.weight) for one in texts] == [
-        ("now", 1.0),
-        ("second", HISTORY_WEIGHT),
-        ("first", pytest.approx(HISTORY_WEIGHT * HISTORY_DECAY)),
-    ]
-
-
-@pytest.mark.parametrize(
-    "history",
-    [[], said("  "), [{}], [{"role": "user"}], [{"role": "user", "content": ["a"]}], said("a", role="tool")],
-)
-def test_what_has_no_text_is_left_out(history: list[dict[str, object]]) -> None:
-    assert query_texts(" \n", history) == ()
 
 
 def test_messages_without_text_do_not_count() -> None:
     texts = query_texts("", [*said("said"), *said("", role="assistant")])
     assert [(one.text, one.weight) for one in texts] == [("said", HISTORY_WEIGHT)]
-
-
-def test_only_the_last_messages_count() -> None:
-    texts = query_texts("", said(*map(str, range(50))))
-    assert [one.text for one in texts] == [str(49 - n) for n in range(HISTORY_MESSAGES)]
 
 
 def test_of_long_ones_beginning_and_end_count() -> None:

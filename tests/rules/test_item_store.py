@@ -19,8 +19,6 @@ from foveal.daemon.rules.item_store import (
     ItemStore,
     StoredItems,
     draft_of,
-    fields_of,
-    key_in,
 )
 from foveal.daemon.rules.items import ItemKey
 
@@ -53,39 +51,6 @@ def test_put_items_survive_a_restart(tmp_path: Path) -> None:
     assert again.drafts[ItemKey("rule", "a")].text == "Do it twice.\n\nÜber"
     assert stat.S_IMODE((tmp_path / "items.json").stat().st_mode) == 0o600
     assert os.listdir(tmp_path) == ["items.json"]
-
-
-def test_deleting_says_whether_there_was_anything(tmp_path: Path) -> None:
-    store = store_in(tmp_path)
-    store.put(rule("a"))
-    store.put(draft_of({"type": "reference", "name": "a", "include": "manual", "text": "x"}))
-    assert store.delete(ItemKey("rule", "a"))
-    assert not store.delete(ItemKey("rule", "a"))
-    assert list(store.load().drafts) == [ItemKey("reference", "a")]
-
-
-def test_modes_are_set_and_forgotten(tmp_path: Path) -> None:
-    store = store_in(tmp_path)
-    assert store.set_mode("web", "", "manual")
-    assert not store.set_mode("web", "", "manual")
-    assert store.set_mode("web", "search", "agent")
-    loaded = store_in(tmp_path).load()
-    assert loaded.server_modes == {"web": "manual"}
-    assert loaded.tool_modes == {("web", "search"): "agent"}
-    assert store.set_mode("web", "search", None)
-    assert not store.set_mode("web", "search", None)
-    assert store.set_mode("web", "", None)
-    assert json.loads((tmp_path / "items.json").read_text()) == {"version": 1}
-    with pytest.raises(InvalidRequest):
-        store.set_mode("web", "search", "glob")
-
-
-def test_putting_a_tool_takes_the_place_of_its_mode(tmp_path: Path) -> None:
-    store = store_in(tmp_path)
-    store.set_mode("web", "search", "manual")
-    store.set_mode("web", "fetch", "manual")
-    store.put(tool("search", "web"))
-    assert store.load().tool_modes == {("web", "fetch"): "manual"}
 
 
 def test_fields_of_a_newer_version_are_kept(tmp_path: Path) -> None:
@@ -211,38 +176,6 @@ def test_threads_lose_no_change(tmp_path: Path) -> None:
 
 
 RULE: dict[str, Any] = {"type": "rule", "name": "commits", "include": "always", "text": "Sign them."}
-TOOL: dict[str, Any] = {"type": "tool", "name": "search", "server_name": "web", "include": "agent"}
-
-
-def test_draft_keeps_the_given_fields() -> None:
-    draft = draft_of(
-        RULE
-        | {
-            "include": "glob",
-            "globs": ["*.py", "src/**", "*.py"],
-            "description": "How to\ncommit",
-            "priority_level": 120,
-            "source": "an editor",
-            "text": "\nSign them.\r\nAll.\n\n",
-            "stranger": 1,
-        }
-    )
-    assert draft.key == ItemKey("rule", "commits")
-    assert draft.globs == ("*.py", "src/**")
-    assert draft.description == "How to commit"
-    assert draft.text == "Sign them.\nAll."
-    assert draft.priority_level == 120
-    assert draft_of(fields_of(draft)) == draft
-    item = draft.item("elsewhere", 7)
-    assert (item.source, item.line, item.priority_level, item.globs) == ("an editor", 7, 120, draft.globs)
-
-
-def test_globs_hold_in_their_mode_only() -> None:
-    draft = draft_of(RULE | {"globs": ["*.py"]})
-    assert draft.globs == ("*.py",)
-    assert draft.item("x").globs == ()
-    assert draft.item("x").source == "x"
-    assert draft.item("x").priority_level == 500
 
 
 @pytest.mark.parametrize(
@@ -284,16 +217,3 @@ def test_what_cannot_be_used_is_named(changes: dict[str, Any], field: str) -> No
         draft_of(RULE | changes)
     assert raised.value.field == field
     assert str(raised.value).startswith("item.")
-
-
-def test_a_tool_needs_its_server() -> None:
-    assert draft_of(TOOL).key == ItemKey("tool", "search", "web")
-    assert draft_of(TOOL).stands_alone
-    assert not draft_of(RULE | {"text": " \n"}).stands_alone
-    for missing in (None, "", " "):
-        with pytest.raises(InvalidRequest) as raised:
-            draft_of(TOOL | {"server_name": missing})
-        assert raised.value.field == "item.server_name"
-    with pytest.raises(InvalidRequest) as raised:
-        key_in({"type": "tool", "name": "search"})
-    assert raised.value.field == "server_name"

@@ -11,13 +11,11 @@ from foveal.daemon.rules.items import (
     IncludeMode,
     Item,
     ItemKey,
-    ItemPlan,
     PlannedItem,
     chunks,
     has_harmful,
     item_key,
     item_text,
-    key_of,
     matches,
     one_line,
     plan_without_session,
@@ -27,24 +25,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.properties import examples
-
-
-def test_key_is_made_of_the_given_fields() -> None:
-    def check(given: tuple[str, ...], expected: ItemKey, said: str) -> None:
-        assert item_key(*given) == expected
-        assert str(expected) == said
-
-    check(("rule", "docs/AGENTS.md"), ItemKey("rule", "docs/AGENTS.md"), "rule docs/AGENTS.md")
-    check(("reference", "naïve 参考"), ItemKey("reference", "naïve 参考"), "reference naïve 参考")
-    check(("tool", "search", "github"), ItemKey("tool", "search", "github"), "tool search of github")
-    check(
-        ("rule", "x" * MAX_NAME_CHARACTERS), ItemKey("rule", "x" * MAX_NAME_CHARACTERS), f"rule {'x' * 200}"
-    )
-
-
-def test_an_item_has_a_key() -> None:
-    assert key_of(Item("rule", "A", "always", "text", "/A.md")) == ItemKey("rule", "A")
-    assert key_of(Item("tool", "t", "agent", "", "", server_name="srv")) == ItemKey("tool", "t", "srv")
 
 
 def test_invalid_keys_are_refused_with_their_field() -> None:
@@ -91,11 +71,6 @@ def test_without_a_session_modes_decide() -> None:
     assert [one.item.name for one in plan.entering(())] == ["a"]
 
 
-def test_manual_items_need_no_match() -> None:
-    by_hand = PlannedItem(item("go", "glob", "*.go"), "manual")
-    assert ItemPlan((by_hand,)).entering(()) == [by_hand]
-
-
 @pytest.mark.parametrize(
     ("globs", "paths", "expected"),
     [
@@ -133,17 +108,6 @@ def test_harmful_characters_are_found() -> None:
     check("a\u202eb", True)
     check("a\udcffb", True)
     check("a\U000e0041", True)
-
-
-def test_a_line_is_made_of_any_text() -> None:
-    def check(text: str, expected: str) -> None:
-        assert one_line("name", text, 100) == expected
-
-    check("", "")
-    check("  a  b\n\tc ", "a b c")
-    check("a\r\nb\u2028c", "a b c")
-    check("a\x1b[2Jb", "a\ufffd[2Jb")
-    check("\ud800", "\ufffd")
 
 
 def test_lines_are_kept_where_there_may_be_some() -> None:

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import Literal
 
 import pytest
-from foveal.daemon.config.item_selection import ItemSelection, KindSettings, parse_selection
+from foveal.daemon.config.item_selection import parse_selection
 from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.rules.items import Item, ItemKey, ItemType, key_of
 from foveal.daemon.rules.selection import (
-    LEXICAL_WEIGHT,
     RULE_PROFILES,
     TOOL_PROFILES,
     ItemEvidence,
@@ -20,26 +19,8 @@ from foveal.daemon.rules.selection import (
     resolve,
 )
 from foveal.docs.configuration_tables import PAGE
-from msgspec.structs import replace
 
 NORMAL = Profiles(RULE_PROFILES["normal"], TOOL_PROFILES["normal"])
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ({}, ItemSelection()),
-        ({"unknown": 1, "rules": {"also": 2}, "tools": None, "floor": None}, ItemSelection()),
-        ("off", ItemSelection(KindSettings("off"), KindSettings("off"))),
-        ({"rules": "aggressive"}, ItemSelection(KindSettings("aggressive"))),
-        ({"tools": {"preset": "off"}}, ItemSelection(tools=KindSettings("off"))),
-        ({"top_n": 3, "tools": {"floor": 0.5}}, ItemSelection(KindSettings(top_n=3), KindSettings(top_n=3, floor=0.5))),
-        ({"preset": "conservative", "top_k": 9, "rules": "normal"}, ItemSelection(KindSettings("normal"), KindSettings("conservative", top_k=9))),
-        ({"rules": {"include_score": 1, "floor": 0, "top_n": 0}}, ItemSelection(KindSettings(None, None, 0, 1.0, 0.0))),
-    ],
-)  # fmt: skip
-def test_reading(value: object, expected: ItemSelection) -> None:
-    assert parse_selection(value) == expected
 
 
 @pytest.mark.parametrize(
@@ -68,33 +49,6 @@ def test_unreadable_settings_name_their_field(value: object, field: str) -> None
     with pytest.raises(InvalidRequest) as raised:
         parse_selection(value)
     assert raised.value.field == field
-
-
-@pytest.mark.parametrize(
-    ("levels", "expected"),
-    [
-        ([], NORMAL),
-        ([{}, {}], NORMAL),
-        (["aggressive"], Profiles(RULE_PROFILES["aggressive"], TOOL_PROFILES["aggressive"])),
-        (["off"], Profiles(None, None)),
-        (["off", "normal"], NORMAL),
-        ([{"tools": "off"}, {"tools": {"top_n": 3}}], Profiles(NORMAL.rules, None)),
-        ([{"rules": {"top_n": 9}}, {"rules": "normal"}], NORMAL),
-        (
-            [{"rules": {"top_n": 9}}, {"tools": "off"}],
-            Profiles(replace(RULE_PROFILES["normal"], top_n=9), None),
-        ),
-        (
-            ["conservative", {"rules": {"floor": 0.1}}, {"top_k": 7}],
-            Profiles(
-                replace(RULE_PROFILES["conservative"], floor=0.1, near_best=0.0, top_k=7),
-                replace(TOOL_PROFILES["conservative"], top_k=7),
-            ),
-        ),
-    ],
-)
-def test_later_levels_go_before_earlier_ones(levels: list[object], expected: Profiles) -> None:
-    assert resolve(*map(parse_selection, levels)) == expected
 
 
 @pytest.mark.parametrize("profiles", [RULE_PROFILES, TOOL_PROFILES])
@@ -150,29 +104,6 @@ def check(
     assert list(told.items()) == list(expected.items())
 
 
-@pytest.mark.parametrize(
-    ("scores", "expected"),
-    [
-        ({}, {}),
-        ({"a": 0.7}, {"a": "+include_score"}),
-        ({"a": 0.6, "b": 0.5}, {"a": "+include_score", "b": "+top_n"}),
-        ({"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.65}, dict.fromkeys("abcd", "+include_score")),
-        ({"a": 0.5, "b": 0.45, "c": 0.4}, {"a": "+top_n", "b": "+top_n", "c": "top_n"}),
-        ({"a": 0.3, "b": 0.29}, {"a": "+top_n", "b": "floor"}),
-        ({"a": 0.2, "b": 0.1}, {"a": "floor", "b": "floor"}),
-        # above the floor, but far from the best
-        ({"a": 0.9, "b": 0.5}, {"a": "+include_score", "b": "near_best"}),
-        ({"b": 0.4, "a": 0.4}, {"a": "+top_n", "b": "+top_n"}),
-    ],
-)
-def test_by_score(scores: dict[str, float], expected: dict[str, str]) -> None:
-    check([evidence(name, score) for name, score in scores.items()], expected)
-
-
-def test_a_floor_above_the_score_that_suffices_holds() -> None:
-    check([evidence("a", 0.6)], {"a": "floor"}, Profile(20, 5, floor=0.7, near_best=0.7, include_score=0.5))
-
-
 def test_a_floor_that_is_set_decides_alone() -> None:
     found = [evidence(name, score) for name, score in {"a": 0.5, "b": 0.32, "c": 0.31, "d": 0.1}.items()]
     check(found, {"a": "+top_n", "b": "near_best", "c": "near_best", "d": "floor"}, _rules("normal"))
@@ -203,22 +134,8 @@ def _rules(selection: object) -> Profile:
     return profile
 
 
-def test_no_room_at_all() -> None:
-    check(
-        [evidence("a", 0.7), evidence("b", 0.5)],
-        {"a": "+include_score", "b": "top_n"},
-        Profile(20, 0, 0.3, 0.7, 0.6),
-    )
-
-
 def test_an_item_counts_by_its_best_chunk() -> None:
     check([evidence("a", 0.1, 0.5, 0.2), evidence("b", 0.4, 0.4)], {"a": "+top_n", "b": "+top_n"})
-
-
-def test_only_the_best_chunks_are_looked_at() -> None:
-    found = [evidence("a", 0.9, 0.8, 0.7), evidence("b", 0.75), evidence("c", 0.72)]
-    check(found, {"a": "+include_score", "b": "+include_score"}, Profile(3, 5, 0.3, 0.7, 0.6))
-    check(found, {}, Profile(0, 5, 0.3, 0.7, 0.6))
 
 
 def test_named_items_are_taken() -> None:
@@ -230,17 +147,6 @@ def test_named_items_are_taken() -> None:
     ]
     expected = {"a": "+top_n", "c": "+top_n", "b": "+named", "d": "+named"}
     check(found, expected, Profile(2, 2, 0.3, 0.7, 0.6))
-
-
-def test_barred_items_use_no_room() -> None:
-    found = [evidence(name, score) for name, score in {"a": 0.95, "b": 0.55, "c": 0.5, "d": 0.45}.items()]
-    found.append(evidence("e", 0.2, named=True))
-    barred: dict[ItemKey, Literal["removed", "denied"]] = {
-        ItemKey("rule", "a"): "removed",
-        ItemKey("rule", "e"): "denied",
-    }
-    expected = {"b": "+top_n", "c": "+top_n", "a": "removed", "d": "top_n", "e": "denied"}
-    check(found, expected, barred=barred)
 
 
 def test_rules_and_tools_are_chosen_apart() -> None:
@@ -260,7 +166,3 @@ def test_score_has_similarity_and_lexical_share() -> None:
     (one,) = choose([ItemEvidence(tool, (0.2, 0.51239), (0.3, 0.7), 0.25)], Profiles(PROFILE, PROFILE), {})
     assert (one.score, one.similarity, one.lexical) == (0.7, 0.5124, 0.25)
     assert one.key == key_of(tool) == ItemKey("tool", "git_log", "git")
-
-
-def test_without_a_vector_only_words_count() -> None:
-    assert ItemEvidence(Item("rule", "a", "agent", "", "s"), lexical=0.5).score == 0.5 * LEXICAL_WEIGHT

@@ -97,11 +97,6 @@ def test_every_host_has_its_files(root: Path) -> None:
     assert by_name["c"].base == str(root.parent / "home")
 
 
-def test_a_project_without_servers_has_no_files(root: Path) -> None:
-    write_files(root, {".mcp.json": '{"mcpServers": {}}', ".gemini/settings.json": '{"theme": "x"}'})
-    assert read(root).files == ()
-
-
 def test_the_digest_is_of_the_servers_alone(root: Path) -> None:
     def digest(content: str) -> str:
         (root / ".gemini").mkdir(exist_ok=True)

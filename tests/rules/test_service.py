@@ -24,7 +24,7 @@ from foveal.daemon.embedding.embedder_client import EmbedderClient
 from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.rules.service import ITEMS_FILE, MAX_WARNINGS, ConfiguredItems, Items, items_in
 from foveal.daemon.rules.tool_lists import ToolLister
-from foveal.daemon.workspace.indexing import Indexing
+from foveal.daemon.workspace.indexer_client import IndexerClient
 from foveal.daemon.workspace.open_projects import OpenProjects
 from foveal.daemon.workspace.project import Project
 
@@ -68,7 +68,7 @@ async def desk(base: Path) -> AsyncIterator[Desk]:
     environment, system, work = Environment(str(home), str(state), str(base / "config"), 0), System(), Work()
     events = EventHub(system)
     semantics = EmbedderClient(EmbeddingConfig(enabled=False), str(state), work, events)
-    indexing = Indexing(work, events, semantics)
+    indexing = IndexerClient(work, events, semantics)
     projects = OpenProjects(environment, UserConfig(), system, work, indexing)
     items = Items(environment, system, work, ToolLister({"PATH": os.environ["PATH"]}, str(home), system))
     async with asyncio.TaskGroup() as tasks:

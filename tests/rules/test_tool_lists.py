@@ -313,7 +313,3 @@ def test_the_daemon_never_imports_the_sdk() -> None:
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.split() == []
-
-
-def test_nothing_to_list_starts_nothing() -> None:
-    assert listed() == ()

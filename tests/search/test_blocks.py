@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.search.blocks import MAX_CHARACTERS, MAX_LINES, line_kind, readable, split_blocks
+from foveal.daemon.search.blocks import MAX_CHARACTERS, MAX_LINES, readable, split_blocks
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,21 +49,10 @@ def test_kinds(text: str, expected: str) -> None:
     check(text, expected)
 
 
-def test_an_opened_fence_is_closed_by_its_own_mark_only() -> None:
-    blocks = split_blocks("````md\n```py\nx = 1\n```\n````\nWhy?")
-    assert [block.language for block in blocks] == ["md", ""]
-    assert blocks[0].lines == ("```py", "x = 1", "```")
-
-
 def test_readable_removes_what_only_machines_see() -> None:
     assert readable("\x1b[31mred\x1b[0m a\u200bb\r\nc\x00<!-- note\nmore -->d\u00a0e") == "red ab\ncd e"
     assert readable("a <!-- never closed") == "a <!-- never closed"
     assert readable("x\ud800y") == "x?y"
-
-
-def test_traces_within_literals_get_their_lines_back() -> None:
-    text = '{"stack":"TypeError: x\\n    at f (src/a.js:1:2)\\n    at g (src/b.js:3:4)"}'
-    assert readable(text).count("\n") == 2
 
 
 def test_long_texts_keep_both_ends() -> None:
@@ -81,7 +70,3 @@ def test_no_line_is_lost_but_fences(text: str) -> None:
     kept = sum(len(block.lines) for block in split_blocks(text))
     fences = sum(1 for line in text.split("\n") if "```" in line or "~~~" in line)
     assert text.count("\n") + 1 - fences <= kept <= text.count("\n") + 1
-
-
-def test_a_blank_line_has_no_kind() -> None:
-    assert line_kind("  \t") is None

@@ -9,7 +9,6 @@ from foveal.daemon.project.named_files import files_named
 from foveal.daemon.search.candidates import (
     COMPOUND_WEIGHT,
     DEFINITIONS_MAX,
-    ERROR_WEIGHT,
     definitions_of,
     named_chunks,
     search_terms,
@@ -71,7 +70,7 @@ def test_definitions_as_written(project: Indexed, name: str, expected: list[str]
 
 
 @pytest.mark.parametrize(
-    ("text", "named", "defined", "first"),
+    ("text", "named", "why", "first"),
     [
         ("what does `login` do", [], ["shop/auth.py"], "shop/auth.py:1"),
         ("explain shop/auth.py", ["shop/auth.py"], [], ""),
@@ -87,11 +86,10 @@ def test_definitions_as_written(project: Indexed, name: str, expected: list[str]
         ("", [], [], ""),
     ],
 )
-def test_what_is_named(project: Indexed, text: str, named: list[str], defined: list[str], first: str) -> None:
+def test_what_is_named(project: Indexed, text: str, named: list[str], why: list[str], first: str) -> None:
     with project.reader() as reader:
-        chunks, by_name, by_definition, why = named_chunks(take_apart(text), project.tree, reader)
-    assert (sorted(by_name), sorted(by_definition)) == (named, defined)
-    assert set(why) == {*named, *defined}
+        chunks, by_name, reasons = named_chunks(take_apart(text), project.tree, reader)
+    assert (sorted(by_name), set(reasons)) == (named, {*named, *why})
     assert [f"{chunk.path}:{chunk.start_line}" for chunk, _ in chunks[:1]] == ([first] if first else [])
     assert all(0 < score <= 1 for _, score in chunks)
 
@@ -99,7 +97,7 @@ def test_what_is_named(project: Indexed, text: str, named: list[str], defined: l
 def test_what_is_named_is_bounded(project: Indexed) -> None:
     text = " ".join(f"`login{n}`" for n in range(500)) + " ".join(f"shop{n}/auth.py" for n in range(500))
     with project.reader() as reader:
-        chunks, named, _, _ = named_chunks(take_apart(text), project.tree, reader)
+        chunks, named, _ = named_chunks(take_apart(text), project.tree, reader)
     assert set(named) <= {"shop/auth.py", "admin/auth.py"}
     assert len(chunks) <= 10
 
@@ -113,12 +111,6 @@ def test_words_become_terms(project: Indexed) -> None:
     assert terms(project, "") == {}
     assert terms(project, "rate limit")["ratelimit"] == COMPOUND_WEIGHT, "neighbours as one name that exists"
     assert "userlogin" not in terms(project, "user login"), "and not as one that doesn't"
-
-
-def test_a_pasted_error_weighs_less_than_the_prose(project: Indexed) -> None:
-    found = terms(project, "Login is broken\n\n```\nValueError: unexpected gadget\n```\n")
-    assert found["login"] >= 1
-    assert found["gadget"] == pytest.approx(ERROR_WEIGHT)
 
 
 def test_names_in_another_script_and_hostile_text(project: Indexed, tmp_path: Path) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.search.error_messages import MAX_ERRORS, find_errors, literal_parts
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 @pytest.mark.parametrize(
@@ -128,8 +126,3 @@ def test_the_same_error_over_and_over_is_one_and_different_ones_are_bounded() ->
     words = ["alpha", "gamma", "delta", "kappa", "sigma", "omega"]
     many = [f"error: {one} {other} is broken" for one in words for other in words]
     assert len(find_errors(many)) == MAX_ERRORS
-
-
-@given(st.text())
-def test_any_text(text: str) -> None:
-    assert all(error.type or error.phrases for error in find_errors(text.split("\n"), text))

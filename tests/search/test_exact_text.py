@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from foveal.daemon.search.candidates import GatheredCandidates
 from foveal.daemon.search.exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names
 from foveal.daemon.search.filters import EVERYTHING
-from foveal.daemon.search.gathered import GatheredCandidates
 from foveal.daemon.search.query import Hit
 from foveal.daemon.search.question import take_apart
 from foveal.daemon.search.router import conclude, gather
@@ -115,11 +115,6 @@ def test_a_name_that_nothing_defines_is_found_as_text(
 def test_usages_are_told_of_tests_and_documents_as_well(project: Indexed) -> None:
     _, hits = ask(project, "usages of PORT_FALLBACKS")
     assert [hit.path for hit in hits if hit.line] == ["shop/ports.py", "shop/settings.py", "docs/ports.md"]
-
-
-def test_an_abbreviation_is_no_name_that_is_looked_up(project: Indexed) -> None:
-    gathered, _ = ask(project, "where is the PORT parser?")
-    assert gathered.names == ()
 
 
 def test_a_name_that_stands_in_the_tree_is_no_misspelt_other_one(project: Indexed) -> None:

@@ -36,13 +36,6 @@ def test_the_definition_whose_name_is_asked_for_comes_first() -> None:
     assert best.reasons
 
 
-def test_of_a_definition_that_holds_others_only_its_head_counts() -> None:
-    spans = {one.symbol.name: (one.first, one.last) for one in find("session", "a.py") if one.symbol}
-    assert spans["Session"] == (1, 3)
-    assert spans["Session.close"] == (14, 30), "a function inside a function is part of it"
-    assert "Session.close.flush" not in spans
-
-
 def test_tests_are_probable_only_where_they_are_asked_for() -> None:
     def best(text: str) -> dict[str, float]:
         found = find(text, "src/session.py", "tests/test_session.py")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import pytest
-from foveal.daemon.search.ranking import RANK_CONSTANT, fuse_ranks, fuse_scores, ranks
+from foveal.daemon.search.ranking import RANK_CONSTANT, fuse_ranks, fuse_scores
 
 Lists = Mapping[str, Sequence[tuple[str, float]]]
 WEIGHTS = {"a": 0.75, "b": 0.25}
@@ -48,15 +48,3 @@ def test_a_list_without_weight_counts_as_none(fuse: Callable[..., dict[str, floa
 
     assert set(fuse(lists, {"a": 1.0, "b": 0.0})) == {"x", "y"}
     assert fuse({"a": [], "b": [("z", 1.0)]}, {"a": 1.0, "b": 0.0}) == {}
-
-
-@pytest.mark.parametrize(
-    ("found", "expected"),
-    [
-        ([], {}),
-        ([("x", 1.0), ("y", 1.0)], {"x": 1, "y": 2}),
-        ([("x", 2.0), ("x", 1.0), ("y", 0.5)], {"x": 1, "y": 2}),
-    ],
-)
-def test_ranks(found: Sequence[tuple[str, float]], expected: dict[str, int]) -> None:
-    assert ranks(found) == expected

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from foveal.daemon.search.candidates import GatheredCandidates
 from foveal.daemon.search.filters import EVERYTHING
-from foveal.daemon.search.gathered import GatheredCandidates
 from foveal.daemon.search.query import Hit, Relation
 from foveal.daemon.search.router import conclude, gather
 
@@ -100,12 +100,6 @@ def test_a_path_goes_from_a_method_to_those_that_override_it(project: Indexed) -
     ]
     assert {hit.certainty for hit in gathered.answer or ()} == {"name"}
     assert "connected, if methods are called that override others: " in gathered.evidence[-1]
-
-
-@pytest.mark.parametrize("text", ["circles of imports", "loops in the imports", "import circles"])
-def test_circles_are_asked_for_in_several_words(project: Indexed, text: str) -> None:
-    gathered = collect(project, text)
-    assert [hit.path for hit in gathered.answer or ()] == ["shop/left.py"]
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.search.mentions import MAX_PATHS, clean_path, find_paths, read_path
-from hypothesis import given
-from hypothesis import strategies as st
+from foveal.daemon.search.mentions import MAX_PATHS, find_paths, read_path
+from foveal.daemon.search.patterns import clean_path
 
 
 def check(text: str, expected: str) -> None:
@@ -58,10 +57,6 @@ def test_what_only_looks_like_a_path(text: str) -> None:
     check(text, "")
 
 
-def test_a_path_named_twice_counts_once_with_its_first_line() -> None:
-    check("a.py, then a.py:7, then a.py:9", "a.py:7")
-
-
 def test_at_most_so_many_paths() -> None:
     assert len(find_paths(" ".join(f"src/a{number}.py" for number in range(500)))) == MAX_PATHS
 
@@ -86,8 +81,3 @@ def test_loosely_a_slash_between_two_words_is_a_path() -> None:
 )
 def test_clean_path(path: str, expected: str) -> None:
     assert clean_path(path) == expected
-
-
-@given(st.text())
-def test_any_text_gives_bounded_paths(text: str) -> None:
-    assert all(mention.path and mention.line >= 0 for mention in find_paths(text))

@@ -8,7 +8,6 @@ from foveal.daemon.search.blocks import (
     WINDOW_WORDS,
     content_words,
     cut_windows,
-    paragraphs,
     plain,
     telling_lines,
 )
@@ -70,15 +69,6 @@ def test_a_section_about_versions_ends_at_the_next_heading() -> None:
 )
 def test_plain(line: str, expected: str) -> None:
     assert " ".join(plain(line).split()) == expected
-
-
-def test_paragraphs_end_at_blank_lines() -> None:
-    assert paragraphs(["a", "  b ", "", "", "c"]) == ["a b", "c"]
-
-
-def test_short_prose_is_one_window() -> None:
-    assert cut_windows(["Why is it slow?", "It was not."]) == ("Why is it slow? It was not.",)
-    assert cut_windows([]) == ()
 
 
 def test_long_prose_has_its_title_first_and_keeps_both_ends() -> None:

@@ -6,7 +6,7 @@ import pytest
 from foveal.daemon.search.blocks import MAX_CONTENT_WORDS, MAX_WINDOWS
 from foveal.daemon.search.error_messages import MAX_ERRORS
 from foveal.daemon.search.mentions import MAX_PATHS, MAX_SYMBOLS
-from foveal.daemon.search.question import LONG_CHARACTERS, Question, take_apart
+from foveal.daemon.search.question import Question, take_apart
 from foveal.daemon.search.stack_trace import MAX_FRAMES
 from hypothesis import given
 from hypothesis import strategies as st
@@ -90,34 +90,27 @@ def test_a_text_that_looks_like_a_template_keeps_its_words() -> None:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("which tests cover the parser?", "tests"),
-        ("is parse_config tested", "tests"),
-        ("fixtures of tests/unit/cart.py", "tests"),
-        ("where do the docs explain proxies?", "docs"),
-        ("what does README.md say", "docs"),
-        ("the release workflow in .github/workflows/ci.yml", "config"),
-        ("where is the dockerfile", "config"),
-        ("an example of a plugin", "examples"),
+        ("which tests cover the parser?", "test"),
+        ("is parse_config tested", "test"),
+        ("fixtures of tests/unit/cart.py", "test"),
+        ("where do the docs explain proxies?", "document"),
+        ("what does README.md say", "document"),
+        ("the release workflow in .github/workflows/ci.yml", "data"),
+        ("where is the dockerfile", "data"),
+        ("an example of a plugin", "example"),
         ("how is the latest contest attested", ""),
         ("for example the parser", ""),
         ("how does login work", ""),
         ("The tests pass. " + "But the parser is slow for all large inputs of this kind. " * 9, ""),
         (
             "Please add some tests. " + "But the parser is slow for all large inputs of this kind. " * 9,
-            "tests",
+            "test",
         ),
-        ("哪些测试覆盖了 parse", "tests"),
+        ("哪些测试覆盖了 parse", "test"),
     ],
 )
 def test_what_kind_of_file_is_wanted(text: str, wanted: str) -> None:
-    question = take_apart(text)
-    found = [name for name in ("tests", "docs", "config", "examples") if getattr(question, f"wants_{name}")]
-    assert found == wanted.split()
-
-
-def test_long_questions_are_said_to_be_long() -> None:
-    assert not take_apart("x" * LONG_CHARACTERS).is_long
-    assert take_apart("x" * (LONG_CHARACTERS + 1)).is_long
+    assert take_apart(text).wanted == set(wanted.split())
 
 
 def check_bounds(question: Question) -> None:

@@ -1,4 +1,4 @@
-"""Evidence raises and lowers files: what is named, defined, in the path, and what part a file plays."""
+"""Evidence raises and lowers files: what is named, in the path, and what part a file plays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from foveal.daemon.index.chunk_table import ChunkPlace
 from foveal.daemon.search.candidates import Candidates, RankedFile
 from foveal.daemon.search.question import take_apart
-from foveal.daemon.search.ranking import DEFAULT, list_ranks, rank, topic_terms
+from foveal.daemon.search.ranking import DEFAULT, rank
 from msgspec.structs import replace
 
 
@@ -83,7 +83,6 @@ def test_several_good_chunks_of_a_file_raise_it() -> None:
     [
         ("invoice totals", {}, "billing/invoice_totals.py"),
         ("x", {"named": {"lib/z.py": 1.0}}, "lib/z.py"),
-        ("x", {"defined": {"lib/z.py": 1.0}}, "lib/z.py"),
         ("x", {"commits": {"lib/z.py": 40}}, "lib/z.py"),
     ],
 )
@@ -118,22 +117,3 @@ def test_tests_and_the_like_come_later(text: str, path: str) -> None:
 def test_unless_the_question_is_after_them(text: str, path: str) -> None:
     found = candidates({1: path, 2: "shop/basket.py"}, lexical=[(1, 2.0), (2, 1.9), (3, 0.0)])
     assert order(text, found, path=0.0) == [path, "shop/basket.py"]
-
-
-def test_what_is_named_outright_is_a_candidate_of_its_own() -> None:
-    found = candidates({1: "a.py", 2: "tests/test_b.py"}, lexical=[(1, 2.0)], tree=[(2, 1.0)], named={"tests/test_b.py": 1.0},
-                       why={"tests/test_b.py": ["named in the question", "named in the question"]})  # fmt: skip
-    first = ranked("x", found)[0]
-    assert (first.path, first.why) == ("tests/test_b.py", ["named in the question"])
-
-
-def test_ranks_in_every_list() -> None:
-    found = candidates({}, lexical=[(1, 9.0), (2, 6.0)], vector=[(2, 0.6)], tree=[(5, 1.0)])
-    assert list_ranks(found) == {"lexical": {1: 1, 2: 2}, "vector": {2: 1}, "tree": {5: 1}}
-
-
-def test_the_words_that_paths_are_held_against() -> None:
-    found = topic_terms(take_apart("How are invoices in `TotalPrice` rounded?"))
-    assert {"invoic", "total", "price", "totalprice", "round"} <= set(found)
-    assert "how" not in found
-    assert topic_terms(take_apart("")) == []

@@ -14,8 +14,8 @@ from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import FileContent, Store
 from foveal.daemon.languages.shared.parse import parse_source
+from foveal.daemon.search.candidates import GatheredCandidates
 from foveal.daemon.search.filters import EVERYTHING, Filter
-from foveal.daemon.search.gathered import GatheredCandidates
 from foveal.daemon.search.query import Hit, Route
 from foveal.daemon.search.router import COPIES_MAX, conclude, gather
 from msgspec.structs import replace
@@ -311,12 +311,6 @@ def test_a_file_that_went_meanwhile_is_left_out(tmp_path: Path) -> None:
     former = project.tree
     project.tree = former.with_changes(former.generation + 1, (), ["shop/auth.py"])
     assert "shop/auth.py" not in [hit.path for hit in finish(project, gathered)]
-
-
-def test_one_document(tmp_path: Path) -> None:
-    project = indexed(tmp_path, {"only.py": "def alone():\n    return 1\n"})
-    assert paths(project, "alone") == ["only.py"]
-    assert paths(project, "other") == []
 
 
 def test_a_relation_of_other_things_than_the_name_is_not_asked_of_the_graph(project: Indexed) -> None:

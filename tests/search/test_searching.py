@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 import pytest
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
-from foveal.daemon.core.deadline import Deadline
 from foveal.daemon.core.errors import FovealError
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
+from foveal.daemon.core.work import Deadline
 from foveal.daemon.embedding.messages import SearchVectors, VectorHits
 from foveal.daemon.engine.engine import Engine
 from foveal.daemon.index.lexical_files import FOLDER
@@ -36,6 +36,7 @@ T = TypeVar("T")
 FILES: dict[str, str | bytes] = {
     "shop/auth.py": "def login(user, password):\n    return user\n",
     "shop/cart.py": "def checkout(cart, password):\n    return sum(cart)\n",
+    "tests/test_auth.py": "from shop.auth import login\n\n\ndef test_login():\n    assert login(1, 2)\n",
     "docs/guide.md": "# Guide\n\nA password has ten letters.\n",
 }
 
@@ -188,6 +189,22 @@ async def test_the_answer_of_the_graph_is_told_in_one_turn(
             )
             assert damaged["results"] == []
             assert "malformed" in damaged["degraded"][-1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what calls login",
+        "what breaks if login changes",
+        "which tests reach login",
+        "who imports shop/auth.py",
+    ],
+)
+async def test_the_graph_answers_alone(base: Path, text: str) -> None:
+    async with running(base) as (engine, project):
+        found = await search(engine, project, text)
+        assert found.route == "structural"
+        assert {(hit.path, hit.certainty) for hit in found.hits} == {("tests/test_auth.py", "resolved")}
 
 
 async def test_the_same_question_is_answered_by_what_changed_meanwhile(base: Path) -> None:

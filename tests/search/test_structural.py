@@ -12,7 +12,7 @@ from foveal.daemon.search.filters import Filter
 from foveal.daemon.search.query import Relation
 from foveal.daemon.search.question import take_apart
 from foveal.daemon.search.question_route import route_question
-from foveal.daemon.search.structural import GraphAnswer, answer, asked, held_by, is_code
+from foveal.daemon.search.structural import GraphAnswer, answer, asked, held_by
 
 from tests.linked_cases import Given, linked
 from tests.search_cases import Indexed
@@ -315,11 +315,6 @@ def test_a_name_that_means_nothing(project: Indexed, relation: Relation, written
     assert found.remarks[0].startswith(said) or not written.strip(".:")
 
 
-def test_the_nearest_names_are_offered(project: Indexed) -> None:
-    (remark,) = ask(project, "definition", "make_tokenize").remarks
-    assert "nearest names are make_token" in remark
-
-
 def test_it_says_what_leads_there(project: Indexed) -> None:
     hits = ask(project, "impact", "login").hits
     assert [(hit.via, hit.steps) for hit in hits[:2]] == [
@@ -431,21 +426,6 @@ def test_a_file_without_text_is_no_place(tmp_path: Path) -> None:
 def test_what_is_asked(text: str, expected: tuple[str, tuple[str, ...], int]) -> None:
     question = take_apart(text)
     assert asked(question, route_question(question, {"login", "touch", "Touch"}.__contains__)) == expected
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("login", False),
-        ("getUser", True),
-        ("get_user", True),
-        ("a.b", True),
-        ("Session", False),
-        ("f()", True),
-    ],
-)
-def test_what_only_code_is_named(name: str, expected: bool) -> None:
-    assert is_code(name) is expected
 
 
 @pytest.mark.parametrize(

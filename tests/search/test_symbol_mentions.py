@@ -5,16 +5,12 @@ from __future__ import annotations
 import pytest
 from foveal.daemon.search.mentions import (
     IN_CODE,
-    MAX_SYMBOLS,
     MEMBER,
     QUOTED_CODE,
     SHAPED,
     TITLE_CASE,
-    certainty_of,
     find_symbols,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 def check(text: str, expected: dict[str, float]) -> None:
@@ -53,21 +49,3 @@ def test_pasted_code_is_less_sure_and_comes_last() -> None:
         ("open_conn", IN_CODE),
         ("maxRetries", IN_CODE),
     ]
-
-
-def test_the_surest_mention_counts() -> None:
-    check("parse_it, and `parse_it`", {"parse_it": QUOTED_CODE})
-
-
-def test_at_most_so_many() -> None:
-    assert len(find_symbols(" ".join(f"name_{number}x" for number in range(500)))) == MAX_SYMBOLS
-
-
-def test_a_word_without_the_shape_of_a_name_has_no_certainty() -> None:
-    assert certainty_of("login") == 0.0
-    assert certainty_of("get_user") == SHAPED
-
-
-@given(st.text())
-def test_any_text(text: str) -> None:
-    assert all(0 < mention.certainty <= 1 for mention in find_symbols(text, [text]))

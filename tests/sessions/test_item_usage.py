@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from foveal.daemon.core.errors import NotFound
+from foveal.daemon.core.times import timestamp_of
 from foveal.daemon.rules.items import IncludeMode, ItemKey
-from foveal.daemon.sessions.item_usage import MIN_REPORTED, Reported, referred, suggestion_for
-from foveal.daemon.sessions.request_record import ItemPart, Said, Sent
-from foveal.daemon.sessions.request_table import ItemCounts, UsageShare
+from foveal.daemon.sessions.item_usage import (
+    MIN_REPORTED,
+    ItemCounts,
+    ItemUsage,
+    Reported,
+    UsageShare,
+    referred,
+    suggestion_for,
+)
+from foveal.daemon.sessions.request_record import ItemPart, Sent, SentMessage, UsedItem
 
-from tests.ledger_cases import GUIDE, ROOT, SEARCH, STYLE, Opened, opened, record_of, sent_for
+from tests.delivery_cases import GUIDE, ROOT, SEARCH, STYLE, Opened, opened, record_of, sent_for
 
 KEYS = (
     ItemKey("rule", "docs/style.md"),
@@ -28,7 +36,7 @@ STYLE_AT, AGENTS, WEB, GLOSSARY, ISSUES, SEARCH_AT, READ = range(7)
 SENT = Sent(
     context="# CONTEXT\n\nBe exact: `ensure_utc`, `sharedName` and `inContext`.\n\nfile.py: inContext()",
     user_prompt="Why does fromMessage fail?",
-    history=(Said("user", "See from_history."),),
+    history=(SentMessage("user", "See from_history."),),
     references=(ItemPart(KEYS[GLOSSARY], "glossary\n\nA `TermOfArt` is one; sharedName too."),),
     rules=(
         ItemPart(KEYS[STYLE_AT], "docs/style.md\n\nBe exact: `ensure_utc`, `sharedName` and `inContext`."),
@@ -98,71 +106,63 @@ def test_hostile_texts_come_to_an_end() -> None:
     ]
     for text in texts:
         parts = tuple(ItemPart(key, text[:2_000] + key.name, text) for key in keys[:20])
-        found = referred(keys, Sent(text, text, text, (Said("user", text),) * 5, tools=parts), text)
+        found = referred(keys, Sent(text, text, text, (SentMessage("user", text),) * 5, tools=parts), text)
         assert found == (tuple(range(500)) if "tool_1" in text else ())
 
 
-QUERY = "Why does parse_url drop the port of an address"
+async def usage(at: Opened, since: str = "", modes: Mapping[ItemKey, IncludeMode] | None = None) -> ItemUsage:
+    return await at.deliveries.item_usage(ROOT, modes or {}, since)
 
 
-@pytest.fixture
-def at(tmp_path: Path) -> Iterator[Opened]:
-    with opened(tmp_path) as at:
-        yield at
-
-
-def put(at: Opened, number: int, query: str = QUERY, session_id: str = "ses_a", root: str = ROOT) -> None:
-    record = record_of(number, session_id, project_root=root, at=at.clock.after(hours=1))
-    at.put(record, sent_for(record, query))
-
-
-# --- Reports ---
-
-
-def test_report_notes_named_and_found_items(at: Opened) -> None:
-    put(at, 1)
+async def test_a_report_notes_named_and_found_items(tmp_path: Path) -> None:
     other = ItemKey("tool", "other", "github")
-    report = at.usage.report("ses_a", "req_1", reply="By ensure_utc.", used=[SEARCH, other, SEARCH, other])
-    assert report == Reported((STYLE, SEARCH), (other,))
-    assert at.ledger.get("ses_a", "req_1").referred == (STYLE, SEARCH)
-    assert at.ledger.list("ses_a")[0].referred == 2
+    async with opened(tmp_path) as at:
+        at.give(record=record_of(), sent=sent_for(record_of()))
+        found = await at.deliveries.report("ses", "req_1", "By ensure_utc.", [SEARCH, other, SEARCH, other])
+        assert found == Reported((STYLE, SEARCH), (other,))
+        assert (await at.deliveries.request("ses", "req_1")).referred == (STYLE, SEARCH)
+        assert (await at.deliveries.requests("ses", 1, ""))[0].referred == 2
+        with pytest.raises(NotFound):
+            await at.deliveries.report("ses", "req_2", "x", [])
 
 
-def test_a_request_is_counted_once_however_often_it_is_reported(at: Opened) -> None:
-    put(at, 1)
-    at.usage.report("ses_a", "req_1", used=[STYLE])
-    at.usage.report("ses_a", "req_1", used=[STYLE, SEARCH])
-    at.usage.report("ses_a", "req_1", reply="Nothing of it.")
-    assert at.ledger.get("ses_a", "req_1").referred == (STYLE, SEARCH)
-    assert at.usage.items(ROOT) == (
-        ItemCounts(GUIDE, 1, 1, 0, "2026-03-01"),
-        ItemCounts(STYLE, 1, 1, 1, "2026-03-01"),
-        ItemCounts(SEARCH, 1, 1, 1, "2026-03-01"),
-    )
+async def test_a_request_is_counted_once_however_often_it_is_reported(tmp_path: Path) -> None:
+    async with opened(tmp_path) as at:
+        assert await usage(at) == ItemUsage((), (), ())
+        at.give(record=record_of(items=(*record_of().items, record_of().items[0])))
+        for used in ([STYLE], [STYLE, SEARCH], []):
+            await at.deliveries.report("ses", "req_1", "Nothing of it.", used)
+        assert (await at.deliveries.request("ses", "req_1")).referred == (STYLE, SEARCH, STYLE)
+        assert (await usage(at)).items == (
+            ItemCounts(GUIDE, 1, 1, 0, "2026-03-01"),
+            ItemCounts(STYLE, 1, 1, 1, "2026-03-01"),
+            ItemCounts(SEARCH, 1, 1, 1, "2026-03-01"),
+        )
 
 
-def test_a_request_that_waits_can_be_reported(at: Opened) -> None:
-    at.ledger.add(record_of(), sent_for(record_of()))
-    assert at.usage.report("ses_a", "req_1", used=[STYLE]).referred == (STYLE,)
+async def test_shares_and_suggestions_over_time(tmp_path: Path) -> None:
+    async with opened(tmp_path) as at:
+        for number in range(2 * MIN_REPORTED + 4):
+            at.give(record=record_of(number, at=timestamp_of(at.clock.at)))
+            if number % 2:
+                used = [STYLE, SEARCH] if number % 4 == 1 else [STYLE]
+                await at.deliveries.report("ses", f"req_{number}", "", used)
+            at.clock.pass_on(hours=1)
+        found = await usage(at, modes={STYLE: "always", GUIDE: "agent"})
+        assert found.shares == (UsageShare("2026-03-01", 12, 6, 3), UsageShare("2026-03-02", 24, 12, 6),
+                                UsageShare("2026-03-03", 8, 4, 2))  # fmt: skip
+        assert [share.share for share in found.shares] == [0.5, 0.5, 0.5]
+        assert [(one.key, one.action) for one in found.suggestions] == [(GUIDE, "remove")]
+        later = await usage(at, "2026-03-02", {GUIDE: "agent"})
+        assert (later.shares, later.suggestions) == (found.shares[1:], ())
+        assert (await at.deliveries.item_usage("/other", {}, "")).items == ()
 
 
-def test_what_is_not_there_is_said(at: Opened) -> None:
-    with pytest.raises(NotFound):
-        at.usage.report("ses_a", "req_1", reply="x")
-    assert at.usage.items(ROOT) == ()
-    assert at.usage.shares(ROOT) == ()
-
-
-def test_the_share_of_selected_items_over_time(at: Opened) -> None:
-    for number in range(24):
-        put(at, number)
-        if number % 2:
-            at.usage.report("ses_a", f"req_{number}", used=[SEARCH] if number % 4 == 1 else [])
-    assert at.usage.shares(ROOT) == (UsageShare("2026-03-01", 11, 5, 3), UsageShare("2026-03-02", 13, 7, 3))
-    assert at.usage.shares(ROOT, "2026-03-02") == (UsageShare("2026-03-02", 13, 7, 3),)
-
-
-# --- Suggestions ---
+async def test_names_that_are_no_utf_8_are_counted(tmp_path: Path) -> None:
+    odd = ItemKey("rule", "\udcff.md")
+    async with opened(tmp_path) as at:
+        at.give(record=record_of(items=(UsedItem(odd, "always"),)))
+        assert [one.key for one in (await usage(at)).items] == [odd]
 
 
 @pytest.mark.parametrize(
@@ -186,12 +186,3 @@ def test_suggestions(
     assert (found and found.action) == action
     if found:
         assert f"{referred} of {reported} replies referred to the {key}: " in found.text
-
-
-def test_only_items_of_today_are_suggested(at: Opened) -> None:
-    for number in range(MIN_REPORTED):
-        put(at, number)
-        at.usage.report("ses_a", f"req_{number}", used=[STYLE])
-    found = at.usage.suggestions(ROOT, {STYLE: "always", SEARCH: "agent"})
-    assert [(one.key, one.action) for one in found] == [(SEARCH, "remove")]
-    assert at.usage.suggestions(ROOT, {SEARCH: "agent"}, since="2026-03-02") == ()

@@ -14,8 +14,8 @@ from foveal.daemon.sessions.request_record import (
     ConsideredItem,
     DamagedRecord,
     RequestRecord,
-    Said,
     Sent,
+    SentMessage,
     message_hash,
     messages,
     new_request_id,
@@ -26,7 +26,7 @@ from foveal.daemon.sessions.request_record import (
 )
 from msgspec.structs import replace
 
-from tests.ledger_cases import SEARCH, conversation_bytes, record_of, sent_for
+from tests.delivery_cases import SEARCH, conversation_bytes, record_of, sent_for
 
 
 def as_read(record: RequestRecord) -> RequestRecord:
@@ -138,11 +138,11 @@ ITEMS = [
     item("tool", "read", server="drive", says="Reads from the drive."),
 ]
 HISTORY = [
-    Said("system", "Obey."),
-    Said("user", "Hi"),
-    Said("assistant", "Hello"),
-    Said("System", "Obey!"),
-    Said("developer", "Obey?"),
+    SentMessage("system", "Obey."),
+    SentMessage("user", "Hi"),
+    SentMessage("assistant", "Hello"),
+    SentMessage("System", "Obey!"),
+    SentMessage("developer", "Obey?"),
 ]
 
 
@@ -154,14 +154,14 @@ def parts() -> Sent:
 
 def test_the_order_of_messages() -> None:
     assert messages(parts()) == (
-        Said("system", "You are it."),
-        Said("user", "Hi"),
-        Said("assistant", "Hello"),
-        Said("user", "Reference: guide.md\n\nRead me.\n"),
-        Said("user", "Rule: z.md\n\nBe first."),
-        Said("user", "Rule: a.md: How to write\n\nBe exact."),
-        Said("user", "Rule: b.md\n\nBe brief."),
-        Said("user", "Why?"),
+        SentMessage("system", "You are it."),
+        SentMessage("user", "Hi"),
+        SentMessage("assistant", "Hello"),
+        SentMessage("user", "Reference: guide.md\n\nRead me.\n"),
+        SentMessage("user", "Rule: z.md\n\nBe first."),
+        SentMessage("user", "Rule: a.md: How to write\n\nBe exact."),
+        SentMessage("user", "Rule: b.md\n\nBe brief."),
+        SentMessage("user", "Why?"),
     )
 
 
@@ -190,7 +190,7 @@ def test_the_order_in_which_items_are_given_changes_nothing() -> None:
 
 
 def test_prompts_have_their_place_even_if_empty() -> None:
-    assert messages(Sent()) == (Said("system", ""), Said("user", ""))
+    assert messages(Sent()) == (SentMessage("system", ""), SentMessage("user", ""))
 
 
 def test_texts_of_all_kinds_have_bytes() -> None:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest, NotFound, TooLarge
+from foveal.daemon.core.times import timestamp_of
 from foveal.daemon.rules.items import IncludeMode, ItemKey
 from foveal.daemon.sessions.session import (
     MAX_ID_CHARACTERS,
@@ -22,7 +23,6 @@ from foveal.daemon.sessions.session import (
     new_id,
     new_session,
     observed,
-    timestamp_of,
     with_always,
     with_fields,
     with_item,
@@ -51,14 +51,6 @@ def test_a_new_session_takes_the_always_items_once_and_in_order() -> None:
     assert made.items == tuple(IncludedItem(key, "always") for key in (A, TOOL, X))
     assert (made.id, made.project_root, made.created, made.last_observed) == ("s1", "/project", AT, AT)
     assert (made.last_idle, made.ended, made.removed, made.context, made.revision) == ("", "", (), {}, 0)
-
-
-def test_any_item_is_added_by_hand_as_manual() -> None:
-    first, outcome = with_item(session(A, X), B, mode="always")
-    assert outcome.changed
-    assert outcome.text == "Added the rule B."
-    second, _ = with_item(first, TOOL, mode="always")
-    assert modes(second) == [("A", "always"), ("X", "always"), ("B", "manual"), ("search", "manual")]
 
 
 def test_an_always_item_that_was_removed_stays_removed_and_comes_back_as_manual() -> None:
@@ -104,12 +96,6 @@ def test_what_would_come_by_itself_is_kept_out_and_let_in_again() -> None:
         assert (outcome.changed, same) == (False, kept_out)
         again, outcome = with_item(kept_out, B, mode)
         assert (outcome.changed, modes(again), again.removed) == (True, [("B", "manual")], ())
-
-
-def test_what_came_in_on_its_own_and_no_longer_does_can_be_added() -> None:
-    added, outcome = with_item(session(A, X), A, mode="manual")
-    assert outcome.changed
-    assert modes(added) == [("X", "always"), ("A", "manual")]
 
 
 def test_an_item_that_does_not_exist_is_not_added_but_can_be_removed() -> None:

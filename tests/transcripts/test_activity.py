@@ -2,68 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from foveal.daemon.transcripts import activity
 from foveal.daemon.transcripts.activity import Activity, ActivityLog, in_command
 from foveal.daemon.transcripts.entry import Entry, EntryKind
-from foveal.daemon.transcripts.miner import mine
-
-SAMPLES = Path(__file__).parents[1] / "host_transcripts"
-GZIP = "/home/dev/project/starlette/middleware/gzip.py"
-
-
-@pytest.mark.parametrize(
-    ("sample", "expected"),
-    [
-        (
-            "claude-code/main-transcript",
-            {
-                ("read", "/home/dev/project/starlette/schemas.py"),
-                ("edited", "/home/dev/project/starlette/schemas.py"),
-            },
-        ),
-        ("claude-code/main-transcript-background-compact", {("named", "starlette/routing.py")}),
-        ("claude-code/subagent-transcript", {("read", GZIP)}),
-        (
-            "codex/rollout-codemode-edit",
-            {("edited", "/home/dev/project/starlette/_kudu.py"), ("named", "applications.py")},
-        ),
-        ("codex/rollout-codemode-subagent", {("read", "starlette/middleware/gzip.py"), ("edited", GZIP)}),
-        ("codex/rollout-direct-apply-patch", {("edited", "starlette/_okapi.py")}),
-        ("codex/rollout-multi-agent-v1-subagent", {("read", "starlette/middleware/gzip.py")}),
-        (
-            "copilot/events-edit",
-            {
-                ("edited", "/home/dev/project/starlette/_gnu.py"),
-                ("read", "/home/dev/project/starlette/schemas.py"),
-                ("named", "applications.py"),
-            },
-        ),
-        ("copilot/events-subagent", {("read", GZIP), ("edited", GZIP)}),
-        (
-            "gemini/chat-session",
-            {
-                ("edited", "/home/dev/project/starlette/_impala.py"),
-                ("named", "applications.py"),
-                ("named", "starlette/routing.py"),
-            },
-        ),
-        (
-            "opencode/main-edit",
-            {
-                ("read", "/home/dev/project/pkg/gzip.py"),
-                ("edited", "/home/dev/project/pkg/gzip.py"),
-                ("named", "applications.py"),
-            },
-        ),
-    ],
-)
-def test_activities_in_transcripts_of_real_hosts(sample: str, expected: set[tuple[str, str]]) -> None:
-    mined = mine(str(SAMPLES / f"{sample}.jsonl"), None)
-    assert {(item.how, item.path) for item in mined.activity} == expected
-    assert all(item.first and item.first <= item.last for item in mined.activity)
 
 
 @pytest.mark.parametrize(

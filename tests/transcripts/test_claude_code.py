@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +11,9 @@ from foveal.daemon.transcripts.claude_code import ClaudeCodeReader
 from foveal.daemon.transcripts.entry import Entry
 from msgspec.structs import replace
 
-from tests.transcript_cases import AT, Claude, entries_of, said_in, write
+from tests.transcript_cases import AT, Claude, entries_of, read_records, said_in, write
 
-
-def read(*records: dict[str, Any]) -> list[Entry]:
-    """Return the entries of some records."""
-    reader = ClaudeCodeReader()
-    entries: list[Entry] = []
-    for number, record in enumerate(records, start=1):
-        entries += reader.read(number, json.dumps(record).encode()) or []
-    return entries + reader.finish()
+read = partial(read_records, ClaudeCodeReader)
 
 
 def test_entries_keep_their_order() -> None:
@@ -218,32 +211,6 @@ def test_subagents_inside_their_parents_file_are_side_chains() -> None:
     ]
     launched = read(parent.result("started", toolUseResult={"status": "async_launched", "agentId": "ab12"}))
     assert said_in(launched) == [("result", "started")]
-
-
-def test_unknown_and_malformed_records_are_counted() -> None:
-    reader = ClaudeCodeReader()
-    chat = Claude()
-    for record in (
-        {"type": "brand-new", "x": 1},
-        {"type": "file-history-snapshot", "snapshot": {}},
-        {"type": "summary", "summary": "Retry bug", "leafUuid": "a2"},
-        chat.block({"type": "server_tool_use", "id": "x"}),
-        {"type": ["user"]},
-        {**chat.user("x"), "message": None},
-        {**chat.user("x"), "message": "text"},
-        {
-            **chat.text("x"),
-            "message": {"content": [None, 5, "x", {"type": None}, {"type": "text", "text": 5}]},
-        },
-        {**chat.result("x"), "message": {"content": [{"type": "tool_result", "tool_use_id": 5}]}},
-        {},
-    ):
-        entries = reader.read(1, json.dumps(record).encode())
-        assert entries is not None
-        assert [entry for entry in entries if entry.kind != "result"] == []
-    assert reader.unknown >= 3
-    for line in (b"", b"{", b'{"type":"user","mess', b"[1]", b"null", b"\xff\xfe", b"[" * 200_000):
-        assert reader.read(1, line) is None
 
 
 def test_rewound_turn_is_left_out(tmp_path: Path) -> None:

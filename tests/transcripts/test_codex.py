@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 from foveal.daemon.transcripts.codex import CodexReader, is_codex
-from foveal.daemon.transcripts.entry import Entry
 
 from tests.transcript_cases import (
     AT,
@@ -15,6 +15,7 @@ from tests.transcript_cases import (
     codex_line,
     codex_message,
     codex_meta,
+    read_records,
     said_in,
 )
 
@@ -32,13 +33,7 @@ PATCH = """*** Begin Patch
 """
 
 
-def read(*records: dict[str, Any]) -> list[Entry]:
-    """Return the entries of some records."""
-    reader = CodexReader()
-    entries: list[Entry] = []
-    for number, record in enumerate(records, start=1):
-        entries += reader.read(number, json.dumps(record).encode()) or []
-    return entries + reader.finish()
+read = partial(read_records, CodexReader)
 
 
 def shell(command: Any, call_id: str = "c1", name: str = "shell") -> dict[str, Any]:
@@ -211,27 +206,3 @@ def test_early_rollouts_have_no_envelope() -> None:
     message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]}
     assert is_codex(message)
     assert said_in(read({"id": "t1", "timestamp": AT, "instructions": None}, message)) == [("agent", "Hi")]
-
-
-def test_unknown_and_malformed_records_are_counted() -> None:
-    reader = CodexReader()
-    for record in (
-        codex_line("brand_new", {}),
-        codex_item("image_generation_call", id="x"),
-        codex_line("world_state", {}),
-        codex_event("brand_new_event"),
-        codex_line("response_item", {"type": ["message"], "role": {}, "content": 5}),
-        codex_line("response_item", {"type": "message", "role": ["user"], "content": [None, 5]}),
-        codex_item("reasoning", summary=[None, {"text": 5}], content="x", encrypted_content="x"),
-        codex_item("function_call", name=None, arguments=None, call_id=None),
-        codex_event("exec_command_end", exit_code=["1"], command={"x": 1}),
-        codex_event("patch_apply_end", changes=["a"], success="no"),
-        codex_meta(source=["x"]),
-        codex_line("session_meta", {"id": 5, "cwd": []}),
-        {"type": {"x": 1}, "payload": {}},
-        {"payload": None},
-    ):
-        assert reader.read(1, json.dumps(record).encode()) is not None
-    assert reader.unknown >= 2
-    for line in (b"", b"{", b"[1]", b"\xff"):
-        assert reader.read(1, line) is None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from typing import Any
 
-from foveal.daemon.transcripts.copilot import CopilotReader, is_copilot
-from foveal.daemon.transcripts.entry import Entry
+from foveal.daemon.transcripts.copilot import CopilotReader
 
-from tests.transcript_cases import AT, said_in
+from tests.transcript_cases import AT, read_records, said_in
 
 
 def event(kind: str, agent_id: str = "", **data: Any) -> dict[str, Any]:
@@ -17,13 +16,7 @@ def event(kind: str, agent_id: str = "", **data: Any) -> dict[str, Any]:
     return {**record, "agentId": agent_id} if agent_id else record
 
 
-def read(*records: dict[str, Any]) -> list[Entry]:
-    """Return the entries of some records."""
-    reader = CopilotReader()
-    entries: list[Entry] = []
-    for number, record in enumerate(records, start=1):
-        entries += reader.read(number, json.dumps(record).encode()) or []
-    return entries + reader.finish()
+read = partial(read_records, CopilotReader)
 
 
 def start(name: str, call_id: str = "c1", **given: Any) -> dict[str, Any]:
@@ -97,22 +90,3 @@ def test_own_tools_and_output_are_left_out() -> None:
     assert read(start("bash", command="foveal query x"), complete("a decision of the past"))[1].text == ""
     context = complete("Created\n<foveal-context>\nI chose x\n</foveal-context>")
     assert read(start("create", path="/w/a.py"), context)[1].text == "Created\n"
-
-
-def test_unknown_and_malformed_events_are_counted() -> None:
-    reader = CopilotReader()
-    for record in (
-        event("session.start", sessionId=5, context=[]),
-        event("assistant.message", content=["x"], reasoningText=None),
-        event("tool.execution_start", toolCallId=None, toolName=None, arguments="x"),
-        event("tool.execution_complete", toolCallId=None, result="x", error=[], shellExecution=5),
-        event("tool.execution_complete", toolCallId="c9", fileEdits=[None, {"path": 5}]),
-        {"type": "brand new", "data": None},
-        {"type": ["user.message"]},
-    ):
-        assert reader.read(1, json.dumps(record).encode()) is not None
-    assert reader.unknown == 2
-    for line in (b"", b"{", b"[1]", b"\xff"):
-        assert reader.read(1, line) is None
-    assert not is_copilot({"type": "session.start", "data": {}})
-    assert not is_copilot({"type": "user", "data": {}, "parentId": None})

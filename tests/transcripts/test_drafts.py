@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 FINDING = MinedDecision(
     "Use WAL", "Readers wait", ("src/db.py",), "failure", "it locked", 7, "2026-11-20T10:00:00.000Z",
-    ("said so",), "normal", "ab12", "s1",
+    "normal", "ab12", "s1",
 )  # fmt: skip
 MINED = Mined("claude-code", "ab12", "", Cursor(1, 2, "", 0, 0), (FINDING,), 0, (), 0, 0, finished=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pytest
 from foveal.daemon.transcripts.entry import Entry, Tool
 from foveal.daemon.transcripts.extraction import MAX_FINDINGS, MinedDecision, extract
 from msgspec.structs import replace
@@ -55,13 +56,6 @@ def test_a_report_with_edits_and_passing_tests() -> None:
     assert finding.files == ("/w/src/limit.py",)
     assert (finding.outcome, finding.error, finding.trust) == ("success", "", "normal")
     assert (finding.line, finding.at, finding.session_id) == (6, "2026-01-31T12:00:00Z", "s1")
-    assert "what was not taken" in finding.evidence
-
-
-def test_no_choice_without_a_change() -> None:
-    assert not Transcript().user().call("read", "a.py").agent(CHOICE).found()
-    assert Transcript().user().run("sed -i s/a/b/ a.py").agent(CHOICE).found()
-    assert Transcript().user().call("agent").agent(CHOICE).found()
 
 
 def test_a_subagent_chooses_without_a_change() -> None:
@@ -85,49 +79,11 @@ def test_a_subagent_chooses_without_a_change() -> None:
     assert not found("I tried a token bucket, but bursts doubled the load.", "/w/limit.py")
 
 
-def test_half_a_surrogate_pair_breaks_nothing() -> None:
-    finding = Transcript().user().edit("a.py").agent(f"{CHOICE} \ud83d").one()
-    assert finding.decision.startswith("I used a token bucket")
-
-
-def test_a_cause_needs_no_change() -> None:
-    text = "The root cause was a missing index on `orders`."
-    assert Transcript().user().call("read", "a.py").agent(text).found()
-
-
-def test_description_counts_only_after_source_edits() -> None:
-    text = "Keys are hashed rather than compared because they are long."
-    assert Transcript().user().edit("src/a.py").agent(text).found()
-    assert not Transcript().user().edit("docs/a.md").agent(text).found()
-
-
-def test_announcement_counts_if_files_change() -> None:
-    text = "I'll use a mutex instead of a channel because there is one writer."
-    assert not Transcript().user().agent(text).call("read", "a.go").agent("Done.").found()
-    finding = Transcript().user().agent(text).edit("a.go").edit("b.go").agent("Done.").one()
-    assert finding.files == ("a.go", "b.go")
-
-
-def test_failed_or_refused_edit_does_not_count() -> None:
-    text = "I'll use a mutex instead of a channel because there is one writer."
-    transcript = Transcript().user().agent(text).call("edit", "a.go", output="refused", failed=True)
-    assert not transcript.agent("Understood.").found()
-
-
 def test_a_failed_check_gives_the_outcome_and_the_error() -> None:
     output = "F.\nE   TypeError: object of type 'generator' has no len()\n1 failed, 9 passed"
     finding = Transcript().user().edit("a.py").run("pytest", output, failed=True).agent(CHOICE).one()
     assert finding.outcome == "failure"
     assert "TypeError" in finding.error
-
-
-def test_only_a_check_after_the_last_edit_counts() -> None:
-    assert Transcript().user().edit("a.py").run("pytest").edit("b.py").agent(CHOICE).one().outcome == ""
-
-
-def test_check_before_first_edit_counts_for_previous_turn() -> None:
-    transcript = Transcript().user().edit("a.py").agent(CHOICE).user("Run the tests.")
-    assert transcript.run("pytest", "12 passed").agent("All pass.").one().outcome == "success"
 
 
 def test_git_restore_undoes_a_decision() -> None:
@@ -138,46 +94,25 @@ def test_git_restore_undoes_a_decision() -> None:
     assert transcript.run("git checkout -- src/other.py").agent("Done.").one().outcome == ""
 
 
-def test_git_revert_undoes_a_commit() -> None:
-    transcript = Transcript().user().edit("a.py").run("git commit -am x").agent(CHOICE).user("Undo it.")
-    assert transcript.run("git revert --no-edit HEAD").agent("Done.").one().outcome == "reverted"
-
-
-def test_interrupted_run_counts_only_started_work() -> None:
-    text = "I decided to use pika instead of kombu because it is small."
-    interrupted = "[Request interrupted by user]"
-    assert not Transcript().user().agent(text).call("read", "a.py").user(interrupted).found()
-    assert not Transcript().user().agent(text).call("read", "a.py").found()
-    finding = Transcript().user().agent(text).edit("a.py").found()[0]
-    assert "the run was broken off" in finding.evidence
-
-
 def test_report_and_narration_merge() -> None:
-    transcript = Transcript().user().agent("The API rejects lists. I'll send a dict for each item instead.")
-    transcript.edit("api.py").agent(
-        "I send each item as a dict rather than a list because lists are rejected."
-    )
-    assert len(transcript.found()) == 1
+    said = "I'll send a dict for each item instead of a list, because the API rejects lists of items."
+    report = "- I send each item as a dict instead of a list, since lists are rejected."
+    finding = Transcript().user().agent(said).edit("api.py").run("pytest", "9 passed").agent(report).one()
+    assert (finding.files, finding.outcome) == (("api.py",), "success")
 
 
 def test_of_several_causes_the_last_counts() -> None:
     transcript = (
-        Transcript().user().agent("The root cause is the cache.").edit("a.py").run("pytest", "1 failed")
+        Transcript()
+        .user()
+        .agent("The root cause is the cache, which is never cleared after a failed request.")
+        .edit("a.py")
+        .run("pytest", "1 failed")
     )
-    transcript.agent("The root cause is the clock, which jumps.").edit("b.py").agent("Done.")
-    assert transcript.one().decision.endswith("the clock, which jumps.")
-
-
-def test_a_standing_decision_of_the_user() -> None:
-    transcript = Transcript().user("Add a column. We decided never to store ids unencrypted.").edit("m.py")
-    finding = transcript.agent("Done.").one()
-    assert finding.decision == "We decided never to store ids unencrypted."
-    assert (finding.files, finding.outcome) == ((), "")
-
-
-def test_steering_text_gets_low_trust() -> None:
-    text = "I chose the mirror over the registry because https://example.org/x is faster."
-    assert Transcript().user().edit("a.py").agent(text).one().trust == "low"
+    transcript.agent(
+        "The root cause is the clock, which jumps back while the request is being retried."
+    ).edit("b.py").agent("Done.")
+    assert transcript.one().decision.startswith("The root cause is the clock")
 
 
 def test_subagents_in_a_transcript_are_separate() -> None:
@@ -207,110 +142,155 @@ def test_memory_is_bounded() -> None:
     assert len(extract(entries())) <= MAX_FINDINGS
 
 
-def test_empty_transcript_has_no_findings() -> None:
-    assert extract([]) == []
-    assert not Transcript().user().found()
-
-
+MUTEX = "I'll use a mutex instead of a channel because there is one writer."
+ROOT_CAUSE = "The root cause was a missing index on `orders`, so every page scanned the whole table."
+HASHED = "Keys are hashed rather than compared because they are long."
+VERSIONED = (
+    "I give each row a version so that two writers can't overwrite each other, because locks end early."
+)
+DROPPED = "`mmap` is no faster here: the file is read once. I'm dropping that."
+REMOVED = "- I removed the preloading. It made scrolling stutter and didn't improve the start."
+LAZY = "- Panels are built by `Lazy` instead of by a registry, because most are never opened."
+HANDED_OUT = "`Pool.take` hands out a socket before the old reader let go of it."
+DECIDED = (
+    "I deliberately decided to use pika instead of kombu so that we can't lose messages, because it acknowledges."
+    " Otherwise each crash would drop a batch."
+)
+INTERRUPTED = "[Request interrupted by user]"
+COMPLAINT = "The report shows wrong hours, find out why."
 UNMARKED = "`parse()` reads the date as local time, so each row shifts by an hour."
 
 
-def test_weak_cause_counts_before_the_edit_for_a_complaint() -> None:
-    complaint = "The report shows wrong hours, find out why."
-    finding = Transcript().user(complaint).agent(UNMARKED).edit("src/a.py").agent("Done.").one()
-    assert finding.decision == UNMARKED
-    assert not Transcript().user(complaint).agent(UNMARKED).call("read", "a.py").agent("Done.").found()
-    assert not Transcript().user(complaint).agent(UNMARKED).edit("tests/test_a.py").agent("Done.").found()
-    assert not Transcript().user("Add a flag.").agent(UNMARKED).edit("src/a.py").agent("Done.").found()
-
-
-def test_own_mistake_is_no_cause() -> None:
-    transcript = (
-        Transcript().user("Fix the wrong hours.").edit("src/a.py").run("pytest", "1 failed", failed=True)
-    )
-    assert not transcript.agent(UNMARKED).edit("src/a.py").agent("Done.").found()
-
-
-def test_purpose_counts_next_to_the_edit() -> None:
-    text = "Rows carry a version now so that two writers can't overwrite each other."
-    assert Transcript().user().agent(text).edit("src/a.py").agent("Done.").found()
-    assert not Transcript().user().agent(text).call("read", "a.py").agent("Done.").found()
-
-
-def test_abandoned_attempt_counts_after_a_try() -> None:
-    text = "`mmap` is no faster here: the file is read once. I'm dropping that."
-    tried = (
-        Transcript()
-        .user()
-        .edit("src/a.py")
-        .run("./bench", "9 ms")
-        .agent(text)
-        .edit("src/a.py")
-        .agent("Done.")
-    )
-    finding = tried.one()
-    assert finding.outcome == "failure"
-    assert "mmap" in finding.decision
-    assert not Transcript().user().agent(text).edit("src/a.py").agent("Done.").found()
-
-
-def test_necessary_work_is_no_choice() -> None:
-    text = "The store isn't exposed yet, so I'll add a getter."
-    assert not Transcript().user("Add a route.").agent(text).edit("src/a.py").agent("Done.").found()
-
-
-def test_announced_cause_is_its_neighbour() -> None:
-    cause = "`Pool.take` hands out a socket before the old reader let go of it."
-    for text in (
-        f"Found it. {cause}",
-        f"Found the reason.\n\n{cause}",
-        f"{cause} That's the bug.",
-        f"That explains the hang. {cause}",
-    ):
-        transcript = Transcript().user("Why does the client hang?").agent(text).edit("src/pool.py")
-        finding = transcript.agent("Done.").one()
-        assert cause in finding.decision, text
-    asked_nothing = Transcript().user("Add the holidays to the calendar.").agent(f"Found it. {cause}")
-    assert not asked_nothing.edit("src/pool.py").agent("Done.").found()
-    slip = Transcript().user("Why does the client hang?").edit("src/a.py").run("./x", "boom", failed=True)
-    assert not slip.agent("Got it. I mistyped the name of the pool.").edit("src/a.py").agent("Done.").found()
-
-
 def test_consequence_belongs_to_its_cause() -> None:
-    text = "Root cause: the lease is taken twice. Every restart therefore doubles the workers."
+    text = "The root cause was that the lease is taken twice because nobody checks it. Every restart doubles the workers."
     finding = Transcript().user("Why so many workers?").edit("src/a.py").agent(text).one()
     assert "taken twice" in finding.decision
     assert "doubles" in finding.rationale
 
 
-def test_present_state_needs_reason_or_alternative() -> None:
-    def reports(text: str) -> bool:
-        return bool(Transcript().user("Load charts late.").edit("src/a.py").agent(text).found())
-
-    assert not reports("- Panels are now built by `Lazy`, which only reads their titles.")
-    assert not reports(
-        "`rg OldPanel src` finds nothing any more. Themes would have to be updated by their owners."
-    )
-    assert not reports("- The frame uses `b.svg` instead of the old `a.svg`.")
-    assert reports("- Panels are built by `Lazy` instead of by a registry.")
-    assert reports("- At most 5 panels are open, since a sixth exhausts the memory.")
-    assert reports("Panels hold at most 5 `rows`. Beyond that the browser would drop frames.")
-    removed = "- I removed the preloading. It made scrolling stutter and didn't improve the start."
-    assert Transcript().user().edit("src/a.py").run("./bench", "9 ms").agent(removed).found()
-    assert not Transcript().user().edit("src/a.py").run("./bench", "9 ms").agent(removed[:27]).found()
+def asked(text: str = "Please fix it.") -> Transcript:
+    return Transcript().user(text)
 
 
-def test_requested_work_is_no_choice() -> None:
-    transcript = Transcript().user("Log lines should carry UTC instead of local time.").edit("src/a.py")
-    assert not transcript.agent("- Log lines carry `UTC` instead of local time.").found()
+@pytest.mark.parametrize(
+    ("transcript", "findings"),
+    [
+        (asked().call("read", "a.py").agent(CHOICE), 0),
+        (asked().run("sed -i s/a/b/ a.py").agent(CHOICE), 1),
+        (asked().call("agent").agent(CHOICE), 1),
+        (asked().edit("a.py").agent(f"{CHOICE} \ud83d"), 1),
+        (asked().call("read", "a.py").agent(ROOT_CAUSE), 1),
+        (asked().edit("src/a.py").agent(HASHED), 1),
+        (asked().edit("docs/a.md").agent(HASHED), 0),
+        (asked().agent(MUTEX).edit("a.go").agent("Done."), 1),
+        (asked().agent(MUTEX).call("read", "a.go").agent("Done."), 0),
+        (asked().agent(MUTEX).call("edit", "a.go", output="refused", failed=True).agent("Understood."), 0),
+        (asked().agent(MUTEX).edit("a.go"), 1),
+        (asked().agent(MUTEX).call("read", "a.go"), 0),
+        (asked(COMPLAINT).agent(DECIDED).call("read", "a.go").user(INTERRUPTED), 0),
+        (asked(COMPLAINT).agent(DECIDED).call("read", "a.go").agent("Done."), 0),
+        (asked().agent(MUTEX).call("read", "a.go").user(INTERRUPTED), 0),
+        (asked(), 0),
+        (asked(COMPLAINT).agent(UNMARKED).edit("src/a.py").agent("Done."), 1),
+        (asked(COMPLAINT).agent(UNMARKED).call("read", "a.py").agent("Done."), 0),
+        (asked(COMPLAINT).agent(UNMARKED).edit("tests/test_a.py").agent("Done."), 0),
+        (asked("Add a flag.").agent(UNMARKED).edit("src/a.py").agent("Done."), 0),
+        (
+            asked(COMPLAINT)
+            .edit("src/a.py")
+            .run("pytest", "1 failed", failed=True)
+            .agent(UNMARKED)
+            .edit("src/a.py"),
+            0,
+        ),
+        (asked().agent(VERSIONED).edit("src/a.py").agent("Done."), 1),
+        (asked().agent(VERSIONED).call("read", "a.py").agent("Done."), 0),
+        (asked().edit("src/a.py").run("./bench", "9 ms").agent(DROPPED).edit("src/a.py").agent("Done."), 1),
+        (asked().agent(DROPPED).edit("src/a.py").agent("Done."), 0),
+        (
+            asked("Add a route.")
+            .agent("The store isn't exposed yet, so I'll add a getter.")
+            .edit("src/a.py")
+            .agent("Done."),
+            0,
+        ),
+        (asked().edit("src/a.py").run("./bench", "9 ms").agent(REMOVED), 1),
+        (asked().edit("src/a.py").run("./bench", "9 ms").agent(REMOVED[:27]), 0),
+        (asked().edit("src/a.py").agent(LAZY), 1),
+        (
+            asked()
+            .edit("src/a.py")
+            .agent("- Panels are now built by `Lazy`, which only reads their titles."),
+            0,
+        ),
+        (asked().edit("src/a.py").agent("- The frame uses `b.svg` instead of the old `a.svg`."), 0),
+        (
+            asked("Log lines should carry UTC instead of local time.")
+            .edit("src/a.py")
+            .agent("- Log lines carry `UTC` instead of local time."),
+            0,
+        ),
+        (
+            asked("Why does the client hang?")
+            .agent(f"Found it. {HANDED_OUT}")
+            .edit("src/a.py")
+            .agent("Done."),
+            1,
+        ),
+        (
+            asked("Why does the client hang?")
+            .agent(f"Found the reason.\n\n{HANDED_OUT}")
+            .edit("src/a.py")
+            .agent("Done."),
+            1,
+        ),
+        (
+            asked("Why does the client hang?")
+            .agent(f"{HANDED_OUT} That's the bug.")
+            .edit("src/a.py")
+            .agent("Done."),
+            1,
+        ),
+        (asked("Add the holidays.").agent(f"Found it. {HANDED_OUT}").edit("src/a.py").agent("Done."), 0),
+    ],
+)
+def test_decision_needs_the_events_around_it(transcript: Transcript, findings: int) -> None:
+    assert len(transcript.found()) == findings
 
 
-def test_user_rule_keeps_its_reason() -> None:
-    held = (
-        Transcript().user("Payloads must never contain names, because topics can't be purged.").agent("Ok.")
-    )
-    assert held.one().decision.startswith("Payloads must never")
-    agreed = Transcript().user("No mirrors in production. We settled that with the operators in May.")
-    assert "No mirrors" in agreed.agent("Ok.").one().decision
-    assert not Transcript().user("We settled that with the operators in May.").agent("Ok.").found()
-    assert not Transcript().user("It must not break, because we have a demo.").agent("Ok.").found()
+@pytest.mark.parametrize(
+    ("transcript", "outcome"),
+    [
+        (asked().edit("a.py").run("pytest").edit("b.py").agent(CHOICE), ""),
+        (asked().edit("a.py").agent(CHOICE).user("Test it.").run("pytest", "12 passed").agent("Ok."), "success"),
+        (asked().edit("src/a.py").run("./bench").agent(DROPPED).edit("src/a.py").agent("Done."), "failure"),
+        (
+            asked().edit("a.py").run("git commit -am x").agent(CHOICE).user("Undo it.")
+            .run("git revert --no-edit HEAD").agent("Done."),
+            "reverted",
+        ),
+    ],
+)  # fmt: skip
+def test_outcome_is_that_of_the_events_after_it(transcript: Transcript, outcome: str) -> None:
+    assert transcript.one().outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("text", "decision"),
+    [
+        ("Add a column. We decided never to store ids unencrypted.", "We decided never to store"),
+        ("Payloads must never contain names, because topics can't be purged.", "Payloads must never"),
+        ("No mirrors in production. We settled that with the operators in May.", "No mirrors"),
+        ("We settled that with the operators in May.", ""),
+        ("It must not break, because we have a demo.", ""),
+    ],
+)
+def test_standing_decision_of_the_user(text: str, decision: str) -> None:
+    found = asked(text).edit("m.py").agent("Done.").found()
+    assert [one.decision.startswith(decision) for one in found] == [True] * bool(decision)
+    assert all((one.files, one.outcome) == ((), "") for one in found)
+
+
+def test_steering_text_gets_low_trust() -> None:
+    text = "I chose the mirror over the registry because https://example.org/x is faster than the registry."
+    assert asked().edit("a.py").agent(text).one().trust == "low"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
-from foveal.daemon.transcripts.transcript_file import MAX_FILE_BYTES, MAX_LINE_BYTES, Line, lines, opened
+from foveal.daemon.transcripts.transcript_file import MAX_FILE_BYTES, Line, lines, opened
 from foveal.daemon.transcripts.transcripts import read
 
 from tests.transcript_cases import Claude, entries_of, said_in, write
@@ -103,16 +103,3 @@ def test_lines_have_offsets(tmp_path: Path) -> None:
     with opened(str(path)) as (descriptor, _):
         assert list(lines(descriptor, 0, 5))[-1] == Line(3, 4, 1, b"c", complete=False)
         assert [line.size for line in lines(descriptor, 0, 1_000)] == [3, 1, 3, 1]
-
-
-def test_too_long_line_is_skipped(tmp_path: Path) -> None:
-    path = tmp_path / "t"
-    longest, longer = b"x" * (MAX_LINE_BYTES - 1) + b"\n", b"y" * (3 * MAX_LINE_BYTES) + b"\n"
-    path.write_bytes(longest + longer + b"z\n")
-    assert [(line.size, line.data is None) for line in all_lines(path)] == [
-        (len(longest), False),
-        (len(longer), True),
-        (2, False),
-    ]
-    path.write_bytes(b"x" * (MAX_LINE_BYTES + 5))
-    assert [(line.data, line.complete) for line in all_lines(path)] == [(None, False)]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from foveal.daemon.transcripts.entry import Entry
-from foveal.daemon.transcripts.gemini import GeminiReader, is_gemini
+from foveal.daemon.transcripts.gemini import GeminiReader
 
-from tests.transcript_cases import AT, entries_of, said_in, write
+from tests.transcript_cases import AT, entries_of, read_records, said_in, write
 
 HEAD = {"sessionId": "s1", "projectHash": "ab", "startTime": AT, "lastUpdated": AT, "kind": "main"}
 
@@ -26,13 +26,7 @@ def call(name: str, output: str = "ok", *, status: str = "success", **args: Any)
     return {"id": f"{name}-{output}", "name": name, "args": args, "status": status, "result": result}
 
 
-def read(*records: dict[str, Any]) -> list[Entry]:
-    """Return the entries of some records."""
-    reader = GeminiReader()
-    entries: list[Entry] = []
-    for number, record in enumerate((HEAD, *records), start=1):
-        entries += reader.read(number, json.dumps(record).encode()) or []
-    return entries + reader.finish()
+read = partial(read_records, GeminiReader, HEAD)
 
 
 def test_each_message_counts_once() -> None:
@@ -104,23 +98,3 @@ def test_rewound_messages_are_left_out(tmp_path: Path) -> None:
     check("m1", "prompt 0")
     check("m0")
     check("unknown")
-
-
-def test_unknown_and_malformed_messages_are_counted() -> None:
-    reader = GeminiReader()
-    records: tuple[dict[str, Any], ...] = (
-        {"sessionId": 5, "projectHash": None, "kind": []},
-        {"$set": 5},
-        message("user", 5),
-        message("gemini", [None, {"text": 5}], 7, thoughts="x", toolCalls=[None, {"status": "success"}]),  # type: ignore[arg-type]  # a malformed id
-        message("gemini", "", toolCalls=[{"id": "c", "status": "success", "args": [], "result": [5, {}]}]),
-        {"type": "brand new"},
-        {"type": ["user"]},
-    )
-    for record in records:
-        assert reader.read(1, json.dumps(record).encode()) is not None
-    assert reader.unknown == 2
-    for line in (b"", b"{", b"[1]", b"\xff"):
-        assert reader.read(1, line) is None
-    assert is_gemini(HEAD)
-    assert not is_gemini({"sessionId": "s1"})

@@ -22,7 +22,7 @@ from foveal.daemon.transcripts.cursor import CursorStore
 from foveal.daemon.transcripts.grafting import Grafting, SkippedLine, TranscriptResult
 from foveal.daemon.workspace.project import Project, load
 
-from tests.transcript_cases import AT, Claude, append, codex_item, codex_message, codex_meta, write
+from tests.transcript_cases import AT, Claude, append, write
 
 DECISION = "I decided to use SQLite instead of a JSON file because concurrent writers must not interleave."
 OTHER = "I chose a lock file over a daemon because it survives a crash of the writer."
@@ -135,19 +135,6 @@ async def test_the_same_transcript_adds_nothing_twice(
     assert len(kept(project)) == 2
 
 
-async def test_agent_and_session_that_are_given_come_first(
-    project: Project, grafting: Grafting, tmp_path: Path
-) -> None:
-    path, _ = conversation(project, tmp_path / "agent-ab12.jsonl", agent_id="ab12")
-    await grafting.graft_transcript(project, path)
-    other, _ = conversation(project, tmp_path / "agent-cd34.jsonl", OTHER, agent_id="cd34")
-    await grafting.graft_transcript(project, other, "my session", "my agent")
-    assert [(one.agent_id, one.session_id) for one in kept(project)] == [
-        ("ab12", "s1"),
-        ("my agent", "my session"),
-    ]
-
-
 async def test_a_decision_out_of_two_sessions_is_grafted_once(
     project: Project, grafting: Grafting, tmp_path: Path
 ) -> None:
@@ -156,50 +143,6 @@ async def test_a_decision_out_of_two_sessions_is_grafted_once(
         result = await grafting.graft_transcript(project, path)
         assert (result.grafted, result.duplicates) == ((1, 0) if session_id == "s1" else (0, 1))
     assert [one.session_id for one in kept(project)] == ["s1"]
-
-
-async def test_other_hosts_are_grafted_too(project: Project, grafting: Grafting, tmp_path: Path) -> None:
-    patch = "*** Begin Patch\n*** Update File: src/lock.py\n@@\n-1\n+2\n*** End Patch"
-    codex = write(
-        tmp_path / "rollout.jsonl",
-        [
-            codex_meta("t1", cwd=project.root),
-            codex_message("user", "Lock the store"),
-            codex_item("custom_tool_call", name="apply_patch", input=patch, call_id="c1"),
-            codex_item("custom_tool_call_output", call_id="c1", output="Done"),
-            codex_message("assistant", OTHER),
-        ],
-    )
-    plain = write(
-        tmp_path / "plain.jsonl",
-        [
-            {"role": "user", "content": "Store it"},
-            {"role": "tool", "content": "", "tool": {"name": "edit", "paths": ["src/store.py"]}},
-            {"role": "assistant", "content": DECISION},
-        ],
-    )
-    await grafting.graft_transcript(project, codex)
-    await grafting.graft_transcript(project, plain, "s9", "helper")
-    by_source = {one.provenance.source: one for one in kept(project)}
-    assert by_source["codex"].files_touched == ("src/lock.py",)
-    assert (by_source["codex"].agent_id, by_source["codex"].session_id) == ("codex", "t1")
-    assert (by_source["plain"].agent_id, by_source["plain"].session_id) == ("helper", "s9")
-
-
-async def test_our_own_context_is_no_decision(project: Project, grafting: Grafting, tmp_path: Path) -> None:
-    chat = Claude(cwd=project.root)
-    context = f"# PROJECT CONTEXT\n\n## Recent Decisions\n\n- {DECISION}\n"
-    path = write(
-        tmp_path / "t.jsonl",
-        [
-            chat.record("attachment", attachment={"type": "hook_additional_context", "content": [context]}),
-            chat.user(f"What is stored where?\n\n{context}"),
-            chat.call("mcp__foveal__get_context", {"prompt": "store"}),
-            chat.result([{"type": "text", "text": context}]),
-            chat.text("It is stored in src/store.py."),
-        ],
-    )
-    assert (await grafting.graft_transcript(project, path)).grafted == 0
 
 
 async def test_bad_files_are_refused_and_bad_lines_reported(

@@ -68,37 +68,24 @@ def test_unclosed_tags_take_linear_time() -> None:
 
 
 def test_own_tools_and_commands_are_known() -> None:
-    def check_tool(expected: bool, name: str, namespace: str = "") -> None:
-        assert is_own_tool(name, namespace) is expected
-
-    check_tool(True, "mcp__foveal__get_context")
-    check_tool(True, "mcp__plugin_foveal_foveal__search_code")
-    check_tool(True, "mcp__plugin_other_foveal__search_code")
-    check_tool(True, "foveal__get_context")
-    check_tool(True, "foveal.get_context")
-    check_tool(True, "mcp_foveal_search_code")
-    check_tool(True, "foveal-search_code")
-    check_tool(True, "foveal_search_code")
-    check_tool(True, "get_context", "mcp__foveal")
-    check_tool(True, "get_context", "mcp__foveal__")
-    check_tool(False, "get_context")
-    check_tool(False, "mcp__other__foveal__x")
-    check_tool(False, "mcp__foveal2__x")
-    check_tool(False, "get_context", "mcp__other")
-
-    def check_command(expected: bool, command: str) -> None:
-        assert is_own_command(command) is expected
-
-    check_command(True, "foveal context src/a.py")
-    check_command(True, "cd /w && foveal query x")
-    check_command(True, "FOVEAL_SOCKET=/x foveal decisions")
-    check_command(True, "uvx foveal context")
-    check_command(True, "python3 -m foveal context")
-    check_command(True, "./venv/bin/foveal")
-    check_command(True, "x=$(foveal context)")
-    check_command(False, "grep foveal README.md")
-    check_command(False, "ls foveal-data")
-    check_command(False, "make")
+    for name in (
+        "mcp__foveal__get_context", "mcp__plugin_foveal_foveal__search_code", "foveal.get_context",
+        "mcp__plugin_other_foveal__search_code", "foveal__get_context", "mcp_foveal_search_code",
+        "foveal-search_code", "foveal_search_code",
+    ):  # fmt: skip
+        assert is_own_tool(name), name
+    assert is_own_tool("get_context", "mcp__foveal")
+    assert is_own_tool("get_context", "mcp__foveal__")
+    assert not is_own_tool("get_context", "mcp__other")
+    for name in ("get_context", "mcp__other__foveal__x", "mcp__foveal2__x"):
+        assert not is_own_tool(name), name
+    for command in (
+        "foveal context src/a.py", "cd /w && foveal query x", "FOVEAL_SOCKET=/x foveal decisions",
+        "uvx foveal context", "python3 -m foveal context", "./venv/bin/foveal", "x=$(foveal context)",
+    ):  # fmt: skip
+        assert is_own_command(command), command
+    for command in ("grep foveal README.md", "ls foveal-data", "make"):
+        assert not is_own_command(command), command
 
 
 def test_injections_in_transcripts_are_ignored(tmp_path: Path) -> None:

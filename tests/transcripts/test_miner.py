@@ -12,7 +12,7 @@ import pytest
 from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.transcripts.extraction import Mined
 from foveal.daemon.transcripts.miner import mine
-from msgspec import convert, to_builtins
+from msgspec import convert
 
 from tests.transcript_cases import Claude, append, write
 
@@ -31,26 +31,17 @@ def conversation(path: Path) -> tuple[str, Claude]:
     return write(path, records), chat
 
 
-def ask(request: bytes) -> tuple[Any, int]:
-    """Run the process with one request; returns its answer and its exit code."""
-    done = subprocess.run(
-        [sys.executable, "-m", "foveal.daemon.transcripts.miner"],
-        input=request,
-        stdout=subprocess.PIPE,
-        check=False,
-        cwd="/",
-    )
-    return json.loads(done.stdout or b"null"), done.returncode
-
-
-def test_mined_decision_roundtrips(tmp_path: Path) -> None:
-    path, _ = conversation(tmp_path / "t.jsonl")
-    mined = mine(path, None)
-    assert (mined.source, mined.cwd, mined.finished, mined.skipped) == ("claude-code", "/w/app", True, ())
-    (finding,) = mined.findings
-    assert "SQLite" in finding.decision
-    assert (finding.line, finding.session_id) == (4, "s1")
-    assert convert(json.loads(json.dumps(to_builtins(mined))), Mined) == mined
+def answer(path: str) -> tuple[dict[str, Any], int]:
+    """Ask the process about a path, its input open until it answers; return its answer and exit code."""
+    argv = [sys.executable, "-m", "foveal.daemon.transcripts.miner"]
+    process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/")
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process, process.stdin, process.stdout:
+        process.stdin.write(json.dumps({"path": path, "cursor": None, "speaker": None}).encode() + b"\n")
+        process.stdin.flush()
+        told: dict[str, Any] = json.loads(process.stdout.readline())
+    return told, process.returncode
 
 
 def test_mining_continues_from_the_cursor(tmp_path: Path) -> None:
@@ -64,54 +55,28 @@ def test_mining_continues_from_the_cursor(tmp_path: Path) -> None:
 
 def test_miner_process_answers_like_mine(tmp_path: Path) -> None:
     path, _ = conversation(tmp_path / "t.jsonl")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "foveal.daemon.transcripts.miner"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        cwd="/",
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with process, process.stdin, process.stdout:
-        process.stdin.write(json.dumps({"path": path, "cursor": None, "speaker": None}).encode() + b"\n")
-        process.stdin.flush()
-        answer = json.loads(process.stdout.readline())
-    assert convert(answer["mined"], Mined) == mine(path, None)
-    assert process.returncode == 0
+    told, code = answer(path)
+    assert (convert(told["mined"], Mined), code) == (mine(path, None), 0)
 
 
 def test_miner_reports_bad_input(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest) as caught:
         mine(str(tmp_path), None)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "foveal.daemon.transcripts.miner"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        cwd="/",
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with process, process.stdin, process.stdout:
-        process.stdin.write(
-            json.dumps({"path": str(tmp_path), "cursor": None, "speaker": None}).encode() + b"\n"
-        )
-        process.stdin.flush()
-        assert json.loads(process.stdout.readline()) == {
-            "problem": str(caught.value),
-            "field": "transcript_path",
-        }
+    assert answer(str(tmp_path))[0] == {"problem": str(caught.value), "field": "transcript_path"}
 
 
 def test_miner_ends_with_its_input() -> None:
-    _, code = ask(b"")
-    assert code != 0
+    argv = [sys.executable, "-m", "foveal.daemon.transcripts.miner"]
+    assert subprocess.run(argv, input=b"", capture_output=True, check=False, cwd="/").returncode != 0
 
 
 def test_one_agents_decisions_are_mined(tmp_path: Path) -> None:
     sample = Path(__file__).parents[1] / "host_transcripts" / "copilot" / "events-subagent.jsonl"
     path = tmp_path / "events.jsonl"
     path.write_text(
-        sample.read_text().replace("The subagent is done.", "I used a lock, because two may write.")
+        sample.read_text().replace(
+            "The subagent is done.", "I used a lock instead of a queue, because two may write."
+        )
     )
 
     def agents(speaker: str | None) -> list[str]:

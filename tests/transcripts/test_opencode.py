@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from typing import Any
 
-from foveal.daemon.transcripts.entry import Entry
-from foveal.daemon.transcripts.opencode import OpenCodeReader, is_opencode
+from foveal.daemon.transcripts.opencode import OpenCodeReader
 
-from tests.transcript_cases import said_in
+from tests.transcript_cases import read_records, said_in
 
 
 def message(role: str, *parts: dict[str, Any], parent: str = "", **info: Any) -> dict[str, Any]:
@@ -31,13 +30,7 @@ def tool(name: str, status: str = "completed", *, output: str = "ok", **given: A
     }
 
 
-def read(*records: dict[str, Any]) -> list[Entry]:
-    """Return the entries of some records."""
-    reader = OpenCodeReader()
-    entries: list[Entry] = []
-    for number, record in enumerate(records, start=1):
-        entries += reader.read(number, json.dumps(record).encode()) or []
-    return entries + reader.finish()
+read = partial(read_records, OpenCodeReader)
 
 
 def test_words_of_both_sides() -> None:
@@ -84,23 +77,3 @@ def test_a_result_fails_by_its_status_or_exit_code() -> None:
     ran = tool("bash", command="make test")
     ran["state"]["metadata"] = {"exit": 2}
     assert read(message("assistant", ran))[1].failed
-
-
-def test_unknown_and_malformed_messages_are_counted() -> None:
-    reader = OpenCodeReader()
-    for record in (
-        message("system", text("x")),
-        message("user", {"type": ["text"]}, {"type": "text", "text": 5}, time=5),
-        message(
-            "assistant", {"type": "tool", "state": []}, tool("bash", command=None), time={"created": "x"}
-        ),
-        message("assistant", {"type": "tool", "tool": [], "state": {"status": ["completed"]}}),
-        message("assistant", {"type": "tool", "state": {"status": "error", "metadata": {"exit": []}}}),
-        {"info": {"sessionID": "s1", "role": "user"}, "parts": [None, 5]},
-        {"info": 5, "parts": 5},
-    ):
-        assert reader.read(1, json.dumps(record).encode()) is not None
-    assert reader.unknown == 2
-    for line in (b"", b"{", b"[1]", b"\xff"):
-        assert reader.read(1, line) is None
-    assert not is_opencode({"info": {}, "parts": []})

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
-from foveal.daemon.transcripts.plain import PlainReader, is_plain_text
+from foveal.daemon.transcripts.plain import is_plain_text
 
 from tests.transcript_cases import AT, entries_of, said_in, write
 
@@ -51,20 +49,6 @@ def test_records_become_entries(tmp_path: Path) -> None:
     assert (call.tool, call.name, call.paths, call.call_id) == ("run", "bash", ("a.py",), result.call_id)
     assert result.failed
     assert (entries[4].tool, entries[4].paths, entries[5].failed) == ("read", ("b.py",), False)
-
-
-def test_malformed_records_are_skipped() -> None:
-    reader = PlainReader()
-    strange: tuple[dict[str, Any], ...] = (
-        {},
-        {"role": 5},
-        {"role": "user"},
-        {"role": "user", "content": [None]},
-        {"role": "tool", "tool": []},
-    )
-    for record in strange:
-        assert reader.read(1, json.dumps(record).encode()) is not None
-    assert reader.read(1, b"{") is None
 
 
 def test_headings_and_labels_name_the_speaker(tmp_path: Path) -> None:

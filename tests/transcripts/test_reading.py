@@ -147,18 +147,6 @@ def test_half_written_line_waits_for_its_rest(tmp_path: Path) -> None:
         assert (reading.torn, reading.is_finished, reading.skipped) == (False, True, [])
 
 
-def test_complete_last_line_without_break_is_read(tmp_path: Path) -> None:
-    chat = Claude()
-    path = write(tmp_path / "t.jsonl", [chat.user("One"), chat.user("Two")], end="")
-    entries, cursor = read_all(path)
-    assert said_in(entries) == [("user", "One"), ("user", "Two")]
-    with open(path, "a") as file:
-        file.write("\n")
-    append(path, chat.text("Ended."))
-    entries, _ = read_all(path, cursor)
-    assert [(entry.text, entry.line) for entry in entries] == [("Two", 2), ("Ended.", 3)]
-
-
 def test_reading_in_parts_gives_the_same_entries(tmp_path: Path) -> None:
     chat = Claude()
     records = [
@@ -292,6 +280,34 @@ _JSON = st.recursive(
     ),
     max_leaves=12,
 )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("found", "record", "unknown"),
+    [
+        (CLAUDE_CODE, {"type": "brand-new", "x": 1}, 1),
+        (CLAUDE_CODE, {"type": "file-history-snapshot", "snapshot": {}}, 0),
+        (CLAUDE_CODE, {**Claude().text("x"), "message": {"content": [None, 5, {"type": None}]}}, 1),
+        (CODEX, codex_item("image_generation_call", id="x"), 1),
+        (CODEX, {"type": "world_state", "payload": {}}, 0),
+        (CODEX, codex_item("reasoning", summary=[None, {"text": 5}], content="x"), 0),
+        (COPILOT, {"type": "brand new", "data": None}, 1),
+        (COPILOT, {"type": "session.start", "data": {"sessionId": 5, "context": []}}, 0),
+        (GEMINI, {"type": "brand new"}, 1),
+        (GEMINI, {"sessionId": 5, "projectHash": None, "kind": []}, 0),
+        (OPENCODE, {"info": 5, "parts": 5}, 1),
+        (OPENCODE, {"info": {"sessionID": "s", "role": "user", "time": 5}, "parts": [None, 5]}, 0),
+        (OPENCODE, {"info": {"role": "assistant", "time": {"created": "x"}}, "parts": []}, 0),
+        (PLAIN, {"role": 5}, 1),
+        (PLAIN, {"role": "user", "content": [None]}, 0),
+    ],
+)
+def test_unknown_records_are_counted(found: Format, record: dict[str, Any], unknown: int) -> None:
+    reader = found.reader()
+    assert reader.read(1, json.dumps(record).encode()) == []
+    assert reader.unknown == unknown
+    for line in (b"", b"{", b'{"type":"user","mess', b"[1]", b"null", b"\xff\xfe", b"[" * 200_000):
+        assert reader.read(1, line) is None
 
 
 @settings(max_examples=examples(150))

@@ -1,0 +1,108 @@
+"""The history of delivered contexts. Queries over the deliveries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from msgspec import convert
+
+from ..core.errors import StateError
+from ..core.storage import Database, select_in
+from .delivered_context import Access, ContextFilter, ContextRow, StoredContext
+from .delivery_tables import data_of, sent_in, text_of, unpacked
+from .request_record import Sent, conversation
+
+TEXT_FIELDS = ("context", "system_prompt", "user_prompt", "messages", "tools")
+"""Fields of a reply that hold its text; the others are its record."""
+
+
+def list_contexts(
+    database: Database, chosen: ContextFilter, hidden: Collection[int], limit: int, before: str
+) -> list[ContextRow]:
+    """Return contexts, the one that was delivered last first; with `before`, those older than that one, none
+    if it isn't kept. `hidden` are the ids of access that the caller doesn't have."""
+    where, values = ["TRUE"], list[object]()
+    for name, condition in (
+        ("project", "c.project = ?"),
+        ("scope_id", "scope_id = ?"),
+        ("session_id", "s.name = ?"),
+        ("agent_name", "agent_name = ?"),
+        ("path", "c.number IN (SELECT context FROM places JOIN files ON id = file WHERE path = ?)"),
+    ):
+        wanted = getattr(chosen, name)
+        if wanted == "" and name == "session_id":
+            where.append("session = 0")
+        elif wanted is not None:
+            where.append(condition)
+            values.append(data_of(wanted))
+    for condition, bound in (("at >= ?", chosen.since), ("at < ?", chosen.until)):
+        if bound is not None:
+            where.append(f"c.{condition}")
+            values.append(bound)
+    if hidden:
+        where.append(f"access NOT IN ({', '.join(map(str, sorted(hidden)))})")
+    if before:
+        where.append("(c.at, c.number) < (SELECT at, number FROM contexts WHERE id = ?)")
+        values.append(data_of(before))
+    order = f"WHERE {' AND '.join(where)} ORDER BY c.at DESC, c.number DESC LIMIT ?"
+    return [row for row, _ in _rows(database, order, (*values, limit))]
+
+
+def access_of(database: Database, ids: Iterable[int]) -> dict[int, Access]:
+    """Return who may see contexts, by the `access` of their rows."""
+    query = "SELECT id, data FROM access WHERE id IN ({marks})"
+    return {number: convert(json.loads(data), Access) for number, data in select_in(database, query, ids)}
+
+
+def get_context(database: Database, context_id: str) -> StoredContext | None:
+    """Return a context, None if it isn't kept. Raises `StateError` if its record is damaged."""
+    rows = _rows(database, "WHERE c.id = ?", (data_of(context_id),))
+    if not rows:
+        return None
+    [(row, content)] = rows
+    sent, data = database.execute(
+        "SELECT sent, record FROM contents WHERE number = ?", (content,)
+    ).fetchone() or (b"", b"")
+    record = unpacked(data)
+    if not isinstance(record, dict):
+        raise StateError(f"the record of the context {context_id} is damaged: only the list still has it")
+    found = sent_in(sent)
+    texts = {} if found is None else _texts(found[0])
+    reply = record["reply"] | {name: texts[name] for name in record["texts"] if name in texts}
+    access = access_of(database, [row.access])[row.access]
+    return StoredContext(row, record["scope"], record["request"], reply, access)
+
+
+_NAMES = ("number", "content", "id", "scope_id", "session_id", "project", "agent_name", "request_id",
+          "first_at", "at", "times", "last_elapsed_ms", "cached", "preview", "access", "previous", "is_same",
+          "text_kept", "summary")  # fmt: skip
+_ROWS = """
+SELECT c.number, content, c.id, scope_id, COALESCE(s.name, X''), c.project, agent_name, request_id, first_at,
+    c.at, times, last_elapsed_ms, cached, preview, access,
+    COALESCE((SELECT p.id FROM contexts p WHERE p.id = c.previous), X''), is_same,
+    COALESCE((SELECT LENGTH(sent) FROM contents WHERE number = content), 0) > 0, summary
+FROM contexts c LEFT JOIN sessions s ON s.id = session """
+
+
+def _rows(database: Database, where: str, values: Sequence[object]) -> list[tuple[ContextRow, int]]:
+    """Return rows with the numbers of their contents."""
+    found = []
+    for row in database.execute(_ROWS + where, values):
+        fields: dict[str, Any] = {
+            name: text_of(value) if isinstance(value, bytes) else value
+            for name, value in zip(_NAMES, row, strict=True)
+        }
+        del fields["number"]
+        content, is_same = fields.pop("content"), fields.pop("is_same")
+        fields["same_as"] = fields["previous"] if is_same else ""
+        fields |= json.loads(fields.pop("summary"))
+        found.append((convert(fields, ContextRow, strict=False), content))
+    return found
+
+
+def _texts(sent: Sent) -> dict[str, Any]:
+    """Return the texts of a reply."""
+    texts = {"context": sent.context, "system_prompt": sent.system_prompt, "user_prompt": sent.user_prompt}
+    return texts | conversation(sent)
