@@ -104,7 +104,7 @@ def spent(selection: Selection, counter: TokenCounter) -> Limits:
 
 
 @given(slices(), LIMITS, COUNTERS)
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(1_200))
 def test_neither_limit_is_ever_exceeded(given_: list[Slice], limits: Limits, counter: TokenCounter) -> None:
     selection = select(given_, limits, counter)
     cost = spent(selection, counter)

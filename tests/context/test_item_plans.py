@@ -73,6 +73,38 @@ def told(plan: ItemPlan) -> dict[str, tuple[IncludeMode, float | None]]:
     return {one.item.name: (one.include, one.score) for one in plan.items}
 
 
+async def test_always_items_are_planned_without_a_session() -> None:
+    plan = await planned(Search("s"), None)
+    assert told(plan) == {
+        "a": ("always", None),
+        "b": ("always", None),
+        "g": ("glob", None),
+        "s": ("agent", 0.7),
+    }
+    assert [(one.item.name, one.reason) for one in plan.left_out] == [("t", "floor")]
+    assert (plan.files, plan.gaps, plan.degraded) == ((), ("a warning",), ())
+
+
+async def test_session_adds_its_items() -> None:
+    search = Search("t")
+    plan = await planned(search, session("b", "m", "s", removed=("a", "g")))
+    assert told(plan) == {
+        "b": ("always", None),
+        "m": ("manual", None),
+        "t": ("agent", 0.7),
+    }
+    assert search.asked == [["s", "t"]], "today's mode holds for what came into the session by its own"
+    assert plan.removed == (known().by_key[rule("a")], known().by_key[rule("g")])
+    assert search.barred == {rule("a"): "removed", rule("g"): "removed"}
+    assert plan.files == ("/p/a.py",)
+
+
+async def test_without_a_prompt_nothing_is_searched() -> None:
+    search = Search("s")
+    assert "s" not in told(await planned(search, None, prompt=" "))
+    assert search.asked == []
+
+
 async def test_current_modes_count_except_for_items_added_by_hand() -> None:
     """Each item came into the session as `always`, or never did, and has another mode by now."""
     by_hand = replace(session("a"), items=tuple(IncludedItem(rule(name), "manual") for name in MODES))
